@@ -1,0 +1,195 @@
+// Package drivers is the contract between lockbench and the locks that it measures: what a lock design has to
+// offer, what it may offer besides, and what each answer means. It talks to no network, imports nothing but the
+// standard library, and is what an author of a new driver reads.
+//
+// A Driver opens a Service (one server or ensemble, one lock design); a Service hands out Sessions, one for each
+// simulated client; a Session tries and releases a Lease. Package drivertest proves that a driver keeps the
+// contract, and that its Traits tell the truth.
+//
+// Five rules hold for every driver:
+//
+//  1. The bool is the lock's answer; an error means that the answer was not heard. Contention is never an error.
+//     After an error the outcome is unknown, unless Refused(err) says that the request had no effect: the
+//     caller releases, best effort, and counts it as unknown.
+//  2. A wake-up may be spurious, never lost. Wait outlasts neither the lease's Deadline nor the lease of the
+//     present holder, because nobody announces an expiry.
+//  3. Wait may acquire on the server (GET_LOCK, a library's own loop); the next Try then only confirms. Leave
+//     withdraws what Wait registered (queue nodes, subscriptions) after the caller has given up.
+//  4. Traits are claims, and they are proven both ways: Owned: false must really let a stranger release.
+//  5. A client library does what it is told once: its own retries are off and its deadlines are honoured,
+//     because a hidden retry falsifies both latency and safety.
+package drivers
+
+import (
+	"context"
+	"time"
+)
+
+// Driver opens services of one kind through one client library. Implementations are stateless and safe for
+// concurrent use.
+type Driver interface {
+	// Designs lists the lock designs that the driver offers, the default one first. It needs no server.
+	Designs() []Design
+
+	// Open connects to the service that cfg names and checks that it answers. The error says which field of cfg
+	// is at fault and what would mend it, and never contains a password.
+	Open(ctx context.Context, cfg Config) (Service, error)
+}
+
+// Service is an open connection (or pool, or ensemble) to one lock service with one design chosen. It is safe
+// for concurrent use.
+type Service interface {
+	// Session makes the lock client number id, 0 <= id < cfg.Clients. Sessions may share connections, so tens
+	// of thousands of them must be affordable unless Traits().MaxSessions says otherwise. A session that holds
+	// something of its own (a connection, a lease) implements io.Closer.
+	Session(ctx context.Context, id int) (Session, error)
+
+	// Traits tells what the chosen design guarantees as it is configured.
+	Traits() Traits
+
+	// Close ends all sessions and gives back every connection and goroutine. Locks still held are not released.
+	Close() error
+}
+
+// Session is one simulated client. One goroutine uses it at a time; different sessions are used concurrently.
+type Session interface {
+	// Try makes one attempt to acquire l.Key for l.TTL and never waits for another holder. It reads the in-fields
+	// of l and, when it answers true, has set the out-fields. It sets Owner before it sends anything, so that
+	// Release works after an unknown outcome.
+	Try(ctx context.Context, l *Lease) (held bool, err error)
+
+	// Release gives the lease up. It answers whether the server removed something: for a design whose
+	// Traits.Owned is true that means "it was still mine", for others merely "there was a lock".
+	Release(ctx context.Context, l *Lease) (owned bool, err error)
+}
+
+// Lease is one acquisition. The caller owns it and reuses it from one acquisition to the next; drivers keep no
+// pointer to it after a call has returned, except in Aux.
+type Lease struct {
+	Key      string        // in: the name of the lock, run-unique prefix included
+	TTL      time.Duration // in: the lease; designs without an expiry ignore it
+	Deadline time.Time     // in: when the caller stops waiting; zero means never
+
+	Owner      string    // out: unique to this acquisition, if Traits.Owned
+	Fence      uint64    // out: the fencing token, if Traits.Fenced: higher for every later acquisition of Key
+	ValidUntil time.Time // out: what the driver knows of the lease's end; zero means "sent + TTL"
+
+	Aux any // the driver's own state for this lease; callers leave it alone
+}
+
+// Traits are the claims of a design, each of which drivertest proves in both directions.
+type Traits struct {
+	Exclusive   bool `json:"exclusive"`              // two sessions never hold a key at once, while every hold ends within its TTL
+	Owned       bool `json:"owned"`                  // only the holder can release: a stranger's or a late release changes nothing
+	Expires     bool `json:"expires"`                // a dead holder's lock comes free after its TTL (or session time-out)
+	Fenced      bool `json:"fenced"`                 // each grant carries a fencing token that grows
+	Fair        bool `json:"fair"`                   // waiters are served in the order of their arrival
+	Reentrant   bool `json:"reentrant"`              // the holder may acquire again
+	Renews      bool `json:"renews"`                 // sessions are Renewers
+	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
+	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
+}
+
+// Design describes one lock design for listings. The text is for people who choose a lock.
+type Design struct {
+	Name   string // the value of -lock
+	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
+	Models string // the library, command or article that it imitates
+	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+}
+
+// Renewer is a Session that can extend a held lease to its full TTL from now.
+type Renewer interface {
+	// Renew answers whether the lease is still owned; false means that it is lost.
+	Renew(ctx context.Context, l *Lease) (owned bool, err error)
+}
+
+// Waiter waits between two tries. Sessions that have a way of their own (-wait native) implement it, and package
+// wait makes one out of any Session.
+type Waiter interface {
+	// Wait returns nil when it is worth trying again, which includes that it has just registered for a wake-up:
+	// whoever registers must try once more before it may sleep, or it sleeps through a release in between. It
+	// returns nil at l.Deadline at the latest, and ctx.Err() when ctx is done.
+	Wait(ctx context.Context, l *Lease) error
+
+	// Leave withdraws whatever Wait has registered for l. It is called once after the last Wait for an
+	// acquisition, whether that succeeded or not, and may be called without any Wait.
+	Leave(ctx context.Context, l *Lease) error
+}
+
+// Remainer is a Session that can tell how long the present holder's lease still lasts.
+type Remainer interface {
+	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it
+	// never expires. It may answer from the reply to the last Try.
+	Remaining(ctx context.Context, l *Lease) (time.Duration, error)
+}
+
+// Subscriber is a Service whose releases can be listened to.
+type Subscriber interface {
+	// Listen opens one subscription, on one connection of its own. It calls wake(key) after each release of a
+	// key that has been added, and wake("") when messages may have been lost (it had to connect anew): then all
+	// have to look. wake does not block. ctx bounds only the opening.
+	Listen(ctx context.Context, wake func(key string)) (Listener, error)
+}
+
+// Listener is an open subscription; safe for concurrent use.
+type Listener interface {
+	Add(ctx context.Context, key string) error    // returns when the server has confirmed it
+	Remove(ctx context.Context, key string) error // best effort; a few late wake-ups may follow
+	Close() error
+}
+
+// Pinger is a Service that can measure a bare round trip: the cheapest request that the server answers.
+type Pinger interface {
+	Ping(ctx context.Context) error
+}
+
+// Cleaner is a Service that can delete every trace that its design leaves of some keys: the lock itself and
+// whatever belongs to it (counters, queues), whoever owns it.
+type Cleaner interface {
+	Clean(ctx context.Context, keys []string) error
+}
+
+// Inspector is a Service that can tell what server it talks to and what that server has spent since it started.
+type Inspector interface {
+	Inspect(ctx context.Context) (Server, Usage, error)
+}
+
+// Server identifies what was measured.
+type Server struct {
+	Name        string // "redis", "valkey", "miniredis", …
+	Version     string
+	Mode        string // "standalone", "cluster", "sentinel"; empty if unknown
+	RunID       string // changes when the server restarts; empty if unknown
+	Persistence string // "none", "rdb", "aof everysec", …; empty if unknown
+	Replicas    int
+	MaxClients  int // how many connections it accepts; 0 if unknown
+	Connected   int // how many it has now, ours included
+}
+
+// Usage is the running total of what a server has spent. Fields that the server does not tell are negative.
+type Usage struct {
+	CPU      time.Duration // user and system time of the server's process
+	Commands int64         // commands executed, those inside scripts included
+	BytesIn  int64
+	BytesOut int64
+}
+
+// Unwrapper is implemented by Sessions and Services that wrap another one; see As.
+type Unwrapper[T any] interface{ Unwrap() T }
+
+// As finds the capability C in v or in what v wraps, like http.ResponseController does. It is for set-up: call it
+// once and keep the answer. T is Session or Service.
+func As[C, T any](v T) (C, bool) {
+	for {
+		if c, ok := any(v).(C); ok {
+			return c, true
+		}
+		u, ok := any(v).(Unwrapper[T])
+		if !ok {
+			var none C
+			return none, false
+		}
+		v = u.Unwrap()
+	}
+}

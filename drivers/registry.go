@@ -1,0 +1,49 @@
+package drivers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var registry = map[string]Driver{}
+
+// Register makes a driver available under a name (the value of -driver). It is called from init functions and
+// panics if the name is taken.
+func Register(name string, d Driver) {
+	if _, taken := registry[name]; taken {
+		panic("drivers: Register called twice for " + name)
+	}
+	registry[name] = d
+}
+
+// Names lists the registered drivers in alphabetical order.
+func Names() []string {
+	names := make([]string, 0, len(registry))
+	for name := range registry {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Lookup finds a registered driver.
+func Lookup(name string) (Driver, error) {
+	if d, ok := registry[name]; ok {
+		return d, nil
+	}
+	return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+// FindDesign picks a design of d by name; the empty name means the first, which is the default.
+func FindDesign(d Driver, name string) (Design, error) {
+	designs := d.Designs()
+	names := make([]string, len(designs))
+	for i, design := range designs {
+		if name == "" || design.Name == name {
+			return design, nil
+		}
+		names[i] = design.Name
+	}
+	return Design{}, fmt.Errorf("unknown lock %q; there are %s", name, strings.Join(names, ", "))
+}
