@@ -45,7 +45,7 @@ type cell struct {
 	word     atomic.Uint64
 	released atomic.Int64 // when the last holder was about to send its release
 	run      atomic.Int64 // grants in a row to the same client
-	longest  atomic.Int64 // most grants in a row
+	longest  atomic.Int64 // the longest such run that has ended
 	changes  atomic.Int64 // grants to another client than the last
 	counter  atomic.Int64 // the second witness
 	fence    atomic.Uint64
@@ -132,12 +132,12 @@ func (c *cell) follow(old uint64, me int) {
 		run += before
 	} else {
 		c.changes.Store(c.changes.Load() + 1)
+		if before > c.longest.Load() {
+			c.longest.Store(before)
+		}
 	}
 	if run != before { // an atomic store costs as much as a swap
 		c.run.Store(run)
-		if run > c.longest.Load() {
-			c.longest.Store(run)
-		}
 	}
 }
 
@@ -304,7 +304,7 @@ func (o *Oracle) Updates() (n int64) {
 func (o *Oracle) Moves() (changes, longestRun int64) {
 	for i := range o.cells {
 		changes += o.cells[i].changes.Load()
-		longestRun = max(longestRun, o.cells[i].longest.Load())
+		longestRun = max(longestRun, o.cells[i].longest.Load(), o.cells[i].run.Load())
 	}
 	return changes, longestRun
 }
