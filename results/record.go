@@ -127,8 +127,26 @@ const (
 	Release Metric = "release" // release sent to its reply
 )
 
-// Metrics are all metrics in the order of a lock's life.
-var Metrics = []Metric{Acquire, Refusal, Handoff, Hold, Release}
+// MetricIndex is a metric as a small number, for the hot path of the Recorder.
+type MetricIndex int
+
+const (
+	AcquireIndex MetricIndex = iota
+	RefusalIndex
+	HandoffIndex
+	HoldIndex
+	ReleaseIndex
+	metricCount
+)
+
+// Metrics are all metrics in the order of a lock's life; a MetricIndex is a place in this list.
+var Metrics = []Metric{
+	AcquireIndex: Acquire,
+	RefusalIndex: Refusal,
+	HandoffIndex: Handoff,
+	HoldIndex:    Hold,
+	ReleaseIndex: Release,
+}
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.
 type Latency struct {

@@ -1,0 +1,121 @@
+package results
+
+// Grouping: the trials of one cell, and what they say together.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Cell is what was measured under one plan and the same conditions: one or more whole trials, or one partial one.
+// Counts add up over the trials, histograms are merged, ratios are the median trial's; quantiles are never averaged.
+type Cell struct {
+	Trials     []*Record // in the order in which they were given
+	Duplicates int       // records left out because the cell has one with their ID already
+
+	Rate      Spread // granted locks a second
+	Counts    Counts
+	Latency   map[Metric]Latency
+	Fairness  Fairness  // Jain: median; the rest: the worst trial, but OwnerChanges: sum
+	Safety    Safety    // sums; Longest: the longest; Checked: in all trials; Events: of all
+	Cost      Cost      // medians of the trials that know, negative if none does
+	Bound     Bound     // medians
+	Generator Generator // medians, but Saturated and Why: the first saturated trial's
+	Warnings  []string  // those of all trials, each once
+}
+
+// Spread is how a figure varies over the trials.
+type Spread struct{ Median, Min, Max float64 }
+
+// First is the cell's first trial, which speaks for all of them about plan, traits, environment and server.
+func (c *Cell) First() *Record { return c.Trials[0] }
+
+// Partial is why the cell's only trial ended early; empty for whole trials.
+func (c *Cell) Partial() string { return c.Trials[0].Partial }
+
+// Group sorts records into cells, in the order of their first records. Two records are trials of one cell if their
+// plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
+// environments and servers (but for the address of a server that lockbench started, which is a new one each time).
+// A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has
+// been seen before in the cell is the same observation twice, as when files overlap, and is left out.
+//
+// The error tells which record has a histogram that cannot be merged; records that pass Validate and that this
+// version has written have none.
+func Group(recs []*Record) ([]*Cell, error) {
+	var cells []*Cell
+	at := map[string]*Cell{}
+	for _, r := range recs {
+		key, err := cellKey(r)
+		if err != nil {
+			return nil, fmt.Errorf("results: group: record %s: %w", r.ID, err)
+		}
+		cell := at[key]
+		switch {
+		case cell == nil:
+			cell = &Cell{Trials: []*Record{r}}
+			at[key] = cell
+			cells = append(cells, cell)
+		case slices.ContainsFunc(cell.Trials, func(t *Record) bool { return t.ID == r.ID }):
+			cell.Duplicates++
+		default:
+			cell.Trials = append(cell.Trials, r)
+		}
+	}
+	for _, cell := range cells {
+		if err := cell.sum(); err != nil {
+			return nil, fmt.Errorf("results: group: record %s and its trials: %w", cell.First().ID, err)
+		}
+	}
+	return cells, nil
+}
+
+// cellKey is equal for records that belong together.
+func cellKey(r *Record) (string, error) {
+	same := struct {
+		Plan    Plan
+		Traits  Traits
+		Env     Env
+		Server  Server
+		Partial string // the record's ID
+	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server}
+	same.Plan.Seed, same.Plan.Command = 0, ""
+	if r.Server.Kind != "external" {
+		same.Server.Addr = ""
+	}
+	if r.Partial != "" {
+		same.Partial = r.ID
+	}
+	key, err := json.Marshal(same) // maps come out sorted
+	return string(key), err
+}
+
+// sum fills in what the trials say together.
+func (c *Cell) sum() error {
+	var err error
+	if c.Latency, err = mergeMetrics(c.Trials); err != nil {
+		return err
+	}
+	for _, r := range c.Trials {
+		c.Counts.add(r.Counts)
+		for _, warning := range r.Warnings {
+			if !slices.Contains(c.Warnings, warning) {
+				c.Warnings = append(c.Warnings, warning)
+			}
+		}
+	}
+	rates := valuesOf(c.Trials, (*Record).Throughput)
+	c.Rate = Spread{median(rates), slices.Min(rates), slices.Max(rates)}
+	c.Fairness = sumFairness(c.Trials)
+	c.Safety = sumSafety(c.Trials)
+	c.Cost = medianCost(c.Trials)
+	c.Bound = Bound{
+		RTT:        medianOf(c.Trials, func(r *Record) time.Duration { return r.Bound.RTT }),
+		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
+		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
+		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
+	}
+	c.Generator = sumGenerator(c.Trials)
+	return nil
+}

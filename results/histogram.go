@@ -1,0 +1,103 @@
+package results
+
+// Histograms as a record carries them: HdrHistogram's V2 encoding, deflated, in base64, which is what the
+// HdrHistogram tools of every language read.
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The range of every histogram: 1 ns to 1 h, three significant digits. Values outside are counted at its ends.
+const (
+	lowestValue  = 1
+	highestValue = int64(time.Hour)
+	digits       = 3
+)
+
+// The slots that HdrHistogram derives from that range. 2 × 10³ values need unit resolution, so there are 2,048
+// sub-buckets, and every further bucket of half as many slots covers one more power of two (Gil Tene,
+// AbstractHistogram.java: establishSize, countsArrayIndex).
+const (
+	subBucketBits = 11 // 2^11 is the first power of two that is not below 2 × 10^digits
+	subBucketMask = 1<<subBucketBits - 1
+	halfBits      = subBucketBits - 1
+	slotCount     = 33 << halfBits // 32 buckets reach 2^42 ns, the first power of two above an hour; the first is a double one
+)
+
+// slot is HdrHistogram's countsArrayIndex for this range. The bucket is the number of low bits that a value of its
+// size loses; within [lowestValue, highestValue] the answer is below slotCount.
+func slot(v int64) int {
+	bucket := bits.Len64(uint64(v)|subBucketMask) - subBucketBits
+	return bucket<<halfBits + int(v>>bucket)
+}
+
+// newHistogram is an empty histogram of the range of all lockbench histograms.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(lowestValue, highestValue, digits)
+}
+
+// latencyOf spells out the quantiles of h. Mean, minimum and maximum are the histogram's, exact to its three
+// digits: quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
+func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
+	q := h.ValueAtPercentilesSlice([]float64{50, 90, 99, 99.9})
+	l := Latency{
+		Count:    h.TotalCount(),
+		Mean:     time.Duration(math.Round(h.Mean())),
+		Min:      time.Duration(h.Min()),
+		P50:      time.Duration(q[0]),
+		P90:      time.Duration(q[1]),
+		P99:      time.Duration(q[2]),
+		P999:     time.Duration(q[3]),
+		Max:      time.Duration(h.Max()),
+		Overflow: overflow,
+	}
+	// Encoding fails only if writing to memory does. Should it ever, the payload is empty and Validate says so.
+	if payload, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err == nil {
+		l.HDR = string(payload)
+	}
+	return l
+}
+
+// Histogram decodes the payload of l. An absent payload is an empty histogram.
+func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
+	if l.HDR == "" {
+		if l.Count != 0 {
+			return nil, fmt.Errorf("no payload for %d values", l.Count)
+		}
+		return newHistogram(), nil
+	}
+	h, err := hdrhistogram.Decode([]byte(l.HDR))
+	if err != nil {
+		return nil, fmt.Errorf("payload does not decode: %w", err)
+	}
+	if h.TotalCount() != l.Count {
+		return nil, fmt.Errorf("payload holds %d values, but count is %d", h.TotalCount(), l.Count)
+	}
+	return h, nil
+}
+
+// MergeLatency is the distribution of all the values of ls together. It adds up the histograms, because quantiles
+// cannot be averaged. The error tells which payload does not decode or does not fit into the range.
+func MergeLatency(ls ...Latency) (Latency, error) {
+	if len(ls) == 1 {
+		return ls[0], nil
+	}
+	sum := newHistogram()
+	var overflow int64
+	for i, l := range ls {
+		h, err := l.Histogram()
+		if err != nil {
+			return Latency{}, fmt.Errorf("results: merge latency %d of %d: %w", i+1, len(ls), err)
+		}
+		if dropped := sum.Merge(h); dropped > 0 {
+			return Latency{}, fmt.Errorf("results: merge latency %d of %d: %d values do not fit", i+1, len(ls), dropped)
+		}
+		overflow += l.Overflow
+	}
+	return latencyOf(sum, overflow), nil
+}

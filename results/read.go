@@ -1,0 +1,180 @@
+package results
+
+// Reading: a damaged line costs that line and is reported, never the file.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+const (
+	maxLine   = 64 << 20 // longer lines are skipped unread; a record of five full histograms is well below 1 MiB
+	maxDamage = 100      // damaged lines that are reported one by one
+)
+
+// Report says how much of a file was read.
+type Report struct {
+	Records int
+	Damaged int      // lines that hold no valid record; blank lines do not count
+	Damage  []Damage // the first hundred of them
+}
+
+// Damage is one line that was skipped.
+type Damage struct {
+	Line int // from 1
+	Why  string
+}
+
+func (d Damage) String() string { return fmt.Sprintf("line %d: %s", d.Line, d.Why) }
+
+// Read calls each with every record of a JSON Lines file in turn. Lines that hold no valid record are skipped and
+// reported. It keeps no more than one line in memory, and none of more than 64 MiB.
+//
+// Read fails if the input cannot be read, if it holds no record at all (the error says what it looks like instead),
+// or if a record has a newer schema (ErrNewerSchema): skipping those would hide the latest runs. An error of each
+// ends the reading and is returned as it is. The report counts what was read until then.
+func Read(r io.Reader, each func(*Record) error) (Report, error) {
+	return read(r, maxLine, each)
+}
+
+func read(r io.Reader, limit int, each func(*Record) error) (Report, error) {
+	var report Report
+	lines := lineReader{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
+	foreign := true // no damaged line looks as if it had been a record
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return report, fmt.Errorf("results: read: line %d: %w", lines.number, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 && !lines.tooLong {
+			continue
+		}
+		rec, bad := lines.record(line)
+		if bad == nil {
+			report.Records++
+			if err := each(rec); err != nil {
+				return report, err
+			}
+			continue
+		}
+		if errors.Is(bad, ErrNewerSchema) {
+			return report, fmt.Errorf("results: read: line %d: %w", lines.number, bad)
+		}
+		var alien foreignError
+		foreign = foreign && errors.As(bad, &alien)
+		report.Damaged++
+		if len(report.Damage) < maxDamage {
+			report.Damage = append(report.Damage, Damage{lines.number, bad.Error()})
+		}
+	}
+	switch {
+	case report.Records > 0:
+		return report, nil
+	case report.Damaged == 0:
+		return report, errors.New("results: read: the input is empty: no records")
+	case foreign:
+		return report, fmt.Errorf("results: read: not a file of lockbench records: %s", report.Damage[0])
+	}
+	return report, fmt.Errorf("results: read: no readable record: %s", report.Damage[0])
+}
+
+// foreignError says that a line was never a record.
+type foreignError string
+
+func (e foreignError) Error() string { return string(e) }
+
+// record parses and checks the current line.
+func (l *lineReader) record(line []byte) (*Record, error) {
+	if l.tooLong {
+		return nil, fmt.Errorf("longer than %d MiB", l.limit>>20)
+	}
+	if l.number == 1 {
+		line = bytes.TrimPrefix(line, []byte("\ufeff")) // some editors begin a file with a byte order mark
+	}
+	line = bytes.TrimSpace(line)
+	if bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(line) {
+		return nil, foreignError("binary data")
+	}
+	if len(line) == 0 || line[0] != '{' {
+		return nil, foreignError(fmt.Sprintf("not a JSON object: %.20q", line))
+	}
+	// The schema first: what follows may mean something else in another version.
+	var head struct{ Schema *int }
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, l.explain(err)
+	}
+	if head.Schema == nil {
+		return nil, foreignError("a JSON object without a schema")
+	}
+	if *head.Schema > SchemaVersion {
+		return nil, (&Record{Schema: *head.Schema}).Validate()
+	}
+	rec := new(Record)
+	if err := json.Unmarshal(line, rec); err != nil {
+		return nil, l.explain(err)
+	}
+	if err := rec.Validate(); err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// explain puts an error of the JSON decoder into the terms of a record.
+func (l *lineReader) explain(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s: %s is no %v", kind.Field, kind.Value, kind.Type)
+	case !errors.As(err, &syntax) || syntax.Error() != "unexpected end of JSON input":
+		return err
+	case l.last:
+		return errors.New("truncated: the file ends within the record")
+	}
+	return errors.New("truncated: the line ends within the record")
+}
+
+// lineReader hands out the lines of a stream and keeps none that is longer than limit bytes.
+type lineReader struct {
+	in      *bufio.Reader
+	limit   int
+	buf     []byte
+	number  int  // of the current line, from 1
+	tooLong bool // the current line was not kept
+	last    bool // the current line ends without a newline
+}
+
+// next returns the next line without its newline, valid until the next call; io.EOF after the last.
+func (l *lineReader) next() ([]byte, error) {
+	l.number++
+	l.buf, l.tooLong = l.buf[:0], false
+	read := false
+	for {
+		part, err := l.in.ReadSlice('\n')
+		read = read || len(part) > 0
+		if len(l.buf)+len(bytes.TrimSuffix(part, []byte("\n"))) > l.limit {
+			l.buf, l.tooLong = nil, true // nil: gives a long buffer back
+		}
+		if !l.tooLong {
+			l.buf = append(l.buf, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && read:
+			l.last = true
+			return l.buf, nil
+		case err != nil:
+			return nil, err
+		}
+		return bytes.TrimSuffix(l.buf, []byte("\n")), nil
+	}
+}

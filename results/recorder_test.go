@@ -1,0 +1,241 @@
+package results
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// TestMetricsAreIndexed keeps the list of names and the list of indices one: every index has a name of its own.
+func TestMetricsAreIndexed(t *testing.T) {
+	if len(Metrics) != int(metricCount) {
+		t.Fatalf("%d names for %d indices", len(Metrics), metricCount)
+	}
+	seen := map[Metric]bool{}
+	for i, m := range Metrics {
+		if m == "" || seen[m] {
+			t.Errorf("index %d has the name %q", i, m)
+		}
+		seen[m] = true
+	}
+}
+
+// TestGeometry compares the constants of the slots with what the library derives from the range.
+func TestGeometry(t *testing.T) {
+	if got := len(newHistogram().Export().Counts); got != slotCount {
+		t.Fatalf("the library has %d slots, the recorder %d", got, slotCount)
+	}
+	if got := slot(highestValue); got >= slotCount {
+		t.Fatalf("slot(%d) = %d of %d", highestValue, got, slotCount)
+	}
+}
+
+// edges are the values around every power of two, where an index computation goes wrong if it does.
+func edges() []int64 {
+	vs := []int64{math.MinInt64, -1, 0, 1, 2, highestValue - 1, highestValue, highestValue + 1, math.MaxInt64}
+	for shift := range 62 {
+		p := int64(1) << shift
+		vs = append(vs, p-1, p, p+1)
+	}
+	return vs
+}
+
+// checkAgainstLibrary records values in both and compares all that a record takes from them.
+func checkAgainstLibrary(t *testing.T, values []int64) {
+	t.Helper()
+	r := NewRecorder(4)
+	want := newHistogram()
+	var overflow int64
+	for i, v := range values {
+		r.Shard(i).Record(HoldIndex, time.Duration(v))
+		if v > highestValue {
+			overflow++
+		}
+		if err := want.RecordValue(min(max(v, lowestValue), highestValue)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := r.Latency(HoldIndex)
+	if w := latencyOf(want, overflow); got != w {
+		t.Errorf("got  %+v\nwant %+v", got, w)
+	}
+	if got.Count != int64(len(values)) {
+		t.Errorf("%d values recorded, %d counted", len(values), got.Count)
+	}
+	h, err := got.Histogram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !h.Equals(want) {
+		t.Error("the decoded payload differs from the library's own histogram")
+	}
+}
+
+func TestRecorderMatchesLibrary(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	spread := make([]int64, 5000)
+	for i := range spread {
+		spread[i] = random.Int64N(1 << (1 + random.IntN(43)))
+	}
+	for name, values := range map[string][]int64{
+		"none": nil, "one": {1234567}, "edges": edges(), "spread": spread, "same": slices.Repeat([]int64{42_000}, 1000),
+	} {
+		t.Run(name, func(t *testing.T) { checkAgainstLibrary(t, values) })
+	}
+}
+
+func TestSlotMatchesLibrary(t *testing.T) {
+	for _, v := range edges() {
+		if v < lowestValue || v > highestValue {
+			continue
+		}
+		h := newHistogram()
+		if err := h.RecordValue(v); err != nil {
+			t.Fatal(err)
+		}
+		if want := slices.Index(h.Export().Counts, 1); slot(v) != want {
+			t.Errorf("slot(%d) = %d, the library's is %d", v, slot(v), want)
+		}
+	}
+}
+
+func FuzzRecorder(f *testing.F) {
+	f.Add([]byte{})
+	var all []byte
+	for _, v := range edges() {
+		all = binary.LittleEndian.AppendUint64(all, uint64(v))
+	}
+	f.Add(all)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var values []int64
+		for ; len(raw) >= 8; raw = raw[8:] {
+			values = append(values, int64(binary.LittleEndian.Uint64(raw)))
+		}
+		checkAgainstLibrary(t, values)
+	})
+}
+
+func TestOverflowIsCountedNotDropped(t *testing.T) {
+	r := NewRecorder(1)
+	r.Shard(0).Record(AcquireIndex, time.Hour)
+	r.Shard(0).Record(AcquireIndex, time.Hour+1)
+	r.Shard(0).Record(AcquireIndex, math.MaxInt64)
+	got := r.Latency(AcquireIndex)
+	if got.Count != 3 || got.Overflow != 2 {
+		t.Errorf("count %d, overflow %d; want 3 and 2", got.Count, got.Overflow)
+	}
+	if off := got.Max - time.Hour; off < 0 || off > time.Hour/1000 {
+		t.Errorf("max %v is not an hour to three digits", got.Max)
+	}
+}
+
+func TestShardOfAnyNumber(t *testing.T) {
+	for _, asked := range []int{-1, 0, 1, 3, 8} {
+		r := NewRecorder(asked)
+		if n := len(r.shards); n&(n-1) != 0 || n < asked || n == 0 {
+			t.Errorf("NewRecorder(%d) has %d shards", asked, n)
+		}
+		for _, i := range []int{math.MinInt, -1, 0, 7, math.MaxInt} {
+			r.Shard(i).Record(HoldIndex, 1) // must not panic
+		}
+	}
+}
+
+// TestRecordConcurrently counts every value although all goroutines use one shard and start on an unused metric.
+func TestRecordConcurrently(t *testing.T) {
+	const goroutines, each = 8, 2000
+	r := NewRecorder(1)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			<-start
+			for i := range each {
+				r.Shard(g).Record(ReleaseIndex, time.Duration(1+i%3))
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	if got := r.Latency(ReleaseIndex).Count; got != goroutines*each {
+		t.Errorf("%d of %d values counted", got, goroutines*each)
+	}
+}
+
+func TestUnusedMetricsCostNothing(t *testing.T) {
+	r := NewRecorder(2)
+	r.Shard(0).Record(HoldIndex, 1)
+	for i := range r.shards {
+		for m := range r.shards[i].metrics {
+			used := i == 0 && MetricIndex(m) == HoldIndex
+			if allocated := r.shards[i].metrics[m].Load() != nil; allocated != used {
+				t.Errorf("shard %d, metric %s: allocated %v, used %v", i, Metrics[m], allocated, used)
+			}
+		}
+	}
+}
+
+func TestRecordAllocatesNothing(t *testing.T) {
+	s := NewRecorder(1).Shard(0)
+	s.Record(AcquireIndex, 1)
+	d := time.Duration(0)
+	if n := testing.AllocsPerRun(1000, func() { s.Record(AcquireIndex, d); d += time.Minute }); n != 0 {
+		t.Errorf("%v allocations a record", n)
+	}
+}
+
+func TestMergeLatency(t *testing.T) {
+	r, a, b := NewRecorder(1), NewRecorder(1), NewRecorder(1)
+	for i := range 1000 {
+		d := time.Duration(i*i) * time.Microsecond
+		r.Shard(0).Record(HoldIndex, d)
+		if i < 900 {
+			a.Shard(0).Record(HoldIndex, d)
+		} else {
+			b.Shard(0).Record(HoldIndex, d)
+		}
+	}
+	r.Shard(0).Record(HoldIndex, 2*time.Hour)
+	b.Shard(0).Record(HoldIndex, 2*time.Hour)
+	got, err := MergeLatency(a.Latency(HoldIndex), Latency{}, b.Latency(HoldIndex))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := r.Latency(HoldIndex); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestMergeLatencyRefuses(t *testing.T) {
+	whole := NewRecorder(1)
+	whole.Shard(0).Record(HoldIndex, time.Second)
+	good := whole.Latency(HoldIndex)
+
+	wide := hdrhistogram.New(1, int64(48*time.Hour), 3)
+	if err := wide.RecordValue(int64(24 * time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	cut, miscounted := good, good
+	cut.HDR = cut.HDR[:len(cut.HDR)/2]
+	miscounted.Count++
+	for name, bad := range map[string]Latency{
+		"cut payload": cut, "other count": miscounted, "no payload": {Count: 1}, "wider range": latencyOf(wide, 0),
+	} {
+		if _, err := MergeLatency(good, bad); err == nil {
+			t.Errorf("%s: merged without an error", name)
+		}
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	s := NewRecorder(1).Shard(0)
+	for i := 0; b.Loop(); i++ {
+		s.Record(AcquireIndex, time.Duration(50_000+i&1023))
+	}
+}

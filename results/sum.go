@@ -1,0 +1,151 @@
+package results
+
+// The rules by which the trials of a cell become one figure each.
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// median is the middle value, or the mean of the two in the middle; 0 of none. It sorts vs.
+func median(vs []float64) float64 {
+	if len(vs) == 0 {
+		return 0
+	}
+	slices.Sort(vs)
+	mid := len(vs) / 2
+	if len(vs)%2 == 1 {
+		return vs[mid]
+	}
+	return vs[mid-1] + (vs[mid]-vs[mid-1])/2
+}
+
+func valuesOf(trials []*Record, value func(*Record) float64) []float64 {
+	vs := make([]float64, len(trials))
+	for i, r := range trials {
+		vs[i] = value(r)
+	}
+	return vs
+}
+
+// medianOf is the median over the trials; a duration comes out in whole nanoseconds.
+func medianOf[T float64 | time.Duration](trials []*Record, value func(*Record) T) T {
+	return T(median(valuesOf(trials, func(r *Record) float64 { return float64(value(r)) })))
+}
+
+// medianKnown is the median over the trials that know the value, and -1 if none does.
+func medianKnown(trials []*Record, value func(*Record) float64) float64 {
+	known := slices.DeleteFunc(valuesOf(trials, value), func(v float64) bool { return v < 0 || math.IsNaN(v) })
+	if len(known) == 0 {
+		return -1
+	}
+	return median(known)
+}
+
+func mergeMetrics(trials []*Record) (map[Metric]Latency, error) {
+	parts := map[Metric][]Latency{}
+	for _, r := range trials {
+		for m, l := range r.Latency {
+			parts[m] = append(parts[m], l)
+		}
+	}
+	merged := make(map[Metric]Latency, len(parts))
+	for m, ls := range parts {
+		l, err := MergeLatency(ls...)
+		if err != nil {
+			return nil, err
+		}
+		merged[m] = l
+	}
+	return merged, nil
+}
+
+// add adds the outcomes of another trial; the first sample of an error stays.
+func (c *Counts) add(o Counts) {
+	c.Acquired += o.Acquired
+	c.Contended += o.Contended
+	c.TimedOut += o.TimedOut
+	c.Canceled += o.Canceled
+	c.Unknown += o.Unknown
+	c.Refused += o.Refused
+	c.Unfinished += o.Unfinished
+	c.Tries += o.Tries
+	c.Released += o.Released
+	c.Lost += o.Lost
+	c.ReleaseError += o.ReleaseError
+	for class, n := range o.Errors {
+		if c.Errors == nil {
+			c.Errors = map[string]int64{}
+		}
+		c.Errors[class] += n
+	}
+	for class, text := range o.ErrorSample {
+		if c.ErrorSample == nil {
+			c.ErrorSample = map[string]string{}
+		}
+		if _, have := c.ErrorSample[class]; !have {
+			c.ErrorSample[class] = text
+		}
+	}
+}
+
+func sumFairness(trials []*Record) Fairness {
+	sum := trials[0].Fairness
+	for _, r := range trials[1:] {
+		f := r.Fairness
+		sum.MinClient = min(sum.MinClient, f.MinClient)
+		sum.MaxClient = max(sum.MaxClient, f.MaxClient)
+		sum.Starved = max(sum.Starved, f.Starved)
+		sum.LongestWait = max(sum.LongestWait, f.LongestWait)
+		sum.LongestRun = max(sum.LongestRun, f.LongestRun)
+		sum.OwnerChanges += f.OwnerChanges
+	}
+	sum.Jain = medianOf(trials, func(r *Record) float64 { return r.Fairness.Jain })
+	return sum
+}
+
+func sumSafety(trials []*Record) Safety {
+	sum := Safety{Checked: true}
+	for _, r := range trials {
+		s := r.Safety
+		sum.Checked = sum.Checked && s.Checked
+		sum.Grants += s.Grants
+		sum.Violations += s.Violations
+		sum.Longest = max(sum.Longest, s.Longest)
+		sum.Overlap += s.Overlap
+		sum.LostUpdates += s.LostUpdates
+		sum.WrongReleases += s.WrongReleases
+		sum.FenceRegress += s.FenceRegress
+		sum.Events = append(sum.Events, s.Events...)
+	}
+	return sum
+}
+
+func medianCost(trials []*Record) Cost {
+	return Cost{
+		Tries:       medianKnown(trials, func(r *Record) float64 { return r.Cost.Tries }),
+		Commands:    medianKnown(trials, func(r *Record) float64 { return r.Cost.Commands }),
+		BytesIn:     medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesIn }),
+		BytesOut:    medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesOut }),
+		ServerCPUUs: medianKnown(trials, func(r *Record) float64 { return r.Cost.ServerCPUUs }),
+		ClientCPUUs: medianKnown(trials, func(r *Record) float64 { return r.Cost.ClientCPUUs }),
+		Wakeups:     medianKnown(trials, func(r *Record) float64 { return r.Cost.Wakeups }),
+		Allocs:      medianKnown(trials, func(r *Record) float64 { return r.Cost.Allocs }),
+	}
+}
+
+func sumGenerator(trials []*Record) Generator {
+	sum := Generator{
+		CPU:      medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
+		Machine:  medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
+		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
+	}
+	for _, r := range trials {
+		if r.Generator.Saturated {
+			sum.Saturated, sum.Why = true, r.Generator.Why
+			break
+		}
+	}
+	return sum
+}

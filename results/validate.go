@@ -1,0 +1,149 @@
+package results
+
+// Validation: what no run can have produced is damage, wherever it comes from.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrNewerSchema is wrapped by errors about records that a later version of lockbench has written.
+var ErrNewerSchema = errors.New("written by a newer lockbench")
+
+// mayBeNegative are the fields in which a negative number says "not known".
+var mayBeNegative = []string{"cost.", "generator.machine"}
+
+// Validate checks that r can be the record of a run. The error names the first field at fault by its path in the
+// JSON form, such as "latency.hold.hdr".
+func (r *Record) Validate() error {
+	switch {
+	case r.Schema > SchemaVersion:
+		return fmt.Errorf("schema: %d is newer than %d: %w", r.Schema, SchemaVersion, ErrNewerSchema)
+	case r.Schema < 1:
+		return fmt.Errorf("schema: %d is none", r.Schema)
+	case r.ID == "":
+		return errors.New("id: missing")
+	case r.Started.IsZero():
+		return errors.New("started: missing")
+	case r.Trial < 1:
+		return fmt.Errorf("trial: %d is below 1", r.Trial)
+	case r.Plan.Driver == "":
+		return errors.New("plan.driver: missing")
+	case r.Plan.Lock == "":
+		return errors.New("plan.lock: missing")
+	}
+	if err := checkNumbers(reflect.ValueOf(*r), ""); err != nil {
+		return err
+	}
+	if r.Elapsed == 0 && r.Partial == "" {
+		return errors.New("elapsed_ns: a whole trial took no time")
+	}
+	if err := r.checkCounts(); err != nil {
+		return err
+	}
+	for name, l := range r.Latency {
+		if err := l.validate(); err != nil {
+			return fmt.Errorf("latency.%s.%w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkCounts finds counts that contradict each other. It asks only for what holds whichever way the window's edges
+// cut an acquisition.
+func (r *Record) checkCounts() error {
+	switch f, s := r.Fairness, r.Safety; {
+	case f.Jain > 1+1e-9:
+		return fmt.Errorf("fairness.jain: %v is above 1", f.Jain)
+	case f.MinClient > f.MaxClient:
+		return fmt.Errorf("fairness.min_client: %d is above max_client, %d", f.MinClient, f.MaxClient)
+	case f.Starved > r.Plan.Clients:
+		return fmt.Errorf("fairness.starved: %d of %d clients", f.Starved, r.Plan.Clients)
+	case s.Violations > s.Grants:
+		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
+	case !s.Checked && s.Grants > 0:
+		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
+	case r.Generator.Machine > 1+1e-9:
+		return fmt.Errorf("generator.machine: a share of %v", r.Generator.Machine)
+	}
+	return nil
+}
+
+// validate checks one distribution; the error begins with the name of the field.
+func (l Latency) validate() error {
+	if l.Overflow > l.Count {
+		return fmt.Errorf("overflow: %d of %d values", l.Overflow, l.Count)
+	}
+	names := []string{"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"}
+	values := []time.Duration{l.Min, l.P50, l.P90, l.P99, l.P999, l.Max}
+	for i := 1; i < len(values); i++ {
+		if values[i] < values[i-1] {
+			return fmt.Errorf("%s: %d is below %s, %d", names[i], values[i], names[i-1], values[i-1])
+		}
+	}
+	if l.Mean < l.Min || l.Mean > l.Max {
+		return fmt.Errorf("mean_ns: %d is not within %d and %d", l.Mean, l.Min, l.Max)
+	}
+	if _, err := l.Histogram(); err != nil {
+		return fmt.Errorf("hdr: %w", err)
+	}
+	return nil
+}
+
+// checkNumbers walks a part of a record and finds numbers that none of its fields can have: negative ones, and
+// floats that are no number. Fields added later are covered without a word here.
+func checkNumbers(v reflect.Value, path string) error {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		if v.Int() < 0 && !negativeAllowed(path) {
+			return fmt.Errorf("%s: %d is negative", path, v.Int())
+		}
+	case reflect.Float64:
+		f := v.Float()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("%s: %v is no number", path, f)
+		}
+		if f < 0 && !negativeAllowed(path) {
+			return fmt.Errorf("%s: %v is negative", path, f)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return nil
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if err := checkNumbers(v.Field(i), join(path, name)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			if err := checkNumbers(v.MapIndex(key), join(path, key.String())); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := checkNumbers(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func negativeAllowed(path string) bool {
+	return slices.ContainsFunc(mayBeNegative, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+}
