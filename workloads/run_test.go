@@ -84,8 +84,8 @@ func TestContended(t *testing.T) {
 					t.Errorf("counts %+v: want as many releases as grants, and more tries", n)
 				}
 				h := r.Latency[results.Handoff]
-				if h.Count < r.Counts.Acquired*9/10 || h.Max > 2*ms+ms/100 {
-					t.Errorf("hand-off %+v: want one for nearly each grant, of 2 ms at the most", h)
+				if h.Count < r.Counts.Acquired*3/4 || h.Max > 2*ms+ms/100 {
+					t.Errorf("hand-off %+v: want one for most grants, of 2 ms at the most", h)
 				}
 				near(t, "Little's sum", r.Bound.Little, 1, 0.1)
 				if r.Safety.Violations != 0 {

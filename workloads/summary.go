@@ -22,8 +22,8 @@ const (
 	saturatedShare = 0.90
 	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
 	busyShare = 0.97
-	// littleSlack is how far throughput × time in system may be from the number of clients. A client whose wait had
-	// not ended with the window is missing from the left side, so short windows and long waits stray.
+	// littleSlack is how far throughput × time in system may be from the number of clients. Pauses after errors are
+	// missing from the left side, and a wait that began in the warm-up is there with its whole length.
 	littleSlack = 0.10
 )
 
@@ -76,6 +76,7 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		t.ReleaseError += c.ReleaseError
 		t.waits += c.waits
 		t.thought += c.thought
+		t.pending += c.pending
 		squares += float64(c.Acquired) * float64(c.Acquired)
 		f.MinClient = min(f.MinClient, c.Acquired)
 		f.MaxClient = max(f.MaxClient, c.Acquired)
@@ -169,7 +170,7 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 		b.Efficiency = r.Throughput() / b.LocksPerS
 	}
 	if r.Elapsed > 0 {
-		inSystem := t.thought
+		inSystem := t.thought + t.pending
 		for _, l := range r.Latency {
 			inSystem += time.Duration(l.Count) * l.Mean
 		}
@@ -227,7 +228,7 @@ func (e *engine) warn(r *results.Record) {
 		add("%d of %d clients were never granted a lock in the window; acquire latencies cannot show their waits", r.Fairness.Starved, p.Clients)
 	}
 	if r.Elapsed > 0 && n.Acquired > 0 && (r.Bound.Little < 1-littleSlack || r.Bound.Little > 1+littleSlack) {
-		add("Little's law is off: recorded time accounts for %.2f of the clients' time (errors, or waits that are long beside the window)", r.Bound.Little)
+		add("Little's law is off: recorded time accounts for %.2f of the clients' time (pauses after errors, or waits longer than the window)", r.Bound.Little)
 	}
 	for _, f := range []struct {
 		what string
