@@ -1,0 +1,85 @@
+// The acquisition loop: try, wait, try again.
+
+package wait
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Attempt is how an acquisition went.
+type Attempt struct {
+	Held  bool          // the lock was granted
+	Tries int           // calls of Try, at least one
+	Waits int           // calls of Wait, and so wake-ups, but for one that ended in an error
+	Sent  time.Duration // the clock's reading just before the last Try was sent: a lease runs from here
+	Leave error         // what Leave answered: after an error something of ours may remain in a queue on the server
+}
+
+// Acquire tries to get l for s, and while somebody else has it waits by w and tries again, until l.Deadline. Without
+// a waiter it tries once. start is the clock's reading of now, which the caller has taken anyway.
+//
+// Not held and no error means that the lock was found taken: contended if w is nil, and else timed out. The last Try
+// is sent before the Deadline; its answer may come later, and then still counts. An error of Try ends the acquisition
+// at once and leaves its outcome unknown, as package drivers says. An error of Wait, ctx.Err() among them, comes
+// after a Try that was answered with no, so that nothing is held and nothing is unknown.
+//
+// It allocates nothing of its own, unless ctx ends while it waits.
+func Acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock drivers.Clock,
+	start time.Duration) (Attempt, error) {
+	a := Attempt{Sent: start}
+	err := a.try(ctx, s, w, l, clock)
+	if a.Waits > 0 {
+		a.Leave = leave(ctx, w, l)
+	}
+	return a, err
+}
+
+func (a *Attempt) try(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
+	clock drivers.Clock) error {
+	for {
+		a.Tries++
+		held, err := s.Try(ctx, l)
+		if err != nil {
+			return err
+		}
+		if held || w == nil {
+			a.Held = held
+			return nil
+		}
+		if past(l, clock, clock.Now()) {
+			return nil
+		}
+		a.Waits++
+		if err := w.Wait(ctx, l); err != nil {
+			return err
+		}
+		now := clock.Now()
+		if past(l, clock, now) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err // woken and cancelled at once: a Try now would only turn a plain end into an unknown outcome
+		}
+		a.Sent = now
+	}
+}
+
+func past(l *drivers.Lease, clock drivers.Clock, now time.Duration) bool {
+	return !l.Deadline.IsZero() && !clock.Time(now).Before(l.Deadline)
+}
+
+// leaveTimeout bounds the withdrawal after the end of ctx.
+const leaveTimeout = drivers.DefaultIOTimeout
+
+// leave withdraws what w has registered, also when ctx is done: whoever gives up must not block the queue behind him.
+func leave(ctx context.Context, w drivers.Waiter, l *drivers.Lease) error {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		defer cancel()
+	}
+	return w.Leave(ctx, l)
+}

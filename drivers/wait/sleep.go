@@ -1,0 +1,85 @@
+// The ways of waiting that ask again after a while, poll and backoff, and the timer under all of them.
+
+package wait
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// poller tries again at a fixed interval, which counts from the end of one try to the start of the next.
+type poller struct {
+	sleeper
+	every time.Duration
+}
+
+func (p *poller) Wait(ctx context.Context, l *drivers.Lease) error {
+	return p.sleep(ctx, min(p.every, left(l)), nil)
+}
+
+func (p *poller) Leave(context.Context, *drivers.Lease) error { return nil }
+
+// backoff waits for a time drawn uniformly from [0, min(max, min·2ⁿ)) before try n+2 of an acquisition: the "full
+// jitter" of M. Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015, which found that it needs the
+// fewest tries. Every client draws from a sequence of its own.
+type backoff struct {
+	sleeper
+	min, max time.Duration
+	bound    time.Duration // of the next delay
+	random   *rand.Rand
+}
+
+func (b *backoff) Wait(ctx context.Context, l *drivers.Lease) error {
+	delay := time.Duration(b.random.Int64N(int64(b.bound)))
+	if b.bound > b.max/2 { // and not 2·bound > max, which may overflow
+		b.bound = b.max
+	} else {
+		b.bound *= 2
+	}
+	return b.sleep(ctx, min(delay, left(l)), nil)
+}
+
+// Leave makes the next acquisition start from the least delay again.
+func (b *backoff) Leave(context.Context, *drivers.Lease) error {
+	b.bound = b.min
+	return nil
+}
+
+// left is the time until the deadline of l, or the longest there is if it has none.
+func left(l *drivers.Lease) time.Duration {
+	if l.Deadline.IsZero() {
+		return math.MaxInt64
+	}
+	return time.Until(l.Deadline)
+}
+
+// sleeper sleeps on one timer that it uses again and again. It is made at the first sleep, because most clients of an
+// uncontended run never need it.
+type sleeper struct{ timer *time.Timer }
+
+// sleep returns nil after d, or as soon as woken can be received from (nil is never), and ctx.Err() if ctx ends
+// before that.
+func (s *sleeper) sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	if s.timer == nil {
+		s.timer = time.NewTimer(d)
+	} else {
+		s.timer.Reset(d) // since Go 1.23 no earlier tick can be left in the channel after this
+	}
+	select {
+	case <-s.timer.C:
+		return nil
+	case <-woken:
+		s.timer.Stop()
+		return nil
+	case <-ctx.Done():
+		s.timer.Stop()
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,190 @@
+// Package wait holds the ways of waiting for a lock that somebody else has (-wait), and the one acquisition loop of
+// lockbench. A way of waiting is a drivers.Waiter made out of any Session, so it composes with every lock design and
+// multiplies none: whoever compares two ways compares them on the same lock, through the same loop.
+//
+// A Room is the waiting that one process does on one service. Clients touch what they share in it only once they
+// have to wait: an uncontended acquisition costs nothing here.
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// The names of the ways of waiting, as -wait takes them.
+const (
+	None    = "none"
+	Poll    = "poll"
+	Backoff = "backoff"
+	PubSub  = "pubsub"
+	Native  = "native"
+)
+
+// Kind describes a way of waiting, for listings and for plans that have to know what it asks of a service.
+type Kind struct {
+	Name   string // the value of -wait
+	Text   string // one line for people who choose
+	Wakes  bool   // releases have to wake subscribers: the service is opened with drivers.Config.Wakes
+	Native bool   // the sessions have to be drivers.Waiters themselves
+}
+
+// Kinds lists every way of waiting, the simplest first.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: None, Text: "one try, then give up"},
+		{Name: Poll, Text: "try again at a fixed interval"},
+		{Name: Backoff, Text: "try again after a random delay whose bound doubles up to a limit (full jitter)"},
+		{Name: PubSub, Text: "sleep until the release is published; it wakes every waiter of the key (the herd)", Wakes: true},
+		{Name: Native, Text: "whatever the service or library does by itself", Native: true},
+	}
+}
+
+// Find looks a way of waiting up by its name. The error lists them all.
+func Find(name string) (Kind, error) {
+	kinds := Kinds()
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		if k.Name == name {
+			return k, nil
+		}
+		names[i] = k.Name
+	}
+	return Kind{}, fmt.Errorf("wait: unknown way of waiting %q; there are %s", name, strings.Join(names, ", "))
+}
+
+const (
+	// DefaultPoll is the interval between two tries of a polling client. What ships is slower (redis-objects sleeps
+	// 0.1 s), and then the client that releases and comes straight back nearly always wins, so that others starve;
+	// 1 ms is fairer, but makes 512 waiters ask 512,000 times a second, more than one server answers. 10 ms keeps
+	// those 512 at 51,200 tries a second, which leaves the server room for the locks themselves.
+	DefaultPoll = 10 * time.Millisecond
+
+	// DefaultBackoffMin bounds the first delay of a backing-off client. The article's own simulator starts at half
+	// of its one-way network delay; for a server that answers within a fraction of a millisecond that would be less
+	// than the Go runtime can sleep, which is whole milliseconds on an otherwise idle process.
+	DefaultBackoffMin = time.Millisecond
+
+	// DefaultBackoffMax bounds every delay of a backing-off client. The article's simulator goes up to 2 s, for
+	// requests that are served once; a client that wants a lock over and over starves on such delays. 100 ms is
+	// what polling libraries ship as their fixed interval, so that the most patient client still asks, on average,
+	// twice as often as those.
+	DefaultBackoffMax = 100 * time.Millisecond
+)
+
+// Options are the settings of all ways of waiting; each reads its own. The zero value means the defaults.
+type Options struct {
+	Poll       time.Duration // interval between two tries; 0 means DefaultPoll
+	BackoffMin time.Duration // bound of the first delay; 0 means DefaultBackoffMin
+	BackoffMax time.Duration // bound of every delay; 0 means DefaultBackoffMax
+	Seed       uint64        // of the delays; the same seed gives a client the same delays again
+}
+
+// complete fills the defaults in and refuses what makes no sense.
+func (o Options) complete() (Options, error) {
+	for _, f := range []struct {
+		name  string
+		value *time.Duration
+		usual time.Duration
+	}{
+		{"poll interval", &o.Poll, DefaultPoll},
+		{"least back-off", &o.BackoffMin, DefaultBackoffMin},
+		{"greatest back-off", &o.BackoffMax, DefaultBackoffMax},
+	} {
+		if *f.value < 0 {
+			return o, fmt.Errorf("wait: %s %v is negative", f.name, *f.value)
+		}
+		if *f.value == 0 {
+			*f.value = f.usual
+		}
+	}
+	if o.BackoffMin > o.BackoffMax {
+		return o, fmt.Errorf("wait: least back-off %v is above the greatest, %v", o.BackoffMin, o.BackoffMax)
+	}
+	return o, nil
+}
+
+// Room is one process's worth of waiting on one service: it makes the waiters and owns what they share. It is safe
+// for concurrent use.
+type Room struct {
+	kind    Kind
+	options Options
+	expires bool
+	hub     *hub // the shared subscription; nil unless the kind needs one
+}
+
+// NewRoom prepares waiting of the named kind on svc; ctx bounds only the opening. It refuses a kind that does not
+// exist, options that make no sense, and a kind that svc cannot serve. Close the room before the service.
+func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (*Room, error) {
+	k, err := Find(kind)
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.complete(); err != nil {
+		return nil, err
+	}
+	r := &Room{kind: k, options: o, expires: svc.Traits().Expires}
+	if !k.Wakes {
+		return r, nil
+	}
+	const instead = "it can be waited for by none, poll and backoff, and by native if its sessions wait by themselves"
+	if !svc.Traits().Wakes {
+		return nil, fmt.Errorf("wait: %s: the releases of this lock, as it was opened, wake nobody; %s", kind, instead)
+	}
+	sub, ok := drivers.As[drivers.Subscriber](svc)
+	if !ok {
+		return nil, fmt.Errorf("wait: %s: the releases of this lock cannot be listened to; %s", kind, instead)
+	}
+	if r.hub, err = newHub(ctx, sub); err != nil {
+		return nil, fmt.Errorf("wait: %s: open the subscription: %w", kind, err)
+	}
+	return r, nil
+}
+
+// Waiter makes the waiter of client number id, whose session s is. Like the session it is used by one goroutine at
+// a time. It is nil for the kind none. It refuses a session that cannot wait in this way.
+func (r *Room) Waiter(s drivers.Session, id int) (drivers.Waiter, error) {
+	switch r.kind.Name {
+	case Poll:
+		return &poller{every: r.options.Poll}, nil
+	case Backoff:
+		return &backoff{
+			min:    r.options.BackoffMin,
+			max:    r.options.BackoffMax,
+			bound:  r.options.BackoffMin,
+			random: rand.New(rand.NewPCG(r.options.Seed, uint64(id))),
+		}, nil
+	case PubSub:
+		lease, ok := drivers.As[drivers.Remainer](s)
+		if !ok && r.expires {
+			return nil, errors.New("wait: pubsub: the sessions of this lock cannot tell how long the holder's lease " +
+				"still lasts, and nobody announces its expiry; poll and backoff need not know")
+		}
+		return &subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, nil
+	case Native:
+		w, ok := drivers.As[drivers.Waiter](s)
+		if !ok {
+			return nil, errors.New("wait: native: the sessions of this lock have no way of waiting of their own; " +
+				"poll and backoff work with every lock")
+		}
+		return w, nil
+	}
+	return nil, nil
+}
+
+// Close gives back the subscription. It is called when no client waits any more: one that still does is not woken,
+// and finds out for itself after MaxSleep at the latest.
+func (r *Room) Close() error {
+	if r.hub == nil {
+		return nil
+	}
+	if err := r.hub.close(); err != nil {
+		return fmt.Errorf("wait: %s: close the subscription: %w", r.kind.Name, err)
+	}
+	return nil
+}
