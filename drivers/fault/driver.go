@@ -1,0 +1,160 @@
+package fault
+
+// The same faults for drivers without a wire, such as memory.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Driver wraps a driver whose services then obey Outage and Mute as if they were reached over a network. Try,
+// Release and Listen are covered; other capabilities are found unharmed through Unwrap.
+type Driver struct {
+	drivers.Driver
+
+	mu        sync.Mutex
+	down      bool
+	mute      bool
+	listeners map[*listener]struct{}
+}
+
+// NewDriver wraps d.
+func NewDriver(d drivers.Driver) *Driver {
+	return &Driver{Driver: d, listeners: map[*listener]struct{}{}}
+}
+
+// Outage makes every request fail before it reaches the lock, and loses wake-ups, until restore is called.
+func (d *Driver) Outage() (restore func()) {
+	d.set(func() { d.down = true })
+	return func() {
+		d.set(func() { d.down = false })
+		for _, l := range d.open() {
+			l.wake("")
+		}
+	}
+}
+
+// Mute lets requests take effect and loses their replies, until restore is called.
+func (d *Driver) Mute() (restore func()) {
+	d.set(func() { d.mute = true })
+	return func() { d.set(func() { d.mute = false }) }
+}
+
+func (d *Driver) set(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
+func (d *Driver) state() (down, mute bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.down, d.mute
+}
+
+func (d *Driver) open() []*listener {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]*listener, 0, len(d.listeners))
+	for l := range d.listeners {
+		all = append(all, l)
+	}
+	return all
+}
+
+// Open opens the wrapped driver's service.
+func (d *Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if down, _ := d.state(); down {
+		return nil, refused("fault: open")
+	}
+	s, err := d.Driver.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &service{s, d}, nil
+}
+
+func refused(op string) error {
+	return &drivers.Error{Class: drivers.ClassConnect, Op: op, Err: errors.New("outage")}
+}
+
+type service struct {
+	drivers.Service
+	driver *Driver
+}
+
+func (s *service) Unwrap() drivers.Service { return s.Service }
+
+func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	inner, err := s.Service.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &session{inner, s.driver}, nil
+}
+
+// Listen opens a listener of the wrapped service that hears nothing during an outage.
+func (s *service) Listen(ctx context.Context, wake func(string)) (drivers.Listener, error) {
+	inner, ok := drivers.As[drivers.Subscriber](s.Service)
+	if !ok {
+		return nil, fmt.Errorf("fault: listen: %w", errors.ErrUnsupported)
+	}
+	if down, _ := s.driver.state(); down {
+		return nil, refused("fault: listen")
+	}
+	opened, err := inner.Listen(ctx, func(key string) {
+		if down, _ := s.driver.state(); !down {
+			wake(key)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{opened, s.driver, wake}
+	s.driver.set(func() { s.driver.listeners[l] = struct{}{} })
+	return l, nil
+}
+
+type listener struct {
+	drivers.Listener
+	driver *Driver
+	wake   func(string)
+}
+
+func (l *listener) Close() error {
+	l.driver.set(func() { delete(l.driver.listeners, l) })
+	return l.Listener.Close()
+}
+
+type session struct {
+	drivers.Session
+	driver *Driver
+}
+
+func (s *session) Unwrap() drivers.Session { return s.Session }
+
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.through("fault: try", func() (bool, error) { return s.Session.Try(ctx, l) })
+}
+
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.through("fault: release", func() (bool, error) { return s.Session.Release(ctx, l) })
+}
+
+// through sends one request over the wire that is not there.
+func (s *session) through(op string, request func() (bool, error)) (bool, error) {
+	down, mute := s.driver.state()
+	if down {
+		return false, refused(op)
+	}
+	answer, err := request()
+	if mute {
+		return false, &drivers.Error{Class: drivers.ClassClosed, Op: op, Err: io.ErrUnexpectedEOF}
+	}
+	return answer, err
+}

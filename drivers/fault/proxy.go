@@ -1,0 +1,202 @@
+// Package fault breaks the way between a client and a server on purpose: Proxy does it on the wire for any service,
+// Driver in the process for drivers that have no wire. It exists for tests and for the scenarios that prove what
+// a design does when it cannot hear the answer.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Direction is one of the two streams of a connection.
+type Direction int
+
+const (
+	Requests Direction = iota // from the client to the server
+	Replies                   // from the server to the client
+)
+
+// Proxy listens on a loopback port and forwards every connection to a target. Its faults apply to all
+// connections, present and future, until Resume.
+type Proxy struct {
+	network, target string
+	listener        net.Listener
+	running         sync.WaitGroup
+
+	mu      sync.Mutex
+	way     [2]way
+	refuse  bool
+	closed  bool
+	links   map[*link]struct{}
+	changed chan struct{} // closed and replaced whenever a way changes
+}
+
+// way is what happens to the bytes of one direction.
+type way struct {
+	hold, drop bool
+	delay      time.Duration
+}
+
+// link is one forwarded connection.
+type link struct {
+	ends  [2]net.Conn   // client, server
+	cut   chan struct{} // closed with the connections
+	ended atomic.Int32  // how many directions came to an orderly end
+}
+
+// NewProxy starts a proxy to target, which is host:port or unix:///path.
+func NewProxy(target string) (*Proxy, error) {
+	network := "tcp"
+	if path, unix := strings.CutPrefix(target, "unix://"); unix {
+		network, target = "unix", path
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("fault: proxy: %w", err)
+	}
+	p := &Proxy{
+		network: network, target: target, listener: listener,
+		links: map[*link]struct{}{}, changed: make(chan struct{}),
+	}
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+// Addr is the host:port that clients connect to in place of the target.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Hold keeps the bytes of a direction back until Resume; none are lost.
+func (p *Proxy) Hold(d Direction) { p.change(func() { p.way[d].hold = true }) }
+
+// Drop swallows the bytes of a direction. A connection that lost some is of no further use: cut it.
+func (p *Proxy) Drop(d Direction) { p.change(func() { p.way[d].drop = true }) }
+
+// Delay makes every byte of a direction arrive that much later. It adds latency and takes no bandwidth away.
+func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d].delay = by }) }
+
+// Refuse resets every new connection as soon as it is made.
+func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
+
+// Resume ends every fault. Bytes that were held go on their way.
+func (p *Proxy) Resume() { p.change(func() { p.way, p.refuse = [2]way{}, false }) }
+
+// Cut breaks every connection. New ones are welcome.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	links := p.links
+	p.links = map[*link]struct{}{}
+	p.mu.Unlock()
+	for l := range links {
+		l.close(reset)
+	}
+}
+
+// Outage cuts every connection and refuses new ones until restore is called.
+func (p *Proxy) Outage() (restore func()) {
+	p.Refuse()
+	p.Cut()
+	return p.Resume
+}
+
+// Mute lets requests through and loses the replies, until restore is called. That cuts the connections, since
+// whatever was waiting on them would take a later reply for its own.
+func (p *Proxy) Mute() (restore func()) {
+	p.Drop(Replies)
+	return func() {
+		p.Cut()
+		p.Resume()
+	}
+}
+
+// Close ends the proxy and all its connections, and waits for its goroutines.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	err := p.listener.Close()
+	p.Cut()
+	p.running.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil // closed before
+	}
+	return err
+}
+
+func (p *Proxy) change(set func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// accept serves until the listener is closed.
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		refuse := p.refuse
+		p.mu.Unlock()
+		if refuse {
+			reset(client)
+			continue
+		}
+		p.running.Go(func() { p.serve(client) })
+	}
+}
+
+// serve connects a client with the target.
+func (p *Proxy) serve(client net.Conn) {
+	server, err := net.Dial(p.network, p.target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{ends: [2]net.Conn{client, server}, cut: make(chan struct{})}
+	p.mu.Lock()
+	unwanted := p.closed || p.refuse // since the connection was accepted
+	if !unwanted {
+		p.links[l] = struct{}{}
+	}
+	p.mu.Unlock()
+	if unwanted {
+		l.close(reset)
+		return
+	}
+	p.running.Go(func() { p.forward(l, Requests, client, server) })
+	p.running.Go(func() { p.forward(l, Replies, server, client) })
+}
+
+// reset closes a connection so that its peer sees an error and not an orderly end.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+// close is called once, by whoever took the link out of the proxy's set.
+func (l *link) close(end func(net.Conn)) {
+	close(l.cut)
+	end(l.ends[0])
+	end(l.ends[1])
+}
+
+// drop closes a link that has ended by itself, unless Cut came first. What has been written still arrives.
+func (p *Proxy) drop(l *link) {
+	p.mu.Lock()
+	_, present := p.links[l]
+	delete(p.links, l)
+	p.mu.Unlock()
+	if present {
+		l.close(func(conn net.Conn) { conn.Close() })
+	}
+}

@@ -1,0 +1,331 @@
+package fault_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bound is how long something may take that needs no time at all.
+const bound = 10 * time.Second
+
+// quiet is how long silence has to last to be believed. It can only err towards passing.
+const quiet = 30 * time.Millisecond
+
+// echo starts a server that answers every line with itself and sends each line it has got to the channel.
+func echo(t *testing.T, network string) (target string, got <-chan string) {
+	t.Helper()
+	addr := "127.0.0.1:0"
+	if network == "unix" {
+		addr = filepath.Join(t.TempDir(), "s")
+	}
+	listener, err := net.Listen(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	lines := make(chan string, 100)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for in := bufio.NewReader(conn); ; {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return
+					}
+					lines <- line
+					io.WriteString(conn, line)
+				}
+			}()
+		}
+	}()
+	if network == "unix" {
+		return "unix://" + addr, lines
+	}
+	return listener.Addr().String(), lines
+}
+
+func newProxy(t *testing.T, target string) *fault.Proxy {
+	t.Helper()
+	p, err := fault.NewProxy(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+type conn struct {
+	net.Conn
+	t  *testing.T
+	in *bufio.Reader
+}
+
+func dial(t *testing.T, p *fault.Proxy) *conn {
+	t.Helper()
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return &conn{c, t, bufio.NewReader(c)}
+}
+
+func (c *conn) send(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c, line); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *conn) expect(line string) {
+	c.t.Helper()
+	c.SetReadDeadline(time.Now().Add(bound))
+	if got, err := c.in.ReadString('\n'); got != line || err != nil {
+		c.t.Fatalf("got %q, %v; want %q", got, err, line)
+	}
+}
+
+func (c *conn) expectSilence() {
+	c.t.Helper()
+	c.SetReadDeadline(time.Now().Add(quiet))
+	var timeout net.Error
+	if b, err := c.in.Peek(1); !errors.As(err, &timeout) || !timeout.Timeout() {
+		c.t.Fatalf("got %q, %v; want nothing", b, err)
+	}
+}
+
+func (c *conn) expectEnd() {
+	c.t.Helper()
+	c.SetReadDeadline(time.Now().Add(bound))
+	var timeout net.Error
+	if b, err := c.in.Peek(1); err == nil || errors.As(err, &timeout) && timeout.Timeout() {
+		c.t.Fatalf("got %q, %v; want a broken connection", b, err)
+	}
+}
+
+// expectRefused accepts both ways in which a reset can reach the client: while it connects and just after.
+func expectRefused(t *testing.T, p *fault.Proxy) {
+	t.Helper()
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	(&conn{c, t, bufio.NewReader(c)}).expectEnd()
+}
+
+func expectServed(t *testing.T, got <-chan string, want string) {
+	t.Helper()
+	select {
+	case line := <-got:
+		if line != want {
+			t.Fatalf("the server got %q, want %q", line, want)
+		}
+	case <-time.After(bound):
+		t.Fatalf("the server never got %q", want)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	tests := []struct {
+		name string
+		run  func(t *testing.T, p *fault.Proxy, got <-chan string)
+	}{
+		{"forwards", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			for _, line := range []string{"a\n", "b\n", "c\n"} {
+				c.send(line)
+				c.expect(line)
+			}
+		}},
+		{"passes an orderly end on", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			c.send("last\n")
+			c.Conn.(*net.TCPConn).CloseWrite()
+			c.expect("last\n")
+			c.expectEnd()
+		}},
+		{"holds requests", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Hold(fault.Requests)
+			c.send("a\n")
+			c.expectSilence()
+			if len(got) != 0 {
+				t.Fatal("the server got a held request")
+			}
+			p.Resume()
+			c.expect("a\n")
+		}},
+		{"holds replies", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Hold(fault.Replies)
+			c.send("a\n")
+			expectServed(t, got, "a\n")
+			c.expectSilence()
+			p.Resume()
+			c.expect("a\n")
+		}},
+		{"holds what was under way when it is cut", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Hold(fault.Replies)
+			c.send("a\n")
+			expectServed(t, got, "a\n")
+			p.Cut()
+			c.expectEnd()
+		}},
+		{"drops requests", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Drop(fault.Requests)
+			c.send("a\n")
+			c.expectSilence()
+			p.Resume()
+			c.send("b\n")
+			c.expect("b\n")
+			expectServed(t, got, "b\n")
+		}},
+		{"drops replies", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Drop(fault.Replies)
+			c.send("a\n")
+			expectServed(t, got, "a\n")
+			c.expectSilence()
+			p.Resume()
+			c.send("b\n")
+			c.expect("b\n")
+		}},
+		{"delays without holding up", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			const delay = 50 * time.Millisecond
+			c := dial(t, p)
+			p.Delay(fault.Replies, delay)
+			start := time.Now()
+			for _, line := range []string{"a\n", "b\n", "c\n"} {
+				c.send(line)
+				expectServed(t, got, line) // a read of its own for each
+			}
+			c.expect("a\n")
+			if took := time.Since(start); took < delay {
+				t.Errorf("a delayed reply came after %v, want %v or more", took, delay)
+			}
+			c.expect("b\n")
+			c.expect("c\n")
+			p.Resume()
+			c.send("d\n")
+			c.expect("d\n")
+		}},
+		{"ends a long delay on Resume", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			c := dial(t, p)
+			p.Delay(fault.Replies, time.Hour)
+			c.send("a\n")
+			expectServed(t, got, "a\n")
+			c.expectSilence()
+			p.Resume()
+			c.expect("a\n")
+		}},
+		{"cuts all and takes new ones", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			one, two := dial(t, p), dial(t, p)
+			one.send("a\n")
+			one.expect("a\n")
+			two.send("b\n")
+			two.expect("b\n")
+			p.Cut()
+			one.expectEnd()
+			two.expectEnd()
+			c := dial(t, p)
+			c.send("c\n")
+			c.expect("c\n")
+		}},
+		{"refuses", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			old := dial(t, p)
+			old.send("a\n")
+			old.expect("a\n")
+			p.Refuse()
+			expectRefused(t, p)
+			old.send("b\n")
+			old.expect("b\n")
+			p.Resume()
+			c := dial(t, p)
+			c.send("c\n")
+			c.expect("c\n")
+		}},
+		{"outage", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			old := dial(t, p)
+			old.send("a\n")
+			old.expect("a\n")
+			restore := p.Outage()
+			old.expectEnd()
+			expectRefused(t, p)
+			restore()
+			c := dial(t, p)
+			c.send("b\n")
+			c.expect("b\n")
+		}},
+		{"mute", func(t *testing.T, p *fault.Proxy, got <-chan string) {
+			old := dial(t, p)
+			restore := p.Mute()
+			old.send("a\n")
+			expectServed(t, got, "a\n")
+			old.expectSilence()
+			restore()
+			old.expectEnd()
+			c := dial(t, p)
+			c.send("b\n")
+			c.expect("b\n")
+		}},
+	}
+	for _, network := range []string{"tcp", "unix"} {
+		for _, test := range tests {
+			t.Run(network+"/"+test.name, func(t *testing.T) {
+				target, got := echo(t, network)
+				test.run(t, newProxy(t, target), got)
+			})
+		}
+	}
+}
+
+func TestProxyWithoutTarget(t *testing.T) {
+	target, _ := echo(t, "tcp")
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	expectRefused(t, newProxy(t, gone.Addr().String()))
+	expectRefused(t, newProxy(t, "unix:///nowhere/at/all"))
+	c := dial(t, newProxy(t, target))
+	c.send("a\n")
+	c.expect("a\n")
+}
+
+func TestCloseTwice(t *testing.T) {
+	target, _ := echo(t, "tcp")
+	p := newProxy(t, target) // whose clean-up closes it again
+	c := dial(t, p)
+	c.send("a\n")
+	c.expect("a\n")
+	p.Hold(fault.Replies) // must not keep Close from returning
+	c.send("b\n")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.expectEnd()
+}

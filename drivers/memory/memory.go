@@ -1,0 +1,164 @@
+// Package memory holds the locks that need no server: "memory", an in-process lock that keeps every promise a lock
+// can make and is what the conformance suite takes for the truth, and "null", which promises nothing and so
+// prices the harness alone.
+//
+// The state of a memory lock belongs to the service that Open returned: two services share nothing.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func init() {
+	drivers.Register("memory", Driver{})
+	drivers.Register("null", Null{})
+}
+
+// Driver opens in-process locks.
+type Driver struct{}
+
+var traits = drivers.Traits{
+	Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true,
+}
+
+// Designs lists the one design, "mutex".
+func (Driver) Designs() []drivers.Design {
+	return []drivers.Design{{
+		Name:   "mutex",
+		Traits: traits,
+		Models: "a Go map behind sharded mutexes, with a lease, an owner and a fence for each key",
+		Wrong:  "serves one process only; a holder that overstays its lease overlaps the next, unless the fence is checked",
+	}}
+}
+
+// Open makes an empty lock table. It reads Lock and Wakes alone.
+func (d Driver) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+		return nil, fmt.Errorf("memory: open: %w", err)
+	}
+	s := &service{clock: drivers.NewClock(), seed: maphash.MakeSeed(), wakes: cfg.Wakes}
+	for i := range s.shards {
+		s.shards[i].keys = map[string]*entry{}
+	}
+	return s, nil
+}
+
+// shardCount bounds how often clients of different keys meet at a mutex. It is far above the number of cores that
+// run at once and far below what a table costs.
+const shardCount = 256
+
+type service struct {
+	clock  drivers.Clock
+	seed   maphash.Seed
+	wakes  bool
+	closed atomic.Bool
+	shards [shardCount]shard
+}
+
+type shard struct {
+	mu   sync.Mutex
+	keys map[string]*entry
+	_    [48]byte // neighbours on one cache line would slow each other down
+}
+
+// entry is all that is known of a key. It outlives its holder, because the fence must go on growing.
+type entry struct {
+	owner     string        // empty: free
+	until     time.Duration // end of the lease on the service's clock; 0: never
+	fence     uint64        // of the last grant
+	listeners []*listener   // replaced, never changed in place: Release calls them outside the mutex
+}
+
+func (e *entry) held(now time.Duration) bool {
+	return e.owner != "" && (e.until == 0 || now < e.until)
+}
+
+// blank reports whether forgetting the entry loses nothing.
+func (e *entry) blank() bool { return e.owner == "" && e.fence == 0 && len(e.listeners) == 0 }
+
+func (s *service) shard(key string) *shard {
+	return &s.shards[maphash.String(s.seed, key)%shardCount]
+}
+
+// entry finds or makes the entry of a key. The caller holds the mutex.
+func (sh *shard) entry(key string) *entry {
+	e := sh.keys[key]
+	if e == nil {
+		e = &entry{}
+		sh.keys[key] = e
+	}
+	return e
+}
+
+// end is when a lease taken now expires.
+func end(now, ttl time.Duration) time.Duration {
+	if ttl <= 0 {
+		return 0
+	}
+	return now + ttl
+}
+
+// check stands for what can fail between a client and a server.
+func (s *service) check(ctx context.Context, op string) error {
+	if s.closed.Load() {
+		return &drivers.Error{Class: drivers.ClassClosed, Op: op, Err: net.ErrClosed}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+func (s *service) Session(context.Context, int) (drivers.Session, error) {
+	return &session{service: s}, nil
+}
+
+func (s *service) Traits() drivers.Traits {
+	t := traits
+	t.Wakes = s.wakes
+	return t
+}
+
+func (s *service) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// Ping measures what a request costs that does nothing.
+func (s *service) Ping(ctx context.Context) error { return s.check(ctx, "memory: ping") }
+
+// Clean forgets the keys' holders and fences. Listeners stay.
+func (s *service) Clean(ctx context.Context, keys []string) error {
+	if err := s.check(ctx, "memory: clean"); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		sh := s.shard(key)
+		sh.mu.Lock()
+		if e := sh.keys[key]; e != nil {
+			*e = entry{listeners: e.listeners}
+			if e.blank() {
+				delete(sh.keys, key)
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return nil
+}
+
+// Inspect names the server; there is no process or network of its own to account for.
+func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	unknown := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+	if err := s.check(ctx, "memory: inspect"); err != nil {
+		return drivers.Server{}, unknown, err
+	}
+	return drivers.Server{Name: "memory", Mode: "standalone", Persistence: "none"}, unknown, nil
+}

@@ -1,0 +1,39 @@
+package memory
+
+// The null driver: no lock at all, for the cost of the harness and as a control that must show violations.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Null opens locks that grant every attempt and keep no state. They claim nothing, not even exclusion.
+type Null struct{}
+
+// Designs lists the one design, "none".
+func (Null) Designs() []drivers.Design {
+	return []drivers.Design{{
+		Name:   "none",
+		Models: "no lock at all",
+		Wrong:  "excludes nobody; it is there to price the harness and to show what violations look like",
+	}}
+}
+
+// Open needs nothing but a known Lock.
+func (d Null) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+		return nil, fmt.Errorf("null: open: %w", err)
+	}
+	return null{}, nil
+}
+
+// null is service and session at once, since neither has anything to keep.
+type null struct{}
+
+func (null) Session(context.Context, int) (drivers.Session, error)        { return null{}, nil }
+func (null) Traits() drivers.Traits                                       { return drivers.Traits{} }
+func (null) Close() error                                                 { return nil }
+func (null) Try(context.Context, *drivers.Lease) (held bool, err error)   { return true, nil }
+func (null) Release(context.Context, *drivers.Lease) (ok bool, err error) { return true, nil }

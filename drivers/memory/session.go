@@ -1,0 +1,101 @@
+package memory
+
+// The client's side of the in-process lock.
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type session struct {
+	service *service
+	owners  drivers.Owners
+}
+
+// Try takes the key if it is free. A TTL of zero or less means that the lease never ends.
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Owner = s.owners.Next()
+	if err := s.service.check(ctx, "memory: try"); err != nil {
+		return false, err
+	}
+	now := s.service.clock.Now()
+	sh := s.service.shard(l.Key)
+	sh.mu.Lock()
+	e := sh.entry(l.Key)
+	if e.held(now) {
+		sh.mu.Unlock()
+		return false, nil
+	}
+	e.owner = l.Owner
+	e.until = end(now, l.TTL)
+	e.fence++
+	l.Fence = e.fence
+	sh.mu.Unlock()
+	l.ValidUntil = time.Time{} // "sent + TTL" is the whole truth
+	return true, nil
+}
+
+// Release frees the key if this very acquisition still holds it, and then wakes the listeners.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := s.service.check(ctx, "memory: release"); err != nil {
+		return false, err
+	}
+	now := s.service.clock.Now()
+	sh := s.service.shard(l.Key)
+	sh.mu.Lock()
+	e := sh.keys[l.Key]
+	if e == nil || !e.mine(l, now) {
+		sh.mu.Unlock()
+		return false, nil
+	}
+	e.owner = ""
+	listeners := e.listeners
+	sh.mu.Unlock()
+	// Outside the mutex, because whoever wakes may hold a lock of his own while he adds or removes keys.
+	for _, listener := range listeners {
+		listener.wake(l.Key)
+	}
+	return true, nil
+}
+
+func (e *entry) mine(l *drivers.Lease, now time.Duration) bool {
+	return l.Owner != "" && e.owner == l.Owner && e.held(now)
+}
+
+// Renew extends the lease to l.TTL from now.
+func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := s.service.check(ctx, "memory: renew"); err != nil {
+		return false, err
+	}
+	now := s.service.clock.Now()
+	sh := s.service.shard(l.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	e := sh.keys[l.Key]
+	if e == nil || !e.mine(l, now) {
+		return false, nil
+	}
+	e.until = end(now, l.TTL)
+	return true, nil
+}
+
+// Remaining tells what is left of the present holder's lease.
+func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if err := s.service.check(ctx, "memory: remaining"); err != nil {
+		return 0, err
+	}
+	now := s.service.clock.Now()
+	sh := s.service.shard(l.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	e := sh.keys[l.Key]
+	switch {
+	case e == nil || !e.held(now):
+		return 0, nil
+	case e.until == 0:
+		return -1, nil
+	}
+	return e.until - now, nil
+}
