@@ -127,13 +127,16 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	return rec, nil
 }
 
-// explain tells a line that was cut short from one that is wrong.
+// explain puts an error of the JSON decoder into the terms of a record.
 func (l *lineReader) explain(err error) error {
 	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) || syntax.Error() != "unexpected end of JSON input" {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s: %s is no %v", kind.Field, kind.Value, kind.Type)
+	case !errors.As(err, &syntax) || syntax.Error() != "unexpected end of JSON input":
 		return err
-	}
-	if l.last {
+	case l.last:
 		return errors.New("truncated: the file ends within the record")
 	}
 	return errors.New("truncated: the line ends within the record")

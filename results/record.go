@@ -104,10 +104,10 @@ type Counts struct {
 	Acquired     int64             `json:"acquired"`
 	Contended    int64             `json:"contended"`  // -wait none: the one try found it taken
 	TimedOut     int64             `json:"timed_out"`  // patience ran out
-	Canceled     int64             `json:"canceled"`   // the run was stopped while it waited
+	Canceled     int64             `json:"canceled"`   // under way when the run was stopped before its time
 	Unknown      int64             `json:"unknown"`    // an error hid the answer
 	Refused      int64             `json:"refused"`    // an error that says the request had no effect
-	Unfinished   int64             `json:"unfinished"` // still waiting when the window closed
+	Unfinished   int64             `json:"unfinished"` // under way when the window closed
 	Tries        int64             `json:"tries"`      // attempts of the acquisitions counted above
 	Released     int64             `json:"released"`   // the server removed the lock
 	Lost         int64             `json:"lost"`       // the release (or a renewal) found that it was no longer ours

@@ -1,13 +1,24 @@
-// Package workloads makes the load: it turns a plan and an open service into a record.
+// Package workloads makes the load: it turns a plan and an open service into a record. It knows the contract in
+// package drivers and no implementation of it.
+//
+// A trial goes through five phases. Open: one session and one way of waiting a client. Warm-up: the load runs and
+// nothing is recorded. Measure: it goes on, and what ends inside this window is recorded. Drain: clients stop
+// waiting, finish the request that is under way and release what they hold. Clean: the keys are deleted by name.
 package workloads
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
 // Run is one trial of one cell.
@@ -22,7 +33,7 @@ type Run struct {
 
 // Snapshot is what a progress line can show while a run goes on.
 type Snapshot struct {
-	Phase      string        // "open", "warm-up", "measure", "drain", "clean"
+	Phase      Phase
 	Elapsed    time.Duration // in the phase
 	Total      time.Duration // of the phase; 0 if it has no fixed length
 	Acquired   int64         // since the run began
@@ -30,9 +41,237 @@ type Snapshot struct {
 	Violations int64
 }
 
+// Phase is a part of a trial; see the package comment.
+type Phase string
+
+const (
+	PhaseOpen    Phase = "open"
+	PhaseWarmup  Phase = "warm-up"
+	PhaseMeasure Phase = "measure"
+	PhaseDrain   Phase = "drain"
+	PhaseClean   Phase = "clean"
+)
+
+const (
+	progressEvery = 250 * time.Millisecond
+	pings         = 101 // round trips before the load, of which the median is the record's RTT
+	cleanTimeout  = 30 * time.Second
+)
+
 // Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
 // is complete but for being Partial. An error means that there is nothing worth recording.
 // The caller fills the record's Env and the parts of Server that it alone knows (Kind, Addr, Network).
 func (r *Run) Do(ctx context.Context) (*results.Record, error) {
-	return nil, errors.New("workloads: not here yet")
+	if err := Check(r.Plan); err != nil {
+		return nil, err
+	}
+	e := newEngine(r)
+	defer e.stopWaiting()
+	if err := e.open(ctx); err != nil {
+		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
+	}
+	e.rtt = e.ping(ctx)
+	e.measure(ctx)
+	e.drain()
+	e.clean()
+	return e.record(), nil
+}
+
+// engine is the state that the clients of a trial share. What a client reads in its loop is constant but for end,
+// which changes once at the most.
+type engine struct {
+	run      *Run
+	traits   drivers.Traits
+	clock    drivers.Clock
+	keys     []string
+	clients  []client
+	room     *wait.Room
+	recorder *results.Recorder
+	oracle   *oracle.Oracle // nil if it is off
+
+	start       chan struct{}   // closed when all may begin
+	stopping    context.Context // done when nobody may wait any longer; waits see it, requests do not
+	stopWaiting context.CancelFunc
+	stop        <-chan struct{} // stopping.Done()
+	finished    sync.WaitGroup
+
+	began time.Time
+	from  time.Duration // the measured window, on clock: from…
+	end   atomic.Int64  // …until, exclusive
+	cut   atomic.Bool   // the run was stopped before its time
+
+	rtt           time.Duration
+	before, after reading
+	inspectError  error
+	cleanError    error
+	closeError    error
+
+	errors errorLog
+}
+
+func newEngine(r *Run) *engine {
+	e := &engine{
+		run:      r,
+		traits:   r.Service.Traits(),
+		keys:     make([]string, r.Plan.Keys),
+		clients:  make([]client, r.Plan.Clients),
+		recorder: results.NewRecorder(0),
+		start:    make(chan struct{}),
+	}
+	for i := range e.keys {
+		e.keys[i] = r.Prefix + strconv.Itoa(i)
+	}
+	if r.Plan.Oracle {
+		e.oracle = oracle.New(r.Plan.Keys)
+	}
+	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
+	e.stop = e.stopping.Done()
+	return e
+}
+
+// open makes the sessions and parks a goroutine for each at the start.
+func (e *engine) open(ctx context.Context) error {
+	var err error
+	if e.room, err = newRoom(ctx, &e.run.Plan, e.run.Service); err != nil {
+		return err
+	}
+	for id := range e.clients {
+		if err := ctx.Err(); err != nil {
+			return e.unopen(id, err)
+		}
+		if err := e.clients[id].open(ctx, e, id); err != nil {
+			return e.unopen(id, fmt.Errorf("client %d: %w", id, err))
+		}
+	}
+	for id := range e.clients {
+		e.finished.Go(e.clients[id].loop)
+	}
+	return nil
+}
+
+func newRoom(ctx context.Context, p *results.Plan, svc drivers.Service) (*wait.Room, error) {
+	return wait.NewRoom(ctx, p.Wait, svc, wait.Options{
+		Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
+	})
+}
+
+// unopen closes the first n clients after the next one could not be opened.
+func (e *engine) unopen(n int, err error) error {
+	for id := range n {
+		e.clients[id].close()
+	}
+	e.room.Close()
+	return err
+}
+
+// ping is the median of a few bare round trips, and 0 if the service cannot tell or does not answer.
+func (e *engine) ping(ctx context.Context) time.Duration {
+	p, ok := drivers.As[drivers.Pinger](e.run.Service)
+	if !ok {
+		return 0
+	}
+	var trips []time.Duration
+	for range pings {
+		sent := time.Now()
+		if p.Ping(ctx) != nil {
+			return 0
+		}
+		trips = append(trips, time.Since(sent))
+	}
+	slices.Sort(trips)
+	return trips[len(trips)/2]
+}
+
+// measure lets the clients go and watches them until the window closes or ctx is done.
+func (e *engine) measure(ctx context.Context) {
+	p := &e.run.Plan
+	e.began = time.Now()
+	e.clock = drivers.NewClock()
+	e.from = p.Warmup
+	e.end.Store(int64(p.Warmup + p.Duration))
+	close(e.start)
+
+	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
+	e.before = e.read(ctx)
+	whole = whole && e.watch(ctx, PhaseMeasure, e.from, e.until())
+	if !whole {
+		e.cut.Store(true)
+		e.end.Store(int64(min(e.clock.Now(), e.until())))
+	}
+	e.after = e.read(context.WithoutCancel(ctx))
+	e.stopWaiting()
+}
+
+func (e *engine) until() time.Duration { return time.Duration(e.end.Load()) }
+
+// watch reports progress until the clock reads to. It answers false if ctx was done before.
+func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	over := time.NewTimer(to - e.clock.Now())
+	defer over.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-over.C:
+			return true
+		case <-tick.C:
+			e.report(phase, e.clock.Now()-from, to-from)
+		}
+	}
+}
+
+func (e *engine) report(phase Phase, elapsed, total time.Duration) {
+	if e.run.Progress == nil {
+		return
+	}
+	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
+	s.Acquired = e.acquired()
+	if e.oracle != nil {
+		s.Violations = e.oracle.Violations()
+	}
+	e.run.Progress(s)
+}
+
+// acquired counts all grants so far, warm-up included.
+func (e *engine) acquired() (n int64) {
+	for i := range e.clients {
+		n += e.clients[i].acquired.Load()
+	}
+	return n
+}
+
+// drain waits for the clients. Nobody waits for a lock any longer, so what is left is one request each, which the
+// driver's IO time-out bounds.
+func (e *engine) drain() {
+	done := make(chan struct{})
+	go func() { e.finished.Wait(); close(done) }()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	since := time.Now()
+	for {
+		select {
+		case <-done:
+			for i := range e.clients {
+				e.clients[i].close()
+			}
+			e.closeError = e.room.Close()
+			return
+		case <-tick.C:
+			e.report(PhaseDrain, time.Since(since), 0)
+		}
+	}
+}
+
+// clean deletes the run's keys, however the run went.
+func (e *engine) clean() {
+	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
+	if !ok {
+		return
+	}
+	e.report(PhaseClean, 0, 0)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
+	defer cancel()
+	e.cleanError = c.Clean(ctx, e.keys)
 }

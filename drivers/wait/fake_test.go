@@ -1,0 +1,267 @@
+// A service for the tests: a lock with leases and publication on the bubble's clock, which stops and calls back at
+// every point where a wake-up could get lost.
+
+package wait_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// service is the fake server. The hooks are called without its lock held and may use it; nil ones do nothing.
+type service struct {
+	traits drivers.Traits
+
+	listen  func() error
+	add     func(key string) error     // the request to subscribe has arrived
+	confirm func(key string)           // subscribed, but the confirmation is not out yet
+	remove  func(key string)           // the request to unsubscribe has arrived
+	tried   func(s *session, won bool) // a try is decided, but its answer is not out yet
+	asked   func(s *session) error     // the lease's rest is read, but the answer is not out yet
+
+	mu      sync.Mutex
+	held    map[string]time.Time // key → end of the lease; zero is never
+	granted map[string]*session
+	wake    func(string)
+	subs    map[string]bool
+	log     []string // "listen", "add k", "remove k", "close"
+}
+
+func newService() *service {
+	return &service{
+		traits:  drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
+		held:    map[string]time.Time{},
+		granted: map[string]*session{},
+		subs:    map[string]bool{},
+	}
+}
+
+func (s *service) Traits() drivers.Traits { return s.traits }
+func (s *service) Close() error           { return nil }
+func (s *service) Session(context.Context, int) (drivers.Session, error) {
+	return &session{svc: s}, nil
+}
+
+// hold lets a stranger have the lock for d; 0 is for ever.
+func (s *service) hold(key string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[key] = time.Time{}
+	if d > 0 {
+		s.held[key] = time.Now().Add(d)
+	}
+}
+
+// release frees the lock and publishes that.
+func (s *service) release(key string) {
+	s.mu.Lock()
+	delete(s.held, key)
+	wake := s.wake
+	if !s.subs[key] {
+		wake = nil
+	}
+	s.mu.Unlock()
+	if wake != nil {
+		wake(key)
+	}
+}
+
+// free frees the lock and tells nobody, as a broken connection would have it.
+func (s *service) free(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.held, key)
+}
+
+// taken reports whether somebody holds the key. The caller has the lock.
+func (s *service) taken(key string) bool {
+	end, held := s.held[key]
+	return held && (end.IsZero() || time.Now().Before(end))
+}
+
+func (s *service) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, what)
+}
+
+// noted is the log so far.
+func (s *service) noted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+func (s *service) Listen(ctx context.Context, wake func(string)) (drivers.Listener, error) {
+	s.note("listen")
+	if s.listen != nil {
+		if err := s.listen(); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake = wake
+	return (*listener)(s), ctx.Err()
+}
+
+type listener service
+
+func (l *listener) Add(ctx context.Context, key string) error {
+	s := (*service)(l)
+	s.note("add " + key)
+	if s.add != nil {
+		if err := s.add(key); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	s.subs[key] = true
+	s.mu.Unlock()
+	if s.confirm != nil {
+		s.confirm(key)
+	}
+	return ctx.Err()
+}
+
+func (l *listener) Remove(ctx context.Context, key string) error {
+	s := (*service)(l)
+	s.note("remove " + key)
+	if s.remove != nil {
+		s.remove(key)
+	}
+	s.mu.Lock()
+	delete(s.subs, key)
+	s.mu.Unlock()
+	return ctx.Err()
+}
+
+func (l *listener) Close() error {
+	(*service)(l).note("close")
+	return nil
+}
+
+// session is one client. It counts what it was asked to do.
+type session struct {
+	svc   *service
+	tries int
+	rests int
+	base  time.Time
+	at    []time.Duration // when each try was made, if base is set
+	err   error           // what Try answers
+}
+
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	s.tries++
+	if !s.base.IsZero() {
+		s.at = append(s.at, time.Since(s.base))
+	}
+	if s.err != nil {
+		return false, s.err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s.svc.mu.Lock()
+	won := !s.svc.taken(l.Key)
+	if won {
+		s.svc.held[l.Key] = time.Now().Add(l.TTL)
+		s.svc.granted[l.Key] = s
+	}
+	s.svc.mu.Unlock()
+	if s.svc.tried != nil {
+		s.svc.tried(s, won)
+	}
+	return won, nil
+}
+
+func (s *session) Release(_ context.Context, l *drivers.Lease) (bool, error) {
+	s.svc.release(l.Key)
+	return true, nil
+}
+
+func (s *session) Remaining(_ context.Context, l *drivers.Lease) (time.Duration, error) {
+	s.rests++
+	s.svc.mu.Lock()
+	rest := time.Duration(0)
+	if s.svc.taken(l.Key) {
+		rest = -1
+		if end := s.svc.held[l.Key]; !end.IsZero() {
+			rest = time.Until(end)
+		}
+	}
+	s.svc.mu.Unlock()
+	if s.svc.asked != nil {
+		return rest, s.svc.asked(s)
+	}
+	return rest, nil
+}
+
+// bare hides every capability of a session.
+type bare struct{ drivers.Session }
+
+// wrapped is a session that wraps another one, as a driver's middleware does.
+type wrapped struct{ drivers.Session }
+
+func (w wrapped) Unwrap() drivers.Session { return w.Session }
+
+// deaf is a service that cannot be listened to.
+type deaf struct{ drivers.Service }
+
+// client is a session with its waiter and its lease.
+type client struct {
+	*session
+	waiter drivers.Waiter
+	lease  drivers.Lease
+	clock  drivers.Clock
+}
+
+// newRoom opens a room that is closed at the end of the test.
+func newRoom(t testing.TB, kind string, svc drivers.Service, o wait.Options) *wait.Room {
+	t.Helper()
+	room, err := wait.NewRoom(t.Context(), kind, svc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
+// newClient makes client number id, which wants key for a minute and waits for ever.
+func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) *client {
+	t.Helper()
+	c := &client{
+		session: &session{svc: svc},
+		lease:   drivers.Lease{Key: key, TTL: time.Minute},
+		clock:   drivers.NewClock(),
+	}
+	var err error
+	if c.waiter, err = room.Waiter(c.session, id); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// patience sets the lease's deadline.
+func (c *client) patience(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
+
+func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
+	return wait.Acquire(ctx, c.session, c.waiter, &c.lease, c.clock, c.clock.Now())
+}
+
+// closeRoom closes the room and fails the test if that fails.
+func closeRoom(t testing.TB, r *wait.Room) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}

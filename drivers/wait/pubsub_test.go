@@ -1,0 +1,400 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+// A release is published once. Wherever in an acquisition it falls, the client gets the lock without any delay but
+// the server's, although it would sleep for MaxSleep if it missed the message.
+func TestReleaseIsNeverSleptThrough(t *testing.T) {
+	const slow = 3 * time.Millisecond // from the subscription's taking effect to its confirmation
+	for _, test := range []struct {
+		name  string
+		set   func(svc *service) // makes the release happen
+		tries int
+		took  time.Duration
+	}{
+		{"before the subscription takes effect", func(svc *service) {
+			svc.add = func(key string) error { svc.release(key); return nil }
+		}, 2, slow},
+		{"between subscription and confirmation", func(svc *service) {
+			confirm := svc.confirm
+			svc.confirm = func(key string) { svc.release(key); confirm(key) }
+		}, 2, slow},
+		{"between confirmation and second try", func(svc *service) {
+			confirm := svc.confirm
+			svc.confirm = func(key string) { confirm(key); svc.release(key) }
+		}, 2, slow},
+		{"between second try and its answer", func(svc *service) {
+			svc.tried = func(s *session, won bool) {
+				if s.tries == 2 {
+					svc.release("k")
+				}
+			}
+		}, 3, slow},
+		{"between second try and sleep", func(svc *service) {
+			svc.asked = func(s *session) error { svc.release("k"); return nil }
+		}, 3, slow},
+		{"during the sleep", func(svc *service) {
+			svc.asked = func(s *session) error {
+				time.AfterFunc(time.Millisecond, func() { svc.release("k") })
+				return nil
+			}
+		}, 3, slow + time.Millisecond},
+		{"between third try and its answer", func(svc *service) {
+			svc.asked = func(s *session) error { svc.wake("k"); return nil } // spurious
+			svc.tried = func(s *session, won bool) {
+				if s.tries == 3 {
+					svc.asked = nil
+					svc.release("k")
+				}
+			}
+		}, 4, slow},
+		{"by a stranger who takes it first", func(svc *service) {
+			svc.tried = func(s *session, won bool) {
+				switch s.tries {
+				case 2:
+					svc.release("k")
+					svc.hold("k", time.Hour)
+				case 3:
+					svc.release("k")
+				}
+			}
+		}, 4, slow},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				svc.confirm = func(string) { time.Sleep(slow) }
+				test.set(svc)
+				room := newRoom(t, wait.PubSub, svc, wait.Options{})
+				defer closeRoom(t, room)
+				c := newClient(t, svc, room, 0, "k")
+				svc.hold("k", time.Hour)
+				start := time.Now()
+				a, err := c.acquire(t.Context())
+				if !a.Held || err != nil {
+					t.Fatalf("got %+v, %v", a, err)
+				}
+				if a.Tries != test.tries {
+					t.Errorf("%d tries, want %d", a.Tries, test.tries)
+				}
+				if took := time.Since(start); took != test.took {
+					t.Errorf("took %v, want %v", took, test.took)
+				}
+			})
+		})
+	}
+}
+
+// What ends a sleep that no message ends.
+func TestSleepWithoutMessage(t *testing.T) {
+	const sec = time.Second
+	for _, test := range []struct {
+		name     string
+		hold     time.Duration // the holder's lease; 0 never ends
+		patience time.Duration
+		held     bool
+		tries    []time.Duration
+		end      time.Duration
+	}{
+		{"the lease runs out", 2 * sec, 0, true, []time.Duration{0, 0, 2*sec + wait.Grace}, 2*sec + wait.Grace},
+		{"the deadline", time.Hour, 3 * sec, false, []time.Duration{0, 0}, 3 * sec},
+		{"the deadline before the lease", 2 * sec, sec, false, []time.Duration{0, 0}, sec},
+		{"the deadline inside the grace", sec, sec, false, []time.Duration{0, 0}, sec},
+		{"the lease before the deadline", sec, 2 * sec, true, []time.Duration{0, 0, sec + wait.Grace}, sec + wait.Grace},
+		{"a long lease", wait.MaxSleep + 2*sec, 0, true,
+			[]time.Duration{0, 0, wait.MaxSleep, wait.MaxSleep + 2*sec + wait.Grace}, wait.MaxSleep + 2*sec + wait.Grace},
+		{"a lease without end", 0, 2*wait.MaxSleep + sec, false,
+			[]time.Duration{0, 0, wait.MaxSleep, 2 * wait.MaxSleep}, 2*wait.MaxSleep + sec},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				room := newRoom(t, wait.PubSub, svc, wait.Options{})
+				defer closeRoom(t, room)
+				c := newClient(t, svc, room, 0, "k")
+				c.base = time.Now()
+				svc.hold("k", test.hold)
+				if test.patience > 0 {
+					c.patience(test.patience)
+				}
+				a, err := c.acquire(t.Context())
+				if a.Held != test.held || err != nil {
+					t.Errorf("got %+v, %v", a, err)
+				}
+				if !slices.Equal(c.at, test.tries) {
+					t.Errorf("tries at %v, want %v", c.at, test.tries)
+				}
+				if took := time.Since(c.base); took != test.end {
+					t.Errorf("took %v, want %v", took, test.end)
+				}
+				if want := a.Tries - 2 + btoi(!test.held); c.rests != want {
+					t.Errorf("asked %d times for the rest of the lease, want once a sleep, %d", c.rests, want)
+				}
+			})
+		})
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A session that cannot tell the rest is fine where leases do not end; the sleep is bounded all the same.
+func TestSleepWithoutRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		svc.traits.Expires = false
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		c := newClient(t, svc, room, 0, "k")
+		var err error
+		if c.waiter, err = room.Waiter(bare{c.session}, 0); err != nil {
+			t.Fatal(err)
+		}
+		c.base = time.Now()
+		svc.hold("k", 0)
+		time.AfterFunc(time.Second, func() { svc.free("k") }) // and the message is lost
+		if a, err := c.acquire(t.Context()); !a.Held || err != nil {
+			t.Errorf("got %+v, %v", a, err)
+		}
+		if want := []time.Duration{0, 0, wait.MaxSleep}; !slices.Equal(c.at, want) {
+			t.Errorf("tries at %v, want %v", c.at, want)
+		}
+	})
+}
+
+// After a broken connection messages may be lost, and the driver says wake(""): everybody looks at once.
+func TestReconnectionWakesEverybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		var all sync.WaitGroup
+		for i, key := range []string{"a", "a", "b", "c"} {
+			c := newClient(t, svc, room, i, key)
+			c.lease.TTL = time.Millisecond
+			svc.hold(key, time.Hour)
+			all.Go(func() {
+				if a, err := c.acquire(t.Context()); !a.Held || err != nil {
+					t.Errorf("got %+v, %v", a, err)
+				}
+			})
+		}
+		start := time.Now()
+		time.Sleep(time.Second)
+		for _, key := range []string{"a", "b", "c"} {
+			svc.free(key) // unheard
+		}
+		svc.wake("")
+		all.Wait()
+		if took := time.Since(start); took > time.Second+10*time.Millisecond { // the second "a" waits for the first
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A message wakes the waiters of its own key, all of them, and nobody else.
+func TestMessageWakesItsKeyAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		ctx, cancel := context.WithCancel(t.Context())
+		svc.hold("a", 0)
+		svc.hold("b", 0)
+		var as, bs []*client
+		var all sync.WaitGroup
+		for i := range 10 {
+			a, b := newClient(t, svc, room, i, "a"), newClient(t, svc, room, i, "b")
+			as, bs = append(as, a), append(bs, b)
+			all.Go(func() { a.acquire(ctx) })
+			all.Go(func() { b.acquire(ctx) })
+		}
+		synctest.Wait()
+		svc.wake("a")
+		svc.wake("elsewhere")
+		synctest.Wait()
+		for i := range as {
+			if as[i].tries != 3 || bs[i].tries != 2 {
+				t.Errorf("client %d: %d tries of the key that was woken and %d of the other", i, as[i].tries, bs[i].tries)
+			}
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
+// A wake-up that is left over from one acquisition does not disturb the next.
+func TestWakeupsEndWithTheAcquisition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		c := newClient(t, svc, room, 0, "k")
+		for range 3 {
+			svc.hold("k", time.Hour)
+			svc.tried = func(s *session, won bool) {
+				switch {
+				case won:
+					svc.wake("k") // late
+				case s.tries == 2:
+					svc.release("k")
+				}
+			}
+			c.tries = 0
+			if a, err := c.acquire(t.Context()); !a.Held || a.Tries != 3 || err != nil {
+				t.Fatalf("got %+v, %v", a, err)
+			}
+			svc.wake("k")
+			svc.tried = nil
+			c.rests = 0
+			c.patience(time.Second)
+			if a, err := c.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil || c.rests != 1 {
+				t.Fatalf("got %+v, %v after %d sleeps", a, err, c.rests)
+			}
+			c.lease.Deadline = time.Time{}
+		}
+	})
+}
+
+// An error ends the acquisition as an error, never as contention.
+func TestPubSubErrors(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		set  func(*service)
+		want string
+	}{
+		{"subscribe", func(svc *service) { svc.add = func(string) error { return errBroken } }, "subscribe to the releases of k"},
+		{"rest of the lease", func(svc *service) { svc.asked = func(*session) error { return errBroken } }, "rest of the holder's lease"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				test.set(svc)
+				room := newRoom(t, wait.PubSub, svc, wait.Options{})
+				defer closeRoom(t, room)
+				c := newClient(t, svc, room, 0, "k")
+				svc.hold("k", time.Hour)
+				a, err := c.acquire(t.Context())
+				if a.Held || !errors.Is(err, errBroken) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %+v, %v", a, err)
+				}
+				// The next acquisition is not burdened with it.
+				svc.add, svc.asked = nil, nil
+				time.AfterFunc(time.Second, func() { svc.release("k") })
+				start := time.Now()
+				if a, err := c.acquire(t.Context()); !a.Held || err != nil || time.Since(start) != time.Second {
+					t.Errorf("afterwards got %+v, %v in %v", a, err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// Cancelled while asking, it reports the cancellation and not the request that failed of it.
+func TestCancelWhileAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		ctx, cancel := context.WithCancel(t.Context())
+		svc.asked = func(*session) error { cancel(); return errBroken }
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		c := newClient(t, svc, room, 0, "k")
+		svc.hold("k", time.Hour)
+		if a, err := c.acquire(ctx); a.Held || err != context.Canceled {
+			t.Errorf("got %+v, %v", a, err)
+		}
+	})
+}
+
+// A thousand clients want one key, and each gets it, one at a time, over one subscription to one channel.
+func TestHerdGetsThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const clients, hold = 1000, time.Millisecond
+		svc := newService()
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		svc.hold("k", hold)
+		start := time.Now()
+		time.AfterFunc(hold, func() { svc.release("k") })
+		var all sync.WaitGroup
+		holders := 0 // unguarded on purpose: the lock guards it
+		for i := range clients {
+			c := newClient(t, svc, room, i, "k")
+			all.Go(func() {
+				if a, err := c.acquire(t.Context()); !a.Held || err != nil {
+					t.Errorf("client %d: got %+v, %v", i, a, err)
+				}
+				holders++
+				time.Sleep(hold)
+				c.Release(t.Context(), &c.lease)
+			})
+		}
+		all.Wait()
+		if took := time.Since(start); holders != clients || took != (clients+1)*hold {
+			t.Errorf("%d of %d held it one after the other in %v, want %v", holders, clients, took, (clients+1)*hold)
+		}
+		if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
+			t.Errorf("the server was asked for %v", log)
+		}
+	})
+}
+
+// An acquisition that never has to wait leaves the hub alone.
+func TestUncontendedAsksNothing(t *testing.T) {
+	svc := newService()
+	room := newRoom(t, wait.PubSub, svc, wait.Options{})
+	c := newClient(t, svc, room, 0, "k")
+	c.patience(time.Hour)
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() {
+		svc.free("k")
+		if a, err := c.acquire(ctx); !a.Held || a.Waits != 0 || err != nil {
+			t.Fatal(a, err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if log := svc.noted(); !slices.Equal(log, []string{"listen"}) {
+		t.Errorf("the server was asked for %v", log)
+	}
+	closeRoom(t, room)
+}
+
+// Waiting for a key that is subscribed to already allocates nothing either.
+func TestSubscribedWaitAllocatesNothing(t *testing.T) {
+	svc := newService()
+	room := newRoom(t, wait.PubSub, svc, wait.Options{})
+	c := newClient(t, svc, room, 0, "k")
+	svc.tried = func(s *session, won bool) {
+		if s.tries == 2 {
+			svc.release("k")
+		}
+	}
+	ctx := t.Context()
+	cycle := func() {
+		svc.hold("k", time.Hour)
+		c.tries = 0
+		if a, err := c.acquire(ctx); !a.Held || a.Waits != 2 || err != nil {
+			t.Fatal(a, err)
+		}
+	}
+	if n := testing.AllocsPerRun(100, cycle); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	closeRoom(t, room)
+}

@@ -1,0 +1,176 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// appendForever names the file to which a child process, started by TestKilledWriter, appends until it is killed.
+const appendForever = "LOCKBENCH_TEST_APPEND_FOREVER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(appendForever); path != "" {
+		for i := 1; ; i++ {
+			if err := Append(path, numbered(i)); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			fmt.Println("appended")
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func readFile(t *testing.T, path string) ([]*Record, Report) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var recs []*Record
+	report, err := Read(f, func(r *Record) error { recs = append(recs, r); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs, report
+}
+
+func mustAppend(t *testing.T, path string, r *Record) {
+	t.Helper()
+	if err := Append(path, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKilledWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	child.Env = append(os.Environ(), appendForever+"="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(out)
+	const appended = 20
+	for range appended {
+		if !said.Scan() || said.Text() != "appended" {
+			_ = child.Process.Kill()
+			t.Fatalf("the child said %q", said.Text())
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // killed, as it should be
+
+	recs, report := readFile(t, path)
+	if len(recs) < appended || report.Damaged > 1 {
+		t.Fatalf("%d records, damage %v", len(recs), report.Damage)
+	}
+	mustAppend(t, path, numbered(0xfeed))
+	after, again := readFile(t, path)
+	if len(after) != len(recs)+1 || again.Damaged != report.Damaged || after[len(after)-1].Trial != 0xfeed {
+		t.Errorf("after another append: %d records of %d, damage %v", len(after), len(recs)+1, again.Damage)
+	}
+}
+
+// TestTornLine cuts the last line wherever a crash might and checks that nothing else is lost.
+func TestTornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	mustAppend(t, path, numbered(1))
+	one, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, path, numbered(2))
+	two, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := len(one); cut <= len(two); cut++ {
+		if cut-len(one) > 5 && len(two)-cut > 5 && cut%211 != 0 {
+			continue
+		}
+		if err := os.WriteFile(path, two[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole := cut >= len(two)-1 // all but perhaps the newline
+		_, report := readFile(t, path)
+		if torn := !whole && cut > len(one); torn != (report.Damaged == 1) {
+			t.Errorf("cut at %d of %d: %v", cut, len(two), report.Damage)
+		} else if torn && report.Damage[0].String() != "line 2: truncated: the file ends within the record" {
+			t.Errorf("cut at %d: %s", cut, report.Damage[0])
+		}
+		mustAppend(t, path, numbered(3))
+		recs, after := readFile(t, path)
+		want := 2
+		if whole {
+			want = 3
+		}
+		if len(recs) != want || after.Damaged != report.Damaged {
+			t.Errorf("cut at %d of %d, then appended: %d records of %d, %v", cut, len(two), len(recs), want, after.Damage)
+		}
+		if after.Damaged == 1 && after.Damage[0].Why != "truncated: the line ends within the record" {
+			t.Errorf("cut at %d, then appended: %s", cut, after.Damage[0])
+		}
+	}
+}
+
+func TestAppendConcurrently(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	if err := os.WriteFile(path, []byte(`{"schema":1,"torn`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 4, 8
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				if err := Append(path, numbered(1+w*each+i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	recs, report := readFile(t, path)
+	if len(recs) != writers*each || report.Damaged != 1 {
+		t.Errorf("%d records of %d, damage %v", len(recs), writers*each, report.Damage)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(raw, []byte("\n\n")) {
+		t.Error("two writers both mended the torn line")
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	bad := numbered(1)
+	bad.Cost.Commands = math.NaN()
+	path := filepath.Join(t.TempDir(), "runs.jsonl")
+	err := Append(path, bad)
+	if err == nil || err.Error() != "results: append: cost.commands: NaN is no number" {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a refused record left a file")
+	}
+	err = Append(filepath.Join(path, "in", "no", "directory"), numbered(1))
+	if err == nil || !strings.HasPrefix(err.Error(), "results: append: ") {
+		t.Errorf("error %v", err)
+	}
+}

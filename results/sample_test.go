@@ -1,0 +1,71 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// sampleLatencies are made once, because compressing histograms takes most of a test's time.
+var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
+	rec := NewRecorder(1)
+	for i := range 100 {
+		for m := range Metrics {
+			rec.Shard(0).Record(MetricIndex(m), time.Duration(1+i*(m+1))*time.Microsecond)
+		}
+	}
+	rec.Shard(0).Record(HoldIndex, 2*time.Hour)
+	return rec.Latencies()
+})
+
+// sample is a record with every field set. It is also what testdata/schema1.jsonl holds, so it never changes; a
+// later schema gets a sample of its own.
+func sample() *Record {
+	return &Record{
+		Schema: 1, ID: "01J0000000000000000000000A", Trial: 2,
+		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+		Partial: "interrupted",
+		Plan: Plan{
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Clients: 64, Keys: 10,
+			Hold: time.Millisecond, Think: time.Microsecond, TTL: 30 * time.Second, Timeout: 10 * time.Second,
+			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
+			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
+			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+			Command: "lockbench -driver rueidis",
+		},
+		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true},
+		Env: Env{
+			Lockbench: "v0.1.0", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
+			Libraries: map[string]string{"rueidis": "v1.0.79"},
+		},
+		Server: Server{
+			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
+			Addr: "127.0.0.1:7000", Network: "tcp",
+		},
+		Elapsed: 4 * time.Second,
+		Counts: Counts{
+			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
+			Released: 98, Lost: 1, ReleaseError: 1,
+			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
+		},
+		Latency:  maps.Clone(sampleLatencies()),
+		Fairness: Fairness{Jain: 0.97, MinClient: 1, MaxClient: 9, Starved: 2, LongestWait: time.Second, OwnerChanges: 80, LongestRun: 4},
+		Safety: Safety{
+			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
+			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3,
+			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
+		},
+		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4},
+		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99},
+		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, Saturated: true, Why: "the machine was busy"},
+		Warnings:  []string{"a warning"},
+	}
+}
+
+// numbered is a whole record with an ID of its own.
+func numbered(n int) *Record {
+	r := sample()
+	r.ID, r.Trial, r.Partial = fmt.Sprintf("r%d", n), n, ""
+	return r
+}

@@ -1,0 +1,278 @@
+// The client loop: one goroutine for each simulated client, and what it counts. It allocates nothing a cycle and
+// writes to nothing that all clients share.
+
+package workloads
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/oracle"
+)
+
+// client is one simulated client. Its goroutine alone writes to it while the load runs; acquired is read by the
+// progress report meanwhile, and the rest when the goroutine has ended.
+type client struct {
+	e       *engine
+	id      int
+	session drivers.Session
+	waiter  drivers.Waiter // nil for -wait none
+	shard   *results.Shard
+	lease   drivers.Lease
+	rng     rand.PCG
+	sleep   *time.Timer
+	pause   time.Duration // the next one after an error
+
+	wants    time.Duration // since when it has wanted a lock without getting one
+	acquired atomic.Int64  // all grants, warm-up included
+	entered  int64         // grants that the oracle saw
+	tally    tally         // the measured window
+	_        [64]byte
+}
+
+// tally is what one client counted in the measured window, in a Record's terms.
+type tally struct {
+	results.Counts
+	waits   int64
+	thought time.Duration // time in think pauses, as they really were
+	longest time.Duration // without a grant while it wanted one
+}
+
+const (
+	minErrorPause = time.Millisecond
+	maxErrorPause = 100 * time.Millisecond
+)
+
+func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
+	c.e, c.id = e, id
+	c.shard = e.recorder.Shard(id)
+	c.rng.Seed(e.run.Plan.Seed, uint64(id))
+	c.lease.TTL = e.run.Plan.TTL
+	c.pause = minErrorPause
+	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
+		return err
+	}
+	w, err := e.room.Waiter(c.session, id)
+	if err != nil {
+		c.close()
+		return err
+	}
+	if w != nil {
+		c.waiter = stoppable{w, e.stopping}
+	}
+	return nil
+}
+
+func (c *client) close() {
+	if closer, ok := drivers.As[io.Closer](c.session); ok {
+		closer.Close()
+	}
+}
+
+// stoppable ends waits when the run ends, but leaves the requests of the same acquisition alone: a request that is
+// cut short has an unknown outcome, and every run would close with a handful of them.
+type stoppable struct {
+	drivers.Waiter
+	stopping context.Context
+}
+
+func (s stoppable) Wait(_ context.Context, l *drivers.Lease) error {
+	return s.Waiter.Wait(s.stopping, l)
+}
+
+// loop runs cycles until the window closes. The time at the end of one cycle is the start of the next: it is a
+// closed loop, and a client that has to wait sends less.
+func (c *client) loop() {
+	<-c.e.start
+	now := c.e.clock.Now()
+	c.wants = now
+	for now < c.e.until() {
+		now = c.cycle(now)
+	}
+	if c.wants < c.e.until() {
+		c.tally.longest = max(c.tally.longest, c.e.until()-c.wants)
+	}
+}
+
+// cycle is one acquisition with everything that follows from it: acquire, hold, release, think. It returns the
+// time when it was over.
+//
+// Requests run under the background context. Their time limit is the driver's IO time-out; a context with a
+// deadline for each would cost four allocations, and its Done channel a select in the client library.
+func (c *client) cycle(start time.Duration) time.Duration {
+	e, l := c.e, &c.lease
+	key := c.pick()
+	l.Key = e.keys[key]
+	l.Deadline = time.Time{}
+	if patience := e.run.Plan.Timeout; patience > 0 {
+		l.Deadline = e.clock.Time(start + patience)
+	}
+	l.Owner, l.Fence, l.ValidUntil = "", 0, time.Time{}
+
+	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock, start)
+	granted := e.clock.Now()
+	recorded := granted >= e.from && granted < e.until()
+	if recorded {
+		c.tally.Tries += int64(a.Tries)
+		c.tally.waits += int64(a.Waits)
+	}
+	if a.Leave != nil {
+		e.errors.add("leave", a.Leave)
+	}
+	if granted >= e.until() {
+		c.outlast()
+	}
+	switch {
+	case err != nil:
+		return c.failed(err, recorded)
+	case !a.Held:
+		return c.refused(start, granted, recorded)
+	}
+	c.acquired.Store(c.acquired.Load() + 1)
+	if recorded {
+		c.tally.Acquired++
+		c.tally.longest = max(c.tally.longest, granted-c.wants)
+		c.shard.Record(results.AcquireIndex, granted-start)
+	}
+	c.wants = c.think(c.hold(key, start, granted, recorded))
+	return c.wants
+}
+
+// hold is the part of a cycle in which the client believes to hold the lock, and the release.
+func (c *client) hold(key int, start, granted time.Duration, recorded bool) (released time.Duration) {
+	e, l := c.e, &c.lease
+	var grant oracle.Grant
+	if e.oracle != nil {
+		c.entered++
+		grant = e.oracle.Enter(key, c.id, l.Fence, granted)
+		if recorded && grant.Handoff > start { // it was waiting when the key was let go
+			c.shard.Record(results.HandoffIndex, granted-grant.Handoff)
+		}
+	}
+	sent := granted
+	if e.run.Plan.Hold > 0 {
+		sent = c.rest(e.run.Plan.Hold)
+		if recorded {
+			c.shard.Record(results.HoldIndex, sent-granted)
+		}
+	}
+	undisturbed := true
+	if e.oracle != nil {
+		undisturbed = e.oracle.Exit(key, c.id, grant, sent)
+	}
+	removed, err := c.session.Release(context.Background(), l)
+	released = e.clock.Now()
+	if removed && !undisturbed {
+		e.oracle.WrongRelease()
+	}
+	if err != nil {
+		e.errors.add("release", err)
+		if recorded {
+			c.tally.ReleaseError++
+		}
+		return c.recover()
+	}
+	c.pause = minErrorPause
+	if recorded {
+		c.shard.Record(results.ReleaseIndex, released-sent)
+		if removed {
+			c.tally.Released++
+		} else {
+			c.tally.Lost++
+		}
+	}
+	return released
+}
+
+func (c *client) think(now time.Duration) time.Duration {
+	if c.e.run.Plan.Think == 0 {
+		return now
+	}
+	woke := c.rest(c.e.run.Plan.Think)
+	if woke >= c.e.from && woke < c.e.until() {
+		c.tally.thought += woke - now
+	}
+	return woke
+}
+
+// outlast counts an acquisition that was under way when the window closed, whatever has become of it.
+func (c *client) outlast() {
+	if c.e.cut.Load() {
+		c.tally.Canceled++
+	} else {
+		c.tally.Unfinished++
+	}
+}
+
+// refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
+func (c *client) refused(start, now time.Duration, recorded bool) time.Duration {
+	if recorded {
+		if c.waiter == nil {
+			c.tally.Contended++
+		} else {
+			c.tally.TimedOut++
+		}
+		c.shard.Record(results.RefusalIndex, now-start)
+	}
+	return c.think(now)
+}
+
+// failed ends an acquisition whose answer was not heard. Unless the error rules it out the lock may be held, so it
+// is released, best effort.
+func (c *client) failed(err error, recorded bool) time.Duration {
+	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) {
+		return c.e.clock.Now() // it waited, and was sent home
+	}
+	c.e.errors.add("acquire", err)
+	refused := drivers.Refused(err)
+	if !refused {
+		c.session.Release(context.Background(), &c.lease)
+	}
+	if recorded {
+		if refused {
+			c.tally.Refused++
+		} else {
+			c.tally.Unknown++
+		}
+	}
+	return c.recover()
+}
+
+// recover pauses after an error, longer each time until something succeeds, so that a server that is gone is not
+// hammered by clients that spin.
+func (c *client) recover() time.Duration {
+	now := c.rest(c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2)))
+	c.pause = min(2*c.pause, maxErrorPause)
+	return now
+}
+
+// pick chooses a key, uniformly.
+func (c *client) pick() int {
+	n := uint64(c.e.run.Plan.Keys)
+	if n == 1 {
+		return 0
+	}
+	return int((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
+}
+
+// rest sleeps for d, or until the run stops, and returns the time.
+func (c *client) rest(d time.Duration) time.Duration {
+	if c.sleep == nil {
+		c.sleep = time.NewTimer(d)
+	} else {
+		c.sleep.Reset(d)
+	}
+	select {
+	case <-c.sleep.C:
+	case <-c.e.stop:
+		c.sleep.Stop()
+	}
+	return c.e.clock.Now()
+}

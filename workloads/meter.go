@@ -1,0 +1,83 @@
+// The meter: what the server, this process and the machine have spent, read at both ends of the measured window.
+
+package workloads
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// inspectTimeout bounds one look at the server; a saturated one answers late.
+const inspectTimeout = 5 * time.Second
+
+// reading is the state of all running totals at one moment.
+type reading struct {
+	at       time.Duration
+	acquired int64
+	server   drivers.Server
+	usage    drivers.Usage
+	err      error         // why server and usage are empty; errNoInspector if the driver cannot tell
+	cpu      time.Duration // user and system time of this process; negative if the system does not tell
+	busy     float64       // seconds that all cores together were busy, and…
+	capacity float64       // …could have been; 0 if the system does not tell
+	pauses   time.Duration // in which the garbage collector stopped the program
+	allocs   uint64
+}
+
+// read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
+func (e *engine) read(ctx context.Context) reading {
+	r := reading{err: errNoInspector}
+	if i, ok := drivers.As[drivers.Inspector](e.run.Service); ok {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectTimeout)
+		r.server, r.usage, r.err = i.Inspect(ctx)
+		cancel()
+	}
+	r.at, r.acquired = e.clock.Now(), e.acquired()
+	r.cpu = processCPU()
+	r.busy, r.capacity = machineCPU()
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	r.pauses = gc.PauseTotal
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	metrics.Read(sample)
+	r.allocs = sample[0].Value.Uint64()
+	return r
+}
+
+// machineCPU reads Linux's /proc/stat: the time of all cores since boot, in seconds. Time stolen by the hypervisor
+// counts as busy, since nobody here could use it.
+func machineCPU() (busy, capacity float64) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	line, _, _ := bytes.Cut(stat, []byte("\n"))
+	return parseCPU(line)
+}
+
+// parseCPU reads the line "cpu user nice system idle iowait irq softirq steal …", whose unit is 1/100 s (proc(5)).
+// The fields after steal are contained in the first two.
+func parseCPU(line []byte) (busy, capacity float64) {
+	fields := bytes.Fields(line)
+	if len(fields) < 9 || string(fields[0]) != "cpu" {
+		return 0, 0
+	}
+	for i, f := range fields[1:9] {
+		ticks, err := strconv.ParseUint(string(f), 10, 64)
+		if err != nil {
+			return 0, 0
+		}
+		capacity += float64(ticks) / 100
+		if i != 3 && i != 4 { // idle, iowait
+			busy += float64(ticks) / 100
+		}
+	}
+	return busy, capacity
+}

@@ -1,0 +1,237 @@
+package oracle
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+const ms = time.Millisecond
+
+// step is one Enter (in > 0) or Exit of a client at a time, on key 0.
+type step struct {
+	client int
+	enter  bool
+	at     time.Duration
+	want   bool // of Exit: undisturbed
+}
+
+func in(client int, at time.Duration) step { return step{client: client, enter: true, at: at} }
+func out(client int, at time.Duration, undisturbed bool) step {
+	return step{client: client, at: at, want: undisturbed}
+}
+
+func play(t *testing.T, o *Oracle, steps []step) {
+	t.Helper()
+	grants := map[int]Grant{}
+	for i, s := range steps {
+		if s.enter {
+			grants[s.client] = o.Enter(0, s.client, 0, s.at)
+		} else if got := o.Exit(0, s.client, grants[s.client], s.at); got != s.want {
+			t.Errorf("step %d: Exit of client %d: undisturbed %v, want %v", i, s.client, got, s.want)
+		}
+	}
+}
+
+func TestHistories(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		steps []step
+		want  results.Safety
+		lost  int64
+	}{
+		{"one after the other", []step{in(1, 1*ms), out(1, 2*ms, true), in(2, 2*ms), out(2, 3*ms, true), in(1, 4*ms), out(1, 5*ms, true)},
+			results.Safety{}, 0},
+		{"overstay: the first leaves first", []step{in(1, 1*ms), in(2, 3*ms), out(1, 5*ms, false), out(2, 9*ms, true)},
+			results.Safety{Violations: 1, Longest: 2 * ms, Overlap: 2 * ms,
+				Events: []results.Violation{{At: 3 * ms, Holder: 1, Intruder: 2, Overlap: 2 * ms}}}, 1},
+		{"the intruder leaves first", []step{in(1, 1*ms), in(2, 3*ms), out(2, 4*ms, true), out(1, 9*ms, false)},
+			results.Safety{Violations: 1, Longest: 1 * ms, Overlap: 1 * ms,
+				Events: []results.Violation{{At: 3 * ms, Holder: 1, Intruder: 2, Overlap: 1 * ms}}}, 1},
+		{"two intrusions on one overstayer", []step{in(1, 0), in(2, 1*ms), out(2, 3*ms, true), in(3, 4*ms), out(1, 9*ms, false), out(3, 10*ms, true)},
+			results.Safety{Violations: 2, Longest: 5 * ms, Overlap: 7 * ms,
+				Events: []results.Violation{{At: 1 * ms, Holder: 1, Intruder: 2, Overlap: 2 * ms}, {At: 4 * ms, Holder: 1, Intruder: 3, Overlap: 5 * ms}}}, 1},
+		{"three at once", []step{in(1, 0), in(2, 1*ms), in(3, 2*ms), out(2, 4*ms, false), out(3, 5*ms, true), out(1, 8*ms, false)},
+			results.Safety{Violations: 2, Longest: 3 * ms, Overlap: 4 * ms,
+				Events: []results.Violation{{At: 1 * ms, Holder: 1, Intruder: 2, Overlap: 3 * ms}, {At: 2 * ms, Holder: 1, Intruder: 3, Overlap: 3 * ms}}}, 2},
+		{"chain of wrong releases", []step{in(1, 0), in(2, 1*ms), out(1, 2*ms, false), in(3, 3*ms), out(2, 5*ms, false), in(4, 6*ms), out(3, 7*ms, false), out(4, 8*ms, true)},
+			results.Safety{Violations: 3, Longest: 2 * ms, Overlap: 4 * ms,
+				Events: []results.Violation{{At: 1 * ms, Holder: 1, Intruder: 2, Overlap: 1 * ms}, {At: 3 * ms, Holder: 2, Intruder: 3, Overlap: 2 * ms}, {At: 6 * ms, Holder: 3, Intruder: 4, Overlap: 1 * ms}}}, 2},
+		{"clean again after a collision", []step{in(1, 0), in(2, 1*ms), out(2, 2*ms, true), out(1, 3*ms, false), in(3, 4*ms), out(3, 5*ms, true), in(1, 6*ms), in(2, 7*ms), out(1, 8*ms, false), out(2, 9*ms, true)},
+			results.Safety{Violations: 2, Longest: 1 * ms, Overlap: 2 * ms,
+				Events: []results.Violation{{At: 1 * ms, Holder: 1, Intruder: 2, Overlap: 1 * ms}, {At: 7 * ms, Holder: 1, Intruder: 2, Overlap: 1 * ms}}}, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := New(1)
+			play(t, o, tc.steps)
+			got := o.Report()
+			tc.want.Checked = true
+			if got.Violations != tc.want.Violations || got.Longest != tc.want.Longest || got.Overlap != tc.want.Overlap {
+				t.Errorf("got %d violations, longest %v, overlap %v; want %d, %v, %v",
+					got.Violations, got.Longest, got.Overlap, tc.want.Violations, tc.want.Longest, tc.want.Overlap)
+			}
+			for i := range max(len(got.Events), len(tc.want.Events)) {
+				if i >= len(got.Events) || i >= len(tc.want.Events) || got.Events[i] != tc.want.Events[i] {
+					t.Fatalf("events %v, want %v", got.Events, tc.want.Events)
+				}
+			}
+			enters := int64(0)
+			for _, s := range tc.steps {
+				if s.enter {
+					enters++
+				}
+			}
+			if lost := enters - o.Updates(); lost != tc.lost {
+				t.Errorf("%d lost updates, want %d", lost, tc.lost)
+			}
+			if len(o.contested) != 0 || count(o.cells[0].word.Load()) != 0 {
+				t.Errorf("books not closed: %d contests, %d holders", len(o.contested), count(o.cells[0].word.Load()))
+			}
+		})
+	}
+}
+
+func TestHandoffAndMoves(t *testing.T) {
+	o := New(1)
+	if g := o.Enter(0, 7, 0, 1*ms); g.Handoff != 0 {
+		t.Errorf("first grant follows a release at %v", g.Handoff)
+	} else {
+		o.Exit(0, 7, g, 2*ms)
+	}
+	for range 3 { // a run of four for client 7, the first included
+		g := o.Enter(0, 7, 0, 3*ms)
+		o.Exit(0, 7, g, 4*ms)
+	}
+	g := o.Enter(0, 0, 0, 5*ms) // client 0 is a client like any other
+	if g.Handoff != 4*ms {
+		t.Errorf("hand-off from %v, want 4ms", g.Handoff)
+	}
+	o.Exit(0, 0, g, 6*ms)
+	if changes, run := o.Moves(); changes != 2 || run != 4 {
+		t.Errorf("%d owner changes, longest run %d; want 2 and 4", changes, run)
+	}
+}
+
+func TestFence(t *testing.T) {
+	o := New(2)
+	for i, f := range []uint64{5, 6, 6, 4, 7} {
+		g := o.Enter(0, i, f, 0)
+		o.Exit(0, i, g, 0)
+	}
+	g := o.Enter(1, 0, 1, 0) // keys have fences of their own
+	o.Exit(1, 0, g, 0)
+	if got := o.Report().FenceRegress; got != 2 {
+		t.Errorf("%d fence regressions, want 2 (6 after 6, 4 after 6)", got)
+	}
+}
+
+// TestSound runs a correct lock from many goroutines: the oracle must not cry wolf.
+func TestSound(t *testing.T) {
+	const clients, keys, rounds = 16, 3, 5_000
+	o := New(keys)
+	var locks [keys]sync.Mutex
+	var wg sync.WaitGroup
+	for me := range clients {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(me)))
+			for range rounds {
+				k := rng.IntN(keys)
+				locks[k].Lock()
+				g := o.Enter(k, me, 0, 1)
+				if !o.Exit(k, me, g, 2) {
+					t.Error("disturbed")
+				}
+				locks[k].Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if r := o.Report(); r.Violations != 0 || o.Updates() != clients*rounds {
+		t.Errorf("%d violations, %d updates of %d", r.Violations, o.Updates(), clients*rounds)
+	}
+}
+
+// TestNoLock runs no lock at all: every Enter that finds a holder is seen, whatever the interleaving, and the
+// books are closed at the end.
+func TestNoLock(t *testing.T) {
+	const clients, rounds = 16, 2_000
+	o := New(1)
+	var wg sync.WaitGroup
+	clock := time.Now()
+	for me := range clients {
+		wg.Go(func() {
+			for range rounds {
+				g := o.Enter(0, me, 0, time.Since(clock))
+				o.Exit(0, me, g, time.Since(clock))
+			}
+		})
+	}
+	wg.Wait()
+	if n := count(o.cells[0].word.Load()); n != 0 || len(o.contested) != 0 {
+		t.Errorf("%d holders and %d contests are left", n, len(o.contested))
+	}
+	if len(o.events) > maxEvents {
+		t.Errorf("%d events kept", len(o.events))
+	}
+}
+
+// TestPlanted plants overlaps of known number among sound holds, from many goroutines, and finds each of them.
+func TestPlanted(t *testing.T) {
+	const workers, rounds = 8, 2_000
+	o := New(workers) // a key a worker, so that the number planted is exact
+	var planted [workers]int64
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(2, uint64(w)))
+			holder, intruder := 2*w, 2*w+1
+			for i := range rounds {
+				at := time.Duration(i) * ms
+				a := o.Enter(w, holder, 0, at)
+				if rng.IntN(10) == 0 {
+					planted[w]++
+					b := o.Enter(w, intruder, 0, at+1)
+					if rng.IntN(2) == 0 {
+						o.Exit(w, intruder, b, at+2)
+						o.Exit(w, holder, a, at+3)
+						continue
+					}
+					o.Exit(w, holder, a, at+2)
+					o.Exit(w, intruder, b, at+3)
+					continue
+				}
+				o.Exit(w, holder, a, at+1)
+			}
+		})
+	}
+	wg.Wait()
+	total := int64(0)
+	for _, n := range planted {
+		total += n
+	}
+	if got := o.Report(); got.Violations != total || got.Longest != 1 || got.Overlap != time.Duration(total) {
+		t.Errorf("planted %d overlaps of 1 ns, seen %d, longest %v, sum %v", total, got.Violations, got.Longest, got.Overlap)
+	}
+}
+
+func TestAllocs(t *testing.T) {
+	o := New(1)
+	if n := testing.AllocsPerRun(100, func() {
+		g := o.Enter(0, 1, 0, 1)
+		o.Exit(0, 1, g, 2)
+	}); n != 0 {
+		t.Errorf("%v allocations for an undisturbed hold", n)
+	}
+}
+
+func BenchmarkEnterExit(b *testing.B) {
+	o := New(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		g := o.Enter(0, 1, 0, 1)
+		o.Exit(0, 1, g, 2)
+	}
+}

@@ -1,0 +1,275 @@
+// The summary: from what the clients counted to the record.
+
+package workloads
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+var errNoInspector = errors.New("the driver cannot inspect its server")
+
+const (
+	// saturatedShare is the share of the cores that lockbench may use before its figure is called its own limit.
+	saturatedShare = 0.90
+	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
+	busyShare = 0.97
+	// littleSlack is how far throughput × time in system may be from the number of clients. A client whose wait had
+	// not ended with the window is missing from the left side, so short windows and long waits stray.
+	littleSlack = 0.10
+)
+
+func (e *engine) record() *results.Record {
+	p := e.run.Plan
+	r := &results.Record{
+		Schema:  results.SchemaVersion,
+		ID:      rand.Text(),
+		Started: e.began.UTC(),
+		Plan:    p,
+		Traits: results.Traits{
+			Exclusive: e.traits.Exclusive, Owned: e.traits.Owned, Expires: e.traits.Expires, Fenced: e.traits.Fenced,
+			Fair: e.traits.Fair, Reentrant: e.traits.Reentrant, Renews: e.traits.Renews, Wakes: e.traits.Wakes,
+		},
+		Elapsed: max(0, e.until()-e.from),
+		Latency: map[results.Metric]results.Latency{},
+	}
+	for metric, l := range e.recorder.Latencies() {
+		if l.Count > 0 {
+			r.Latency[metric] = l
+		}
+	}
+	t := e.sum(r)
+	e.fillServer(r)
+	e.fillSafety(r)
+	e.fillCost(r, t)
+	e.fillBound(r, t)
+	e.fillGenerator(r)
+	e.warn(r)
+	return r
+}
+
+// sum adds up the clients and fills what follows from them alone.
+func (e *engine) sum(r *results.Record) (t tally) {
+	f := &r.Fairness
+	var squares float64
+	f.MinClient = e.clients[0].tally.Acquired
+	for i := range e.clients {
+		c := &e.clients[i].tally
+		t.Acquired += c.Acquired
+		t.Contended += c.Contended
+		t.TimedOut += c.TimedOut
+		t.Canceled += c.Canceled
+		t.Unknown += c.Unknown
+		t.Refused += c.Refused
+		t.Unfinished += c.Unfinished
+		t.Tries += c.Tries
+		t.Released += c.Released
+		t.Lost += c.Lost
+		t.ReleaseError += c.ReleaseError
+		t.waits += c.waits
+		t.thought += c.thought
+		squares += float64(c.Acquired) * float64(c.Acquired)
+		f.MinClient = min(f.MinClient, c.Acquired)
+		f.MaxClient = max(f.MaxClient, c.Acquired)
+		f.LongestWait = max(f.LongestWait, c.longest)
+		if c.Acquired == 0 {
+			f.Starved++
+		}
+	}
+	if squares > 0 { // Jain, Chiu, Hawe 1984
+		f.Jain = float64(t.Acquired) * float64(t.Acquired) / (float64(len(e.clients)) * squares)
+	}
+	t.Errors, t.ErrorSample = e.errors.copy()
+	r.Counts = t.Counts
+	return t
+}
+
+func (e *engine) fillServer(r *results.Record) {
+	s := e.after.server
+	if e.after.err != nil {
+		s = e.before.server
+	}
+	r.Server = results.Server{
+		Kind: r.Plan.Server, Name: s.Name, Version: s.Version, Mode: s.Mode, Persistence: s.Persistence, Replicas: s.Replicas,
+	}
+}
+
+func (e *engine) fillSafety(r *results.Record) {
+	if e.oracle == nil {
+		return
+	}
+	r.Safety = e.oracle.Report()
+	for i := range e.clients {
+		r.Safety.Grants += e.clients[i].entered
+	}
+	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
+	r.Fairness.OwnerChanges, r.Fairness.LongestRun = e.oracle.Moves()
+}
+
+// inspected tells whether the two readings of the server can be subtracted.
+func (e *engine) inspected() bool {
+	return e.before.err == nil && e.after.err == nil && e.before.server.RunID == e.after.server.RunID
+}
+
+// fillCost divides what was spent between the two readings by the locks granted between them. That window is not
+// quite the measured one, but numerator and denominator have the same.
+func (e *engine) fillCost(r *results.Record, t tally) {
+	c := &r.Cost
+	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1}
+	if t.Acquired > 0 {
+		c.Tries = float64(t.Tries) / float64(t.Acquired)
+		c.Wakeups = float64(t.waits) / float64(t.Acquired)
+	}
+	b, a := &e.before, &e.after
+	locks := float64(a.acquired - b.acquired)
+	if locks <= 0 {
+		return
+	}
+	if e.inspected() {
+		per := func(after, before int64) float64 {
+			if before < 0 || after < before {
+				return -1
+			}
+			return float64(after-before) / locks
+		}
+		c.Commands = per(a.usage.Commands, b.usage.Commands)
+		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn)
+		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut)
+		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU)); ns >= 0 {
+			c.ServerCPUUs = ns / 1e3
+		}
+	}
+	if b.cpu >= 0 {
+		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
+	}
+	c.Allocs = float64(a.allocs-b.allocs) / locks
+}
+
+// fillBound reckons the ideal: a key cannot change hands faster than once a hold and a round trip, and a client
+// cannot get round faster than hold, think and the two round trips of its acquire and release.
+func (e *engine) fillBound(r *results.Record, t tally) {
+	b, p := &r.Bound, &r.Plan
+	b.RTT = e.rtt
+	hold, think := r.Latency[results.Hold].Mean, p.Think
+	if t.Acquired > 0 {
+		think = t.thought / time.Duration(t.Acquired)
+	}
+	if e.rtt > 0 {
+		byKeys := float64(p.Keys) / (hold + e.rtt).Seconds()
+		byClients := float64(p.Clients) / (hold + think + 2*e.rtt).Seconds()
+		b.LocksPerS = min(byKeys, byClients)
+		b.Efficiency = r.Throughput() / b.LocksPerS
+	}
+	if r.Elapsed > 0 {
+		inSystem := t.thought
+		for _, l := range r.Latency {
+			inSystem += time.Duration(l.Count) * l.Mean
+		}
+		inSystem -= time.Duration(r.Latency[results.Handoff].Count) * r.Latency[results.Handoff].Mean // part of acquire
+		b.Little = float64(inSystem) / float64(r.Elapsed) / float64(p.Clients)
+	}
+}
+
+// fillGenerator is the verdict on lockbench itself.
+func (e *engine) fillGenerator(r *results.Record) {
+	g := &r.Generator
+	*g = results.Generator{CPU: -1, Machine: -1, GCPauses: e.after.pauses - e.before.pauses}
+	wall := (e.after.at - e.before.at).Seconds()
+	if wall <= 0 {
+		return
+	}
+	procs := float64(runtime.GOMAXPROCS(0))
+	if e.before.cpu >= 0 {
+		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall
+	}
+	if capacity := e.after.capacity - e.before.capacity; capacity > 0 {
+		g.Machine = (e.after.busy - e.before.busy) / capacity
+	}
+	switch {
+	case g.CPU >= saturatedShare*procs:
+		g.Saturated = true
+		g.Why = fmt.Sprintf("lockbench used %.2f of its %.0f cores: this is its limit, not the lock's", g.CPU, procs)
+	case g.Machine >= busyShare:
+		g.Saturated = true
+		g.Why = fmt.Sprintf("the machine was %.0f %% busy, lockbench with %.2f of its %.0f cores: what shares the machine shares the limit", 100*g.Machine, g.CPU, procs)
+	}
+}
+
+// warn collects what a reader must know, and says whether the trial is a whole one.
+func (e *engine) warn(r *results.Record) {
+	p, n := &r.Plan, &r.Counts
+	r.Warnings = Warnings(*p, e.traits)
+	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	switch {
+	case e.cut.Load():
+		r.Partial = fmt.Sprintf("interrupted after %v of %v", r.Elapsed.Round(time.Millisecond), p.Duration)
+	case e.after.err != nil && e.after.err != errNoInspector:
+		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
+	}
+	if e.before.err == nil && e.after.err == nil && !e.inspected() {
+		add("the server was restarted during the measured window: what it spent is unknown, and locks without persistence were lost")
+	}
+	if p.Server == "embedded" {
+		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
+	}
+	if n.Unknown > 0 {
+		add("%d acquisitions have an unknown outcome: some may have left a lock behind until its TTL", n.Unknown)
+	}
+	if n.Unfinished > 0 && r.Fairness.Starved > 0 {
+		add("%d of %d clients were never granted a lock in the window; acquire latencies cannot show their waits", r.Fairness.Starved, p.Clients)
+	}
+	if r.Elapsed > 0 && n.Acquired > 0 && (r.Bound.Little < 1-littleSlack || r.Bound.Little > 1+littleSlack) {
+		add("Little's law is off: recorded time accounts for %.2f of the clients' time (errors, or waits that are long beside the window)", r.Bound.Little)
+	}
+	for _, f := range []struct {
+		what string
+		err  error
+	}{{"deleting the run's keys", e.cleanError}, {"leaving the wait", e.closeError}} {
+		if f.err != nil {
+			add("%s: %v", f.what, f.err)
+		}
+	}
+}
+
+// errorLog counts errors by class and keeps the first of each. Errors are rare (clients pause after each), so one
+// lock serves all.
+type errorLog struct {
+	mu     sync.Mutex
+	n      int64
+	counts map[string]int64
+	sample map[string]string
+}
+
+func (g *errorLog) add(op string, err error) {
+	class := string(drivers.ClassOf(err))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.counts == nil {
+		g.counts, g.sample = map[string]int64{}, map[string]string{}
+	}
+	if g.counts[class] == 0 {
+		g.sample[class] = op + ": " + err.Error()
+	}
+	g.counts[class]++
+	g.n++
+}
+
+func (g *errorLog) total() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.n
+}
+
+func (g *errorLog) copy() (counts map[string]int64, sample map[string]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.counts), maps.Clone(g.sample)
+}
