@@ -18,6 +18,7 @@ import (
 
 // plan is all that a run does.
 type plan struct {
+	options *options
 	target  target
 	cells   []cell
 	order   []turn // the trials in the order in which they run
@@ -77,9 +78,9 @@ func planOf(o *options, t target) (plan, error) {
 		return plan{}, err
 	}
 
-	p := plan{target: t, trials: trials}
+	p := plan{options: o, target: t, trials: trials}
 	for _, c := range cells {
-		if err := p.add(o, c); err != nil {
+		if err := p.add(c); err != nil {
 			return plan{}, err
 		}
 	}
@@ -99,7 +100,7 @@ const maxTrials = 10_000
 var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
-func (p *plan) add(o *options, c results.Plan) error {
+func (p *plan) add(c results.Plan) error {
 	design, what, why := resolve(&c)
 	if why != "" {
 		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
@@ -112,9 +113,9 @@ func (p *plan) add(o *options, c results.Plan) error {
 	}
 	c.Server = string(p.target.kindFor(c.Driver))
 	if err := workloads.Check(c); err != nil {
-		return o.explain(err)
+		return p.options.explain(err)
 	}
-	c.Command = commandLine(o, c, p.target)
+	c.Command = commandLine(p.options, c, p.target)
 	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
 	return nil
 }
@@ -135,6 +136,14 @@ func order(cells, trials int, seed uint64) []turn {
 		turns = append(turns, round...)
 	}
 	return turns
+}
+
+// at is the plan of one trial: it draws anew, and its command line makes it again.
+func (p plan) at(t turn) results.Plan {
+	c := p.cells[t.cell].plan
+	c.Seed += uint64(t.trial)
+	c.Command = commandLine(p.options, c, p.target)
+	return c
 }
 
 // length is how long the turns from number i on will take at least.

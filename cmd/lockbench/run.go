@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -106,7 +107,6 @@ type placed struct {
 // run runs all trials and renders what there is, also after an interruption.
 func (r *runner) run(ctx context.Context, table render.Options) error {
 	r.draining.Store(true)
-	defer r.draining.Store(false)
 	r.out = map[int]bool{}
 
 	remote := slices.ContainsFunc(r.cells, func(c cell) bool { _, ok := libraries[c.plan.Driver]; return ok })
@@ -179,34 +179,33 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
 func (r *runner) trial(ctx context.Context, t turn) error {
-	c := r.cells[t.cell]
-	c.plan.Seed += uint64(t.trial) // every trial draws anew, and can be made again
+	c := r.at(t)
 	prefix := "lockbench:" + rand.Text() + ":"
-	if err := r.limits.check(c.plan, r.network(c.plan)); err != nil {
+	if err := r.limits.check(c, r.network(c)); err != nil {
 		r.ran = true
 		return err
 	}
-	svc, err := r.server.open(ctx, c.plan, prefix)
+	svc, err := r.server.open(ctx, c, prefix)
 	if err != nil {
 		r.ran = true
 		return err
 	}
 	defer svc.Close()
-	why, err := checkNative(ctx, c.plan, svc)
+	why, err := checkNative(ctx, c, svc)
 	if why != "" {
 		r.out[t.cell] = true
-		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.plan.Driver, c.plan.Lock, c.plan.Wait, why)
+		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, c.Wait, why)
 		return nil
 	}
 	r.ran = true
 	if err != nil {
 		return err
 	}
-	warning, err := checkServer(ctx, c.plan, svc)
+	warning, err := checkServer(ctx, c, svc)
 	if err != nil {
 		return err
 	}
-	run := workloads.Run{Plan: c.plan, Service: svc, Prefix: prefix}
+	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix}
 	if r.progress != nil {
 		run.Progress = r.progress.update
 	}
@@ -225,11 +224,6 @@ func (r *runner) keep(t turn, rec *results.Record) error {
 	rec.Trial = t.trial + 1
 	rec.Env = r.env
 	r.server.describe(rec)
-	for _, w := range r.cells[t.cell].warnings {
-		if !slices.Contains(rec.Warnings, w) {
-			rec.Warnings = append(rec.Warnings, w)
-		}
-	}
 	r.records = append(r.records, placed{t, rec})
 	if r.output != "" {
 		if err := results.Append(r.output, rec); err != nil {
@@ -237,8 +231,8 @@ func (r *runner) keep(t turn, rec *results.Record) error {
 		}
 	}
 	if rec.Counts.Acquired == 0 && rec.Safety.Grants == 0 {
-		for class, sample := range rec.Counts.ErrorSample {
-			return fmt.Errorf("not one lock was acquired: %s: %s", class, sample)
+		for _, class := range slices.Sorted(maps.Keys(rec.Counts.ErrorSample)) {
+			return fmt.Errorf("not one lock was acquired: %s", rec.Counts.ErrorSample[class])
 		}
 	}
 	return nil
