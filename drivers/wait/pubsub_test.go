@@ -3,6 +3,7 @@ package wait_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -321,37 +322,48 @@ func TestCancelWhileAsking(t *testing.T) {
 	})
 }
 
-// A thousand clients want one key, and each gets it, one at a time, over one subscription to one channel.
+// A herd wants one key, and each client gets it, one at a time and without any delay but the holds of the others,
+// over one subscription to one channel.
 func TestHerdGetsThrough(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const clients, hold = 1000, time.Millisecond
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		svc.hold("k", hold)
-		start := time.Now()
-		time.AfterFunc(hold, func() { svc.release("k") })
-		var all sync.WaitGroup
-		holders := 0 // unguarded on purpose: the lock guards it
-		for i := range clients {
-			c := newClient(t, svc, room, i, "k")
-			all.Go(func() {
-				if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-					t.Errorf("client %d: got %+v, %v", i, a, err)
+	for _, test := range []struct {
+		clients int
+		hold    time.Duration
+	}{
+		{1000, 0},
+		{200, time.Millisecond}, // every release wakes all who are left
+	} {
+		t.Run(fmt.Sprint(test.clients, " ", test.hold), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				room := newRoom(t, wait.PubSub, svc, wait.Options{})
+				defer closeRoom(t, room)
+				svc.hold("k", 0)
+				var all sync.WaitGroup
+				holders := 0 // unguarded on purpose: the lock guards it
+				for i := range test.clients {
+					c := newClient(t, svc, room, i, "k")
+					all.Go(func() {
+						if a, err := c.acquire(t.Context()); !a.Held || err != nil {
+							t.Errorf("client %d: got %+v, %v", i, a, err)
+						}
+						holders++
+						time.Sleep(test.hold)
+						c.Release(t.Context(), &c.lease)
+					})
 				}
-				holders++
-				time.Sleep(hold)
-				c.Release(t.Context(), &c.lease)
+				synctest.Wait() // all asleep
+				start := time.Now()
+				svc.release("k")
+				all.Wait()
+				if took, want := time.Since(start), time.Duration(test.clients)*test.hold; holders != test.clients || took != want {
+					t.Errorf("%d of %d held it in %v, want %v", holders, test.clients, took, want)
+				}
+				if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
+					t.Errorf("the server was asked for %v", log)
+				}
 			})
-		}
-		all.Wait()
-		if took := time.Since(start); holders != clients || took != (clients+1)*hold {
-			t.Errorf("%d of %d held it one after the other in %v, want %v", holders, clients, took, (clients+1)*hold)
-		}
-		if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
-			t.Errorf("the server was asked for %v", log)
-		}
-	})
+		})
+	}
 }
 
 // An acquisition that never has to wait leaves the hub alone.

@@ -1,0 +1,74 @@
+// The command line that makes one cell again: it goes into the record.
+
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+)
+
+// commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
+// that carries credentials; the reader has to supply those.
+func commandLine(o *options, c results.Plan, t target) string {
+	values := map[string]string{
+		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
+		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
+		"hold": c.Hold.String(), "think": c.Think.String(), "ttl": c.TTL.String(), "timeout": c.Timeout.String(),
+		"duration": c.Duration.String(), "warmup": c.Warmup.String(),
+		"seed":   strconv.FormatUint(c.Seed, 10),
+		"oracle": strconv.FormatBool(c.Oracle),
+		"conns":  strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
+		"flush-delay": c.FlushDelay.String(), "io-timeout": c.IOTimeout.String(),
+	}
+	switch c.Wait {
+	case wait.Poll:
+		values["poll"] = c.Poll.String()
+	case wait.Backoff:
+		values["backoff-min"], values["backoff-max"] = c.BackoffMin.String(), c.BackoffMax.String()
+	}
+	if _, remote := libraries[c.Driver]; remote {
+		for name, text := range t.flags() {
+			values[name] = text
+		}
+	}
+	words := []string{"lockbench"}
+	for _, opt := range o.list {
+		if v, ok := values[opt.name]; ok && !opt.same(v) {
+			words = append(words, opt.assign(v))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// same reports whether v means the flag's default.
+func (o *option) same(v string) bool {
+	if v == o.def || v == "" {
+		return true
+	}
+	a, err1 := time.ParseDuration(v)
+	b, err2 := time.ParseDuration(o.def)
+	return err1 == nil && err2 == nil && a == b
+}
+
+func (o *option) assign(v string) string {
+	if o.isSwitch() {
+		if v == "true" {
+			return "-" + o.name
+		}
+		return "-" + o.name + "=" + v
+	}
+	return "-" + o.name + " " + quote(v)
+}
+
+// quote makes a word of v for a POSIX shell.
+func quote(v string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if v != "" && strings.Trim(v, plain) == "" {
+		return v
+	}
+	return "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+}

@@ -1,0 +1,64 @@
+// lockbench completion: scripts that let a shell complete commands, flags and the names that flags take.
+
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (p *program) completionCommand() *cobra.Command {
+	c, _ := p.command(&cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a completion script for bash, zsh, fish or powershell",
+		Long: "Prints a script that makes a shell complete lockbench's commands and flags. For bash:\n\n" +
+			"  source <(lockbench completion bash)\n\n" +
+			"Shells are bash, zsh, fish and powershell. Flags are completed in their spelling with two dashes.",
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
+			}
+			return nil
+		},
+	}, nil)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch args[0] {
+		case "bash":
+			return c.Root().GenBashCompletionV2(p.stdout, true)
+		case "zsh":
+			return c.Root().GenZshCompletion(p.stdout)
+		case "fish":
+			return c.Root().GenFishCompletion(p.stdout, true)
+		case "powershell":
+			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
+		}
+		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], didYouMean("", args[0], shells), strings.Join(shells, ", "))
+	}
+	return c
+}
+
+// completeFlags offers the names that flags take.
+func (p *program) completeFlags(c *cobra.Command) {
+	var locks, waits []string
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		locks = append(locks, designNames(d)...)
+	}
+	for _, k := range wait.Kinds() {
+		waits = append(waits, k.Name)
+	}
+	for flag, names := range map[string][]string{
+		"driver": drivers.Names(), "lock": locks, "wait": waits,
+		"pipelining": pipelinings, "server": serverChoices,
+	} {
+		// It fails only for a flag that does not exist, which the tests would see.
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	}
+}

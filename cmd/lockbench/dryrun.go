@@ -1,0 +1,59 @@
+// -dry-run: the plan, for people.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// print writes the whole plan.
+func (p plan) print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "server: %v\n", p.target)
+	fmt.Fprintf(&b, "%s, %s of each, at least %s\n", count(int64(len(p.cells)), "cell"), count(int64(p.trials), "trial"), seconds(p.length(0)))
+	for i, c := range p.cells {
+		fmt.Fprintf(&b, "\ncell %d: %s\n", i+1, c.plan.Command)
+		fmt.Fprintf(&b, "  %s %s -wait %s: %s, %s, hold %v, think %v, TTL %v", c.plan.Driver, c.plan.Lock, c.plan.Wait,
+			count(int64(c.plan.Clients), "client"), count(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
+		if c.plan.Timeout > 0 {
+			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
+		}
+		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, on %s server\n", c.plan.Duration, c.plan.Warmup, article(c.plan.Server))
+		for _, text := range c.warnings {
+			fmt.Fprintf(&b, "  warning: %s\n", text)
+		}
+	}
+	for i, s := range p.skipped {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "skipped: %v\n", s)
+	}
+	if len(p.order) > 1 {
+		fmt.Fprintf(&b, "\norder of the cells: %s\n", p.orderText())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func article(kind string) string {
+	if kind == string(private) {
+		return "a private"
+	}
+	return "an " + kind
+}
+
+// orderText writes the cells in the order in which they run, the rounds set apart.
+func (p plan) orderText() string {
+	var rounds []string
+	for first := 0; first < len(p.order); first += len(p.cells) {
+		var cells []string
+		for _, t := range p.order[first : first+len(p.cells)] {
+			cells = append(cells, fmt.Sprint(t.cell+1))
+		}
+		rounds = append(rounds, strings.Join(cells, " "))
+	}
+	return strings.Join(rounds, " | ")
+}

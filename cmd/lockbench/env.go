@@ -1,0 +1,81 @@
+// The machine and the program that make the load, for the record.
+
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// readEnv looks around once. What cannot be found out is left empty.
+func readEnv() results.Env {
+	env := results.Env{
+		Lockbench: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Kernel: kernel(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		env.CPU = parseCPU(string(text))
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		env.Lockbench = version(info)
+		env.Libraries = libraryVersions(info)
+	}
+	return env
+}
+
+// version is the module's version, or else the revision that it was built from.
+func version(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if settings["vcs.modified"] == "true" {
+		revision += "+dirty"
+	}
+	switch v := info.Main.Version; {
+	case v != "" && v != "(devel)":
+		return v
+	case revision != "":
+		return revision
+	}
+	return "devel"
+}
+
+// measured are the modules that a figure depends on, besides lockbench itself.
+var measured = []string{
+	libraries["go-redis"].module, libraries["rueidis"].module,
+	"github.com/alicebob/miniredis/v2",
+}
+
+func libraryVersions(info *debug.BuildInfo) map[string]string {
+	versions := map[string]string{}
+	for _, dep := range info.Deps {
+		if !slices.Contains(measured, dep.Path) {
+			continue
+		}
+		if dep.Replace != nil {
+			dep = dep.Replace
+		}
+		versions[dep.Path] = dep.Version
+	}
+	return versions
+}
+
+// parseCPU finds the processor's name in Linux's /proc/cpuinfo, which spells it differently on each architecture.
+func parseCPU(cpuinfo string) string {
+	for _, field := range []string{"model name", "Model", "Hardware", "cpu"} {
+		for line := range strings.Lines(cpuinfo) {
+			name, value, ok := strings.Cut(line, ":")
+			if ok && strings.TrimSpace(name) == field {
+				return strings.Join(strings.Fields(value), " ")
+			}
+		}
+	}
+	return ""
+}

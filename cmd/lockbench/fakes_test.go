@@ -1,0 +1,123 @@
+// Drivers that misbehave in one way each, and the set-up of all tests. The test binary is also the lockbench of the
+// scripts, so they can use these drivers too.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": main})
+}
+
+// leakChecked fails a test run that leaves goroutines behind.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func init() {
+	drivers.Register("test-lax", fake{traits: drivers.Traits{Exclusive: true, Owned: true}})
+	drivers.Register("test-shut", fake{open: errors.New("test-shut: no server answers at 127.0.0.1:1: give another -addr")})
+	drivers.Register("test-mute", fake{try: errors.New("test-mute: try: no reply")})
+	drivers.Register("test-small", fake{traits: drivers.Traits{MaxSessions: 2}})
+	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
+	drivers.Register("test-stuck", fake{release: stuck})
+}
+
+// stuck keeps the drain from ending until a test is over.
+var stuck = &gate{entered: make(chan struct{}), leave: make(chan struct{})}
+
+type gate struct {
+	once           sync.Once
+	entered, leave chan struct{}
+}
+
+func (g *gate) pass() {
+	g.once.Do(func() { close(g.entered) })
+	<-g.leave
+}
+
+// fake is a driver whose lock excludes nobody.
+type fake struct {
+	open, try error
+	traits    drivers.Traits
+	server    drivers.Server
+	release   *gate
+}
+
+func (f fake) Designs() []drivers.Design {
+	return []drivers.Design{{Name: "fake", Traits: f.traits, Models: "nothing"}}
+}
+
+func (f fake) Open(context.Context, drivers.Config) (drivers.Service, error) { return f, f.open }
+func (f fake) Session(context.Context, int) (drivers.Session, error)         { return f, nil }
+func (f fake) Traits() drivers.Traits                                        { return f.traits }
+func (f fake) Close() error                                                  { return nil }
+
+func (f fake) Try(_ context.Context, l *drivers.Lease) (bool, error) {
+	l.Owner = "fake"
+	return f.try == nil, f.try
+}
+
+func (f fake) Release(context.Context, *drivers.Lease) (bool, error) {
+	if f.release != nil {
+		f.release.pass()
+	}
+	return true, nil
+}
+
+func (f fake) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	return f.server, drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}, nil
+}
+
+// golden compares got with testdata/name, or writes it there.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; check it and run the test with -update:\n%s", path, got)
+	}
+}
+
+// environment makes an env function of pairs.
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}

@@ -1,0 +1,281 @@
+// The flags: one table that says everything about each, the variables that stand in for them, and the spelling
+// with one dash.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+// flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
+// show what was written.
+type flagDef struct {
+	name  string // without a dash; also the field in workloads.FieldError
+	short string // one letter, or none
+	group string // heading in the help
+	value string // what stands for the value in the help; empty for a switch
+	def   string
+	axis  bool // takes a comma list, and the run is the matrix of all lists
+	usage string
+}
+
+func (f flagDef) isSwitch() bool { return f.value == "" }
+
+// variable is the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
+func (f flagDef) variable() string {
+	return "LOCKBENCH_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
+}
+
+const (
+	groupWhat    = "What runs"
+	groupLoad    = "The load"
+	groupTrial   = "Trials"
+	groupWaiting = "Waiting"
+	groupClient  = "Client library"
+	groupServer  = "Server"
+	groupOutput  = "Output"
+)
+
+// runFlags are the flags of run, in the order of the help.
+var runFlags = []flagDef{
+	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
+	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
+	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock; back-off with jitter is the\n" +
+		"only way that suits every driver and stays fair without a herd"},
+
+	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
+	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
+	{"hold", "", groupLoad, "TIME", "0s", true, "how long a lock is held"},
+	{"think", "", groupLoad, "TIME", "0s", true, "pause of a client between two locks"},
+	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's)"},
+	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
+
+	{"duration", "", groupTrial, "TIME", "10s", false, "measured time of a trial"},
+	{"warmup", "", groupTrial, "TIME", "2s", false, "time before it that is not measured"},
+	{"trials", "", groupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"},
+	{"seed", "", groupTrial, "N", "1", false, "seed of every random choice"},
+	{"oracle", "", groupTrial, "", "true", false, "check mutual exclusion on every grant (-oracle=false: do not)"},
+
+	{"poll", "", groupWaiting, "TIME", wait.DefaultPoll.String(), false, "interval of -wait poll"},
+	{"backoff-min", "", groupWaiting, "TIME", wait.DefaultBackoffMin.String(), false, "bound of the first pause of -wait backoff"},
+	{"backoff-max", "", groupWaiting, "TIME", wait.DefaultBackoffMax.String(), false, "bound of its longest pause"},
+
+	{"conns", "", groupClient, "N", "0", true, "connections of the pool; 0 is the library's default"},
+	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients; default is the library's"},
+	{"flush-delay", "", groupClient, "TIME", "0s", true, "how long a pipelining library collects commands"},
+	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
+
+	{"server", "", groupServer, "KIND", "auto", false, "auto, private (a redis-server of our own), embedded (in-process)\nor external (-addr, REDIS_URL)"},
+	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path\n(default: REDIS_URL)"},
+	{"user", "", groupServer, "NAME", "", false, "user name at that server"},
+	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
+	{"db", "", groupServer, "N", "", false, "database number"},
+	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
+	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
+	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
+	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
+
+	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the plan, run nothing"},
+	widthFlag,
+}
+
+var (
+	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
+	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
+	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
+)
+
+var (
+	reportFlags = []flagDef{widthFlag}
+	listFlags   = []flagDef{jsonFlag}
+)
+
+// allFlags is what the spelling of any command line is judged by.
+var allFlags = append(slices.Clone(runFlags), jsonFlag, helpFlag)
+
+func flagNames(defs []flagDef) []string {
+	var names []string
+	for _, f := range defs {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// normalise spells every flag with two dashes and in full, which is how pflag wants it, so that -driver x,
+// -driver=x and --driver x all work. It leaves values alone, also those that begin with a dash (-keys -1), and
+// everything after "--". A dash with several letters is always one long flag, as in Go: letters are not bundled.
+func normalise(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		name, isFlag := flagName(arg)
+		if !isFlag {
+			out = append(out, arg)
+			continue
+		}
+		def, known := findFlag(name)
+		rest := strings.TrimLeft(arg, "-")[len(name):] // "=value" or nothing
+		if known {
+			name = def.name
+		}
+		out = append(out, "--"+name+rest)
+		if known && !def.isSwitch() && rest == "" && i+1 < len(args) {
+			i++
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// flagName is the name in an argument that is a flag. A lone dash and a number are none.
+func flagName(arg string) (string, bool) {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || digit(name[0]) {
+		return "", false
+	}
+	name, _, _ = strings.Cut(name, "=")
+	return name, true
+}
+
+// findFlag finds a flag by its name or its letter.
+func findFlag(name string) (flagDef, bool) {
+	for _, f := range allFlags {
+		if f.name == name || f.short == name {
+			return f, true
+		}
+	}
+	return flagDef{}, false
+}
+
+// source tells where a value comes from; a later one wins.
+type source int
+
+const (
+	fromDefault source = iota
+	fromVariable
+	fromFlag
+)
+
+// option is one flag of one command line. It is a pflag.Value.
+type option struct {
+	flagDef
+	text string
+	from source
+}
+
+// Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
+// comes twice is ambiguous: the second might replace the first or add to it.
+func (o *option) Set(s string) error {
+	if name, ok := flagName(s); ok {
+		if f, known := findFlag(name); known && len(name) > 1 {
+			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
+		}
+	}
+	if o.from == fromFlag {
+		if o.axis {
+			return errors.New("is given twice: several values go into one comma list")
+		}
+		return errors.New("is given twice")
+	}
+	o.text, o.from = s, fromFlag
+	return nil
+}
+
+func (o *option) String() string { return o.text }
+func (o *option) Type() string   { return o.value }
+
+// written is the option as its user wrote it: "-clients 0" or "LOCKBENCH_CLIENTS=0".
+func (o *option) written() string {
+	if o.from == fromVariable {
+		return fmt.Sprintf("%s=%s", o.variable(), o.text)
+	}
+	if o.text == "" {
+		return fmt.Sprintf("-%s %q", o.name, "")
+	}
+	return fmt.Sprintf("-%s %s", o.name, o.text)
+}
+
+// options are all flags of one command line.
+type options struct{ list []*option }
+
+// newOptions makes options of defs with their defaults and registers them in fs.
+func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
+	o := &options{}
+	for _, def := range defs {
+		opt := &option{flagDef: def, text: def.def}
+		flag := fs.VarPF(opt, def.name, "", def.usage)
+		if def.isSwitch() {
+			flag.NoOptDefVal = "true"
+		}
+		o.list = append(o.list, opt)
+	}
+	return o
+}
+
+// fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty
+// variable counts as unset.
+func (o *options) fill(env func(string) (string, bool)) error {
+	for _, opt := range o.list {
+		if v, ok := env(opt.variable()); ok && v != "" && opt.from == fromDefault {
+			opt.text, opt.from = v, fromVariable
+		}
+		if !opt.isSwitch() {
+			continue
+		}
+		if _, err := parseSwitch(opt.text); err != nil {
+			return usageErrorf("%s: %w", opt.written(), err)
+		}
+	}
+	return nil
+}
+
+// get finds an option that the table is known to have.
+func (o *options) get(name string) *option {
+	i := slices.IndexFunc(o.list, func(opt *option) bool { return opt.name == name })
+	if i < 0 {
+		panic("lockbench: no flag -" + name)
+	}
+	return o.list[i]
+}
+
+func (o *options) text(name string) string { return o.get(name).text }
+func (o *options) on(name string) bool     { return o.get(name).text == "true" }
+
+// flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
+// value is repeated where it might be a password.
+func flagError(err error, defs []flagDef) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		switch name {
+		case "password", "pass", "a":
+			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
+				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
+		}
+		return usageErrorf("unknown flag -%s%s", name, didYouMean("-", name, flagNames(defs)))
+	case errors.As(err, &missing):
+		return usageErrorf("-%s needs a value (%s)", missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
+	case errors.As(err, &invalid):
+		return usageErrorf("-%s %w", invalid.GetFlag().Name, invalid.Unwrap())
+	case errors.As(err, &syntax):
+		return usageErrorf("%.20q is no flag", syntax.GetSpecifiedFlag())
+	}
+	return usageErrorf("%w", err)
+}

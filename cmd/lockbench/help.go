@@ -1,0 +1,122 @@
+// The help: what a user has to know, from the table of flags.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const helpIntro = `lockbench measures distributed locks: how fast and how safe each design is under your contention.
+
+Usage:
+  lockbench [run] FLAGS     measure one lock, or a matrix of them
+  lockbench report FILE…    print the table of records that -o has written
+  lockbench list            drivers, lock designs, ways of waiting, servers that are here
+  lockbench version         version of lockbench and of its client libraries
+  lockbench completion SH   completion for bash, zsh, fish or powershell
+
+Examples:
+  lockbench -driver rueidis -clients 512 -keys 10
+  lockbench -driver go-redis,rueidis -wait backoff,pubsub -clients 64,512 -trials 5 -o runs.jsonl
+  lockbench -lock set-nx,setnx -hold 5ms -addr redis://localhost:6379 -dry-run
+  lockbench -driver null -clients 64         # what the harness itself costs
+  lockbench report runs.jsonl
+`
+
+const helpOutro = `
+Flags take one dash or two, and -flag value or -flag=value. Those marked * are axes: they take a comma
+list, and the run is the matrix of all lists. Combinations that make no sense are named and skipped.
+Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 30s, 2m.
+
+Environment:
+  LOCKBENCH_…         the default of any flag: LOCKBENCH_CLIENTS=512, LOCKBENCH_FLUSH_DELAY=100us
+  LOCKBENCH_PASSWORD  the password at -addr; there is no flag for it, since arguments can be read by all
+  REDIS_URL           your server, unless -addr or -server says otherwise
+  NO_COLOR            if set, no colours
+
+A server of yours is treated as production: keys begin with a prefix of this run alone and are deleted
+by name; nothing is flushed or configured.
+
+Exit codes:
+  0    fine
+  1    error
+  2    usage
+  4    mutual exclusion violated by a design that claims it
+  130  interrupted; partial results written
+`
+
+// help writes the help of a command; nil and the root mean all of lockbench.
+func (p *program) help(c *cobra.Command) error {
+	var b strings.Builder
+	if c == nil || !c.HasParent() || c.Name() == "run" {
+		b.WriteString(helpIntro)
+		writeFlags(&b, runFlags)
+		b.WriteString(helpOutro)
+	} else {
+		text := c.Long
+		if text == "" {
+			text = c.Short + "."
+		}
+		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
+		var defs []flagDef
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if def, ok := findFlag(f.Name); ok && f.Name != "help" {
+				defs = append(defs, def)
+			}
+		})
+		writeFlags(&b, defs)
+	}
+	_, err := io.WriteString(p.stdout, b.String())
+	return err
+}
+
+// usageColumn is where the flags' descriptions begin.
+const usageColumn = 26
+
+// writeFlags writes the flags under their headings.
+func writeFlags(b *strings.Builder, defs []flagDef) {
+	group := ""
+	for _, f := range defs {
+		if f.group != group {
+			group = f.group
+			fmt.Fprintf(b, "\n%s:\n", group)
+		}
+		left := "  -" + f.name
+		if f.axis {
+			left = " *-" + f.name
+		}
+		if f.short != "" {
+			left = "  -" + f.short + ", -" + f.name
+		}
+		if f.value != "" {
+			left += " " + f.value
+		}
+		text := f.usage
+		if f.def != "" && !f.isSwitch() {
+			text += " (default " + f.def + ")"
+		}
+		text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", usageColumn))
+		fmt.Fprintf(b, "%-*s%s\n", usageColumn, left, text)
+	}
+}
+
+// helpCommand is lockbench help [COMMAND].
+func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
+	c, _ := p.command(&cobra.Command{Use: "help [COMMAND]", Short: "Print the help of lockbench or of a command", Hidden: true}, nil)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return p.help(nil)
+		}
+		found, _, err := root.Find(args)
+		if err != nil || found == root {
+			return root.Args(root, args)
+		}
+		return p.help(found)
+	}
+	return c
+}

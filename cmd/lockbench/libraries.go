@@ -1,0 +1,51 @@
+// What lockbench has to know of the client libraries beforehand: which drivers have one, and how many connections it
+// will open.
+
+package main
+
+import (
+	"runtime"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// library is a client library of a driver that talks to a server. Drivers that are not in libraries run in-process.
+type library struct {
+	module    string // its Go module
+	pipelines bool   // it shares connections between goroutines unless told otherwise
+	conns     func(clients int, pipelined bool) int
+}
+
+var libraries = map[string]library{
+	"go-redis": {
+		module: "github.com/redis/go-redis/v9",
+		// PoolSize is 10 a processor, and the pool opens a connection when none is idle.
+		conns: func(clients int, _ bool) int { return min(clients, 10*runtime.GOMAXPROCS(0)) },
+	},
+	"rueidis": {
+		module:    "github.com/redis/rueidis",
+		pipelines: true,
+		conns: func(clients int, pipelined bool) int {
+			if pipelined {
+				return 4 // 2^PipelineMultiplex
+			}
+			return min(clients, 1024) // BlockingPoolSize
+		},
+	},
+}
+
+// connections is how many connections a cell will open at most, as far as is known beforehand.
+func connections(c results.Plan) int {
+	lib, remote := libraries[c.Driver]
+	if !remote {
+		return 0
+	}
+	n := c.Conns
+	if n == 0 {
+		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
+	}
+	if wakes(c) {
+		n++ // the subscription
+	}
+	return n
+}

@@ -1,0 +1,188 @@
+// Command lockbench measures distributed locks: how fast and how safe each design is under a given contention.
+//
+// main.go is the way in and out: the arguments become a command, signals become a cancelled context, and errors
+// become one line and an exit code. Each command has a file of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/lockbench/lockbench/drivers/all"
+)
+
+// Exit codes. 3 and 5 are kept for comparisons.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitViolated    = 4 // a design that claims mutual exclusion did not keep it
+	exitInterrupted = 130
+)
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals))
+}
+
+// program is one invocation: everything that a command may touch of the world around it.
+type program struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr *lineWriter
+	env    func(string) (string, bool)
+
+	// draining is set by commands that end by themselves, and in good order, once their context is cancelled.
+	draining atomic.Bool
+	// abandon is what to do in the last moment before an exit that waits for nothing.
+	abandon atomic.Pointer[func()]
+}
+
+// run is the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
+// command that drains is waited for, until a second signal comes.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool), signals <-chan os.Signal) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: &lineWriter{w: stderr}, env: env}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+
+	done := make(chan int, 1)
+	go func() { done <- p.execute(ctx, args) }()
+	for interrupted := false; ; interrupted = true {
+		select {
+		case code := <-done:
+			return code
+		case s := <-signals:
+			if interrupted || !p.draining.Load() {
+				if f := p.abandon.Load(); f != nil {
+					(*f)()
+				}
+				return exitInterrupted
+			}
+			cancel(&interruption{s})
+			fmt.Fprintf(p.stderr, "lockbench: %v: draining; once more to stop at once\n", s)
+		}
+	}
+}
+
+// interruption is the cause of a context that a signal has cancelled.
+type interruption struct{ signal os.Signal }
+
+func (i *interruption) Error() string { return "stopped by " + i.signal.String() }
+
+// execute runs the command that args name and prints its error, if it has one.
+func (p *program) execute(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(withCommand(normalise(args)))
+	err := root.ExecuteContext(ctx)
+	var exit exitCode
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return int(exit)
+	}
+	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// withCommand puts the implied run before flags that no command precedes.
+func withCommand(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"help"}
+	case args[0] == "--help":
+		return append([]string{"help"}, args[1:]...)
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case strings.HasPrefix(args[0], "-"):
+		return append([]string{"run"}, args...)
+	}
+	return args
+}
+
+// usageError is an error in what the user wrote, as opposed to what became of it.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usageErrorf(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// exitCode ends the program with a code after everything has been said.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// oneLine keeps an error on one line, as a script that reads stderr expects.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+// root makes the tree of commands.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "lockbench",
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE:              func(*cobra.Command, []string) error { return p.help(nil) },
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
+	root.AddCommand(p.runCommand(), p.reportCommand(), p.listCommand(), p.versionCommand(), p.completionCommand())
+	root.SetHelpCommand(p.helpCommand(root))
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		names := commandNames(root)
+		return usageErrorf("unknown command %q%s; there are %s", args[0], didYouMean("", args[0], names), strings.Join(names, ", "))
+	}
+	return root
+}
+
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// command completes a command whose flags are defs.
+func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *options) {
+	o := newOptions(c.Flags(), defs)
+	c.Flags().BoolP("help", "", false, helpFlag.usage)
+	c.DisableFlagsInUseLine = true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
+	return c, o
+}
+
+// noArgs refuses arguments that no flag has taken.
+func noArgs(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case args[0] == "true" || args[0] == "false":
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])
+	}
+	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
+}

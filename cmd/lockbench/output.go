@@ -1,0 +1,54 @@
+// The file that -output names, looked at before the load is made.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// checkOutput makes sure, before the load, that records can be appended to path and that the file there is one of
+// records. It leaves nothing behind.
+func checkOutput(path string) error {
+	if path == "" {
+		return nil
+	}
+	if path == "-" {
+		return usageErrorf("-output -: records go into a file, and the table to standard output")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return checkCreate(path)
+	}
+	if err != nil {
+		return fmt.Errorf("-output: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("-output: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	found := errors.New("found")
+	_, err = results.Read(f, func(*results.Record) error { return found })
+	if err != nil && err != found {
+		return fmt.Errorf("-output %s: appending would spoil it: %w", path, err)
+	}
+	return nil
+}
+
+// checkCreate tries whether a file can be made at path.
+func checkCreate(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".lockbench-*")
+	if err != nil {
+		return fmt.Errorf("-output %s: no file can be made there: %w", path, errors.Unwrap(err))
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}

@@ -1,0 +1,108 @@
+// Parsers for what flags are written as: numbers, times, lists.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k).
+func parseInt(s string) (int, error) {
+	digits, factor := s, 1
+	switch {
+	case strings.HasSuffix(s, "k"), strings.HasSuffix(s, "K"):
+		digits, factor = s[:len(s)-1], 1_000
+	case strings.HasSuffix(s, "M"):
+		digits, factor = s[:len(s)-1], 1_000_000
+	}
+	plain, err := ungroup(digits)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(plain)
+	if errors.Is(err, strconv.ErrRange) || err == nil && (n > math.MaxInt/factor || n < math.MinInt/factor) {
+		return 0, errors.New("too large a number")
+	}
+	if err != nil {
+		return 0, errNumber
+	}
+	return n * factor, nil
+}
+
+var errNumber = errors.New("must be a whole number such as 64, 1_000 or 10k")
+
+// ungroup takes the underscores out of 1_000; they may only stand between digits.
+func ungroup(s string) (string, error) {
+	for i := range len(s) {
+		if s[i] == '_' && (i == 0 || i == len(s)-1 || !digit(s[i-1]) || !digit(s[i+1])) {
+			return "", errNumber
+		}
+	}
+	return strings.ReplaceAll(s, "_", ""), nil
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+// parseSeed reads a seed: any number of 64 bits.
+func parseSeed(s string) (uint64, error) {
+	plain, err := ungroup(s)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(plain, 0, 64)
+	if err != nil {
+		return 0, errors.New("must be a number from 0 to 2^64-1")
+	}
+	return n, nil
+}
+
+// parseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and
+// milliseconds to others.
+func parseTime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil {
+		return d, nil
+	}
+	if _, numeric := strconv.ParseFloat(s, 64); numeric == nil {
+		return 0, fmt.Errorf("must have a unit, as in %ss or %sms", s, s)
+	}
+	return 0, errors.New("must be a time such as 250us, 1.5ms, 30s or 2m")
+}
+
+func parseSwitch(s string) (bool, error) {
+	switch s {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, errors.New("must be true or false")
+}
+
+func parseText(s string) (string, error) { return s, nil }
+
+// parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
+func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			return nil, errors.New("must not have an empty part")
+		}
+		v, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(list, v) {
+			return nil, fmt.Errorf("must not name %s twice", part)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}

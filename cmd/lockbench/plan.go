@@ -1,0 +1,331 @@
+// argv and environment → plan: a pure value that says everything the run will do, and that -dry-run prints.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// plan is all that a run does.
+type plan struct {
+	options *options
+	target  target
+	cells   []cell
+	order   []turn // the trials in the order in which they run
+	trials  int    // of each cell
+	skipped []skip
+}
+
+// cell is one combination of the axes.
+type cell struct {
+	plan     results.Plan
+	traits   drivers.Traits
+	warnings []string
+}
+
+// turn is one trial of one cell; both count from 0.
+type turn struct{ cell, trial int }
+
+// skip is a combination that makes no sense, with the reason; several cells may share one.
+type skip struct {
+	what, why string
+	cells     int
+}
+
+func (s skip) String() string {
+	if s.cells > 1 {
+		return fmt.Sprintf("%s: %s (%d cells)", s.what, s.why, s.cells)
+	}
+	return s.what + ": " + s.why
+}
+
+// maxCells keeps a slip in a list from making a matrix that nobody has the time for.
+const maxCells = 10_000
+
+// planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
+// allowed. It depends on the options and the target alone, and touches nothing.
+func planOf(o *options, t target) (plan, error) {
+	r := reader{o: o}
+	trials := scalar(&r, "trials", parseInt)
+	seed := scalar(&r, "seed", parseSeed)
+	cells := r.matrix(results.Plan{
+		Duration:   scalar(&r, "duration", parseTime),
+		Warmup:     scalar(&r, "warmup", parseTime),
+		Poll:       scalar(&r, "poll", parseTime),
+		BackoffMin: scalar(&r, "backoff-min", parseTime),
+		BackoffMax: scalar(&r, "backoff-max", parseTime),
+		IOTimeout:  scalar(&r, "io-timeout", parseTime),
+		Oracle:     scalar(&r, "oracle", parseSwitch),
+		Seed:       seed,
+	})
+	if r.err != nil {
+		return plan{}, r.err
+	}
+	if trials < 1 || trials > maxTrials {
+		return plan{}, usageErrorf("%s: must be 1 to %d", o.get("trials").written(), maxTrials)
+	}
+	if err := o.checkNames(cells); err != nil {
+		return plan{}, err
+	}
+
+	p := plan{options: o, target: t, trials: trials}
+	for _, c := range cells {
+		if err := p.add(c); err != nil {
+			return plan{}, err
+		}
+	}
+	if len(p.cells) == 0 {
+		return p, usageErrorf("nothing to run: %s", p.skipped[0])
+	}
+	if err := o.checkRead(p.cells); err != nil {
+		return plan{}, err
+	}
+	p.order = order(len(p.cells), trials, seed)
+	return p, nil
+}
+
+const maxTrials = 10_000
+
+// pipelinings are the values of -pipelining; default is whatever the library ships with.
+var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
+
+// add resolves one combination and takes it in, or notes why it makes no sense.
+func (p *plan) add(c results.Plan) error {
+	design, what, why := resolve(&c)
+	if why != "" {
+		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
+		if i >= 0 {
+			p.skipped[i].cells++
+			return nil
+		}
+		p.skipped = append(p.skipped, skip{what, why, 1})
+		return nil
+	}
+	c.Server = string(p.target.kindFor(c.Driver))
+	if err := workloads.Check(c); err != nil {
+		return p.options.explain(err)
+	}
+	c.Command = commandLine(p.options, c, p.target)
+	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
+	return nil
+}
+
+// order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells
+// alike. Rounds are shuffled, lest one cell always follow the same other; a single round keeps the order written.
+func order(cells, trials int, seed uint64) []turn {
+	random := rand.New(rand.NewPCG(seed, 0x6c6f636b))
+	turns := make([]turn, 0, cells*trials)
+	for trial := range trials {
+		round := make([]turn, cells)
+		for i := range round {
+			round[i] = turn{i, trial}
+		}
+		if trials > 1 {
+			random.Shuffle(cells, func(i, j int) { round[i], round[j] = round[j], round[i] })
+		}
+		turns = append(turns, round...)
+	}
+	return turns
+}
+
+// at is the plan of one trial: it draws anew, and its command line makes it again.
+func (p plan) at(t turn) results.Plan {
+	c := p.cells[t.cell].plan
+	c.Seed += uint64(t.trial)
+	c.Command = commandLine(p.options, c, p.target)
+	return c
+}
+
+// length is how long the turns from number i on will take at least.
+func (p plan) length(from int) time.Duration {
+	var sum time.Duration
+	for _, t := range p.order[from:] {
+		c := p.cells[t.cell].plan
+		sum += c.Warmup + c.Duration
+	}
+	return sum
+}
+
+// resolve fills in the driver's default design and clears what the way of waiting does not read. If the combination
+// makes no sense it names the part that does not fit, and why.
+func resolve(c *results.Plan) (d drivers.Design, what, why string) {
+	driver, err := drivers.Lookup(c.Driver)
+	if err != nil {
+		return d, c.Driver, "no such driver" // checkNames has seen to it
+	}
+	d, err = drivers.FindDesign(driver, c.Lock)
+	if err != nil {
+		return d, c.Driver + " -lock " + c.Lock, fmt.Sprintf("%s has only %s", c.Driver, strings.Join(designNames(driver), ", "))
+	}
+	c.Lock = d.Name
+	if c.Wait != wait.Poll {
+		c.Poll = 0
+	}
+	if c.Wait != wait.Backoff {
+		c.BackoffMin, c.BackoffMax = 0, 0
+	}
+	if c.Pipelining == "default" {
+		c.Pipelining = string(drivers.PipeliningDefault)
+	}
+	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
+		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
+	}
+	lib, remote := libraries[c.Driver]
+	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
+	switch {
+	case !remote && c.Conns > 0:
+		return d, fmt.Sprintf("%s -conns %d", c.Driver, c.Conns), "it runs in-process and has no connections"
+	case !remote && c.Pipelining != "":
+		return d, fmt.Sprintf("%s -pipelining %s", c.Driver, c.Pipelining), "it runs in-process and has no connections"
+	case !remote && c.FlushDelay > 0:
+		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "it runs in-process and has no connections"
+	case c.FlushDelay > 0 && !pipelines:
+		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
+	}
+	return d, "", ""
+}
+
+func designNames(d drivers.Driver) []string {
+	var names []string
+	for _, design := range d.Designs() {
+		names = append(names, design.Name)
+	}
+	return names
+}
+
+// checkNames refuses names that no driver and no way of waiting has, with the nearest that exists. A lock that only
+// some drivers have is fine: the others skip it.
+func (o *options) checkNames(cells []results.Plan) error {
+	var locks, waits []string
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		locks = append(locks, designNames(d)...)
+	}
+	slices.Sort(locks)
+	locks = slices.Compact(locks)
+	for _, k := range wait.Kinds() {
+		waits = append(waits, k.Name)
+	}
+	for _, c := range cells {
+		for _, v := range []struct {
+			field, name string
+			known       []string
+		}{
+			{"driver", c.Driver, drivers.Names()},
+			{"lock", c.Lock, append([]string{""}, locks...)},
+			{"wait", c.Wait, waits},
+			{"pipelining", c.Pipelining, pipelinings},
+		} {
+			if !slices.Contains(v.known, v.name) {
+				known := slices.DeleteFunc(slices.Clone(v.known), func(s string) bool { return s == "" })
+				return usageErrorf("%s: unknown %s %q%s; there are %s", o.get(v.field).written(), v.field, v.name,
+					didYouMean("", v.name, known), strings.Join(known, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// checkRead refuses a flag that no cell reads, since it would be ignored. Variables may be unused: they are set once
+// for many runs.
+func (o *options) checkRead(cells []cell) error {
+	for flag, kind := range map[string]string{"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff} {
+		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
+		if opt := o.get(flag); opt.from == fromFlag && !read {
+			return usageErrorf("%s: only -wait %s reads it, and -wait is %s", opt.written(), kind, o.text("wait"))
+		}
+	}
+	return nil
+}
+
+// explain turns a FieldError into a usage error that shows what the user wrote, be it a flag or a variable.
+func (o *options) explain(err error) error {
+	var field *workloads.FieldError
+	if errors.As(err, &field) {
+		if opt := o.get(field.Field); opt.from == fromVariable {
+			return usageErrorf("%s: must be %s", opt.written(), field.Allowed)
+		}
+	}
+	return usageErrorf("%w", err)
+}
+
+// reader reads options and remembers the first that cannot be read.
+type reader struct {
+	o   *options
+	err error
+}
+
+func (r *reader) fail(opt *option, err error) {
+	if r.err == nil {
+		r.err = usageErrorf("%s: %w", opt.written(), err)
+	}
+}
+
+func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
+	opt := r.o.get(name)
+	v, err := parse(opt.text)
+	if err != nil {
+		r.fail(opt, err)
+	}
+	return v
+}
+
+func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
+	opt := r.o.get(name)
+	if opt.text == "" && opt.from == fromDefault {
+		return make([]T, 1)
+	}
+	v, err := parseList(opt.text, parse)
+	if err != nil {
+		r.fail(opt, err)
+	}
+	return v
+}
+
+// matrix is base with every combination of the axes, the first axis turning slowest.
+func (r *reader) matrix(base results.Plan) []results.Plan {
+	plans := []results.Plan{base}
+	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
+	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
+	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
+	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
+	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
+	cross(r, &plans, "hold", parseTime, func(p *results.Plan, v time.Duration) { p.Hold = v })
+	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
+	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
+	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
+	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
+	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
+	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
+	return plans
+}
+
+// cross replaces each plan by one for every value of an axis.
+func cross[T comparable](r *reader, plans *[]results.Plan, name string, parse func(string) (T, error), set func(*results.Plan, T)) {
+	values := list(r, name, parse)
+	if r.err != nil {
+		return
+	}
+	if len(*plans)*len(values) > maxCells {
+		r.err = usageErrorf("-%s: the lists make a matrix of more than %d cells", name, maxCells)
+		return
+	}
+	crossed := make([]results.Plan, 0, len(*plans)*len(values))
+	for _, p := range *plans {
+		for _, v := range values {
+			set(&p, v)
+			crossed = append(crossed, p)
+		}
+	}
+	*plans = crossed
+}

@@ -1,0 +1,105 @@
+// Preflight: whether this machine and that server have room for the connections, before any load is made.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+)
+
+// machineLimits are the limits of this machine that a run can hit. Zero means unknown.
+type machineLimits struct {
+	files int // open files of this process
+	ports int // local ports for connections to one address
+}
+
+// spareFiles are the files that a process has open besides its connections.
+const spareFiles = 64
+
+// check says what a cell lacks on this machine. The runtime has raised the soft limit on files to the hard one when
+// the program began (https://go.dev/issue/46279), so what is missing here needs the user.
+func (m machineLimits) check(c results.Plan, network string) error {
+	conns := connections(c)
+	files := conns + spareFiles
+	if network == "embedded" {
+		files += conns // the other ends are ours too
+	}
+	if conns > 0 && m.files > 0 && files > m.files {
+		return fmt.Errorf("%d connections need %d open files, and this process may have %d: raise it with `ulimit -n %d`, or lower -conns or -clients",
+			conns, files, m.files, files)
+	}
+	if network != "unix" && m.ports > 0 && conns > m.ports {
+		return fmt.Errorf("%d connections to one address need as many local ports, and there are %d (net.ipv4.ip_local_port_range): lower -conns or -clients",
+			conns, m.ports)
+	}
+	return nil
+}
+
+// readLimits asks the system.
+func readLimits() machineLimits {
+	m := machineLimits{files: fileLimit()}
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		m.ports = parsePortRange(string(text))
+	}
+	return m
+}
+
+// parsePortRange reads Linux's "32768\t60999"; anything else counts as unknown.
+func parsePortRange(s string) int {
+	var low, high int
+	if n, err := fmt.Sscan(strings.TrimSpace(s), &low, &high); n != 2 || err != nil || low < 1 || high < low || high > 65535 {
+		return 0
+	}
+	return high - low + 1
+}
+
+// checkServer compares a cell with what an open service says of itself. It answers a warning, if the connections
+// may just not fit beside those of others.
+func checkServer(ctx context.Context, c results.Plan, svc drivers.Service) (warning string, err error) {
+	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
+		return "", fmt.Errorf("-clients %d: %s %s can take %d clients here", c.Clients, c.Driver, c.Lock, most)
+	}
+	inspector, ok := drivers.As[drivers.Inspector](svc)
+	if !ok {
+		return "", nil
+	}
+	server, _, err := inspector.Inspect(ctx)
+	if err != nil {
+		return "", err
+	}
+	need := connections(c)
+	switch {
+	case server.MaxClients == 0:
+	case need > server.MaxClients:
+		return "", fmt.Errorf("%d connections are needed and the server accepts %d (maxclients): lower -conns or -clients, or raise maxclients",
+			need, server.MaxClients)
+	case need > server.MaxClients-server.Connected:
+		return fmt.Sprintf("the server has %d of its %d connections (maxclients) in use and this run needs up to %d: some may be refused",
+			server.Connected, server.MaxClients, need), nil
+	}
+	return "", nil
+}
+
+// checkNative refuses -wait native where sessions have no way of waiting of their own, which only a session can tell.
+func checkNative(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
+	if c.Wait != wait.Native {
+		return "", nil
+	}
+	s, err := svc.Session(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	if closer, ok := s.(interface{ Close() error }); ok {
+		defer closer.Close()
+	}
+	if _, ok := drivers.As[drivers.Waiter](s); !ok {
+		return "its sessions have no way of waiting of their own", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,135 @@
+// lockbench report: the table of a run, made again from its records.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+func (p *program) reportCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "report FILE…",
+		Short: "Print the table of records that -o has written",
+		Long: "Prints the table of records that -o has written; - is standard input.\n\n" +
+			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
+			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageErrorf("report: which file? give the names of record files, or - for standard input")
+			}
+			return nil
+		},
+	}, reportFlags)
+	c.RunE = func(c *cobra.Command, files []string) error {
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		width, err := p.tableOptions(o)
+		if err != nil {
+			return err
+		}
+		return p.report(c.Context(), files, width)
+	}
+	return c
+}
+
+// report reads all files, says what is wrong with them, and prints the table of what is right.
+func (p *program) report(_ context.Context, files []string, opts render.Options) error {
+	var recs []*results.Record
+	failed := false
+	for _, name := range files {
+		found, err := p.readRecords(name)
+		recs = append(recs, found...)
+		if err != nil {
+			failed = true
+			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
+		}
+	}
+	if len(recs) > 0 {
+		if err := render.Table(p.stdout, recs, opts); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return exitCode(exitError)
+	}
+	return nil
+}
+
+// readRecords reads one file and names its damaged lines on stderr.
+func (p *program) readRecords(name string) ([]*results.Record, error) {
+	in := p.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, errors.Unwrap(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	var recs []*results.Record
+	report, err := results.Read(in, func(r *results.Record) error {
+		recs = append(recs, r)
+		return nil
+	})
+	if err != nil {
+		return recs, err
+	}
+	for _, d := range report.Damage {
+		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
+	}
+	if more := report.Damaged - len(report.Damage); more > 0 {
+		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
+	}
+	return recs, nil
+}
+
+// tableOptions fits the table to the terminal, or to what -width says.
+func (p *program) tableOptions(o *options) (render.Options, error) {
+	opt := o.get("width")
+	width, err := parseInt(opt.text)
+	if err != nil {
+		return render.Options{}, usageErrorf("%s: %w", opt.written(), err)
+	}
+	if width != 0 && (width < minWidth || width > maxWidth) {
+		return render.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
+	}
+	columns, tty := terminal(p.stdout)
+	switch {
+	case width > 0:
+	case tty:
+		width = min(max(columns, minWidth), maxWidth)
+	default:
+		width = 100
+	}
+	noColor, _ := p.env("NO_COLOR") // https://no-color.org
+	return render.Options{Width: width, Color: tty && noColor == ""}, nil
+}
+
+const (
+	minWidth = 40
+	maxWidth = 1000
+)
+
+// terminal tells whether w is one, and how wide.
+func terminal(w io.Writer) (columns int, tty bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = 80
+	}
+	return columns, true
+}

@@ -1,0 +1,271 @@
+// lockbench run: every trial of every cell, a record each, and the table in the end.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+func (p *program) runCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "run",
+		Short: "Measure one lock, or a matrix of them (implied by any flag)",
+		Args:  noArgs,
+	}, runFlags)
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
+	p.completeFlags(c)
+	return c
+}
+
+// run does what the options ask for. Everything that can be wrong with them is said before anything is started.
+func (p *program) run(ctx context.Context, o *options) error {
+	if err := o.fill(p.env); err != nil {
+		return err
+	}
+	target, err := decideTarget(o, p.env, servers.FindRedis)
+	if err != nil {
+		return err
+	}
+	plan, err := planOf(o, target)
+	if err != nil {
+		for _, s := range plan.skipped {
+			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
+		}
+		return err
+	}
+	table, err := p.tableOptions(o)
+	if err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return plan.print(p.stdout)
+	}
+	if err := checkOutput(o.text("output")); err != nil {
+		return err
+	}
+	plan.announce(p.stderr)
+
+	r := runner{program: p, plan: plan, output: o.text("output"), env: readEnv(), limits: readLimits()}
+	if !o.on("quiet") {
+		r.progress = newProgress(p.stderr, len(plan.order))
+	}
+	return r.run(ctx, table)
+}
+
+// announce says on stderr what is left out and what to expect, each thing once.
+func (p plan) announce(w *lineWriter) {
+	for _, s := range p.skipped {
+		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
+	}
+	var said []string
+	for _, c := range p.cells {
+		for _, text := range c.warnings {
+			if !slices.Contains(said, text) {
+				said = append(said, text)
+				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
+			}
+		}
+	}
+}
+
+// runner is a run under way.
+type runner struct {
+	*program
+	plan
+	output   string
+	env      results.Env
+	limits   machineLimits
+	progress *progress
+	server   *server
+
+	records []placed
+	out     map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
+	failed  bool
+	ran     bool // some cell was more than skipped
+}
+
+// placed is a record with its place in the matrix: the table keeps the order of the matrix, whatever the order of
+// the trials was.
+type placed struct {
+	turn
+	rec *results.Record
+}
+
+// run runs all trials and renders what there is, also after an interruption.
+func (r *runner) run(ctx context.Context, table render.Options) error {
+	r.draining.Store(true)
+	r.out = map[int]bool{}
+
+	remote := slices.ContainsFunc(r.cells, func(c cell) bool { _, ok := libraries[c.plan.Driver]; return ok })
+	server, err := r.target.start(ctx, remote)
+	if err != nil {
+		return r.interrupted(ctx, err)
+	}
+	r.server = server
+	giveUp := r.giveUp
+	r.abandon.Store(&giveUp)
+	defer r.closeServer()
+
+	for i, t := range r.order {
+		if ctx.Err() != nil {
+			break
+		}
+		if r.out[t.cell] {
+			continue
+		}
+		c := r.cells[t.cell].plan
+		r.progress.begin(r.label(t.cell), c.Duration, r.length(i+1))
+		err := r.trial(ctx, t)
+		r.progress.end()
+		if err != nil && ctx.Err() == nil {
+			r.failed, r.out[t.cell] = true, true
+			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
+		}
+	}
+	return r.finish(ctx, table)
+}
+
+// finish renders the table and chooses the exit code.
+func (r *runner) finish(ctx context.Context, table render.Options) error {
+	slices.SortStableFunc(r.records, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.trial, b.trial))
+	})
+	recs := make([]*results.Record, len(r.records))
+	for i, p := range r.records {
+		recs[i] = p.rec
+	}
+	if len(recs) > 0 {
+		if err := render.Table(r.stdout, recs, table); err != nil {
+			return err
+		}
+	}
+	violated := slices.ContainsFunc(recs, func(rec *results.Record) bool {
+		return rec.Traits.Exclusive && rec.Safety.Violations > 0
+	})
+	switch {
+	case ctx.Err() != nil:
+		return r.interrupted(ctx, ctx.Err())
+	case violated:
+		return exitCode(exitViolated)
+	case r.failed:
+		return exitCode(exitError)
+	case !r.ran:
+		return usageErrorf("nothing to run")
+	}
+	return nil
+}
+
+// interrupted is the error of a run that a signal has stopped, and err for any other.
+func (r *runner) interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintf(r.stderr, "lockbench: %v\n", context.Cause(ctx))
+	return exitCode(exitInterrupted)
+}
+
+// trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
+func (r *runner) trial(ctx context.Context, t turn) error {
+	c := r.at(t)
+	prefix := "lockbench:" + rand.Text() + ":"
+	if err := r.limits.check(c, r.network(c)); err != nil {
+		r.ran = true
+		return err
+	}
+	svc, err := r.server.open(ctx, c, prefix)
+	if err != nil {
+		r.ran = true
+		return err
+	}
+	defer svc.Close()
+	why, err := checkNative(ctx, c, svc)
+	if why != "" {
+		r.out[t.cell] = true
+		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, c.Wait, why)
+		return nil
+	}
+	r.ran = true
+	if err != nil {
+		return err
+	}
+	warning, err := checkServer(ctx, c, svc)
+	if err != nil {
+		return err
+	}
+	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix}
+	if r.progress != nil {
+		run.Progress = r.progress.update
+	}
+	rec, err := run.Do(ctx)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		rec.Warnings = append(rec.Warnings, warning)
+	}
+	return r.keep(t, rec)
+}
+
+// keep completes a record, appends it to the file and judges it.
+func (r *runner) keep(t turn, rec *results.Record) error {
+	rec.Trial = t.trial + 1
+	rec.Env = r.env
+	r.server.describe(rec)
+	r.records = append(r.records, placed{t, rec})
+	if r.output != "" {
+		if err := results.Append(r.output, rec); err != nil {
+			return err
+		}
+	}
+	if rec.Counts.Acquired == 0 && rec.Safety.Grants == 0 {
+		for _, class := range slices.Sorted(maps.Keys(rec.Counts.ErrorSample)) {
+			return fmt.Errorf("not one lock was acquired: %s", rec.Counts.ErrorSample[class])
+		}
+	}
+	return nil
+}
+
+// network is how the cell will reach its server, "embedded" for both ends in this process.
+func (r *runner) network(c results.Plan) string {
+	if r.target.kindFor(c.Driver) == embedded {
+		return string(embedded)
+	}
+	return r.server.network
+}
+
+// abandonTimeout bounds the clean-up of an exit that waits for nothing.
+const abandonTimeout = 500 * time.Millisecond
+
+// giveUp stops a server of our own if that is instant. It dies with this process in any case.
+func (r *runner) giveUp() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = r.server.close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(abandonTimeout):
+	}
+}
+
+// closeServer stops a server of our own.
+func (r *runner) closeServer() {
+	r.abandon.Store(nil)
+	if err := r.server.close(); err != nil {
+		fmt.Fprintf(r.stderr, "lockbench: stopping the server: %s\n", oneLine(err.Error()))
+	}
+}

@@ -1,0 +1,7 @@
+// Package all registers every driver. Only programs import it.
+package all
+
+import (
+	_ "github.com/lockbench/lockbench/drivers/redis/goredis" // go-redis
+	_ "github.com/lockbench/lockbench/drivers/redis/rueidis" // rueidis
+)

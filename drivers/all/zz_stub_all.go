@@ -1,0 +1,3 @@
+package all
+
+import _ "github.com/lockbench/lockbench/drivers/memory"

@@ -1,0 +1,108 @@
+// The seam between the designs and a client library.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Conn is what a design needs of a client library: a client, pooled or multiplexed as the library has it. It is safe
+// for concurrent use.
+type Conn interface {
+	// Do sends one command, once, and returns its reply. args[0] is the command's name in capitals and args[key]
+	// its first key, by which a library chooses a connection or a node; key 0 says that there is none. Do copies
+	// args before it returns, whether it succeeds or not: the caller reuses the slice. An error reply is a
+	// ServerError.
+	Do(ctx context.Context, args []string, key int) (Reply, error)
+
+	// Subscribe opens a connection that receives what is published. message is called from one goroutine, in
+	// order, and does not block. ctx bounds only the opening.
+	Subscribe(ctx context.Context, message func(channel string)) (Subscription, error)
+
+	// Close ends every connection and goroutine. Subscriptions are closed before it is called.
+	Close() error
+}
+
+// Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection:
+// whoever wants another one opens it.
+type Subscription interface {
+	Add(ctx context.Context, channels ...string) error    // returns when the server has confirmed all of them
+	Remove(ctx context.Context, channels ...string) error // need not wait for the server
+	Done() <-chan struct{}                                // closed when no more messages will come
+	Close() error
+}
+
+// Closed is the error of a Conn or Subscription that is used after it was closed.
+var Closed error = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
+
+// Reply is what a server answers to one command.
+type Reply struct {
+	kind  replyKind
+	text  string
+	n     int64
+	items []Reply
+}
+
+type replyKind uint8
+
+const (
+	nilReply replyKind = iota
+	textReply
+	intReply
+	arrayReply
+)
+
+// Nil, Text, Int and Array make replies; the status +OK is a Text like a bulk string is.
+func Nil() Reply                 { return Reply{} }
+func Text(s string) Reply        { return Reply{kind: textReply, text: s} }
+func Int(n int64) Reply          { return Reply{kind: intReply, n: n} }
+func Array(items ...Reply) Reply { return Reply{kind: arrayReply, items: items} }
+
+// AsInt is the integer of the reply; any other kind is an error of class protocol.
+func (r Reply) AsInt() (int64, error) {
+	if r.kind != intReply {
+		return 0, r.unexpected("an integer")
+	}
+	return r.n, nil
+}
+
+// AsText is the string of the reply; any other kind is an error of class protocol.
+func (r Reply) AsText() (string, error) {
+	if r.kind != textReply {
+		return "", r.unexpected("a string")
+	}
+	return r.text, nil
+}
+
+// AsArray are the elements of the reply; any other kind is an error of class protocol.
+func (r Reply) AsArray() ([]Reply, error) {
+	if r.kind != arrayReply {
+		return nil, r.unexpected("an array")
+	}
+	return r.items, nil
+}
+
+// granted reads the reply to SET … NX: OK when it was set, nil when something was there.
+func (r Reply) granted() (bool, error) {
+	switch {
+	case r.kind == nilReply:
+		return false, nil
+	case r.kind == textReply && r.text == "OK":
+		return true, nil
+	}
+	return false, r.unexpected("OK or nil")
+}
+
+func (r Reply) unexpected(want string) error {
+	got := [...]string{"nil", "a string", "an integer", "an array"}[r.kind]
+	return Unexpected(fmt.Sprintf("got %s where %s was due", got, want))
+}
+
+// Unexpected is the error for a reply that makes no sense.
+func Unexpected(what string) error {
+	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: errors.New(what)}
+}

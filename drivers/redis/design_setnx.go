@@ -1,0 +1,37 @@
+// The design setnx: the oldest recipe there is, SETNX and DEL, still found in tutorials. A holder that dies keeps
+// the lock for ever, and anyone can release it.
+package redis
+
+import (
+	"context"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var plainSETNX = design{
+	Design: drivers.Design{
+		Name:   "setnx",
+		Traits: drivers.Traits{Exclusive: true, Wakes: true},
+		Models: "SETNX key 1 and DEL key, the recipe of old tutorials",
+		Wrong:  "a holder that dies locks it for ever; anyone can release it, and a late release frees the next holder's",
+	},
+	session: func(s session) drivers.Session { return &plainSETNXSession{s} },
+}
+
+type plainSETNXSession struct{ session }
+
+// Try implements drivers.Session with SETNX key 1.
+func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	reply, err := s.do(ctx, "SETNX", l.Key, "1")
+	return count("try", reply, err)
+}
+
+// Release implements drivers.Session with DEL key. A script takes its place only to publish in the same round trip.
+func (s *plainSETNXSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.wakes {
+		reply, err := s.run(ctx, deleteScript, l.Key, releasedSuffix)
+		return count("release", reply, err)
+	}
+	reply, err := s.do(ctx, "DEL", l.Key)
+	return count("release", reply, err)
+}

@@ -1,0 +1,152 @@
+// Dialling, for both client libraries alike, and a first greeting that finds out what a server is.
+package redis
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Dial makes one connection to the target within the I/O time-out, TLS included. Client libraries use it in place of
+// their own, so that what is compared is not how they dial. Its errors are of class connect.
+func (o Options) Dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.IO())
+	defer cancel()
+	network := "tcp"
+	if o.Target.Path != "" {
+		network = "unix"
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, o.Target.Addr())
+	if err != nil {
+		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
+	}
+	if o.Target.TLS == nil {
+		return conn, nil
+	}
+	secure := tls.Client(conn, o.Target.TLS)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
+	}
+	return secure, nil
+}
+
+func explainTLS(err error) error {
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &record), errors.Is(err, io.EOF):
+		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("no answer to the TLS handshake (%w): if the port does not speak TLS, write redis:// in place of rediss://", err)
+	}
+	return fmt.Errorf("TLS handshake: %w", err)
+}
+
+// greet makes sure that there is a Redis server at the target, that it lets us in and that it answers. It speaks for
+// itself, without a client library: the libraries differ in what they make of a web server, a missing TLS layer or a
+// wrong password, and take differently long over it.
+func greet(ctx context.Context, o Options) error {
+	conn, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	deadline := time.Now().Add(o.IO())
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	r := bufio.NewReader(conn)
+	for _, command := range greeting(o.Target) {
+		if _, err := conn.Write(encode(command)); err != nil {
+			return explainGreeting(ctx, o.Target, err)
+		}
+		line, err := r.ReadSlice('\n')
+		if err := checkGreeting(line, err); err != nil {
+			return explainGreeting(ctx, o.Target, err)
+		}
+	}
+	return nil
+}
+
+func greeting(t Target) (commands [][]string) {
+	switch {
+	case t.Username != "":
+		commands = append(commands, []string{"AUTH", t.Username, string(t.Password)})
+	case t.Password != "":
+		commands = append(commands, []string{"AUTH", string(t.Password)})
+	}
+	if t.Database != 0 {
+		commands = append(commands, []string{"SELECT", strconv.Itoa(t.Database)})
+	}
+	return append(commands, []string{"PING"})
+}
+
+// checkGreeting judges the first line of a reply.
+func checkGreeting(line []byte, err error) error {
+	switch {
+	case bytes.HasPrefix(line, []byte("HTTP/")):
+		return notRedis("it is a web server")
+	case len(line) > 0 && line[0] == 0x15: // a TLS alert
+		return notRedis("it speaks TLS: write rediss:// in place of redis://")
+	case len(line) > 0 && line[0] != '+' && line[0] != '-' || errors.Is(err, bufio.ErrBufferFull):
+		return notRedis("its answer is in another protocol")
+	case err != nil:
+		return err
+	case line[0] == '-':
+		return ServerError(bytes.TrimRight(line[1:], "\r\n"))
+	}
+	return nil
+}
+
+func notRedis(why string) error {
+	return &drivers.Error{Class: drivers.ClassProtocol, Op: "greeting", Err: errors.New("the server is not Redis: " + why)}
+}
+
+func explainGreeting(ctx context.Context, t Target, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	hint := ""
+	if t.TLS == nil && t.Path == "" {
+		hint = "; if the port speaks TLS, write rediss:// in place of redis://"
+	}
+	switch drivers.ClassOf(err) {
+	case drivers.ClassTimeout:
+		return fmt.Errorf("no answer to the greeting, is it a Redis server%s: %w", hint, err)
+	case drivers.ClassClosed:
+		return fmt.Errorf("the server hung up on the greeting, is it a Redis server%s: %w", hint, err)
+	}
+	if e, ok := asServerError(err); ok && e.Class() == drivers.ClassAuth {
+		switch e.Code() {
+		case "NOAUTH":
+			return fmt.Errorf("the server wants a password: %w", err)
+		case "NOPERM":
+			return fmt.Errorf("the server does not permit PING: %w", err)
+		}
+		return fmt.Errorf("the server rejects the user or the password: %w", err)
+	}
+	return err
+}
+
+// encode spells a command in the server's protocol.
+func encode(command []string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(command))
+	for _, arg := range command {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return b
+}

@@ -1,0 +1,48 @@
+// What can go wrong, sorted into the classes of package drivers.
+package redis
+
+import (
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// ServerError is the text of an error reply, its leading code included: "NOAUTH Authentication required.".
+//
+// An error reply means that the request has had no effect. That includes replies from inside a script, because
+// scripts change a lock with their last command; see Script.
+type ServerError string
+
+func (e ServerError) Error() string { return string(e) }
+
+// Code is the first word of the error: "ERR", "NOSCRIPT", "WRONGPASS", …
+func (e ServerError) Code() string {
+	code, _, _ := strings.Cut(string(e), " ")
+	return code
+}
+
+// Class sorts the error: wrong or missing credentials and permissions are ClassAuth, everything else is ClassServer.
+func (e ServerError) Class() drivers.Class {
+	switch e.Code() {
+	case "NOAUTH", "WRONGPASS", "NOPERM":
+		return drivers.ClassAuth
+	case "ERR":
+		// Before Redis 6.2 a wrong password had no code of its own.
+		if strings.HasPrefix(string(e), "ERR invalid password") {
+			return drivers.ClassAuth
+		}
+	}
+	return drivers.ClassServer
+}
+
+// fail says what was attempted when err happened, and gives it a class.
+func fail(op string, err error) error {
+	return &drivers.Error{Class: classOf(err), Op: "redis: " + op, Err: err}
+}
+
+func classOf(err error) drivers.Class {
+	if e, ok := asServerError(err); ok {
+		return e.Class()
+	}
+	return drivers.ClassOf(err)
+}

@@ -1,0 +1,362 @@
+// Package goredis drives the Redis lock designs through github.com/redis/go-redis and registers them as "go-redis".
+//
+// The library keeps a pool of connections and sends one command at a time on each. With pipelining "auto" its
+// automatic pipeliner is used, which is experimental and not the library's default.
+package goredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+)
+
+func init() {
+	drivers.Register("go-redis", redis.Driver{Dial: Dial})
+	// The library writes to standard error when a connection cannot be made. Whoever called hears of it anyway.
+	goredis.SetLogger(&logging.VoidLogger{})
+}
+
+// Dial opens a client. It connects when it is first used.
+func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
+	if o.Conns < 0 {
+		return nil, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
+	}
+	options := poolOptions(o)
+	switch o.Pipelining {
+	case drivers.PipeliningDefault, drivers.PipeliningOff:
+		if o.FlushDelay != 0 {
+			return nil, errors.New("a flush delay needs pipelining, which go-redis does not do by default: add pipelining auto")
+		}
+		return &conn{client: goredis.NewClient(options)}, nil
+	case drivers.PipeliningAuto:
+		return dialAuto(o, options)
+	}
+	return nil, fmt.Errorf("pipelining %q is unknown: go-redis has auto and off", o.Pipelining)
+}
+
+func poolOptions(o redis.Options) *goredis.Options {
+	io := o.IO()
+	options := &goredis.Options{
+		Addr: o.Target.Addr(),
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return o.Dial(ctx)
+		},
+		Username: o.Target.Username,
+		Password: string(o.Target.Password),
+		DB:       o.Target.Database,
+
+		// A retried command falsifies latency and safety: a repeated release may free the next holder's lock.
+		MaxRetries:            -1,
+		DialerRetries:         1,
+		ContextTimeoutEnabled: true,
+		DialTimeout:           io,
+		ReadTimeout:           io,
+		WriteTimeout:          io,
+		PoolTimeout:           io,
+		PoolSize:              o.Conns,
+
+		// Two commands fewer on each new connection, which servers before 7.2 do not know anyway.
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if o.Conns > 0 && o.Clients > 0 {
+		// Connected in advance, so that a run with a given number of connections has them from the start.
+		options.MinIdleConns = min(o.Conns, o.Clients)
+	}
+	return options
+}
+
+// dialAuto opens a client that sends through the automatic pipeliner. Its deferred side is used, because the blocking
+// side does not honour a context once a command is queued.
+func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
+	auto := goredis.DefaultBlockingAutoPipelineOptions()
+	auto.MaxFlushDelay = o.FlushDelay
+	if o.Conns > 1 {
+		// More than one batch under way at a time gives up the order between clients, which no lock relies on.
+		auto.MaxConcurrentBatches = o.Conns
+		auto.Unordered = true
+	}
+	options.PipelinePoolSize = o.Conns
+	options.MinIdleConns = 0 // the pipeliner has a pool of its own
+	client := goredis.NewClient(options)
+	pipeliner, err := client.AsyncAutoPipelineWithOptions(auto)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return &conn{client: client, auto: pipeliner}, nil
+}
+
+type conn struct {
+	client *goredis.Client
+	auto   *goredis.AutoPipeliner // nil without pipelining
+}
+
+// request carries the arguments of a command in one allocation: the library writes a *string as it writes a string,
+// and a pointer needs no box. It is not reused, because a queue may hold it after Do has given up.
+type request struct {
+	text [inline]string
+	args [inline]any
+}
+
+const inline = 8
+
+func newArgs(args []string) []any {
+	if len(args) > inline {
+		list := make([]any, len(args))
+		for i, arg := range args {
+			list[i] = arg
+		}
+		list[0] = lower(args[0])
+		return list
+	}
+	r := new(request)
+	copy(r.text[:], args)
+	r.text[0] = lower(args[0])
+	for i := range args {
+		r.args[i] = &r.text[i]
+	}
+	return r.args[:len(args)]
+}
+
+// lower spells a command's name as the library looks it up; it would make a new string each time otherwise.
+func lower(name string) string {
+	switch name {
+	case "SET":
+		return "set"
+	case "EVALSHA":
+		return "evalsha"
+	}
+	return strings.ToLower(name)
+}
+
+// Do implements redis.Conn.
+func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	cmd := goredis.NewCmd(ctx, newArgs(args)...)
+	cmd.SetFirstKeyPos(int8(key))
+	var err error
+	if c.auto == nil {
+		err = c.client.Process(ctx, cmd)
+	} else {
+		err = c.auto.Submit(ctx, cmd).WaitContext(ctx)
+	}
+	if err != nil {
+		if err == goredis.Nil {
+			return redis.Nil(), nil
+		}
+		return redis.Reply{}, translate(err)
+	}
+	return reply(cmd.Val())
+}
+
+func reply(value any) (redis.Reply, error) {
+	switch v := value.(type) {
+	case nil:
+		return redis.Nil(), nil
+	case string:
+		return redis.Text(v), nil
+	case int64:
+		return redis.Int(v), nil
+	case []any:
+		items := make([]redis.Reply, len(v))
+		for i := range v {
+			var err error
+			if items[i], err = reply(v[i]); err != nil {
+				return redis.Reply{}, err
+			}
+		}
+		return redis.Array(items...), nil
+	case map[any]any: // as an array of names and values, like before RESP3
+		var items []redis.Reply
+		for name, value := range v {
+			pair, err := reply([]any{name, value})
+			if err != nil {
+				return redis.Reply{}, err
+			}
+			items = append(items, pairOf(pair)...)
+		}
+		return redis.Array(items...), nil
+	}
+	return redis.Reply{}, redis.Unexpected(fmt.Sprintf("no lock command answers with a %T", value))
+}
+
+func pairOf(r redis.Reply) []redis.Reply {
+	items, _ := r.AsArray()
+	return items
+}
+
+// translate gives the library's own errors their class.
+func translate(err error) error {
+	var server goredis.Error
+	switch {
+	case errors.As(err, &server):
+		return redis.ServerError(server.Error())
+	case errors.Is(err, goredis.ErrClosed):
+		return redis.Closed
+	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: err} // nothing was sent
+	case drivers.ClassOf(err) == drivers.ClassOther:
+		if strings.HasPrefix(err.Error(), "redis: ") { // "redis: can't parse …", "redis: invalid reply …"
+			return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: err}
+		}
+	}
+	return err
+}
+
+// Close implements redis.Conn.
+func (c *conn) Close() error {
+	if c.auto != nil {
+		if err := c.auto.Close(); err != nil {
+			c.client.Close()
+			return err
+		}
+	}
+	return c.client.Close()
+}
+
+// Subscribe implements redis.Conn.
+func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+	pubsub := c.client.Subscribe(ctx)
+	if err := pubsub.Ping(ctx); err != nil { // which makes it connect
+		pubsub.Close()
+		return nil, translate(err)
+	}
+	s := &subscription{pubsub: pubsub, message: message, done: make(chan struct{}), waiting: map[string][]*pending{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	go s.receive()
+	return s, nil
+}
+
+// subscription is a redis.Subscription over the library's PubSub. That reconnects by itself, but does not tell; so
+// the first error ends it.
+type subscription struct {
+	pubsub  *goredis.PubSub
+	message func(channel string)
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when receive has returned
+
+	mu      sync.Mutex
+	waiting map[string][]*pending // by channel, in the order in which they were sent
+}
+
+// pending is a SUBSCRIBE that the server has not confirmed for all its channels.
+type pending struct {
+	left   int
+	answer chan error // takes one
+}
+
+// Add implements redis.Subscription.
+func (s *subscription) Add(ctx context.Context, channels ...string) error {
+	p := &pending{left: len(channels), answer: make(chan error, 1)}
+	if err := s.send(ctx, p, channels); err != nil {
+		return translate(err)
+	}
+	select {
+	case err := <-p.answer:
+		return err
+	case <-s.done:
+		return redis.Closed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// send holds the lock while it writes, so that the order on the wire is the order in waiting.
+func (s *subscription) send(ctx context.Context, p *pending, channels []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, channel := range channels {
+		s.waiting[channel] = append(s.waiting[channel], p)
+	}
+	return s.pubsub.Subscribe(ctx, channels...)
+}
+
+// Remove implements redis.Subscription. It does not wait for the server.
+func (s *subscription) Remove(ctx context.Context, channels ...string) error {
+	return translate(s.pubsub.Unsubscribe(ctx, channels...))
+}
+
+// Done implements redis.Subscription.
+func (s *subscription) Done() <-chan struct{} { return s.done }
+
+// Close implements redis.Subscription.
+func (s *subscription) Close() error {
+	s.cancel()
+	err := s.pubsub.Close()
+	<-s.done
+	if errors.Is(err, goredis.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *subscription) receive() {
+	defer close(s.done)
+	for {
+		event, err := s.pubsub.Receive(s.ctx)
+		var server goredis.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &server):
+			s.refuse(redis.ServerError(server.Error()))
+			continue
+		default:
+			return
+		}
+		switch event := event.(type) {
+		case *goredis.Message:
+			s.message(event.Channel)
+		case *goredis.Subscription:
+			if event.Kind == "subscribe" {
+				s.confirm(event.Channel)
+			}
+		}
+	}
+}
+
+func (s *subscription) confirm(channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := s.waiting[channel]
+	if len(line) == 0 {
+		return
+	}
+	if line[0].left--; line[0].left == 0 {
+		line[0].settle(nil)
+	}
+	if len(line) == 1 {
+		delete(s.waiting, channel)
+	} else {
+		s.waiting[channel] = line[1:]
+	}
+}
+
+// refuse fails all that wait: an error reply does not say which of them it is meant for.
+func (s *subscription) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for channel, line := range s.waiting {
+		for _, p := range line {
+			p.settle(err)
+		}
+		delete(s.waiting, channel)
+	}
+}
+
+func (p *pending) settle(err error) {
+	select {
+	case p.answer <- err:
+	default: // it has its answer
+	}
+}

@@ -1,0 +1,261 @@
+// Listening for releases: one connection, a channel for each key, and a new connection when the old one breaks.
+package redis
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Listen implements drivers.Subscriber.
+func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
+	l := &listener{
+		conn:     s.conn,
+		patience: s.cfg.IO(),
+		message:  func(channel string) { wake(strings.TrimSuffix(channel, releasedSuffix)) },
+		channels: map[string]struct{}{},
+		ready:    make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	for i := range l.turns {
+		l.turns[i] = make(chan struct{}, 1)
+	}
+	sub, err := l.conn.Subscribe(ctx, l.message)
+	if err != nil {
+		return nil, fail("listen", err)
+	}
+	l.set(sub)
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	go l.keep(sub, func() { wake("") })
+	s.remember(l)
+	return l, nil
+}
+
+type listener struct {
+	conn     Conn
+	patience time.Duration // with one attempt to connect anew
+	message  func(channel string)
+
+	ctx    context.Context // done when the listener is closed
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when keep has returned
+
+	// turns keep Add and Remove of one channel in the order in which they changed channels, so that the server and
+	// the map agree in the end. Different channels rarely meet in one.
+	turns [64]chan struct{}
+
+	mu       sync.Mutex
+	channels map[string]struct{} // that should be subscribed
+	sub      Subscription        // nil while there is none
+	ready    chan struct{}       // closed when there is one
+}
+
+var errListenerClosed = errors.New("the listener is closed")
+
+// Add implements drivers.Listener. While there is no connection it waits for the next one.
+func (l *listener) Add(ctx context.Context, key string) error {
+	channel := key + releasedSuffix
+	leave, err := l.enter(ctx, channel)
+	if err != nil {
+		return fail("listen", err)
+	}
+	defer leave()
+	l.mu.Lock()
+	_, there := l.channels[channel]
+	l.channels[channel] = struct{}{}
+	l.mu.Unlock()
+	if err := l.add(ctx, channel); err != nil {
+		if !there {
+			l.forget(channel)
+		}
+		return fail("listen", err)
+	}
+	return nil
+}
+
+func (l *listener) add(ctx context.Context, channel string) error {
+	for {
+		sub, err := l.current(ctx)
+		if err != nil {
+			return err
+		}
+		if err = sub.Add(ctx, channel); err == nil {
+			return nil
+		}
+		if _, refused := asServerError(err); refused || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-sub.Done(): // the connection is gone: with the next one, perhaps
+		case <-l.ctx.Done():
+			return errListenerClosed
+		case <-ctx.Done():
+			return err
+		case <-time.After(l.patience):
+			return err
+		}
+		l.lose(sub)
+	}
+}
+
+// Remove implements drivers.Listener. It does not wait for the server.
+func (l *listener) Remove(ctx context.Context, key string) error {
+	channel := key + releasedSuffix
+	leave, err := l.enter(ctx, channel)
+	if err != nil {
+		return fail("unlisten", err)
+	}
+	defer leave()
+	if sub := l.forget(channel); sub != nil {
+		if err := sub.Remove(ctx, channel); err != nil {
+			return fail("unlisten", err)
+		}
+	}
+	return nil
+}
+
+// Close implements drivers.Listener. No wake-up follows it.
+func (l *listener) Close() error {
+	l.cancel()
+	<-l.ended
+	return nil
+}
+
+// enter waits for the channel's turn; the caller leaves when it is done.
+func (l *listener) enter(ctx context.Context, channel string) (leave func(), err error) {
+	turn := l.turns[maphash.String(turnSeed, channel)%uint64(len(l.turns))]
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.ctx.Done():
+		return nil, errListenerClosed
+	}
+}
+
+var turnSeed = maphash.MakeSeed()
+
+// current is the subscription, once there is one.
+func (l *listener) current(ctx context.Context) (Subscription, error) {
+	for {
+		l.mu.Lock()
+		sub, ready := l.sub, l.ready
+		l.mu.Unlock()
+		if sub != nil {
+			return sub, nil
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-l.ctx.Done():
+			return nil, errListenerClosed
+		}
+	}
+}
+
+func (l *listener) set(sub Subscription) {
+	l.mu.Lock()
+	l.sub = sub
+	close(l.ready)
+	l.mu.Unlock()
+}
+
+// lose takes note that sub is broken.
+func (l *listener) lose(sub Subscription) {
+	l.mu.Lock()
+	if l.sub == sub {
+		l.sub, l.ready = nil, make(chan struct{})
+	}
+	l.mu.Unlock()
+}
+
+// forget drops a channel and answers what it may have been subscribed on.
+func (l *listener) forget(channel string) Subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.channels, channel)
+	return l.sub
+}
+
+// keep replaces the subscription whenever it breaks, until the listener is closed. lost is called afterwards: what
+// was published in between has not been heard.
+func (l *listener) keep(sub Subscription, lost func()) {
+	defer close(l.ended)
+	for {
+		select {
+		case <-l.ctx.Done():
+			sub.Close()
+			return
+		case <-sub.Done():
+		}
+		l.lose(sub)
+		sub.Close()
+		if sub = l.renew(); sub == nil {
+			return
+		}
+		lost()
+	}
+}
+
+// renew subscribes to everything again on a new connection. It answers nil when the listener is closed.
+func (l *listener) renew() Subscription {
+	const shortest, longest = 5 * time.Millisecond, time.Second
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		if sub, err := l.resubscribe(); err == nil {
+			return sub
+		}
+		select {
+		case <-l.ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (l *listener) resubscribe() (Subscription, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience)
+	defer cancel()
+	sub, err := l.conn.Subscribe(ctx, l.message)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	wanted := slices.Collect(maps.Keys(l.channels))
+	l.mu.Unlock()
+	if len(wanted) > 0 {
+		if err := sub.Add(ctx, wanted...); err != nil {
+			sub.Close()
+			return nil, err
+		}
+	}
+	l.set(sub)
+	// Channels that were removed meanwhile had no connection to be removed from.
+	for _, channel := range wanted {
+		l.drop(ctx, sub, channel)
+	}
+	return sub, nil
+}
+
+// drop unsubscribes from a channel that is no longer wanted.
+func (l *listener) drop(ctx context.Context, sub Subscription, channel string) {
+	leave, err := l.enter(ctx, channel)
+	if err != nil {
+		return
+	}
+	defer leave()
+	l.mu.Lock()
+	_, wanted := l.channels[channel]
+	l.mu.Unlock()
+	if !wanted {
+		sub.Remove(ctx, channel)
+	}
+}

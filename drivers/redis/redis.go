@@ -1,0 +1,134 @@
+// Package redis holds the lock designs that live on a Redis server, each in a file of its own, over the little that
+// they need of a client library (Conn). It imports no client library: the packages goredis and rueidis bring one
+// each and register a Driver.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Driver offers every design of this package over one client library.
+type Driver struct {
+	// Dial opens the client library. Errors of the server are ServerErrors, and those that the library has
+	// invented itself are drivers.Errors or wrap one of the standard library.
+	Dial func(ctx context.Context, o Options) (Conn, error)
+}
+
+// Options are what a client library has to be set up with: the Config that Open was given, and the server that it
+// names.
+type Options struct {
+	drivers.Config
+	Target Target
+}
+
+// Designs implements drivers.Driver.
+func (Driver) Designs() []drivers.Design {
+	list := make([]drivers.Design, len(designs))
+	for i, d := range designs {
+		list[i] = d.Design
+	}
+	return list
+}
+
+// Open implements drivers.Driver.
+func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	chosen, err := drivers.FindDesign(d, cfg.Lock)
+	if err != nil {
+		return nil, fmt.Errorf("redis: open: %w", err)
+	}
+	target, err := targetOf(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("redis: open: %w", err)
+	}
+	o := Options{Config: cfg, Target: target}
+	if err := greet(ctx, o); err != nil {
+		return nil, fail("open "+target.Redacted(), err)
+	}
+	conn, err := d.Dial(ctx, o)
+	if err != nil {
+		return nil, fail("open "+target.Redacted(), err)
+	}
+	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits}
+	for _, d := range designs {
+		if d.Name == chosen.Name {
+			s.session = d.session
+		}
+	}
+	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
+	if s.traits.Wakes {
+		return wakingService{s}, nil
+	}
+	return s, nil
+}
+
+// service is one design on one server.
+type service struct {
+	cfg     drivers.Config
+	conn    Conn
+	traits  drivers.Traits
+	session func(session) drivers.Session
+
+	mu        sync.Mutex
+	listeners []*listener // that Close has to close
+}
+
+// wakingService is a service whose releases are published.
+type wakingService struct{ *service }
+
+// Session implements drivers.Service.
+func (s *service) Session(context.Context, int) (drivers.Session, error) {
+	return s.session(session{conn: s.conn, wakes: s.traits.Wakes}), nil
+}
+
+// Traits implements drivers.Service.
+func (s *service) Traits() drivers.Traits { return s.traits }
+
+// Close implements drivers.Service.
+func (s *service) Close() error {
+	s.mu.Lock()
+	listeners := s.listeners
+	s.listeners = nil
+	s.mu.Unlock()
+	for _, l := range listeners {
+		l.Close()
+	}
+	if err := s.conn.Close(); err != nil {
+		return fail("close", err)
+	}
+	return nil
+}
+
+func (s *service) remember(l *listener) {
+	s.mu.Lock()
+	s.listeners = append(s.listeners, l)
+	s.mu.Unlock()
+}
+
+// Ping implements drivers.Pinger with PING.
+func (s *service) Ping(ctx context.Context) error {
+	if _, err := s.conn.Do(ctx, []string{"PING"}, 0); err != nil {
+		return fail("ping", err)
+	}
+	return nil
+}
+
+// cleanBatch is how many keys one DEL takes: few enough not to hold up a server that others use.
+const cleanBatch = 256
+
+// Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
+func (s *service) Clean(ctx context.Context, keys []string) error {
+	args := make([]string, 0, 1+cleanBatch)
+	for len(keys) > 0 {
+		n := min(len(keys), cleanBatch)
+		args = append(append(args[:0], "DEL"), keys[:n]...)
+		if _, err := s.conn.Do(ctx, args, 1); err != nil {
+			return fail("clean", err)
+		}
+		keys = keys[n:]
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+// Package rueidis drives the Redis lock designs through github.com/redis/rueidis and registers them as "rueidis".
+//
+// The library sends the commands of all goroutines over a few shared connections, as many at a time as there are.
+// With pipelining "off" each command has a connection of a pool to itself.
+package rueidis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/bits"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+)
+
+func init() { drivers.Register("rueidis", redis.Driver{Dial: Dial}) }
+
+// Dial opens a client and connects it.
+func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
+	option, err := clientOption(o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		if client != nil {
+			client.Close()
+		}
+		return nil, translate(err)
+	}
+	return &conn{client: client, io: o.IO()}, nil
+}
+
+// poolBuffer is the size of the buffers of a connection that carries one command at a time, where the library's
+// 512 KiB each way would be a gigabyte for a thousand of them. It is what go-redis has.
+const poolBuffer = 32 << 10
+
+func clientOption(o redis.Options) (rueidis.ClientOption, error) {
+	io := o.IO()
+	option := rueidis.ClientOption{
+		InitAddress: []string{o.Target.Addr()},
+		DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return o.Dial(ctx)
+		},
+		// The library finds out by a PING each KeepAlive that a server has fallen silent, and fails what waits for
+		// it. That is all that bounds a pipelined command without a deadline.
+		Dialer:           net.Dialer{Timeout: io, KeepAlive: min(io, rueidis.DefaultTCPKeepAlive)},
+		ConnWriteTimeout: io,
+		Username:         o.Target.Username,
+		Password:         string(o.Target.Password),
+		SelectDB:         o.Target.Database,
+		ClientSetInfo:    rueidis.DisableClientSetInfo,
+
+		ForceSingleClient: true,
+		DisableRetry:      true,
+		DisableCache:      true,
+		AlwaysRESP2:       o.Embedded, // miniredis publishes nothing over RESP3
+		MaxFlushDelay:     o.FlushDelay,
+	}
+	switch o.Pipelining {
+	case drivers.PipeliningDefault, drivers.PipeliningAuto:
+		var err error
+		option.PipelineMultiplex, err = multiplex(o.Conns)
+		return option, err
+	case drivers.PipeliningOff:
+		if o.FlushDelay != 0 {
+			return option, errors.New("a flush delay needs pipelining, which is off: drop one of the two")
+		}
+		if o.Conns < 0 {
+			return option, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
+		}
+		option.DisableAutoPipelining = true
+		option.BlockingPoolSize = o.Conns
+		option.ReadBufferEachConn, option.WriteBufferEachConn = poolBuffer, poolBuffer
+		return option, nil
+	}
+	return option, fmt.Errorf("pipelining %q is unknown: rueidis has auto and off", o.Pipelining)
+}
+
+// multiplex is the library's setting for n shared connections: their binary logarithm, or a negative number for one
+// connection, as 0 is the default (one for each CPU, four at most).
+func multiplex(n int) (int, error) {
+	switch {
+	case n == 0:
+		return 0, nil
+	case n == 1:
+		return -1, nil
+	case n < 0 || n > 1<<rueidis.MaxPipelineMultiplex || n&(n-1) != 0:
+		return 0, fmt.Errorf("rueidis cannot pipeline over %d connections: give 1, 2, 4, 8, 16, 32, 64, 128 or 256, or 0 for the library's default, or turn pipelining off", n)
+	}
+	return bits.Len(uint(n)) - 1, nil
+}
+
+type conn struct {
+	client rueidis.Client
+	io     time.Duration
+}
+
+// Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
+// after the server has answered.
+func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	var result rueidis.RedisResult
+	if key == 0 {
+		result = c.client.Do(ctx, c.client.B().Arbitrary(args...).Build())
+	} else {
+		result = c.client.Do(ctx, c.client.B().Arbitrary(args[:key]...).Keys(args[key]).Args(args[key+1:]...).Build())
+	}
+	message, err := result.ToMessage()
+	if err != nil {
+		if rueidis.IsRedisNil(err) {
+			return redis.Nil(), nil
+		}
+		return redis.Reply{}, translate(err)
+	}
+	return reply(&message)
+}
+
+func reply(m *rueidis.RedisMessage) (redis.Reply, error) {
+	switch {
+	case m.IsNil():
+		return redis.Nil(), nil
+	case m.IsInt64():
+		n, err := m.ToInt64()
+		return redis.Int(n), err
+	case m.IsArray():
+		return array(m)
+	case m.IsMap():
+		return pairs(m)
+	}
+	text, err := m.ToString()
+	if err != nil {
+		return redis.Reply{}, translate(err)
+	}
+	if !m.IsString() { // a verbatim string, which the library leaves its format: "txt:" and the text
+		text = strings.TrimPrefix(text, "txt:")
+	}
+	return redis.Text(text), nil
+}
+
+func array(m *rueidis.RedisMessage) (redis.Reply, error) {
+	values, err := m.ToArray()
+	if err != nil {
+		return redis.Reply{}, translate(err)
+	}
+	items := make([]redis.Reply, len(values))
+	for i := range values {
+		if items[i], err = reply(&values[i]); err != nil {
+			return redis.Reply{}, err
+		}
+	}
+	return redis.Array(items...), nil
+}
+
+// pairs makes a map an array of names and values, as it was before RESP3.
+func pairs(m *rueidis.RedisMessage) (redis.Reply, error) {
+	values, err := m.ToMap()
+	if err != nil {
+		return redis.Reply{}, translate(err)
+	}
+	var items []redis.Reply
+	for name, value := range values {
+		item, err := reply(&value)
+		if err != nil {
+			return redis.Reply{}, err
+		}
+		items = append(items, redis.Text(name), item)
+	}
+	return redis.Array(items...), nil
+}
+
+// translate gives the library's own errors their class.
+func translate(err error) error {
+	var server *rueidis.RedisError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &server):
+		return redis.ServerError(withCode(server.Error()))
+	case errors.Is(err, rueidis.ErrClosing), errors.Is(err, rueidis.ErrDedicatedClientRecycled):
+		return redis.Closed
+	case rueidis.IsParseErr(err), strings.HasPrefix(err.Error(), "unknown message type"):
+		return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: err}
+	}
+	return err
+}
+
+// withCode gives an error its code back: the library cuts a leading "ERR " off.
+func withCode(text string) string {
+	code, _, _ := strings.Cut(text, " ")
+	if strings.ToUpper(code) != code {
+		return "ERR " + text
+	}
+	return text
+}
+
+// Close implements redis.Conn.
+func (c *conn) Close() error {
+	c.client.Close()
+	return nil
+}
+
+// Subscribe implements redis.Conn. The library bounds it by the I/O time-out.
+func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+	client, _ := c.client.Dedicate()
+	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel) },
+	})
+	select {
+	case err := <-broken:
+		client.Close()
+		return nil, translate(err)
+	default:
+	}
+	s := &subscription{client: client, io: c.io, done: make(chan struct{})}
+	go func() {
+		<-broken
+		close(s.done)
+	}()
+	return s, nil
+}
+
+// subscription is a redis.Subscription on a dedicated connection.
+type subscription struct {
+	client rueidis.DedicatedClient
+	io     time.Duration
+	done   chan struct{}
+	once   sync.Once
+}
+
+// Add implements redis.Subscription. The server subscribes to all channels before it confirms the first.
+func (s *subscription) Add(ctx context.Context, channels ...string) error {
+	return translate(s.client.Do(ctx, s.client.B().Subscribe().Channel(channels...).Build()).Error())
+}
+
+// Remove implements redis.Subscription.
+func (s *subscription) Remove(ctx context.Context, channels ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.io)
+	defer cancel()
+	return translate(s.client.Do(ctx, s.client.B().Unsubscribe().Channel(channels...).Build()).Error())
+}
+
+// Done implements redis.Subscription.
+func (s *subscription) Done() <-chan struct{} { return s.done }
+
+// Close implements redis.Subscription.
+func (s *subscription) Close() error {
+	s.once.Do(s.client.Close)
+	<-s.done
+	return nil
+}

@@ -1,0 +1,53 @@
+// Scripts: readable files under lua/, sent by their hash.
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+)
+
+//go:embed lua/release.lua
+var releaseSource string
+
+//go:embed lua/renew.lua
+var renewSource string
+
+//go:embed lua/delete.lua
+var deleteSource string
+
+var (
+	releaseScript = NewScript(releaseSource) // compare the owner, then delete
+	renewScript   = NewScript(renewSource)   // compare the owner, then set the expiry
+	deleteScript  = NewScript(deleteSource)  // delete and publish
+)
+
+// Script is a Lua script that runs atomically on the server.
+//
+// A script changes the lock with its last command and with no other. A script that fails halfway keeps the effect of
+// what it has done (a publication that the ACL forbids fails after a DEL has happened), and so only this order makes
+// it true that an error reply means "no effect". For the same reason it publishes before it deletes: no one can look
+// at the lock before the script has ended.
+type Script struct {
+	source string
+	sha    string
+}
+
+// NewScript makes a Script of its source.
+func NewScript(source string) *Script {
+	sum := sha1.Sum([]byte(source))
+	return &Script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// run calls the script by its hash and, when the server does not know it (yet, or any more), by its source. The
+// second try is safe: NOSCRIPT means that nothing was run.
+func (s *session) run(ctx context.Context, script *Script, key string, args ...string) (Reply, error) {
+	s.args = append(append(s.args[:0], "EVALSHA", script.sha, "1", key), args...)
+	reply, err := s.conn.Do(ctx, s.args, 3)
+	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
+		s.args = append(append(s.args[:0], "EVAL", script.source, "1", key), args...)
+		reply, err = s.conn.Do(ctx, s.args, 3)
+	}
+	return reply, err
+}

@@ -1,0 +1,94 @@
+// What the sessions of all designs share.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// design is a lock design and the way to make a client of it.
+type design struct {
+	drivers.Design
+	session func(session) drivers.Session
+}
+
+// designs are all designs, the default one first.
+var designs = []design{setNX, plainSETNX}
+
+// session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
+type session struct {
+	conn   Conn
+	wakes  bool // publish releases
+	owners drivers.Owners
+
+	args    []string // of the command being made; Conn copies them
+	ttl     time.Duration
+	ttlText string // ttl in milliseconds, formatted once
+}
+
+// do sends a command about a key, which is args[1].
+func (s *session) do(ctx context.Context, args ...string) (Reply, error) {
+	s.args = append(s.args[:0], args...)
+	return s.conn.Do(ctx, s.args, 1)
+}
+
+// millis spells a lease in the server's unit. Fractions are rounded up: a lock that expired before its TTL would be a
+// broken promise.
+func (s *session) millis(ttl time.Duration) (string, error) {
+	if ttl == s.ttl && s.ttlText != "" {
+		return s.ttlText, nil
+	}
+	if ttl < time.Millisecond {
+		return "", fmt.Errorf("a TTL of %v is too short: Redis expires keys after 1ms at the earliest", ttl)
+	}
+	s.ttl, s.ttlText = ttl, strconv.FormatInt(int64((ttl+time.Millisecond-1)/time.Millisecond), 10)
+	return s.ttlText, nil
+}
+
+// Remaining implements drivers.Remainer for every design whose lock is one key.
+func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	reply, err := s.do(ctx, "PTTL", l.Key)
+	if err != nil {
+		return 0, fail("remaining", err)
+	}
+	ms, err := reply.AsInt()
+	switch {
+	case err != nil:
+		return 0, fail("remaining", err)
+	case ms == -2: // no such key
+		return 0, nil
+	case ms < 0: // no expiry
+		return -1, nil
+	}
+	// PTTL rounds: a key in its last half millisecond answers 0 and is still there.
+	return max(time.Duration(ms)*time.Millisecond, time.Millisecond), nil
+}
+
+// releasedSuffix makes the name of a key's channel. It comes last, so that the channel begins with the run's own
+// prefix and keeps the key's hash tag, if it has one.
+const releasedSuffix = ":released"
+
+// count reads the reply of a script or command that answers how many locks it has touched.
+func count(op string, reply Reply, err error) (bool, error) {
+	if err != nil {
+		return false, fail(op, err)
+	}
+	n, err := reply.AsInt()
+	if err != nil {
+		return false, fail(op, err)
+	}
+	return n > 0, nil
+}
+
+func asServerError(err error) (ServerError, bool) {
+	var e ServerError
+	if err == nil || !errors.As(err, &e) {
+		return "", false
+	}
+	return e, true
+}

@@ -1,0 +1,264 @@
+// Where the server is: addresses and URLs.
+package redis
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Target is one Redis server and how to log in to it.
+type Target struct {
+	Path     string // of the unix socket; empty for TCP
+	Host     string // name or address, IPv6 without brackets; empty for a unix socket
+	Port     int
+	Username string
+	Password drivers.Secret
+	Database int
+	TLS      *tls.Config // nil: no TLS
+}
+
+// DefaultPort is the port of an address that names none.
+const DefaultPort = 6379
+
+// ParseTarget reads one of
+//
+//	host[:port]
+//	redis://[[user]:password@]host[:port][/database]
+//	rediss://…                                           the same over TLS
+//	unix://[[user]:password@]/path/to.sock[?db=database]
+//
+// with special characters of user, password and path percent-encoded. Errors name the part that is wrong and quote
+// nothing, because in a malformed URL the password may be anywhere.
+func ParseTarget(s string) (Target, error) {
+	if s == "" {
+		return Target{}, errors.New("the address is empty: write host:port, redis://host:port, rediss://host:port or unix:///path/to.sock")
+	}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if !isURL {
+		return parseHostPort(s)
+	}
+	if strings.Contains(rest, "#") {
+		return Target{}, errors.New("the address contains a #: inside a password or path write %23")
+	}
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	authority, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if hasQuery && strings.Contains(query, "@") || strings.Contains(path, "@") && !strings.Contains(authority, "@") {
+		return Target{}, errors.New("the address has an @ in the wrong place: inside a password write / as %2F, ? as %3F and @ as %40; inside a path write @ as %40")
+	}
+	var t Target
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		if err := t.parseUser(authority[:i]); err != nil {
+			return Target{}, err
+		}
+		authority = authority[i+1:]
+	}
+	var err error
+	switch scheme {
+	case "redis", "rediss":
+		if hasQuery {
+			return Target{}, fmt.Errorf("the address has parameters after a ?, and %s:// takes none: write the database as /0, and a ? inside a password as %%3F", scheme)
+		}
+		err = t.parseTCP(authority, path, scheme == "rediss")
+	case "unix":
+		err = t.parseUnix(authority, path, query)
+	default:
+		err = errors.New("the address has a scheme that is none of redis://, rediss:// and unix://")
+	}
+	if err != nil {
+		return Target{}, err
+	}
+	return t, nil
+}
+
+func parseHostPort(s string) (Target, error) {
+	var t Target
+	switch {
+	case strings.Contains(s, "@"):
+		return t, errors.New("the address has a user or password and no scheme: write redis://user:password@host:port")
+	case strings.Contains(s, "/"):
+		return t, errors.New("the address looks like a path: write unix:///path/to.sock for a socket, or redis://host:port/database")
+	}
+	if err := t.parseAddr(s); err != nil {
+		return Target{}, err
+	}
+	return t, nil
+}
+
+func (t *Target) parseUser(s string) error {
+	user, password, _ := strings.Cut(s, ":")
+	var err1, err2 error
+	t.Username, err1 = url.PathUnescape(user)
+	password, err2 = url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+	}
+	t.Password = drivers.Secret(password)
+	return nil
+}
+
+func (t *Target) parseTCP(addr, path string, secure bool) error {
+	if err := t.parseAddr(addr); err != nil {
+		return err
+	}
+	if path = strings.TrimPrefix(path, "/"); path != "" {
+		n, err := parseDatabase(path)
+		if err != nil {
+			return err
+		}
+		t.Database = n
+	}
+	if secure {
+		t.TLS = &tls.Config{ServerName: t.Host}
+	}
+	return nil
+}
+
+func (t *Target) parseAddr(s string) error {
+	host, port := s, ""
+	switch {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return errors.New("the host of the address has a [ without a ]: write an IPv6 address as [::1]:6379")
+		}
+		host, port = s[1:end], s[end+1:]
+		if ip := net.ParseIP(strings.SplitN(host, "%", 2)[0]); ip == nil || !strings.Contains(host, ":") {
+			return errors.New("the host of the address has brackets around something that is not an IPv6 address")
+		}
+	case strings.Count(s, ":") > 1:
+		return errors.New("the address has more than one colon: write an IPv6 address in brackets, as [::1]:6379")
+	default:
+		if i := strings.IndexByte(s, ':'); i >= 0 {
+			host, port = s[:i], s[i:]
+		}
+	}
+	if host == "" {
+		return errors.New("the address has no host: write localhost:6379")
+	}
+	for _, c := range host {
+		if c <= ' ' || c == 0x7f || strings.ContainsRune(`[]?#@/\"<>^{|}`+"`", c) || c == '%' && !strings.Contains(host, ":") {
+			return errors.New("the host of the address has a character that no host name has")
+		}
+	}
+	t.Host, t.Port = host, DefaultPort
+	if port == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
+	if err != nil || n == 0 || port[0] != ':' {
+		return errors.New("the port of the address is not a number from 1 to 65535")
+	}
+	t.Port = int(n)
+	return nil
+}
+
+func (t *Target) parseUnix(host, path, query string) error {
+	if host != "" || path == "" || path == "/" {
+		return errors.New("the address of a unix socket needs an absolute path: write unix:///path/to.sock")
+	}
+	path, err := url.PathUnescape(path)
+	if err != nil || strings.ContainsRune(path, 0) {
+		return errors.New("the path of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+	}
+	t.Path = path
+	if query == "" {
+		return nil
+	}
+	db, ok := strings.CutPrefix(query, "db=")
+	if !ok {
+		return errors.New("the address of a unix socket takes one parameter, the database: write ?db=0")
+	}
+	t.Database, err = parseDatabase(db)
+	return err
+}
+
+func parseDatabase(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return 0, errors.New("the database of the address is not a number from 0")
+	}
+	return int(n), nil
+}
+
+// targetOf is the target that cfg names.
+func targetOf(cfg drivers.Config) (Target, error) {
+	if len(cfg.Addrs) != 1 {
+		return Target{}, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	}
+	t, err := ParseTarget(cfg.Addrs[0])
+	if err != nil {
+		return Target{}, err
+	}
+	if cfg.Username != "" {
+		t.Username = cfg.Username
+	}
+	if cfg.Password != "" {
+		t.Password = cfg.Password
+	}
+	if cfg.Database != "" {
+		if t.Database, err = parseDatabase(cfg.Database); err != nil {
+			return Target{}, err
+		}
+	}
+	if cfg.TLS != nil {
+		if t.Path != "" {
+			return Target{}, errors.New("TLS was asked for on a unix socket, which has none: drop it or give host:port")
+		}
+		t.TLS = cfg.TLS.Clone()
+		if t.TLS.ServerName == "" {
+			t.TLS.ServerName = t.Host
+		}
+	}
+	return t, nil
+}
+
+// Network is "unix", "tcp" or "tls".
+func (t Target) Network() string {
+	switch {
+	case t.Path != "":
+		return "unix"
+	case t.TLS != nil:
+		return "tls"
+	}
+	return "tcp"
+}
+
+// Addr is what to dial: the socket's path or host:port.
+func (t Target) Addr() string {
+	if t.Path != "" {
+		return t.Path
+	}
+	return net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
+}
+
+// Redacted is the target as a URL that ParseTarget reads, without user and password.
+func (t Target) Redacted() string {
+	if t.Path != "" {
+		s := "unix://" + strings.ReplaceAll((&url.URL{Path: t.Path}).EscapedPath(), "@", "%40")
+		if t.Database != 0 {
+			s += "?db=" + strconv.Itoa(t.Database)
+		}
+		return s
+	}
+	s := "redis://" + t.Addr()
+	if t.TLS != nil {
+		s = "rediss://" + t.Addr()
+	}
+	if t.Database != 0 {
+		s += "/" + strconv.Itoa(t.Database)
+	}
+	return s
+}
+
+// String is Redacted, so that no password is printed by mistake.
+func (t Target) String() string { return t.Redacted() }

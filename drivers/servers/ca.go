@@ -1,0 +1,87 @@
+package servers
+
+// A certificate authority that exists for one server only.
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"time"
+)
+
+// The files of a TLS server in its directory.
+const (
+	caFile   = "ca.pem"
+	certFile = "cert.pem"
+	keyFile  = "key.pem"
+)
+
+// The certificates are valid from some time ago, because tests set servers' clocks back, and for longer than any
+// run.
+const (
+	certBackdate = 24 * time.Hour
+	certLifetime = 365 * 24 * time.Hour
+)
+
+// writeCerts makes an authority, lets it sign a certificate for this machine's loopback names, and writes all that
+// a server needs into dir. The authority's own key is never written. The result is what a client needs.
+func writeCerts(dir *tempDir) (*tls.Config, error) {
+	now := time.Now()
+	template := func(name string) *x509.Certificate {
+		serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // crypto/rand does not fail
+		return &x509.Certificate{
+			SerialNumber: serial,
+			Subject:      pkix.Name{CommonName: name},
+			NotBefore:    now.Add(-certBackdate),
+			NotAfter:     now.Add(certLifetime),
+		}
+	}
+	ca := template("lockbench private CA")
+	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
+	if err != nil {
+		return nil, err
+	}
+
+	leaf := template("lockbench private server")
+	leaf.KeyUsage = x509.KeyUsageDigitalSignature
+	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	leaf.DNSNames = []string{"localhost"}
+	leaf.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
+	if err != nil {
+		return nil, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, f := range []struct {
+		name, kind string
+		der        []byte
+	}{{caFile, "CERTIFICATE", caDER}, {certFile, "CERTIFICATE", leafDER}, {keyFile, "PRIVATE KEY", keyDER}} {
+		text := pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der})
+		if err := os.WriteFile(dir.file(f.name), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}))
+	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, nil
+}

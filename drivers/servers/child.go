@@ -1,0 +1,220 @@
+package servers
+
+// One server process in one private directory, whatever it serves.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// startPatience bounds a start whose context has no deadline. Redis is ready in about 10 ms.
+	startPatience = 20 * time.Second
+	// The pauses between two questions "are you ready?" grow from the first to the second of these.
+	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
+
+	logFile      = "server.log"
+	logTailLines = 12
+)
+
+var errClosed = errors.New("the server has been closed")
+
+// child is a server process that can be started again after it has died.
+type child struct {
+	name    string                          // what it is, for errors: "redis"
+	argv    []string                        // the program and its arguments
+	dir     *tempDir                        // its working directory, in which it logs to logFile
+	ready   func(ctx context.Context) error // nil once the server answers; one attempt
+	secrets []string                        // what no quotation of the log may show
+
+	mu     sync.Mutex
+	run    *run // the latest one; nil before the first
+	closed bool
+}
+
+// run is one life of a child.
+type run struct {
+	process *os.Process
+	reaped  chan struct{} // closed when the process is gone
+	state   error         // how it ended; set before reaped is closed
+}
+
+// start runs the program and returns when it answers. An error quotes the end of the server's log, and then no
+// process is left.
+func (c *child) start(ctx context.Context) error {
+	r, err := c.launch()
+	if err != nil {
+		return fmt.Errorf("%s: start: %w", c.name, err)
+	}
+	if err := c.awaitReady(ctx, r); err != nil {
+		r.kill()
+		if tail := c.logTail(); tail != "" {
+			return fmt.Errorf("%s: start: %w; its log ends with\n%s", c.name, err, tail)
+		}
+		return fmt.Errorf("%s: start: %w", c.name, err)
+	}
+	return nil
+}
+
+// launch makes the process.
+func (c *child) launch() (*run, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
+	if c.run != nil && !c.run.gone() {
+		return nil, errors.New("it is running already")
+	}
+	log, err := os.OpenFile(c.dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir.path, log, log
+	cmd.SysProcAttr = childAttr()
+	if err := spawn(cmd); err != nil {
+		return nil, err
+	}
+	r := &run{process: cmd.Process, reaped: make(chan struct{})}
+	go func() {
+		r.state = cmd.Wait()
+		despawn()
+		close(r.reaped)
+	}()
+	c.run = r
+	if err := c.dir.record(r.process.Pid); err != nil {
+		r.kill()
+		return nil, err
+	}
+	return r, nil
+}
+
+// awaitReady asks until the server answers, or has exited, or the time is up.
+func (c *child) awaitReady(ctx context.Context, r *run) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		err := c.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-r.reaped:
+			return fmt.Errorf("%s exited: %s", c.argv[0], r.end())
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w (last: %w)", context.Cause(ctx), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// kill ends the run at once, also if the process is stopped, and returns when it is gone.
+func (r *run) kill() error {
+	if err := r.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-r.reaped
+	return nil
+}
+
+func (r *run) gone() bool {
+	select {
+	case <-r.reaped:
+		return true
+	default:
+		return false
+	}
+}
+
+// end tells how a process that is gone ended.
+func (r *run) end() string {
+	if r.state == nil {
+		return "exit status 0"
+	}
+	return r.state.Error()
+}
+
+// current is the present run, or nil if no process lives.
+func (c *child) current() *run {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == nil || c.run.gone() {
+		return nil
+	}
+	return c.run
+}
+
+// pid is the number of the living process, or 0.
+func (c *child) pid() int {
+	if r := c.current(); r != nil {
+		return r.process.Pid
+	}
+	return 0
+}
+
+// signal sends a signal to the living process.
+func (c *child) signal(sig os.Signal) error {
+	r := c.current()
+	if r == nil {
+		return fmt.Errorf("%s: signal: %w", c.name, os.ErrProcessDone)
+	}
+	if err := r.process.Signal(sig); err != nil {
+		return fmt.Errorf("%s: signal: %w", c.name, err)
+	}
+	return nil
+}
+
+// kill ends the process the hard way and returns when it is gone; without a process it does nothing.
+func (c *child) kill() error {
+	if r := c.current(); r != nil {
+		if err := r.kill(); err != nil {
+			return fmt.Errorf("%s: kill: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// close ends the process and removes the directory, once.
+func (c *child) close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	// Nothing that the server has is kept, hence there is no reason to ask it politely.
+	if err := c.kill(); err != nil {
+		return err
+	}
+	if err := c.dir.remove(); err != nil {
+		return fmt.Errorf("%s: close: %w", c.name, err)
+	}
+	return nil
+}
+
+// logTail is the indented end of the server's log, or "" if there is none.
+func (c *child) logTail() string {
+	text, err := os.ReadFile(c.dir.file(logFile))
+	if err != nil {
+		return ""
+	}
+	tail := strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
+	for _, secret := range c.secrets {
+		tail = strings.ReplaceAll(tail, secret, "***")
+	}
+	lines := strings.Split(tail, "\n")
+	lines = lines[max(0, len(lines)-logTailLines):]
+	if tail == "" {
+		return ""
+	}
+	return "\t" + strings.Join(lines, "\n\t")
+}

@@ -1,0 +1,36 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package servers
+
+// File locks and file owners where there is flock.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// tryLock takes the exclusive lock on f unless another open file holds it. Closing f, or the death of the process,
+// gives it back: children do not inherit it, because Go opens every file with O_CLOEXEC.
+func tryLock(f *os.File) (had bool, err error) {
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, unix.EINTR):
+			return false, err
+		}
+	}
+}
+
+// ownedByUs tells whether the file belongs to the user as whom this process acts.
+func ownedByUs(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}

@@ -1,0 +1,45 @@
+package servers
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+func TestAppendCommand(t *testing.T) {
+	got := string(appendCommand(nil, "AUTH", "", "p\r\nw"))
+	if want := "*3\r\n$4\r\nAUTH\r\n$0\r\n\r\n$4\r\np\r\nw\r\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReadReply(t *testing.T) {
+	for _, tt := range []struct{ in, want, err string }{
+		{in: "+PONG\r\n", want: "PONG"},
+		{in: "+\r\n", want: ""},
+		{in: "-LOADING Redis is loading\r\n", err: "LOADING Redis is loading"},
+		{in: ":1\r\n", err: "no reply of Redis"},
+		{in: "+PONG\n", err: "no reply of Redis"},
+		{in: "HTTP/1.1 400 Bad Request\r\n", err: "no reply of Redis"},
+		{in: "+PO", err: "EOF"},
+		{in: "", err: "EOF"},
+		{in: "+" + strings.Repeat("x", 4096) + "\r\n", err: "too long"},
+	} {
+		got, err := readReply(bufio.NewReaderSize(strings.NewReader(tt.in), 512))
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%.40q: %q, %v; want %q, %s", tt.in, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func FuzzReadReply(f *testing.F) {
+	f.Add("+PONG\r\n")
+	f.Add("-ERR\r\n")
+	f.Add("+" + strings.Repeat("x", 600))
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := readReply(bufio.NewReaderSize(strings.NewReader(in), 512))
+		if err == nil && !strings.HasPrefix(in, "+"+got+"\r\n") {
+			t.Errorf("%q reads as %q", in, got)
+		}
+	})
+}

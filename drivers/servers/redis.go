@@ -1,0 +1,183 @@
+package servers
+
+// A private redis-server, or valkey-server, which is configured and started alike.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// redisBinaries are looked for on PATH in this order.
+var redisBinaries = []string{"redis-server", "valkey-server"}
+
+// portAttempts is how often another port is tried when somebody has taken the one that was free.
+const portAttempts = 5
+
+// errPortTaken says that a server could not have its port.
+var errPortTaken = errors.New("the port is taken")
+
+// RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
+type RedisOptions struct {
+	Binary string // path or name; "" is the first of redis-server, valkey-server on PATH
+
+	TCP bool // a free loopback port instead of a unix socket in the private directory
+	TLS bool // TLS on such a port, with a certificate of a private CA made for it
+
+	// Password alone is what the default user has to give, as with requirepass. With a Username it is that user's,
+	// who may do everything, and the default user is disabled. The server is told no more than its hash (Redis ≥ 6.2).
+	Username, Password string
+
+	// Config holds further directives of redis.conf, e.g. {"maxclients": "100"}; values are written as they are,
+	// hence one with several arguments is quoted as in the file. They override the defaults, save for directives
+	// that say where and how the server runs: those are refused.
+	Config map[string]string
+}
+
+// Redis is a private server. Its methods are safe for concurrent use.
+type Redis struct {
+	child *child
+	port  *port // nil for a unix socket
+	url   string
+	ca    string
+
+	closing sync.Once
+	closed  error
+}
+
+var sweepOnce sync.Once
+
+// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start and not the life of
+// the server; without a deadline a start may take 20 s. The caller closes the server.
+func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
+	// What a sweep cannot remove is no reason not to start.
+	sweepOnce.Do(func() { _, _ = Sweep() })
+	return startRedis(ctx, o, reservePort)
+}
+
+func startRedis(ctx context.Context, o RedisOptions, reserve func() (*port, error)) (*Redis, error) {
+	if o.Username != "" && o.Password == "" {
+		return nil, errors.New("redis: start: a Username needs a Password")
+	}
+	binary, err := findBinary(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		r, err := newRedis(binary, o, reserve)
+		if err != nil {
+			return nil, fmt.Errorf("redis: start: %w", err)
+		}
+		err = r.child.start(ctx)
+		if err == nil {
+			return r, nil
+		}
+		taken := r.port != nil && strings.Contains(r.child.logTail(), "Address already in use")
+		if taken {
+			err = fmt.Errorf("%w: %w", errPortTaken, err)
+		}
+		err = errors.Join(err, r.Close())
+		if !taken || attempt == portAttempts {
+			return nil, err
+		}
+	}
+}
+
+// newRedis prepares a server: directory, address, certificates, configuration.
+func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *Redis, err error) {
+	dir, err := newTempDir(tempRoot())
+	if err != nil {
+		return nil, err
+	}
+	r := &Redis{child: &child{name: "redis", argv: []string{binary, dir.file("redis.conf")}, dir: dir, secrets: redisSecrets(o)}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	l := login{username: o.Username, password: o.Password}
+	if !o.TCP && !o.TLS {
+		l.network, l.address = "unix", dir.file("redis.sock")
+		r.url = (&url.URL{Scheme: "unix", Path: l.address}).String()
+	} else {
+		if r.port, err = reserve(); err != nil {
+			return nil, err
+		}
+		l.network, l.address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port.number))
+		r.url = "redis://" + l.address
+	}
+	if o.TLS {
+		if l.tls, err = writeCerts(dir); err != nil {
+			return nil, err
+		}
+		r.url, r.ca = "rediss://"+l.address, dir.file(caFile)
+	}
+	conf, err := redisConf(o, dir.path, r.port)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(r.child.argv[1], conf, 0o600); err != nil {
+		return nil, err
+	}
+	r.child.ready = func(ctx context.Context) error { return ping(ctx, l) }
+	return r, nil
+}
+
+// URL is where the server listens (unix:///…, redis://127.0.0.1:port or rediss://…), without any credentials.
+func (r *Redis) URL() string { return r.url }
+
+// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+func (r *Redis) CAFile() string { return r.ca }
+
+// PID is the number of the server's process, or 0 while there is none.
+func (r *Redis) PID() int { return r.child.pid() }
+
+// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. The error wraps
+// os.ErrProcessDone if there is none.
+func (r *Redis) Signal(sig os.Signal) error { return r.child.signal(sig) }
+
+// Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
+func (r *Redis) Kill() error { return r.child.kill() }
+
+// Restart starts the server again at its address after it was killed or has died, and returns when it answers. It
+// comes back empty unless its Config makes it persistent.
+func (r *Redis) Restart(ctx context.Context) error { return r.child.start(ctx) }
+
+// Close stops the server for good and removes its directory. It can be called more than once.
+func (r *Redis) Close() error {
+	r.closing.Do(func() {
+		r.closed = r.child.close()
+		if r.port != nil {
+			r.closed = errors.Join(r.closed, r.port.release())
+		}
+	})
+	return r.closed
+}
+
+// FindRedis is the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
+// what to install.
+func FindRedis() (path string, err error) { return findBinary("") }
+
+func findBinary(name string) (string, error) {
+	if name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("redis: %w", err)
+		}
+		return path, nil
+	}
+	for _, name := range redisBinaries {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("redis: no %s: %w; install the package redis-server (Debian, Ubuntu), redis "+
+		"(Fedora, Arch, Homebrew) or valkey", strings.Join(redisBinaries, " or "), exec.ErrNotFound)
+}

@@ -1,0 +1,130 @@
+package servers
+
+// The configuration file of a private Redis server.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// redisDefaults hold unless RedisOptions.Config says otherwise.
+var redisDefaults = map[string]string{
+	"save":        `""`,   // no snapshots: nothing is kept, and nothing disturbs the measurement
+	"tcp-backlog": "4096", // thousands of clients connect at once, and a full unix backlog refuses at once
+}
+
+// redisReserved are the directives that belong to this package, with what to use instead.
+var redisReserved = map[string]string{
+	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "tls-port": "TLS",
+	"tls-cert-file": "TLS", "tls-key-file": "TLS", "tls-ca-cert-file": "TLS",
+	"requirepass": "Password", "user": "Username", "aclfile": "Username",
+	"dir": "", "logfile": "", "daemonize": "", "supervised": "", "include": "",
+}
+
+// redisConf writes the file for a server that listens on p, or on a unix socket in dir if p is nil.
+func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
+	directives := maps.Clone(redisDefaults)
+	for name, value := range o.Config {
+		name = strings.ToLower(name)
+		if instead, ok := redisReserved[name]; ok {
+			if instead != "" {
+				return nil, fmt.Errorf("Config: %s: use RedisOptions.%s", name, instead)
+			}
+			return nil, fmt.Errorf("Config: %s is set already", name)
+		}
+		if name == "" || strings.ContainsFunc(name, notInDirective) {
+			return nil, fmt.Errorf("Config: %q is no name of a directive", name)
+		}
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return nil, fmt.Errorf("Config: the value of %s has more than one line", name)
+		}
+		if strings.TrimSpace(value) == "" {
+			value = `""`
+		}
+		directives[name] = value
+	}
+
+	directives["daemonize"] = "no"
+	directives["dir"] = strconv.Quote(dir)
+	directives["logfile"] = `""` // standard output: complaints about this very file arrive there as well
+	switch {
+	case p == nil:
+		directives["port"] = "0"
+		directives["unixsocket"] = strconv.Quote(filepath.Join(dir, "redis.sock"))
+		directives["unixsocketperm"] = "700"
+	case o.TLS:
+		directives["port"] = "0"
+		directives["tls-port"] = strconv.Itoa(p.number)
+		directives["tls-cert-file"] = strconv.Quote(filepath.Join(dir, certFile))
+		directives["tls-key-file"] = strconv.Quote(filepath.Join(dir, keyFile))
+		directives["tls-ca-cert-file"] = strconv.Quote(filepath.Join(dir, caFile))
+		if _, chosen := directives["tls-auth-clients"]; !chosen {
+			directives["tls-auth-clients"] = "no"
+		}
+	default:
+		directives["port"] = strconv.Itoa(p.number)
+	}
+	if p != nil {
+		directives["bind"] = "127.0.0.1"
+	}
+
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(directives)) {
+		fmt.Fprintf(&b, "%s %s\n", name, directives[name])
+	}
+	users, err := redisUsers(o)
+	if err != nil {
+		return nil, err
+	}
+	b.WriteString(users)
+	return b.Bytes(), nil
+}
+
+// notInDirective tells which characters no directive has in its name.
+func notInDirective(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
+}
+
+// redisUsers are the lines that make the users. They hold the password's hash alone: neither the file nor what the
+// server prints about a line that it dislikes can then give it away.
+func redisUsers(o RedisOptions) (string, error) {
+	if o.Password == "" {
+		return "", nil
+	}
+	hash := sha256.Sum256([]byte(o.Password))
+	name, first := "default", ""
+	if o.Username != "" {
+		if strings.ContainsFunc(o.Username, notInUser) {
+			return "", errors.New("Username: only letters, digits and any of .-_ are allowed")
+		}
+		if name = o.Username; name != "default" {
+			first = "user default off\n"
+		}
+	}
+	return fmt.Sprintf("%suser %s on #%x ~* &* +@all\n", first, name, hash), nil
+}
+
+// notInUser tells which characters a private server's user name may not have; Redis itself would allow some more.
+func notInUser(r rune) bool {
+	return notInDirective(r) && (r < 'A' || r > 'Z') && r != '.' && r != '_'
+}
+
+// redisSecrets are the values in the file that the server's log must not give away: Redis prints the whole line of
+// its configuration that it cannot read.
+func redisSecrets(o RedisOptions) []string {
+	var secrets []string
+	for name, value := range o.Config {
+		name = strings.ToLower(name)
+		if secret := strings.Trim(value, `"' `); secret != "" && (strings.Contains(name, "pass") || strings.HasSuffix(name, "auth")) {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
+}

@@ -1,0 +1,41 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package servers
+
+// The BSDs have no signal for the death of a parent: there, Sweep finds the servers of parents that were killed.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// childAttr keeps the terminal's signals from the child.
+func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+func despawn() {}
+
+// stampOf names a living process by the second of its start. Together with its number that is unique: numbers are
+// not used again within a second.
+func stampOf(pid int) (string, error) {
+	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return "", fmt.Errorf("process %d: %w", pid, err)
+	}
+	fields := strings.Fields(string(out))
+	if len(fields) < 2 || strings.HasPrefix(fields[0], "Z") {
+		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	return strings.Join(fields[1:], "_"), nil
+}
+
+// ours tells whether the process with that number is the one that bears the stamp.
+func ours(pid int, stamp, _ string) bool {
+	now, err := stampOf(pid)
+	return err == nil && now == stamp
+}

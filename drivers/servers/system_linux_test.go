@@ -1,0 +1,128 @@
+package servers
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel kills the server when its parent is killed, and the next sweep removes what is left.
+func TestServerDiesWithParent(t *testing.T) {
+	needRedis(t)
+	root := canonical(t.TempDir())
+	t.Setenv("TMPDIR", root)
+	parent, line := startRole(t, "parent", "")
+	var pid int
+	var dir, address string
+	if _, err := fmt.Sscan(line, &pid, &dir, &address); err != nil {
+		t.Fatal(line, err)
+	}
+	if !strings.HasPrefix(dir, root) {
+		t.Fatalf("the server lives in %s, outside of %s", dir, root)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ping(t.Context(), login{network: "unix", address: u.Path}); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := sweep(root); err != nil || removed != nil {
+		t.Errorf("swept %q under a living parent, %v", removed, err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	eventually(t, "the server is gone", func() bool {
+		_, err := stampOf(pid)
+		return err != nil
+	})
+	if removed, err := sweep(root); err != nil || !slices.Equal(removed, []string{dir}) {
+		t.Errorf("swept %q, %v, want %s", removed, err, dir)
+	}
+}
+
+// Pdeathsig is tied to the thread that starts a child. A server outlives the thread of the goroutine that asked for
+// it.
+func TestServerOutlivesThread(t *testing.T) {
+	needRedis(t)
+	var r *Redis
+	var err error
+	tid := onDyingThread(func() { r, err = StartRedis(t.Context(), RedisOptions{}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	eventually(t, "the thread has ended", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
+		return err != nil
+	})
+	if err := ping(t.Context(), loginTo(t, r, "", "")); err != nil {
+		t.Error(err)
+	}
+	if r.PID() == 0 {
+		t.Error("the server died with the thread")
+	}
+}
+
+// onDyingThread calls f on an OS thread that ends soon after, and returns the thread's id. The main thread would
+// not end; a goroutine that finds itself on it keeps it busy and leaves the call to another one.
+func onDyingThread(f func()) (tid int) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if tid = unix.Gettid(); tid == os.Getpid() {
+			tid = onDyingThread(f)
+			return
+		}
+		f()
+	}()
+	<-done
+	return tid
+}
+
+// The terminal's Ctrl-C goes to the foreground process group, which the server must not be in.
+func TestServerHasItsOwnProcessGroup(t *testing.T) {
+	t.Parallel()
+	r := startTest(t, RedisOptions{})
+	group, err := syscall.Getpgid(r.PID())
+	if err != nil || group != r.PID() {
+		t.Errorf("process %d is in group %d, %v", r.PID(), group, err)
+	}
+}
+
+// While a killed server is away, its port is given to nobody who wants any free port.
+func TestPortStaysReserved(t *testing.T) {
+	t.Parallel()
+	p, err := reservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release()
+	q, err := reservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.release()
+	if p.number == q.number || p.number == 0 {
+		t.Errorf("the same port twice: %d, %d", p.number, q.number)
+	}
+	// By number and without SO_REUSEADDR, the port is taken.
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: p.number}); err != unix.EADDRINUSE {
+		t.Errorf("bind to a reserved port: %v, want %v", err, unix.EADDRINUSE)
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package servers
+
+// Systems without flock: servers can be started and stopped, but those of a killed parent stay, since nothing
+// tells for certain that they are stale.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+func childAttr() *syscall.SysProcAttr { return nil }
+
+func spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+func despawn() {}
+
+func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
+
+func ours(int, string, string) bool { return false }
+
+func tryLock(*os.File) (bool, error) { return false, nil }
+
+func ownedByUs(fs.FileInfo) bool { return false }

@@ -1,0 +1,225 @@
+package servers
+
+// Private directories, and how those of dead parents are found and removed.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	dirPrefix = "lockbench-server-" // digits follow
+	newPrefix = "lockbench-new-"    // a directory whose lock is not held yet; sweeps pass it by
+	lockFile  = "lock"
+	pidFile   = "pid"
+
+	// maxSocketPath is what the shortest sockaddr_un (darwin: 104 bytes, one of them the final NUL) can hold.
+	maxSocketPath = 103
+	// longestSocket is the longest name below the temp dir that a server of this package gives to a socket.
+	longestSocket = "/" + dirPrefix + "4294967295/redis.sock"
+
+	// killPatience bounds the wait for a killed left-over to be gone.
+	killPatience = 5 * time.Second
+)
+
+// tempDir is a directory that belongs to a living process, which proves that it lives by the lock that it holds
+// on a file in it: the kernel drops the lock with the process, however that ends.
+type tempDir struct {
+	path string
+	lock *os.File
+}
+
+// newTempDir makes a private directory in root. It gets its final name only after its lock is held, hence no sweep
+// ever sees one that is half made.
+func newTempDir(root string) (*tempDir, error) {
+	path, err := os.MkdirTemp(root, newPrefix) // mode 0700
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	d := &tempDir{path: path, lock: lock}
+	if _, err := tryLock(lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", lock.Name(), err), d.remove())
+	}
+	final := filepath.Join(root, dirPrefix+strings.TrimPrefix(filepath.Base(path), newPrefix))
+	if err := os.Rename(path, final); err != nil {
+		return nil, errors.Join(err, d.remove())
+	}
+	d.path = final
+	return d, nil
+}
+
+// file is the path of a file in the directory.
+func (d *tempDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// record notes which process works in the directory, for the sweep that comes after this process has died.
+func (d *tempDir) record(pid int) error {
+	stamp, err := stampOf(pid)
+	if err != nil {
+		return nil // it has exited already, or the system cannot tell: nothing that a sweep could kill
+	}
+	return os.WriteFile(d.file(pidFile), fmt.Appendf(nil, "%d %s\n", pid, stamp), 0o600)
+}
+
+// remove deletes the directory and gives up its lock.
+func (d *tempDir) remove() error {
+	return errors.Join(removeDir(d.path), d.lock.Close())
+}
+
+// removeDir deletes a directory, its lock file last: what an interrupted removal leaves is swept another time.
+func removeDir(path string) error {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == lockFile {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(path)
+}
+
+// tempRoot is where private directories are made: the system's temp dir, or /tmp where a unix socket below the
+// former would have too long a name.
+func tempRoot() string {
+	tmp := canonical(os.TempDir())
+	if len(tmp)+len(longestSocket) > maxSocketPath {
+		return canonical("/tmp")
+	}
+	return tmp
+}
+
+// canonical resolves symbolic links where it can, so that paths compare with what the system reports.
+func canonical(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// Sweep removes the private directories of this user's dead lockbench processes, after killing the servers that
+// still run in them, and returns the directories that it has removed. It is safe at any time, also when several
+// processes sweep and start servers at once. The error collects what could not be removed.
+func Sweep() (removed []string, err error) {
+	return sweep(tempRoot())
+}
+
+func sweep(root string) (removed []string, err error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fmt.Errorf("servers: sweep: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), dirPrefix)
+		if _, err := strconv.ParseUint(digits, 10, 64); !ok || err != nil || !e.IsDir() {
+			continue
+		}
+		path := filepath.Join(root, e.Name())
+		gone, err := sweepDir(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("servers: sweep: %w", err))
+		}
+		if gone {
+			removed = append(removed, path)
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// sweepDir removes one directory if nobody holds its lock.
+func sweepDir(path string) (removed bool, err error) {
+	if fi, err := os.Lstat(path); err != nil || !ownedByUs(fi) {
+		return false, nil // removed meanwhile, or another user's
+	}
+	lock, err := os.Open(filepath.Join(path, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only a removal takes the lock file away, and it does so last: what can be left is an empty directory.
+		return os.Remove(path) == nil, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lock.Close()
+	if had, err := tryLock(lock); err != nil || !had {
+		return false, err
+	}
+	if !stillAt(lock, filepath.Join(path, lockFile)) {
+		return false, nil // another sweep was faster
+	}
+	if err := killLeftover(path); err != nil {
+		return false, err
+	}
+	return true, removeDir(path)
+}
+
+// stillAt tells whether f is the file that path names now.
+func stillAt(f *os.File, path string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(open, named)
+}
+
+// killLeftover kills the server that is recorded in the directory if it still runs there.
+func killLeftover(path string) error {
+	text, err := os.ReadFile(filepath.Join(path, pidFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pid, stamp, ok := parseRecord(string(text))
+	if !ok {
+		return nil
+	}
+	// The handle is taken before the look at the stamp. Where handles are pidfds, the process that is killed is
+	// therefore the very one that was looked at, even if its number is used again at this moment.
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return nil
+	}
+	defer p.Release()
+	if !ours(pid, stamp, path) {
+		return nil
+	}
+	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the server left in %s: %w", path, err)
+	}
+	for deadline := time.Now().Add(killPatience); ours(pid, stamp, path); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the server left in %s (process %d) does not die", path, pid)
+		}
+	}
+	return nil
+}
+
+// parseRecord reads what tempDir.record wrote. Process numbers that stand for groups of processes (0, -1) or for
+// init are no records.
+func parseRecord(text string) (pid int, stamp string, ok bool) {
+	number, stamp, ok := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
+	pid, err := strconv.Atoi(number)
+	if !ok || err != nil || pid <= 1 || stamp == "" {
+		return 0, "", false
+	}
+	return pid, stamp, true
+}

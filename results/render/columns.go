@@ -1,0 +1,244 @@
+package render
+
+// The columns of a table of cells: the axes in which cells can differ, and the figures. Every format draws from
+// these two lists.
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// axis is one thing in which cells can differ. Axes that agree in all cells are stated once above the table; the
+// others are its leading columns.
+type axis struct {
+	title string
+	value func(c *results.Cell) string // "" if it does not apply
+	right bool                         // aligned right
+	wide  bool                         // too long for a column: a difference goes into the notes of the row
+}
+
+var axes = []axis{
+	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
+	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
+	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
+	{title: "clients", right: true, value: func(c *results.Cell) string { return thousands(int64(plan(c).Clients)) }},
+	{title: "keys", right: true, value: func(c *results.Cell) string { return thousands(int64(plan(c).Keys)) }},
+	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
+	{title: "think", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Think })},
+	{title: "ttl", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.TTL })},
+	{title: "timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Timeout })},
+	{title: "poll", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
+	{title: "backoff min", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
+	{title: "backoff max", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
+	{title: "conns", right: true, value: func(c *results.Cell) string {
+		if plan(c).Conns == 0 {
+			return ""
+		}
+		return thousands(int64(plan(c).Conns))
+	}},
+	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
+	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
+	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
+	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
+	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},
+	{title: "trials", right: true, value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+	{title: "oracle", value: func(c *results.Cell) string {
+		if plan(c).Oracle {
+			return "on"
+		}
+		return "off"
+	}},
+	{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
+	{title: "server", value: func(c *results.Cell) string {
+		return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
+	}},
+	{title: "mode", value: func(c *results.Cell) string { return c.First().Server.Mode }},
+	{title: "persistence", value: func(c *results.Cell) string { return c.First().Server.Persistence }},
+	{title: "replicas", right: true, value: func(c *results.Cell) string { return strconv.Itoa(c.First().Server.Replicas) }},
+	{title: "network", value: func(c *results.Cell) string { return c.First().Server.Network }},
+	{title: "address", wide: true, value: func(c *results.Cell) string {
+		if serverKind(c) != "external" {
+			return "" // made up for the run
+		}
+		return c.First().Server.Addr
+	}},
+	{title: "traits", value: func(c *results.Cell) string { return flags(c.First().Traits) }},
+	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
+	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
+	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
+}
+
+func plan(c *results.Cell) *results.Plan { return &c.First().Plan }
+
+func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if d := get(plan(c)); d != 0 {
+			return asked(d)
+		}
+		return ""
+	}
+}
+
+// serverKind is what was measured, or what was asked for if the record does not say.
+func serverKind(c *results.Cell) string {
+	if kind := c.First().Server.Kind; kind != "" {
+		return kind
+	}
+	return plan(c).Server
+}
+
+// machine describes where the load was made, and with what.
+func machine(e results.Env) string {
+	cpu := many(int64(e.CPUs), "CPU")
+	if e.CPU != "" {
+		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
+	}
+	if e.GOMAXPROCS != e.CPUs {
+		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
+	}
+	return list(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
+}
+
+func libraries(e results.Env) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
+		all = append(all, name+" "+e.Libraries[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+// traitNames are the guarantees with the letters that stand for them in a column.
+var traitNames = []struct {
+	letter, name string
+	has          func(results.Traits) bool
+}{
+	{"x", "exclusive", func(t results.Traits) bool { return t.Exclusive }},
+	{"o", "owned", func(t results.Traits) bool { return t.Owned }},
+	{"e", "expires", func(t results.Traits) bool { return t.Expires }},
+	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
+	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
+	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
+	{"n", "renews", func(t results.Traits) bool { return t.Renews }},
+	{"w", "wakes", func(t results.Traits) bool { return t.Wakes }},
+}
+
+func flags(t results.Traits) string {
+	s := ""
+	for _, trait := range traitNames {
+		if trait.has(t) {
+			s += trait.letter
+		}
+	}
+	return s
+}
+
+func traitWords(t results.Traits) string {
+	var words []string
+	for _, trait := range traitNames {
+		if trait.has(t) {
+			words = append(words, trait.name)
+		}
+	}
+	if words == nil {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// unit says how a figure is written; the value itself is always in the base unit.
+type unit int
+
+const (
+	perSecond unit = iota // a rate
+	duration              // nanoseconds
+	ratio                 // 0 to 1, two digits
+	perLock               // any amount for one granted lock
+	whole                 // a count
+)
+
+func (u unit) format(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return none
+	case u == duration:
+		return measured(time.Duration(v))
+	case u == whole:
+		return thousands(int64(v))
+	case u == ratio:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return three(v)
+}
+
+// column is one figure of a cell.
+type column struct {
+	group, title string
+	unit         unit
+	// drop tells in which order columns go when a table is too wide: the highest first, 0 never.
+	drop  int
+	value func(c *results.Cell) float64 // NaN if it is not known
+	only  func(c *results.Cell) bool    // nil, or: shown if it holds for any cell
+}
+
+func (c column) name() string { return strings.TrimSpace(c.group + " " + c.title) }
+
+// columns are all figures, in their order on the page. What goes first is what it costs, then how it spreads; what
+// stays is how fast the lock is, how long a client waits, whether all clients get their share, and whether it is one.
+var columns = []column{
+	{"", "locks/s", perSecond, 0, func(c *results.Cell) float64 { return c.Rate.Median }, nil},
+	{"locks/s", "min", perSecond, 7, func(c *results.Cell) float64 { return c.Rate.Min }, severalTrials},
+	{"locks/s", "max", perSecond, 8, func(c *results.Cell) float64 { return c.Rate.Max }, severalTrials},
+	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
+	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
+	{"acquire", "max", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
+	{"hand-off", "p50", duration, 4, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
+	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
+	{"commands", "/lock", perLock, 5, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
+	{"server", "µs/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
+	{"client", "µs/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
+	{"", "viol.", whole, 0, violations, nil},
+}
+
+func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
+
+func p50(l results.Latency) time.Duration     { return l.P50 }
+func p99(l results.Latency) time.Duration     { return l.P99 }
+func highest(l results.Latency) time.Duration { return l.Max }
+
+func quantile(c *results.Cell, m results.Metric, pick func(results.Latency) time.Duration) float64 {
+	l := c.Latency[m]
+	if l.Count == 0 {
+		return math.NaN()
+	}
+	return float64(pick(l))
+}
+
+// known turns the negative values that mean "not known" into NaN.
+func known(v float64) float64 {
+	if v < 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+// ifGranted is v, or NaN where no lock was granted and v has no meaning.
+func ifGranted(c *results.Cell, v float64) float64 {
+	if c.Counts.Acquired == 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+func violations(c *results.Cell) float64 {
+	if !c.Safety.Checked {
+		return math.NaN()
+	}
+	return float64(c.Safety.Violations)
+}

@@ -1,0 +1,259 @@
+package render
+
+// One cell in detail: first what ran and where, then what came of it.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+const labelWidth = 13
+
+// item adds a labelled, wrapped paragraph; an empty text adds nothing.
+func (p *page) item(color, label, text string) {
+	if text != "" {
+		p.para(color, fmt.Sprintf("  %-*s", labelWidth-2, label), text)
+	}
+}
+
+func (p *page) detail(c *results.Cell) error {
+	p.asked(c)
+	p.add("")
+	p.throughput(c)
+	p.add("")
+	if err := p.latencies(c); err != nil {
+		return err
+	}
+	p.add("")
+	p.outcomes(c)
+	p.safety(c)
+	p.costs(c)
+	p.generator(c)
+	if len(c.Warnings) > 0 || c.Duplicates > 0 {
+		p.add("")
+	}
+	for _, warning := range c.Warnings {
+		p.para(yellow, "  warning: ", warning)
+	}
+	if c.Duplicates > 0 {
+		p.para(yellow, "  warning: ", many(int64(c.Duplicates), "record")+" that had been read before left out")
+	}
+	return nil
+}
+
+// asked says what ran and where.
+func (p *page) asked(c *results.Cell) {
+	r := c.First()
+	title := r.Plan.Driver + " " + r.Plan.Lock
+	if r.Plan.Wait != "" {
+		title += ", wait " + r.Plan.Wait
+	}
+	p.para(bold, "", title+": "+many(int64(r.Plan.Clients), "client")+" on "+many(int64(r.Plan.Keys), "key")+", closed loop")
+	if why := c.Partial(); why != "" {
+		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), asked(r.Plan.Duration)))
+	}
+	var settings []string
+	for _, a := range axes {
+		switch a.title {
+		case "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
+			if v := a.value(c); v != "" {
+				settings = append(settings, a.title+" "+v)
+			}
+		}
+	}
+	p.item("", "asked", list(settings...))
+	window := "measured " + measured(r.Elapsed)
+	if n := len(c.Trials); n > 1 {
+		window = fmt.Sprintf("%d trials of %s", n, asked(r.Plan.Duration))
+	}
+	p.item("", "window", list(window, "warm-up "+asked(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
+	p.item("", "claims", traitWords(r.Traits))
+	s := r.Server
+	persistence := "persistence unknown"
+	if s.Persistence != "" {
+		persistence = "persistence " + s.Persistence
+	}
+	replicas := ""
+	if s.Replicas > 0 {
+		replicas = many(int64(s.Replicas), "replica")
+	}
+	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, persistence, replicas, s.Network, s.Addr))
+	p.item("", "machine", machine(r.Env))
+	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
+	p.item("", "command", r.Plan.Command)
+}
+
+// throughput says how fast, and how near that is to what is possible.
+func (p *page) throughput(c *results.Cell) {
+	rate := perSecond.format(c.Rate.Median) + " locks/s"
+	if n := len(c.Trials); n > 1 {
+		rate += fmt.Sprintf(", the median of %d trials (%s – %s)", n, perSecond.format(c.Rate.Min), perSecond.format(c.Rate.Max))
+	}
+	p.item(bold, "throughput", rate)
+	if c.Bound.LocksPerS > 0 {
+		pl := plan(c)
+		p.item("", "bound", fmt.Sprintf("%s locks/s = min(%s, %s) / (measured hold %s + round trip %s): %s of it reached",
+			perSecond.format(c.Bound.LocksPerS), many(int64(pl.Keys), "key"), many(int64(pl.Clients), "client"),
+			measured(c.Latency[results.Hold].Mean), measured(c.Bound.RTT), percent(c.Bound.Efficiency)))
+	}
+	if c.Bound.Little > 0 {
+		p.item("", "Little's law", fmt.Sprintf("%.2f (throughput × mean time in the system / clients; 1 when the books balance)", c.Bound.Little))
+	}
+}
+
+// metricTitles are the metrics as the table names them.
+var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off"}
+
+// latencies writes the distributions, a row each. Refusals stand there only if there were any.
+func (p *page) latencies(c *results.Cell) error {
+	g := grid{head: []string{"  latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
+	g.right = []bool{false, true, true, true, true, true, true, true}
+	var overflow []string
+	for _, m := range results.Metrics {
+		l := c.Latency[m]
+		if m == results.Refusal && l.Count == 0 {
+			continue
+		}
+		title := metricTitles[m]
+		if title == "" {
+			title = string(m)
+		}
+		row := []string{"  " + title, thousands(l.Count)}
+		for _, d := range []time.Duration{l.Mean, l.P50, l.P90, l.P99, l.P999, l.Max} {
+			if l.Count == 0 {
+				row = append(row, none)
+				continue
+			}
+			row = append(row, measured(d))
+		}
+		g.rows = append(g.rows, row)
+		if l.Overflow > 0 {
+			overflow = append(overflow, title+" "+thousands(l.Overflow))
+		}
+	}
+	lines, err := g.text()
+	if err != nil {
+		return err
+	}
+	p.add(bold, lines[0])
+	p.add("", lines[1:]...)
+	if overflow != nil {
+		p.item(yellow, "", "above one hour, counted as one hour: "+strings.Join(overflow, ", "))
+	}
+	return nil
+}
+
+// outcomes says how the acquisitions and releases ended, and who got the locks.
+func (p *page) outcomes(c *results.Cell) {
+	n := c.Counts
+	p.item("", "outcomes", list("acquired "+thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
+		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
+	p.item("", "releases", list("released "+thousands(n.Released), some("lost", n.Lost), some("failed", n.ReleaseError)))
+	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
+		text := class + " " + thousands(n.Errors[class])
+		if sample := n.ErrorSample[class]; sample != "" {
+			text += ", the first: " + sample
+		}
+		p.item(yellow, "errors", text)
+	}
+	f := c.Fairness
+	if n.Acquired == 0 {
+		return
+	}
+	p.item("", "fairness", list(fmt.Sprintf("Jain %.2f", f.Jain),
+		fmt.Sprintf("%s to %s grants a client", thousands(f.MinClient), thousands(f.MaxClient)),
+		fmt.Sprintf("%s of %s starved", thousands(int64(f.Starved)), thousands(int64(plan(c).Clients))),
+		"longest wait "+measured(f.LongestWait),
+		many(f.OwnerChanges, "owner change"), "longest run "+thousands(f.LongestRun)))
+}
+
+// some is a labelled count, or nothing for none.
+func some(label string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return label + " " + thousands(n)
+}
+
+// safety is the oracle's verdict.
+func (p *page) safety(c *results.Cell) {
+	s := c.Safety
+	color := ""
+	if s.Violations > 0 {
+		color = alarm(c)
+	}
+	p.item(color, "safety", safetyLine(s))
+	if s.Violations > 0 {
+		claim := "the design does not claim mutual exclusion"
+		if c.First().Traits.Exclusive {
+			claim = "the design claims mutual exclusion"
+		}
+		p.item(color, "", list(claim, "longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap)))
+	}
+	p.item(red, "", otherWitnesses(s))
+	const shown = 3
+	for i, v := range s.Events {
+		if i == shown {
+			break
+		}
+		lasted := "lasted " + measured(v.Overlap)
+		if v.Overlap == 0 {
+			lasted = "did not end with the run"
+		}
+		p.item("", "", fmt.Sprintf("at %s client %d was granted key %d, which client %d held; that %s",
+			measured(v.At), v.Intruder, v.Key, v.Holder, lasted))
+	}
+}
+
+// safetyLine says how many violations there were and, if none, how rare they still may be: with none in n grants
+// the rate is below 3/n at 95 % confidence, if grants are independent (Hanley and Lippman-Hand, JAMA 249, 1983: "If
+// nothing goes wrong, is everything all right?").
+func safetyLine(s results.Safety) string {
+	grants := many(s.Grants, "grant")
+	switch {
+	case !s.Checked:
+		return "mutual exclusion: not checked, the oracle was off"
+	case s.Grants == 0:
+		return "mutual exclusion: no grants to check"
+	case s.Violations > 0:
+		return fmt.Sprintf("mutual exclusion: %s in %s (%s each)", many(s.Violations, "violation"), grants,
+			odds(float64(s.Violations)/float64(s.Grants)))
+	case s.Grants <= 3:
+		return "mutual exclusion: 0 violations in " + grants + ", too few to tell anything"
+	}
+	return fmt.Sprintf("mutual exclusion: 0 violations in %s (< %s each, 95 %%)", grants, odds(3/float64(s.Grants)))
+}
+
+// costs is what one granted lock cost.
+func (p *page) costs(c *results.Cell) {
+	per := func(v float64, noun string) string {
+		if v < 0 {
+			return ""
+		}
+		return three(v) + " " + noun
+	}
+	k := c.Cost
+	p.item("", "per lock", list(per(k.Tries, "tries"), per(k.Commands, "commands"),
+		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
+		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
+}
+
+// generator is the verdict on lockbench itself.
+func (p *page) generator(c *results.Cell) {
+	g := c.Generator
+	machine := ""
+	if g.Machine >= 0 {
+		machine = "machine " + percent(g.Machine) + " busy"
+	}
+	figures := list(three(g.CPU)+" cores", machine, "GC pauses "+measured(g.GCPauses))
+	if !g.Saturated {
+		p.item("", "generator", list("not the limit", figures))
+		return
+	}
+	p.item(yellow, "generator", list("SATURATED: this is not the lock's limit", g.Why, figures))
+}

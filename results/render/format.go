@@ -1,0 +1,148 @@
+package render
+
+// Numbers and text as people read them.
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// none stands for a figure that is not known or does not exist.
+const none = "–"
+
+// three formats a positive number with three significant digits and without an exponent: 1.23, 45.0, 678.
+func three(v float64) string {
+	switch {
+	case v >= 99.95:
+		return thousands(int64(math.Round(v)))
+	case v >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// measured formats a duration that was measured: three significant digits in the unit that suits it.
+func measured(d time.Duration) string {
+	ns := float64(d)
+	switch {
+	case d < 0:
+		return "-" + measured(-d)
+	case d < time.Microsecond:
+		return strconv.FormatInt(int64(d), 10) + " ns"
+	case ns < 999.5*1e3:
+		return three(ns/1e3) + " µs"
+	case ns < 999.5*1e6:
+		return three(ns/1e6) + " ms"
+	case d < 2*time.Minute:
+		return three(d.Seconds()) + " s"
+	case d < 2*time.Hour:
+		return three(d.Minutes()) + " min"
+	}
+	return three(d.Hours()) + " h"
+}
+
+// asked formats a duration that somebody typed: all its digits and no more, "1.5 ms", "30 s".
+func asked(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}} {
+		if d.Abs() >= u.unit {
+			return strconv.FormatFloat(float64(d)/float64(u.unit), 'f', -1, 64) + " " + u.name
+		}
+	}
+	if d == 0 {
+		return "0"
+	}
+	return strconv.FormatInt(int64(d), 10) + " ns"
+}
+
+// thousands formats a count: 1,234,567.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// many is a count with its noun, which takes an s for all counts but one.
+func many(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
+
+// clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
+// escape sequences.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// wrap breaks text into lines of at most width runes. The first begins with head, the others with as many spaces.
+// Words are kept whole unless a line is too short for one.
+func wrap(head, text string, width int) []string {
+	indent := utf8.RuneCountInString(head)
+	room := max(width-indent, 20)
+	var lines []string
+	line := ""
+	flush := func() {
+		lines = append(lines, strings.TrimRight(head+line, " "))
+		head, line = strings.Repeat(" ", indent), ""
+	}
+	for _, word := range strings.Fields(text) {
+		for {
+			used := utf8.RuneCountInString(line)
+			if used > 0 && used+1+utf8.RuneCountInString(word) > room {
+				flush()
+				continue
+			}
+			if used > 0 {
+				line += " "
+			}
+			break
+		}
+		for utf8.RuneCountInString(word) > room { // line is empty
+			runes := []rune(word)
+			line, word = string(runes[:room]), string(runes[room:])
+			flush()
+		}
+		line += word
+	}
+	flush()
+	return lines
+}
+
+// list joins the parts that are not empty.
+func list(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, " · ")
+}
+
+// odds formats a probability: 0.25, or 2.4e-6 for a small one.
+func odds(p float64) string {
+	if p >= 0.01 {
+		return strconv.FormatFloat(p, 'f', 2, 64)
+	}
+	s := strconv.FormatFloat(p, 'e', 1, 64) // 2.4e-06
+	mantissa, exponent, _ := strings.Cut(s, "e-")
+	return fmt.Sprintf("%se-%s", mantissa, strings.TrimLeft(exponent, "0"))
+}

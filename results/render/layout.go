@@ -1,0 +1,142 @@
+package render
+
+// Tables as text: a thin layer over tablewriter.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// grid is a table before it takes a format.
+type grid struct {
+	head  []string // one cell a column; a line break splits it
+	right []bool   // columns that are aligned right
+	rows  [][]string
+}
+
+const gap = 2 // blanks between two columns on the terminal
+
+// width is how many runes the longest line of the terminal table takes.
+func (g grid) width() int {
+	total := -gap
+	for col := range g.head {
+		widest := 0
+		for _, line := range strings.Split(g.head[col], "\n") {
+			widest = max(widest, utf8.RuneCountInString(line))
+		}
+		for _, row := range g.rows {
+			widest = max(widest, utf8.RuneCountInString(row[col]))
+		}
+		total += widest + gap
+	}
+	return total
+}
+
+// text lays the grid out for a terminal: the lines of the head, then a rule, then a line a row.
+func (g grid) text() ([]string, error) {
+	// The rule and the padding follow the last column too, which would cost the gap; both are cut off below.
+	lines, err := g.render(
+		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
+		tablewriter.WithRendition(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbols(tw.StyleLight),
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off},
+				Lines:      tw.Lines{ShowHeaderLine: tw.On, ShowTop: tw.Off, ShowBottom: tw.Off},
+			},
+		}))
+	width := g.width()
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > width {
+			line = string(runes[:width])
+		}
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines, err
+}
+
+// markdown lays the grid out as a Markdown table.
+func (g grid) markdown() ([]string, error) {
+	for i, head := range g.head {
+		g.head[i] = strings.TrimSpace(strings.ReplaceAll(head, "\n", " "))
+	}
+	for _, row := range g.rows {
+		for i := range row {
+			row[i] = strings.ReplaceAll(row[i], "|", `\|`) // tablewriter leaves it bare
+		}
+	}
+	return g.render(tablewriter.WithRenderer(renderer.NewMarkdown()))
+}
+
+// render feeds the grid to tablewriter as it is: no upper case, no wrapping, no widths that depend on the locale.
+func (g grid) render(opts ...tablewriter.Option) ([]string, error) {
+	aligns := make([]tw.Align, len(g.head))
+	for i := range aligns {
+		aligns[i] = tw.AlignLeft
+		if g.right[i] {
+			aligns[i] = tw.AlignRight
+		}
+	}
+	var out bytes.Buffer
+	table := tablewriter.NewTable(&out, append([]tablewriter.Option{
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
+		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
+	}, opts...)...)
+	table.Header(g.head)
+	for _, row := range g.rows {
+		if err := table.Append(row); err != nil {
+			return nil, fmt.Errorf("render: table: %w", err)
+		}
+	}
+	if err := table.Render(); err != nil {
+		return nil, fmt.Errorf("render: table: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), nil
+}
+
+// The few colours in use, as ANSI escape codes.
+const (
+	bold   = "\x1b[1m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	normal = "\x1b[0m"
+)
+
+// page collects lines and writes them at once.
+type page struct {
+	width int
+	color bool
+	lines []string
+}
+
+func (p *page) add(color string, lines ...string) {
+	for _, line := range lines {
+		if p.color && color != "" && line != "" {
+			line = color + line + normal
+		}
+		p.lines = append(p.lines, line)
+	}
+}
+
+// para adds a wrapped paragraph that hangs from head.
+func (p *page) para(color, head, text string) { p.add(color, wrap(head, clean(text), p.width)...) }
+
+func (p *page) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")
+	if err != nil {
+		return fmt.Errorf("render: %w", err)
+	}
+	return nil
+}

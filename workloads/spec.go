@@ -1,0 +1,186 @@
+// Plan checking: what a plan may ask for, and what its reader should be told before it runs.
+
+package workloads
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+)
+
+// The bounds of a plan. They are generous: they catch a slip of the keyboard, not a large experiment.
+const (
+	MaxClients = 1_000_000
+	MaxKeys    = 10_000_000
+	MaxConns   = 100_000
+
+	maxTime     = 24 * time.Hour
+	maxDuration = 7 * 24 * time.Hour
+	minTTL      = time.Millisecond // what Redis's PX can express
+	minIO       = time.Millisecond
+)
+
+// FieldError is a plan's field with a value that cannot be run. It names the flag, the value and what is allowed.
+type FieldError struct {
+	Field   string // the flag's name without its dash, "clients"
+	Value   string // as the flag would be written
+	Allowed string // completes "must be …"
+}
+
+func (e *FieldError) Error() string {
+	value := e.Value
+	if value == "" {
+		value = `""`
+	}
+	return fmt.Sprintf("-%s %s: must be %s", e.Field, value, e.Allowed)
+}
+
+// Check returns a *FieldError for the first field of p that cannot be run, and nil if p can. It says nothing about
+// whether the driver knows the lock, since this package knows no driver.
+func Check(p results.Plan) error {
+	switch {
+	case p.Driver == "":
+		return &FieldError{"driver", "", "the name of a driver"}
+	case p.Lock == "":
+		return &FieldError{"lock", "", "the name of a lock design"}
+	}
+	for _, err := range []error{
+		checkWait(p),
+		checkInt("clients", p.Clients, 1, MaxClients),
+		checkInt("keys", p.Keys, 1, MaxKeys),
+		checkTime("hold", p.Hold, 0, maxTime),
+		checkTime("think", p.Think, 0, maxTime),
+		checkTime("ttl", p.TTL, minTTL, maxTime),
+		checkTime("timeout", p.Timeout, 0, maxTime),
+		checkTime("duration", p.Duration, 1, maxDuration),
+		checkTime("warmup", p.Warmup, 0, maxTime),
+		checkInt("conns", p.Conns, 0, MaxConns),
+		checkName("pipelining", p.Pipelining, pipelinings),
+		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
+		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
+		checkName("server", p.Server, serverKinds),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	pipelinings = []string{string(drivers.PipeliningDefault), string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
+	serverKinds = []string{"private", "embedded", "external"}
+)
+
+// checkWait looks at the way of waiting and at those times that only it reads.
+func checkWait(p results.Plan) error {
+	var names []string
+	for _, k := range wait.Kinds() {
+		names = append(names, k.Name)
+	}
+	if err := checkName("wait", p.Wait, names); err != nil {
+		return err
+	}
+	switch p.Wait {
+	case "poll":
+		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
+	case "backoff":
+		if err := checkTime("backoff-min", p.BackoffMin, time.Microsecond, maxTime); err != nil {
+			return err
+		}
+		if p.BackoffMax < p.BackoffMin {
+			return &FieldError{"backoff-max", p.BackoffMax.String(),
+				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin)}
+		}
+		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+func checkInt(field string, n, low, high int) error {
+	if low <= n && n <= high {
+		return nil
+	}
+	return &FieldError{field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high)}
+}
+
+func checkTime(field string, d, low, high time.Duration) error {
+	if low <= d && d <= high {
+		return nil
+	}
+	from := low.String()
+	switch low {
+	case 0:
+		from = "0s"
+	case 1:
+		return &FieldError{field, d.String(), fmt.Sprintf("more than 0s and at most %s", brief(high))}
+	}
+	return &FieldError{field, d.String(), fmt.Sprintf("%s to %s", from, brief(high))}
+}
+
+func checkName(field, name string, allowed []string) error {
+	if slices.Contains(allowed, name) {
+		return nil
+	}
+	var shown []string
+	for _, a := range allowed {
+		if a != "" {
+			shown = append(shown, a)
+		}
+	}
+	return &FieldError{field, name, "one of " + strings.Join(shown, ", ")}
+}
+
+// brief writes 24h0m0s as 24h, as a user would.
+func brief(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Warnings tells what a reader of p's figures should know before he believes them, given what the design claims.
+// Nothing here keeps a plan from running.
+func Warnings(p results.Plan, t drivers.Traits) []string {
+	var w []string
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+
+	counted := "the oracle will count them"
+	if !p.Oracle {
+		counted = "and the oracle that would count them is off"
+	}
+	switch {
+	case !t.Expires:
+	case p.Hold >= p.TTL:
+		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; %s", p.Hold, p.TTL, counted)
+	case p.Hold > p.TTL/2:
+		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", p.Hold, p.TTL-p.Hold)
+	}
+	if !t.Exclusive {
+		add("%s does not claim mutual exclusion: violations are counted but do not change the exit code", p.Lock)
+	}
+	if !p.Oracle && t.Exclusive {
+		add("the oracle is off: nothing checks that the lock excludes")
+	}
+	if p.Timeout > 0 && p.Timeout >= p.Duration {
+		add("a client's patience (timeout %v) is as long as the run (%v): none that starts to wait in it gives up in it",
+			p.Timeout, p.Duration)
+	}
+	if p.Wait == "poll" && p.Poll >= p.Duration {
+		add("clients poll every %v in a run of %v: whoever waits once hardly tries again", p.Poll, p.Duration)
+	}
+	if p.Hold+p.Think >= p.Duration {
+		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", p.Hold+p.Think, p.Duration)
+	}
+	return w
+}
