@@ -126,7 +126,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	if err := os.WriteFile(r.child.argv[1], conf, 0o600); err != nil {
 		return nil, err
 	}
-	r.child.ready = func(ctx context.Context) error { return ping(ctx, l) }
+	r.child.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
 	return r, nil
 }
 
