@@ -151,7 +151,7 @@ func describe(t target, o *options, env func(string) (string, bool)) (target, er
 	if err != nil {
 		return target{}, usageErrorf("%s: %w", t.why, err)
 	}
-	t.redacted, t.network = parsed.Redacted(), parsed.Network
+	t.redacted, t.network = parsed.Redacted(), parsed.Network()
 	t.user, t.passwordFile, t.db = o.text("user"), o.text("password-file"), o.text("db")
 	password, _ := env("LOCKBENCH_PASSWORD")
 	t.password = drivers.Secret(password)
