@@ -112,7 +112,8 @@ func (e *engine) fillSafety(r *results.Record) {
 		r.Safety.Grants += e.clients[i].entered
 	}
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
-	r.Fairness.OwnerChanges, r.Fairness.LongestRun = e.oracle.Moves()
+	r.Fairness.OwnerChanges = e.after.changes - e.before.changes
+	_, r.Fairness.LongestRun = e.oracle.Moves()
 }
 
 // inspected tells whether the two readings of the server can be subtracted.

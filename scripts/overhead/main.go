@@ -6,10 +6,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -183,9 +185,12 @@ func throughBare(ctx context.Context, url string, connect bare, clients int, dur
 }
 
 func bareRueidis(ctx context.Context, url string) (func(key, owner string) (bool, error), func(), error) {
+	path := strings.TrimPrefix(url, "unix://")
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{strings.TrimPrefix(url, "unix://")}, DisableRetry: true, DisableCache: true,
-		DialCtxFn: nil,
+		InitAddress: []string{path}, DisableRetry: true, DisableCache: true, ForceSingleClient: true,
+		DialCtxFn: func(ctx context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return d.DialContext(ctx, "unix", path)
+		},
 	})
 	if err != nil {
 		return nil, nil, err
