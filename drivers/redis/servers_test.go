@@ -21,14 +21,14 @@ import (
 
 // realServer is a redis-server child on a unix socket.
 type realServer struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	args []string
 	cmd  *exec.Cmd
 }
 
 // startRedis starts a redis-server with additional arguments; it ends with the test.
-func startRedis(t *testing.T, args ...string) *realServer {
+func startRedis(t testing.TB, args ...string) *realServer {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -175,7 +175,7 @@ func session(t testing.TB, s drivers.Service, id int) drivers.Session {
 }
 
 // eventually waits for a condition that comes true by itself; the deadline is only for when it does not.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
