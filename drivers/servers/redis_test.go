@@ -158,12 +158,12 @@ func TestStartFails(t *testing.T) {
 	}{
 		{"unknown directive", RedisOptions{Config: map[string]string{"no-such-directive": "1"}}, "no-such-directive"},
 		{"secret in a bad line", RedisOptions{Config: map[string]string{"masterauth": `"` + secret}}, `"***'`},
-		{"two lines", RedisOptions{Config: map[string]string{"masterauth": secret + "\nport 1"}}, "masterauth has more than one line"},
-		{"no directive", RedisOptions{Config: map[string]string{"save 1 1\nport": ""}}, "no name of a directive"},
+		{"two lines", RedisOptions{Config: map[string]string{"masterauth": secret + "\nport 1"}}, "masterauth: its value has more than one line"},
+		{"no directive", RedisOptions{Config: map[string]string{"save 1 1\nport": ""}}, "no directive has such a name"},
 		{"ours", RedisOptions{Config: map[string]string{"Port": "1"}}, "port: use RedisOptions.TCP"},
-		{"ours without a choice", RedisOptions{Config: map[string]string{"dir": "/"}}, "dir is set already"},
+		{"ours without a choice", RedisOptions{Config: map[string]string{"dir": "/"}}, "dir is not for the caller"},
 		{"user without password", RedisOptions{Username: "alice"}, "needs a Password"},
-		{"user injects", RedisOptions{Username: "a on nopass", Password: secret}, "Username: only"},
+		{"user injects", RedisOptions{Username: "a on nopass", Password: secret}, "the user name has other characters"},
 		{"no binary", RedisOptions{Binary: "/nonexistent/redis-server"}, "/nonexistent/redis-server"},
 		{"not a server", RedisOptions{Binary: "false"}, "exited: exit status 1"},
 	} {
