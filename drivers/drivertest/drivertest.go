@@ -33,6 +33,8 @@ type Setup struct {
 	// Mute, if set, makes the service act on requests without its replies ever arriving, until restore is
 	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then.
 	Mute func() (restore func())
+
+	crowd int // sessions of the case "crowd"; the suite's own tests make do with fewer
 }
 
 // Failure is one broken promise.
@@ -48,9 +50,9 @@ func (f Failure) String() string { return f.Case + ": " + f.Text }
 // told from others only while nothing else runs.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
-	design, err := drivers.FindDesign(s.Driver, s.Config.Lock)
-	if err != nil {
-		t.Fatal(err)
+	known, failure := find(s)
+	if failure != nil {
+		t.Fatal(failure.Text)
 	}
 	for _, inParallel := range []bool{false, true} {
 		group := "now"
@@ -59,14 +61,14 @@ func Run(t *testing.T, s Setup) {
 		}
 		t.Run(group, func(t *testing.T) {
 			for _, c := range cases {
-				if c.timed != inParallel || !c.applies(s, design.Traits) {
+				if c.timed != inParallel || !c.applies(known) {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) {
 					if inParallel {
 						t.Parallel()
 					}
-					for _, f := range c.check(s, design) {
+					for _, f := range c.check(known) {
 						t.Error(f.Text)
 					}
 				})
@@ -78,39 +80,18 @@ func Run(t *testing.T, s Setup) {
 // Check runs the same cases one after the other and returns what failed. Unlike Run it may be called inside a
 // testing/synctest bubble, where leases of drivers without a server expire at once.
 func Check(s Setup) []Failure {
-	design, err := drivers.FindDesign(s.Driver, s.Config.Lock)
-	if err != nil {
-		return []Failure{{"design", err.Error()}}
+	known, failure := find(s)
+	if failure != nil {
+		return []Failure{*failure}
 	}
 	var failures []Failure
 	for _, c := range cases {
-		if c.applies(s, design.Traits) {
-			failures = append(failures, c.check(s, design)...)
+		if c.applies(known) {
+			failures = append(failures, c.check(known)...)
 		}
 	}
 	return failures
 }
-
-// oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile.
-type oneCase struct {
-	name  string
-	timed bool
-	when  func(Setup, drivers.Traits) bool
-	run   func(*T)
-}
-
-func (c oneCase) applies(s Setup, t drivers.Traits) bool { return c.when == nil || c.when(s, t) }
-
-// The conditions of the table.
-func exclusive(_ Setup, t drivers.Traits) bool { return t.Exclusive }
-func expires(_ Setup, t drivers.Traits) bool   { return t.Exclusive && t.Expires }
-func renews(_ Setup, t drivers.Traits) bool    { return t.Exclusive && t.Renews }
-func wakes(_ Setup, t drivers.Traits) bool     { return t.Exclusive && t.Wakes }
-func owned(_ Setup, t drivers.Traits) bool     { return t.Exclusive && t.Owned }
-func cut(s Setup, t drivers.Traits) bool       { return t.Exclusive && s.Cut != nil }
-func cutWakes(s Setup, t drivers.Traits) bool  { return cut(s, t) && t.Wakes }
-func mute(s Setup, t drivers.Traits) bool      { return t.Exclusive && s.Mute != nil }
 
 const (
 	long  = time.Minute            // a lease that does not end during a case
@@ -133,10 +114,8 @@ const (
 // T is one run of one case. Its failures do not fail a test directly, so that the suite can be run against drivers
 // that are supposed to fail.
 type T struct {
-	Setup
+	known
 	name   string
-	design drivers.Design
-	traits drivers.Traits
 	ctx    context.Context // ends with the case
 	prefix string
 
@@ -151,10 +130,10 @@ type T struct {
 type stop struct{}
 
 // check runs the case and tidies up after it.
-func (c oneCase) check(s Setup, design drivers.Design) []Failure {
+func (c oneCase) check(k known) []Failure {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
-	t := &T{Setup: s, name: c.name, design: design, traits: design.Traits, ctx: ctx}
+	t := &T{known: k, name: c.name, ctx: ctx}
 	var unique drivers.Owners
 	if t.Config.Prefix == "" {
 		t.Config.Prefix = "drivertest:"

@@ -232,10 +232,7 @@ func renewalOfLost(t *T) {
 func remaining(t *T) {
 	svc := t.open(3)
 	a, b, third := t.client(svc), t.client(svc), t.client(svc)
-	remainer, ok := drivers.As[drivers.Remainer](b.Session)
-	if !ok {
-		return
-	}
+	remainer, _ := drivers.As[drivers.Remainer](b.Session)
 	key := t.key()
 	fresh, _ := drivers.As[drivers.Remainer](third.Session)
 	if left, err := fresh.Remaining(t.ctx, lease(key, long)); err != nil || left != 0 {

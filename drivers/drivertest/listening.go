@@ -221,45 +221,12 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 	}
 }
 
-// manyWaiters crowds one key with clients that sleep until they are woken, natively or by a listener. A lost wake-up
-// leaves one asleep.
-func manyWaiters(t *T) {
-	const waiting = 20
+// manyListeningWaiters crowds one key with clients that sleep until a listener wakes them.
+func manyListeningWaiters(t *T) {
 	svc := t.open(1 + waiting)
-	holder := t.client(svc)
-	key := t.key()
-	held := lease(key, long)
-	holder.hold(held, "the key is free")
-	var e *ear
-	if holder.waiter == nil {
-		if !t.traits.Wakes {
-			return
-		}
-		if e = t.listen(svc); e == nil {
-			return
-		}
+	if e := t.listen(svc); e != nil {
+		t.everybodyGetsThrough(svc, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring()} })
 	}
-	var all sync.WaitGroup
-	deadline := time.Now().Add(patience)
-	for range waiting {
-		c := t.client(svc)
-		if c.waiter == nil && e != nil {
-			c.waiter = &sleeper{e, e.ring(), false}
-		}
-		all.Go(func() {
-			t.guard(func() {
-				l := lease(key, long)
-				l.Deadline = deadline
-				if !c.acquire(t.ctx, l) {
-					t.Fatalf("a waiter has slept through %v of releases, the last of them his", patience)
-				}
-				c.release(l, true, "the client held the key")
-			})
-		})
-	}
-	time.Sleep(settle)
-	holder.release(held, true, "the client held the key")
-	all.Wait()
 }
 
 // sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up.

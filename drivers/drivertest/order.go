@@ -15,13 +15,13 @@ import (
 // is not fair can be shown only where the line would form in Try: there the one who came last must be able to go
 // first.
 func order(t *T) {
-	const waiting = 4
-	svc := t.open(1 + waiting)
+	const queue = 4
+	svc := t.open(1 + queue)
 	holder := t.client(svc)
 	key := t.key()
 	held := lease(key, long)
 	holder.hold(held, "the key is free")
-	clients := make([]*client, waiting)
+	clients := make([]*client, queue)
 	for i := range clients {
 		clients[i] = t.client(svc)
 	}
@@ -37,7 +37,7 @@ func order(t *T) {
 		holder.release(held, true, "the client held the key")
 		for i := range clients {
 			l := lease(key, long)
-			for last := waiting - 1; last > i; last-- {
+			for last := queue - 1; last > i; last-- {
 				if clients[last].try(l) {
 					t.Fatalf("client %d was served before client %d, who came first (Traits.Fair)", last, i)
 				}

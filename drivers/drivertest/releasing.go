@@ -59,6 +59,9 @@ func lateRelease(t *T) {
 		client *client
 		who    string
 	}{{b, "another client"}, {a, "a later acquisition of the same client"}} {
+		if next.client == a && t.traits.Reentrant {
+			continue // that would be the same hold, entered again
+		}
 		key := t.key()
 		old, fresh := lease(key, short), lease(key, long)
 		a.hold(old, "the key is free")

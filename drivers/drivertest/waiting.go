@@ -1,10 +1,11 @@
 package drivertest
 
-// Cases about sessions that wait in a way of their own: each returns at once for those that do not.
+// Cases about sessions that wait in a way of their own.
 
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +26,6 @@ func waitAfterRelease(t *T) { t.waitRelease(false) }
 func (t *T) waitRelease(during bool) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	for range 3 {
 		key := t.key()
 		held, l := lease(key, long), lease(key, long)
@@ -70,9 +68,6 @@ func (c *client) waitThenAcquire(ctx context.Context, l *drivers.Lease) bool {
 func waitDeadline(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	key := t.key()
 	holder.hold(lease(key, long), "the key is free")
 	for _, wait := range []time.Duration{short, -short} {
@@ -92,9 +87,6 @@ func waitDeadline(t *T) {
 func waitContext(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	key := t.key()
 	held := lease(key, long)
 	holder.hold(held, "the key is free")
@@ -131,9 +123,6 @@ func waitContext(t *T) {
 func waitForExpiry(t *T) {
 	svc := t.open(2)
 	dead, w := t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	key := t.key()
 	dead.hold(lease(key, short), "the key is free")
 	l := lease(key, long)
@@ -148,9 +137,6 @@ func waitForExpiry(t *T) {
 func leave(t *T) {
 	svc := t.open(3)
 	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	key := t.key()
 	held := lease(key, long)
 	holder.hold(held, "the key is free")
@@ -170,9 +156,6 @@ func leave(t *T) {
 func leaveAfterWake(t *T) {
 	svc := t.open(3)
 	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
-	if w.waiter == nil {
-		return
-	}
 	key := t.key()
 	held, l := lease(key, long), lease(key, long)
 	holder.hold(held, "the key is free")
@@ -212,13 +195,43 @@ func leaveAfterWake(t *T) {
 func leaveAsHolder(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
-	if a.waiter == nil {
-		return
-	}
 	l := lease(t.key(), long)
 	a.leave(l)
 	a.hold(l, "the key is free")
 	a.leave(l)
 	b.refused(lease(l.Key, long), "another client holds the key, having called Leave after it was granted")
 	a.release(l, true, "the client held the key")
+}
+
+// waiting is how many clients wait for the same key.
+const waiting = 20
+
+// manyWaiters crowds one key with clients that wait in their own way.
+func manyWaiters(t *T) { t.everybodyGetsThrough(t.open(1+waiting), func(*client) {}) }
+
+// everybodyGetsThrough has clients wait for a key that each holds only for a moment. A lost wake-up leaves one asleep.
+func (t *T) everybodyGetsThrough(svc drivers.Service, equip func(*client)) {
+	holder := t.client(svc)
+	key := t.key()
+	held := lease(key, long)
+	holder.hold(held, "the key is free")
+	var all sync.WaitGroup
+	deadline := time.Now().Add(patience)
+	for range waiting {
+		c := t.client(svc)
+		equip(c)
+		all.Go(func() {
+			t.guard(func() {
+				l := lease(key, long)
+				l.Deadline = deadline
+				if !c.acquire(t.ctx, l) {
+					t.Fatalf("a waiter was not served in %v, although everybody released at once", patience)
+				}
+				c.release(l, true, "the client held the key")
+			})
+		})
+	}
+	time.Sleep(settle)
+	holder.release(held, true, "the client held the key")
+	all.Wait()
 }
