@@ -50,14 +50,13 @@ var cases = []oneCase{
 	{name: "leave", when: waits, run: leave},
 	{name: "leave after a wake-up", when: waits, run: leaveAfterWake},
 	{name: "leave as holder", when: waits, run: leaveAsHolder},
-	{name: "many waiters", when: waits, run: manyWaiters},
 
 	// Waiting, by listening.
 	{name: "wake-up", when: wakes, run: wakeUp},
 	{name: "wake-up of two listeners", when: wakes, run: wakeUpOfTwo},
 	{name: "listener removes", when: wakes, run: listenerRemoves},
 	{name: "wakes as configured", when: exclusive, run: wakesAsConfigured},
-	{name: "many listening waiters", when: wakes, run: manyListeningWaiters},
+	{name: "wait by listening", when: wakes, run: waitByListening},
 
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},

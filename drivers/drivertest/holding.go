@@ -3,6 +3,7 @@ package drivertest
 // Cases about who may hold a key.
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -158,7 +159,7 @@ func independentKeys(t *T) {
 	}
 }
 
-// contention is not an error, however often it is met.
+// contention is not an error, however often it is met, and no reason to wait.
 func contention(t *T) {
 	svc := t.open(4)
 	holder := t.client(svc)
@@ -166,6 +167,14 @@ func contention(t *T) {
 	l := lease(key, long)
 	holder.hold(l, "the key is free")
 	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
+	if !t.within(slack, func(ctx context.Context) {
+		if held, err := others[0].Try(ctx, lease(key, long)); held || err != nil {
+			t.Errorf("Try of a held key answered %v, %v", held, err)
+		}
+	}) {
+		t.Fatalf("Try has waited for more than %v, another client holding the key", slack)
+	}
+	others[0].leave(lease(key, long))
 	for range 50 {
 		for _, c := range others {
 			c.refused(lease(key, long), "another client holds the key")

@@ -221,11 +221,13 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 	}
 }
 
-// manyListeningWaiters crowds one key with clients that sleep until a listener wakes them.
-func manyListeningWaiters(t *T) {
-	svc := t.open(1 + waiting)
-	if e := t.listen(svc); e != nil {
-		t.everybodyGetsThrough(svc, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring()} })
+// waitByListening has one client sleep until a listener wakes it, and then many.
+func waitByListening(t *T) {
+	svc := t.open(clients(crowds))
+	for _, waiting := range crowds {
+		if e := t.listen(svc); e != nil {
+			t.everybodyGetsThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring()} })
+		}
 	}
 }
 

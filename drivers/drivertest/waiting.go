@@ -16,14 +16,9 @@ import (
 // turn at the deadline has waited for too long.
 const patience = 2 * slack
 
-// waitForRelease is the plain case: the key comes free during the wait.
-func waitForRelease(t *T) { t.waitRelease(true) }
-
 // waitAfterRelease has the key come free between the failed attempt and the wait. A waiter that only then begins to
 // listen, and sleeps, has missed it.
-func waitAfterRelease(t *T) { t.waitRelease(false) }
-
-func (t *T) waitRelease(during bool) {
+func waitAfterRelease(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
 	for range 3 {
@@ -34,34 +29,18 @@ func (t *T) waitRelease(during bool) {
 		if w.try(l) {
 			t.Fatalf("Try was granted although another client holds the key")
 		}
-		start := time.Now()
-		if !during {
-			holder.release(held, true, "the client held the key")
-		}
+		holder.release(held, true, "the client held the key")
 		got := false
 		if !t.within(slack, func(ctx context.Context) {
-			got = w.waitThenAcquire(ctx, l)
-		}, func() {
-			if during {
-				time.Sleep(settle)
-				start = time.Now()
-				holder.release(held, true, "the client held the key")
+			if err := w.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
+				t.Errorf("Wait: %v", err)
 			}
+			got = w.acquire(ctx, l)
 		}) || !got {
-			t.Fatalf("the waiter has not been granted the key %v after its release", time.Since(start))
+			t.Fatalf("a client that began to wait just after the release has not been granted the key within %v", slack)
 		}
 		w.release(l, true, "the client held the key")
 	}
-}
-
-// waitThenAcquire is acquire for one whose first attempt has failed already.
-func (c *client) waitThenAcquire(ctx context.Context, l *drivers.Lease) bool {
-	if err := c.waiter.Wait(ctx, l); err != nil {
-		c.t.Errorf("Wait: %v", err)
-		c.leave(l)
-		return false
-	}
-	return c.acquire(ctx, l)
 }
 
 // waitDeadline has the waiter's patience end while the key is held, and before the wait begins.
@@ -115,8 +94,7 @@ func waitContext(t *T) {
 		t.Fatalf("Wait has not returned %v after its context was cancelled", slack)
 	}
 	w.leave(l)
-	holder.release(held, true, "the client held the key")
-	holder.hold(held, "the key is free; the only waiter had left when its context was cancelled")
+	holder.release(held, true, "the client held the key; the only waiter had left when its context was cancelled")
 }
 
 // waitForExpiry has the holder die: nobody announces the end of a lease.
@@ -203,35 +181,58 @@ func leaveAsHolder(t *T) {
 	a.release(l, true, "the client held the key")
 }
 
-// waiting is how many clients wait for the same key.
-const waiting = 20
+// waitForRelease has one client wait for a key, and then many.
+func waitForRelease(t *T) {
+	svc := t.open(clients(crowds))
+	for _, waiting := range crowds {
+		t.everybodyGetsThrough(svc, waiting, func(*client) {})
+	}
+}
 
-// manyWaiters crowds one key with clients that wait in their own way.
-func manyWaiters(t *T) { t.everybodyGetsThrough(t.open(1+waiting), func(*client) {}) }
+// crowds are how many clients wait for the same key.
+var crowds = []int{1, 20}
+
+// clients is how many sessions everybodyGetsThrough will open for some crowds.
+func clients(crowds []int) (n int) {
+	for _, waiting := range crowds {
+		n += 1 + waiting
+	}
+	return n
+}
 
 // everybodyGetsThrough has clients wait for a key that each holds only for a moment. A lost wake-up leaves one asleep.
-func (t *T) everybodyGetsThrough(svc drivers.Service, equip func(*client)) {
+func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*client)) {
 	holder := t.client(svc)
 	key := t.key()
 	held := lease(key, long)
 	holder.hold(held, "the key is free")
-	var all sync.WaitGroup
-	deadline := time.Now().Add(patience)
-	for range waiting {
-		c := t.client(svc)
-		equip(c)
-		all.Go(func() {
-			t.guard(func() {
-				l := lease(key, long)
-				l.Deadline = deadline
-				if !c.acquire(t.ctx, l) {
-					t.Fatalf("a waiter was not served in %v, although everybody released at once", patience)
-				}
-				c.release(l, true, "the client held the key")
-			})
-		})
+	line := make([]*client, waiting)
+	for i := range line {
+		line[i] = t.client(svc)
+		equip(line[i])
 	}
-	time.Sleep(settle)
-	holder.release(held, true, "the client held the key")
-	all.Wait()
+	var served atomic.Int32
+	inTime := t.within(settle+slack, func(ctx context.Context) {
+		var all sync.WaitGroup
+		deadline := time.Now().Add(patience)
+		for _, c := range line {
+			all.Go(func() {
+				t.guard(func() {
+					l := lease(key, long)
+					l.Deadline = deadline
+					if c.acquire(ctx, l) {
+						served.Add(1)
+						c.release(l, true, "the client held the key")
+					}
+				})
+			})
+		}
+		all.Wait()
+	}, func() {
+		time.Sleep(settle)
+		holder.release(held, true, "the client held the key")
+	})
+	if n := int(served.Load()); !inTime || n < waiting {
+		t.Fatalf("of %d waiters %d have been served within %v, although everybody releases at once", waiting, n, slack)
+	}
 }
