@@ -48,12 +48,11 @@ type topic struct {
 func newHub(ctx context.Context, sub drivers.Subscriber) (*hub, error) {
 	h := &hub{topics: map[string]*topic{}}
 	h.idle.prev, h.idle.next = &h.idle, &h.idle
-	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if h.listener, err = sub.Listen(ctx, h.wake); err != nil {
-		h.cancel()
 		return nil, err
 	}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return h, nil
 }
 
@@ -111,7 +110,7 @@ func (h *hub) leave(s *subscriber) {
 	t.waiters[s.at].at = s.at
 	t.waiters[last] = nil
 	t.waiters = t.waiters[:last]
-	s.topic, s.ready = nil, nil
+	s.topic = nil
 	if t.live && last == 0 {
 		h.retire(t)
 	}
