@@ -23,8 +23,8 @@ const defaultWidth = 100
 
 // Table writes records for a terminal: in detail if they are one cell (see results.Group), else as a row a cell in
 // the order of the records. When the rows are too wide, the least important columns are left out, and a line below
-// says which: first CPU a lock, then the spread of the trials, the maximum, commands a lock, hand-off, Jain, p99 and
-// p50. Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
+// says which: first CPU and commands a lock, then the maximum, hand-off, the range of the trials, Jain, p99 and p50.
+// Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
 // narrow terminal may still overflow it.
 func Table(w io.Writer, recs []*results.Record, o Options) error {
 	cells, err := group(recs)
@@ -58,10 +58,11 @@ func Markdown(w io.Writer, recs []*results.Record) error {
 		return err
 	}
 	p := &page{}
-	p.add("", clean(t.common), "")
+	p.add("", strings.ReplaceAll(clean(t.common), unbroken, " "), "")
 	p.add("", lines...)
 	for _, note := range t.below() {
-		p.add("", "", clean(strings.TrimSpace(note.mark+" "+note.text)))
+		text := strings.TrimSpace(note.mark + " " + note.text)
+		p.add("", "", strings.ReplaceAll(clean(text), unbroken, " "))
 	}
 	return p.writeTo(w)
 }
@@ -99,8 +100,8 @@ func newTable(cells []*results.Cell) *table {
 			t.axes = append(t.axes, a)
 		case a.title == "traits":
 			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
-		case first != "":
-			common = append(common, a.title+" "+first)
+		case first != "" && !(a.title == "trials" && first == "1"):
+			common = append(common, a.title+unbroken+first)
 		}
 	}
 	t.common = list(common...)
@@ -128,7 +129,7 @@ func (t *table) fit(width int) {
 		if t.columns[worst].drop == 0 {
 			return
 		}
-		t.left = append(t.left, t.columns[worst].name())
+		t.left = append(t.left, oneLine(t.columns[worst].head()))
 		t.columns = slices.Delete(t.columns, worst, worst+1)
 	}
 }
@@ -151,7 +152,7 @@ func (t *table) grid() grid {
 		})
 	}
 	for _, col := range t.columns {
-		add(col.group+"\n"+col.title, true, func(i int) string { return col.unit.format(col.value(t.cells[i])) })
+		add(col.head(), true, func(i int) string { return col.unit.format(col.value(t.cells[i])) })
 	}
 	if slices.ContainsFunc(t.remarks, func(s string) bool { return s != "" }) {
 		add("\nnotes", false, func(i int) string { return t.remarks[i] })
@@ -168,14 +169,17 @@ func (p *page) table(cells []*results.Cell) error {
 		return err
 	}
 	p.para("", "", t.common)
-	p.add("")
+	p.blank()
 	const head = 3 // two lines of titles and a rule
 	p.add(bold, lines[:head]...)
 	for i, line := range lines[head:] {
 		p.add(alarm(cells[i]), line)
 	}
-	p.add("")
+	p.blank()
 	for _, note := range t.below() {
+		if note.mark != "" {
+			note.mark += " "
+		}
 		p.para("", note.mark, note.text)
 	}
 	return nil
@@ -201,7 +205,7 @@ func (n *notes) number(text string) string {
 		i = len(*n)
 		*n = append(*n, text)
 	}
-	return "[" + strconv.Itoa(i+1) + "]"
+	return strconv.Itoa(i + 1)
 }
 
 // remark fills the column of notes for one cell and adds what it refers to to the notes below.
@@ -215,9 +219,6 @@ func (t *table) remark(c *results.Cell) string {
 	if c.Generator.Saturated {
 		words = append(words, "saturated")
 		ref("the generator was saturated, so this is not the lock's limit: " + c.Generator.Why)
-	}
-	if !c.Safety.Checked {
-		words = append(words, "unchecked")
 	}
 	if n := errorCount(c.Counts); n > 0 {
 		words = append(words, many(n, "error"))
@@ -234,15 +235,24 @@ func (t *table) remark(c *results.Cell) string {
 	if c.Duplicates > 0 {
 		ref(many(int64(c.Duplicates), "record") + " that had been read before left out")
 	}
-	for _, a := range t.axes {
-		if a.wide {
-			ref(a.title + " " + a.value(c))
-		}
+	if text := t.wideAxes(c); text != "" {
+		ref(text)
 	}
 	if len(refs) > 0 {
-		words = append(words, strings.Join(refs, ""))
+		words = append(words, "["+strings.Join(refs, ",")+"]")
 	}
 	return strings.Join(words, " ")
+}
+
+// wideAxes tells in what a cell differs from others that has no column.
+func (t *table) wideAxes(c *results.Cell) string {
+	var parts []string
+	for _, a := range t.axes {
+		if v := a.value(c); a.wide && v != "" {
+			parts = append(parts, a.title+" "+v)
+		}
+	}
+	return list(parts...)
 }
 
 func errorCount(c results.Counts) int64 {
@@ -274,7 +284,7 @@ type note struct{ mark, text string }
 func (t *table) below() []note {
 	var lines []note
 	for i, text := range t.notes {
-		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "] ", text})
+		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "]", text})
 	}
 	say := func(format string, args ...any) { lines = append(lines, note{"", fmt.Sprintf(format, args...)}) }
 	if slices.ContainsFunc(t.cells, severalTrials) {
