@@ -36,13 +36,12 @@ func newProgress(w *lineWriter, turns int) *progress {
 	return &progress{w: w, tty: tty, columns: columns, now: time.Now, turns: turns}
 }
 
-// begin announces the next trial.
-func (p *progress) begin(label string, measured, after time.Duration) {
+// begin announces trial number turn, from 1.
+func (p *progress) begin(turn int, label string, measured, after time.Duration) {
 	if p == nil {
 		return
 	}
-	p.turn++
-	p.label, p.measured, p.after = label, measured, after
+	p.turn, p.label, p.measured, p.after = turn, label, measured, after
 	p.shown, p.acquired = p.now(), 0
 }
 
