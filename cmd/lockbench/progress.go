@@ -104,11 +104,8 @@ func (p *progress) left(s workloads.Snapshot) time.Duration {
 // seconds writes a time to the second: 45s, 2m, 1m30s.
 func seconds(d time.Duration) string {
 	s := d.Round(time.Second).String()
-	if d >= time.Minute {
-		s = strings.TrimSuffix(s, "0s")
-		if !strings.HasSuffix(s, "m") {
-			return d.Round(time.Second).String()
-		}
+	if short, ok := strings.CutSuffix(s, "m0s"); ok {
+		return short + "m"
 	}
 	return s
 }
