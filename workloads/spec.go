@@ -155,14 +155,12 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 
-	counted := "the oracle will count them"
-	if !p.Oracle {
-		counted = "and the oracle that would count them is off"
-	}
 	switch {
 	case !t.Expires:
+	case p.Hold >= p.TTL && p.Oracle:
+		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; the oracle will count them", p.Hold, p.TTL)
 	case p.Hold >= p.TTL:
-		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; %s", p.Hold, p.TTL, counted)
+		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps, which nobody will count", p.Hold, p.TTL)
 	case p.Hold > p.TTL/2:
 		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", p.Hold, p.TTL-p.Hold)
 	}

@@ -17,18 +17,18 @@ func commandLine(o *options, c results.Plan, t target) string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
-		"hold": c.Hold.String(), "think": c.Think.String(), "ttl": c.TTL.String(), "timeout": c.Timeout.String(),
-		"duration": c.Duration.String(), "warmup": c.Warmup.String(),
+		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
+		"duration": written(c.Duration), "warmup": written(c.Warmup),
 		"seed":   strconv.FormatUint(c.Seed, 10),
 		"oracle": strconv.FormatBool(c.Oracle),
 		"conns":  strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
-		"flush-delay": c.FlushDelay.String(), "io-timeout": c.IOTimeout.String(),
+		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
 	}
 	switch c.Wait {
 	case wait.Poll:
-		values["poll"] = c.Poll.String()
+		values["poll"] = written(c.Poll)
 	case wait.Backoff:
-		values["backoff-min"], values["backoff-max"] = c.BackoffMin.String(), c.BackoffMax.String()
+		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
 	}
 	if _, remote := libraries[c.Driver]; remote {
 		for name, text := range t.flags() {
@@ -43,6 +43,9 @@ func commandLine(o *options, c results.Plan, t target) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// written spells a time in ASCII, as it is typed: 100us.
+func written(d time.Duration) string { return strings.Replace(d.String(), "µs", "us", 1) }
 
 // same reports whether v means the flag's default.
 func (o *option) same(v string) bool {

@@ -36,13 +36,12 @@ func newProgress(w *lineWriter, turns int) *progress {
 	return &progress{w: w, tty: tty, columns: columns, now: time.Now, turns: turns}
 }
 
-// begin announces the next trial.
-func (p *progress) begin(label string, measured, after time.Duration) {
+// begin announces trial number turn, from 1.
+func (p *progress) begin(turn int, label string, measured, after time.Duration) {
 	if p == nil {
 		return
 	}
-	p.turn++
-	p.label, p.measured, p.after = label, measured, after
+	p.turn, p.label, p.measured, p.after = turn, label, measured, after
 	p.shown, p.acquired = p.now(), 0
 }
 
@@ -105,11 +104,8 @@ func (p *progress) left(s workloads.Snapshot) time.Duration {
 // seconds writes a time to the second: 45s, 2m, 1m30s.
 func seconds(d time.Duration) string {
 	s := d.Round(time.Second).String()
-	if d >= time.Minute {
-		s = strings.TrimSuffix(s, "0s")
-		if !strings.HasSuffix(s, "m") {
-			return d.Round(time.Second).String()
-		}
+	if short, ok := strings.CutSuffix(s, "m0s"); ok {
+		return short + "m"
 	}
 	return s
 }

@@ -127,7 +127,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 			continue
 		}
 		c := r.cells[t.cell].plan
-		r.progress.begin(r.label(t.cell), c.Duration, r.length(i+1))
+		r.progress.begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
 		err := r.trial(ctx, t)
 		r.progress.end()
 		if err != nil && ctx.Err() == nil {

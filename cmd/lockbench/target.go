@@ -28,7 +28,7 @@ type target struct {
 
 	// The rest is for external servers alone.
 	url          string // may carry a password: never printed
-	redacted     string
+	redacted     string // without user and password
 	network      string // "unix", "tcp", "tls"
 	user         string
 	password     drivers.Secret
@@ -68,16 +68,11 @@ func (t target) flags() map[string]string {
 	if t.kind != external {
 		return map[string]string{"server": string(t.kind)}
 	}
-	f := map[string]string{
+	return map[string]string{
+		"addr": t.redacted,
 		"user": t.user, "password-file": t.passwordFile, "db": t.db,
 		"tls-ca": t.tls.ca, "tls-cert": t.tls.cert, "tls-key": t.tls.key, "tls-server-name": t.tls.serverName,
 	}
-	if strings.Contains(t.redacted, "@") {
-		f["server"] = string(external) // the address has credentials: REDIS_URL has to supply it
-	} else {
-		f["addr"] = t.redacted
-	}
-	return f
 }
 
 // externalFlags make sense for a user's own server only.
@@ -158,6 +153,9 @@ func describe(t target, o *options, env func(string) (string, bool)) (target, er
 	t.tls = tlsFiles{o.text("tls-ca"), o.text("tls-cert"), o.text("tls-key"), o.text("tls-server-name")}
 	if t.tls != (tlsFiles{}) {
 		t.network = "tls"
+	}
+	if n, err := parseInt(t.db); t.db != "" && (err != nil || n < 0) {
+		return target{}, usageErrorf("%s: must be a number from 0", o.get("db").written())
 	}
 	switch {
 	case (t.tls.cert == "") != (t.tls.key == ""):

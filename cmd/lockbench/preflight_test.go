@@ -1,0 +1,112 @@
+package main
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+func TestMachineLimits(t *testing.T) {
+	for _, test := range []struct {
+		limits  machineLimits
+		driver  string
+		conns   int
+		network string
+		want    string // a part of the error; empty for none
+	}{
+		{machineLimits{}, "rueidis", 100_000, "tcp", ""},
+		{machineLimits{files: 1024}, "rueidis", 900, "tcp", ""},
+		{machineLimits{files: 1024}, "rueidis", 961, "tcp", "ulimit -n 1025"},
+		{machineLimits{files: 1024}, "rueidis", 900, "embedded", "ulimit -n 1864"},
+		{machineLimits{files: 10}, "memory", 0, "embedded", ""},
+		{machineLimits{ports: 100}, "rueidis", 100, "tcp", ""},
+		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
+		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},
+	} {
+		err := test.limits.check(results.Plan{Driver: test.driver, Wait: "none", Clients: 5000, Conns: test.conns}, test.network)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+func TestParsePortRange(t *testing.T) {
+	for in, want := range map[string]int{
+		"32768\t60999\n": 28232, "1 1": 1, "": 0, "5": 0, "60999 32768": 0, "a b": 0, "0 10": 0, "1 70000": 0,
+	} {
+		if got := parsePortRange(in); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+}
+
+func TestConnections(t *testing.T) {
+	for _, test := range []struct {
+		plan results.Plan
+		want int
+	}{
+		{results.Plan{Driver: "memory", Clients: 9, Wait: "pubsub"}, 0},
+		{results.Plan{Driver: "rueidis", Clients: 9, Conns: 3, Wait: "none"}, 3},
+		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "none"}, 4},
+		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "pubsub"}, 5},
+		{results.Plan{Driver: "rueidis", Clients: 900, Pipelining: "off", Wait: "none"}, 900},
+		{results.Plan{Driver: "go-redis", Clients: 2, Wait: "none"}, 2},
+	} {
+		if got := connections(test.plan); got != test.want {
+			t.Errorf("%+v: %d, want %d", test.plan, got, test.want)
+		}
+	}
+}
+
+func TestCheckServer(t *testing.T) {
+	for _, test := range []struct {
+		traits        drivers.Traits
+		server        drivers.Server
+		warning, fail string
+	}{
+		{drivers.Traits{}, drivers.Server{}, "", ""},
+		{drivers.Traits{MaxSessions: 99}, drivers.Server{}, "", "-clients 100: rueidis set-nx can take 99 clients here"},
+		{drivers.Traits{}, drivers.Server{MaxClients: 100, Connected: 1}, "", ""},
+		{drivers.Traits{}, drivers.Server{MaxClients: 15, Connected: 1}, "", "16 connections are needed and the server accepts 15 (maxclients)"},
+		{drivers.Traits{}, drivers.Server{MaxClients: 20, Connected: 10}, "the server has 10 of its 20 connections", ""},
+	} {
+		p := results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "none", Clients: 100, Conns: 16}
+		warning, err := checkServer(t.Context(), p, fake{traits: test.traits, server: test.server})
+		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
+			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
+			t.Errorf("%+v: %q, %v", test, warning, err)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, test := range []struct {
+		main, revision, modified, want string
+	}{
+		{"v1.2.3", "abc", "false", "v1.2.3"},
+		{"(devel)", "abc", "false", "abc"},
+		{"", "abc", "true", "abc+dirty"},
+		{"(devel)", "", "", "devel"},
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Version: test.main}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: test.revision}, {Key: "vcs.modified", Value: test.modified}}}
+		if got := version(info); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
+
+func TestParseCPU(t *testing.T) {
+	for in, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: AMD  EPYC 7763\ncpu MHz : 1\n": "AMD EPYC 7763",
+		"processor : 0\nHardware\t: BCM2835\n":                        "BCM2835",
+		"":                                                            "",
+	} {
+		if got := parseCPU(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

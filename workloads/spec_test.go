@@ -1,0 +1,104 @@
+package workloads
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+// sound is a plan that nothing is wrong with.
+func sound() results.Plan {
+	return results.Plan{
+		Driver: "memory", Lock: "mutex", Wait: "backoff", Clients: 1, Keys: 1, TTL: time.Minute,
+		BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second, IOTimeout: time.Second,
+		Oracle: true, Server: "embedded",
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := Check(sound()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		change func(*results.Plan)
+		field  string
+		want   string
+	}{
+		{func(p *results.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
+		{func(p *results.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
+		{func(p *results.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, native"},
+		{func(p *results.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
+		{func(p *results.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
+		{func(p *results.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
+		{func(p *results.Plan) { p.Hold = -1 }, "hold", "-hold -1ns: must be 0s to 24h"},
+		{func(p *results.Plan) { p.Think = 25 * time.Hour }, "think", "-think 25h0m0s: must be 0s to 24h"},
+		{func(p *results.Plan) { p.TTL = 999 * time.Microsecond }, "ttl", "-ttl 999µs: must be 1ms to 24h"},
+		{func(p *results.Plan) { p.Timeout = -time.Second }, "timeout", "-timeout -1s: must be 0s to 24h"},
+		{func(p *results.Plan) { p.Wait = "poll" }, "poll", "-poll 0s: must be 1µs to 24h"},
+		{func(p *results.Plan) { p.BackoffMin = 0 }, "backoff-min", "-backoff-min 0s: must be 1µs to 24h"},
+		{func(p *results.Plan) { p.BackoffMax = 0 }, "backoff-max", "-backoff-max 0s: must be at least -backoff-min, which is 1ms"},
+		{func(p *results.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be more than 0s and at most 168h"},
+		{func(p *results.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
+		{func(p *results.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
+		{func(p *results.Plan) { p.Pipelining = "on" }, "pipelining", "-pipelining on: must be one of auto, off"},
+		{func(p *results.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
+		{func(p *results.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
+		{func(p *results.Plan) { p.Server = "" }, "server", `-server "": must be one of private, embedded, external`},
+	} {
+		p := sound()
+		test.change(&p)
+		err := Check(p)
+		var field *FieldError
+		if !errors.As(err, &field) || field.Field != test.field || err.Error() != test.want {
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+	}
+}
+
+// TestCheckReadsWhatIsUsed leaves alone the times of other ways of waiting.
+func TestCheckReadsWhatIsUsed(t *testing.T) {
+	p := sound()
+	p.Wait, p.Poll, p.BackoffMin, p.BackoffMax = "none", -1, -1, -2
+	if err := Check(p); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	claims := drivers.Traits{Exclusive: true, Expires: true}
+	for _, test := range []struct {
+		name   string
+		change func(*results.Plan, *drivers.Traits)
+		want   string // the beginning of the only warning; empty for none
+	}{
+		{"sound", func(*results.Plan, *drivers.Traits) {}, ""},
+		{"hold = TTL", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL = 10*ms, 10*ms },
+			"every hold outlasts its lease (hold 10ms, TTL 10ms): expect overlaps; the oracle will count them"},
+		{"hold = TTL/2", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL = 10*ms, 20*ms }, ""},
+		{"hold near TTL", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL = 15*ms, 20*ms }, "a hold of 15ms leaves 5ms of its TTL"},
+		{"no expiry", func(p *results.Plan, c *drivers.Traits) { p.Hold, p.TTL, c.Expires = 10*ms, ms, false }, ""},
+		{"no claim", func(_ *results.Plan, c *drivers.Traits) { c.Exclusive = false }, "mutex does not claim mutual exclusion"},
+		{"oracle off", func(p *results.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
+		{"patient", func(p *results.Plan, _ *drivers.Traits) { p.Timeout = p.Duration }, "a client's patience (timeout 1s)"},
+		{"slow poll", func(p *results.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
+		{"slow think", func(p *results.Plan, _ *drivers.Traits) { p.Think = time.Second }, "one hold and one pause take 1s"},
+	} {
+		p, c := sound(), claims
+		test.change(&p, &c)
+		got := Warnings(p, c)
+		switch {
+		case test.want == "" && len(got) == 0:
+		case len(got) != 1 || !strings.HasPrefix(got[0], test.want):
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	p := sound()
+	p.Hold, p.Oracle = time.Hour, false
+	if got := strings.Join(Warnings(p, claims), "\n"); !strings.Contains(got, "which nobody will count") {
+		t.Errorf("without the oracle: %q", got)
+	}
+}
