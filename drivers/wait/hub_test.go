@@ -1,3 +1,5 @@
+// Which keys the hub keeps subscribed, and which it drops.
+
 package wait_test
 
 import (

@@ -1,3 +1,5 @@
+// Waiting for published releases, as one client or a herd of them sees it.
+
 package wait_test
 
 import (

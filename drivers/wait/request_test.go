@@ -1,3 +1,5 @@
+// Requests to subscribe: who shares them, what ends them, and who needs none.
+
 package wait_test
 
 import (

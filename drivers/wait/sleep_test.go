@@ -1,3 +1,5 @@
+// Polling and back-off: exact times on fake time, and the distribution of the delays.
+
 package wait_test
 
 import (
