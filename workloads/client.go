@@ -42,6 +42,7 @@ type tally struct {
 	results.Counts
 	waits   int64
 	thought time.Duration // time in think pauses, as they really were
+	early   time.Duration // what recorded acquisitions had waited before the window opened
 	pending time.Duration // in the acquisition that was under way when the window closed
 	longest time.Duration // without a grant while it wanted one
 }
@@ -123,6 +124,7 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	if recorded {
 		c.tally.Tries += int64(a.Tries)
 		c.tally.waits += int64(a.Waits)
+		c.tally.early += max(0, e.from-start)
 	}
 	if a.Leave != nil {
 		e.errors.add("leave", a.Leave)

@@ -21,6 +21,7 @@ type axis struct {
 	title string
 	value func(c *results.Cell) string // "" if it does not apply
 	right bool                         // aligned right
+	some  bool                         // applies to some cells only: that it does not to others is no difference
 	wide  bool                         // too long for a column: a difference goes into the notes of the row
 }
 
@@ -34,9 +35,9 @@ var axes = []axis{
 	{title: "think", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Think })},
 	{title: "ttl", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.TTL })},
 	{title: "timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Timeout })},
-	{title: "poll", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
-	{title: "backoff min", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
-	{title: "backoff max", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
+	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
+	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
+	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
 	{title: "conns", right: true, value: func(c *results.Cell) string {
 		if plan(c).Conns == 0 {
 			return ""
@@ -74,7 +75,7 @@ var axes = []axis{
 		}
 		return c.First().Server.Addr
 	}},
-	{title: "traits", value: func(c *results.Cell) string { return flags(c.First().Traits) }},
+	{title: "claims", value: func(c *results.Cell) string { return letters(c.First().Traits) }},
 	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
 	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
 	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
@@ -114,12 +115,13 @@ func machine(e results.Env) string {
 func libraries(e results.Env) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
-		all = append(all, name+" "+e.Libraries[name])
+		all = append(all, strings.TrimPrefix(name, "github.com/")+" "+e.Libraries[name])
 	}
 	return strings.Join(all, ", ")
 }
 
-// traitNames are the guarantees with the letters that stand for them in a column.
+// traitNames are the traits. Those that are guarantees have a letter that stands for them in a column; the others
+// are abilities, which make no two designs unlike.
 var traitNames = []struct {
 	letter, name string
 	has          func(results.Traits) bool
@@ -130,11 +132,11 @@ var traitNames = []struct {
 	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
 	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
 	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
-	{"n", "renews", func(t results.Traits) bool { return t.Renews }},
-	{"w", "wakes", func(t results.Traits) bool { return t.Wakes }},
+	{"", "renews", func(t results.Traits) bool { return t.Renews }},
+	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
 }
 
-func flags(t results.Traits) string {
+func letters(t results.Traits) string {
 	s := ""
 	for _, trait := range traitNames {
 		if trait.has(t) {

@@ -93,12 +93,11 @@ func newTable(cells []*results.Cell) *table {
 	t := &table{cells: cells}
 	common := []string{"closed loop"}
 	for _, a := range axes {
-		first := a.value(cells[0])
-		differs := slices.ContainsFunc(cells, func(c *results.Cell) bool { return a.value(c) != first })
+		first, differs := a.compare(cells)
 		switch {
 		case differs:
 			t.axes = append(t.axes, a)
-		case a.title == "traits":
+		case a.title == "claims":
 			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
 		case first != "" && !(a.title == "trials" && first == "1"):
 			common = append(common, a.title+unbroken+first)
@@ -115,6 +114,20 @@ func newTable(cells []*results.Cell) *table {
 	}
 	t.axes = slices.DeleteFunc(t.axes, func(a axis) bool { return a.wide })
 	return t
+}
+
+// compare tells whether cells differ in an axis, and the value of the first one that it applies to.
+func (a axis) compare(cells []*results.Cell) (first string, differs bool) {
+	for i, c := range cells {
+		v := a.value(c)
+		switch {
+		case i == 0 || a.some && first == "":
+			first = v
+		case v != first && !(a.some && v == ""):
+			return first, true
+		}
+	}
+	return first, false
 }
 
 // fit leaves columns out until the table is no wider than width, or none is left that may go.
@@ -169,8 +182,10 @@ func (p *page) table(cells []*results.Cell) error {
 		return err
 	}
 	p.para("", "", t.common)
-	p.blank()
-	const head = 3 // two lines of titles and a rule
+	const head = 3 // two lines of titles and a rule; the first may be empty
+	if lines[0] != "" {
+		p.blank()
+	}
 	p.add(bold, lines[:head]...)
 	for i, line := range lines[head:] {
 		p.add(alarm(cells[i]), line)
@@ -216,12 +231,10 @@ func (t *table) remark(c *results.Cell) string {
 		words = append(words, "partial")
 		ref("partial: " + why + ", after " + measured(c.First().Elapsed))
 	}
-	if c.Generator.Saturated {
-		words = append(words, "saturated")
-		ref("the generator was saturated, so this is not the lock's limit: " + c.Generator.Why)
-	}
-	if n := errorCount(c.Counts); n > 0 {
-		words = append(words, many(n, "error"))
+	for _, f := range marks {
+		if word := f.word(c); word != "" {
+			words = append(words, word)
+		}
 	}
 	if c.Safety.Violations > 0 && c.First().Traits.Exclusive {
 		ref("claims mutual exclusion, which was violated")
@@ -296,8 +309,13 @@ func (t *table) below() []note {
 			say("Servers differ in kind (%s): rows of different kinds do not compare.", values(t.cells, a))
 		case "persistence":
 			say("Persistence differs (%s): locks that survive a crash of the server cost more.", values(t.cells, a))
-		case "traits":
-			say("Guarantees differ, so the rows are no ranking. Traits: %s.", legend(t.cells))
+		case "claims":
+			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
+		}
+	}
+	for _, f := range marks {
+		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
+			say("%s", f.means)
 		}
 	}
 	say("viol.: grants of a key that another client still held, counted by the oracle.")
@@ -326,7 +344,7 @@ func values(cells []*results.Cell, a axis) string {
 func legend(cells []*results.Cell) string {
 	var all []string
 	for _, trait := range traitNames {
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
+		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
 			all = append(all, trait.letter+" "+trait.name)
 		}
 	}
