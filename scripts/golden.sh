@@ -6,7 +6,7 @@ go=${GO:-go}
 
 found=()
 while read -r dir package; do
-	if grep -qs 'flag\.Bool("update"' "$dir"/*_test.go; then
+	if grep -qsE 'flag\.Bool(Var)?\(.*"update"' "$dir"/*_test.go; then
 		found+=("$package")
 	fi
 done < <("$go" list -f '{{.Dir}} {{.ImportPath}}' "${@:-./...}")

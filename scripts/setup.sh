@@ -57,7 +57,7 @@ install() { # the packages named
 	trap restore_services EXIT
 	forbid_services
 	echo "setup: installing $*" >&2
-	# One mirror that fails to answer is no reason to stop, and one that hangs none to wait for long.
+	# One source that fails is no reason to stop, and one that hangs none to wait for long.
 	as_root apt-get "${apt[@]}" update >"$log" 2>&1 || true
 	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1; then
 		tail -n 20 "$log" >&2

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// startPatience bounds a start whose context has no deadline. Redis is ready in about 10 ms.
+	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms.
 	startPatience = 20 * time.Second
 	// The pauses between two questions "are you ready?" grow from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond

@@ -22,7 +22,7 @@ var redisDefaults = map[string]string{
 
 // redisReserved are the directives that belong to this package, with what to use instead.
 var redisReserved = map[string]string{
-	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "tls-port": "TLS",
+	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "unixsocketperm": "TCP", "tls-port": "TLS",
 	"tls-cert-file": "TLS", "tls-key-file": "TLS", "tls-ca-cert-file": "TLS",
 	"requirepass": "Password", "user": "Username", "aclfile": "Username",
 	"dir": "", "logfile": "", "daemonize": "", "supervised": "", "include": "",
