@@ -126,12 +126,15 @@ var brokenHolding = []broken{
 			}
 		},
 	}, "exclusion"},
-	{"looks, and then takes", altered{
-		Driver: faulty(),
+	{"looks, and then takes, where nobody waits", altered{
+		Driver: memory.Driver{},
 		session: func() func(drivers.Session, int) drivers.Session {
 			var owners table[string]
 			return func(s drivers.Session, _ int) drivers.Session {
 				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					if !l.Deadline.IsZero() {
+						return s.Try(ctx, l)
+					}
 					left, err := capability[drivers.Remainer](s).Remaining(ctx, l)
 					if err != nil || left != 0 {
 						s.Try(ctx, l) // for its owner
@@ -183,13 +186,11 @@ var brokenHolding = []broken{
 		}, nil}
 	}), "contention"},
 	{"calls lasting contention an error", sessions(func(s drivers.Session, _ int) drivers.Session {
-		refused := 0
+		refused := map[string]int{}
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 			held, err := s.Try(ctx, l)
-			if !held && l.TTL == long && l.Deadline.IsZero() {
-				if refused++; refused > 40 {
-					return false, errors.New("tried too often")
-				}
+			if refused[l.Key]++; !held && err == nil && refused[l.Key] > 48 {
+				return false, errors.New("tried too often")
 			}
 			return held, err
 		}, nil}
@@ -200,8 +201,10 @@ var brokenHolding = []broken{
 				if held, err := s.Try(ctx, l); held || err != nil {
 					return held, err
 				}
-				if err := pause(ctx, l); err != nil {
-					return false, err
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+					return false, ctx.Err()
 				}
 			}
 		}, nil}
@@ -331,18 +334,21 @@ func aliased(name func(service int64, id, n int) string) drivers.Driver {
 			return func(s drivers.Session, id int) drivers.Session {
 				n := 0
 				real := map[string]string{}
-				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				truly := func(call answer) answer {
+					return func(ctx context.Context, l *drivers.Lease) (bool, error) {
+						sent := *l
+						sent.Owner = real[l.Owner]
+						return call(ctx, &sent)
+					}
+				}
+				return renewing{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					held, err := s.Try(ctx, l)
 					n++
 					alias := name(service, id, n)
 					real[alias] = l.Owner
 					l.Owner = alias
 					return held, err
-				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
-					sent := *l
-					sent.Owner = real[l.Owner]
-					return s.Release(ctx, &sent)
-				}}
+				}, truly(s.Release)}, truly(capability[drivers.Renewer](s).Renew)}
 			}
 		},
 	}

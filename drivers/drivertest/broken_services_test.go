@@ -5,6 +5,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -96,12 +97,14 @@ var brokenOutages = []broken{
 		}
 	}), "listener after a cut"},
 	{"hears nothing after a cut", filtered(func(wake func(string)) func(string) {
-		deaf := false
+		var deaf atomic.Bool
 		return func(key string) {
-			if !deaf {
+			if !deaf.Load() {
 				wake(key)
 			}
-			deaf = deaf || key == ""
+			if key == "" {
+				deaf.Store(true)
+			}
 		}
 	}), "listener after a cut"},
 	{"calls a lost reply contention", swallow(drivers.ClassClosed), "lost reply"},

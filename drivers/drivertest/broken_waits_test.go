@@ -272,9 +272,9 @@ var brokenListening = []broken{
 		}, nil}
 	}), "wake-up"},
 	{"hears eight keys", listening(func(l drivers.Listener) drivers.Listener {
-		n := 0
+		var n atomic.Int32
 		return adding{l, func(ctx context.Context, key string) error {
-			if n++; n > 8 {
+			if n.Add(1) > 8 {
 				return nil
 			}
 			return l.Add(ctx, key)
@@ -306,36 +306,35 @@ var brokenListening = []broken{
 		return adding{l, nil, func(context.Context, string) error { return nil }}
 	}), "listener removes"},
 	{"removes everything", listening(func(l drivers.Listener) drivers.Listener {
-		var added []string
+		var added table[bool]
 		return adding{l, func(ctx context.Context, key string) error {
-			added = append(added, key)
+			added.set(key, true)
 			return l.Add(ctx, key)
 		}, func(ctx context.Context, key string) error {
-			for _, key := range added {
+			for key := range added.m {
 				l.Remove(ctx, key)
 			}
 			return nil
 		}}
 	}), "listener removes"},
 	{"cannot remove what was not added", listening(func(l drivers.Listener) drivers.Listener {
-		added := map[string]bool{}
+		var added table[bool]
 		return adding{l, func(ctx context.Context, key string) error {
-			added[key] = true
+			added.set(key, true)
 			return l.Add(ctx, key)
 		}, func(ctx context.Context, key string) error {
-			if !added[key] {
+			if !added.get(key) {
 				return errors.New("not added")
 			}
 			return l.Remove(ctx, key)
 		}}
 	}), "listener removes"},
 	{"cannot add again", listening(func(l drivers.Listener) drivers.Listener {
-		added := map[string]bool{}
+		var added table[bool]
 		return adding{l, func(ctx context.Context, key string) error {
-			if added[key] {
+			if added.set(key, true) {
 				return nil
 			}
-			added[key] = true
 			return l.Add(ctx, key)
 		}, nil}
 	}), "listener removes"},
