@@ -202,7 +202,9 @@ func (t *T) openWith(cfg drivers.Config) drivers.Service {
 	t.clients = 0
 	t.cleanup(func() {
 		if c, ok := drivers.As[drivers.Cleaner](svc); ok {
-			if err := c.Clean(t.ctx, t.keys); err != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), slack) // t.ctx may be over
+			defer cancel()
+			if err := c.Clean(ctx, t.keys); err != nil {
 				t.Errorf("Clean after the case: %v", err)
 			}
 		}

@@ -259,7 +259,7 @@ func goroutines(t *T) {
 		if b.waiter != nil && t.traits.Exclusive {
 			next := lease(key, long)
 			next.Deadline = time.Now().Add(settle)
-			b.acquire(t.ctx, next)
+			inner.within(slack, func(ctx context.Context) { b.acquire(ctx, next) })
 		}
 		if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {
 			r.Renew(t.ctx, l)

@@ -95,20 +95,20 @@ type (
 		drivers.Session
 		renew answer
 	}
-	remaining_ struct {
+	asking struct {
 		drivers.Session
 		remaining func(ctx context.Context, l *drivers.Lease) (time.Duration, error)
 	}
-	waiting_ struct {
+	waiter struct {
 		drivers.Session
 		wait, leave func(ctx context.Context, l *drivers.Lease) error
 	}
 )
 
-func (s calls) Unwrap() drivers.Session      { return s.Session }
-func (s renewing) Unwrap() drivers.Session   { return s.Session }
-func (s remaining_) Unwrap() drivers.Session { return s.Session }
-func (s waiting_) Unwrap() drivers.Session   { return s.Session }
+func (s calls) Unwrap() drivers.Session    { return s.Session }
+func (s renewing) Unwrap() drivers.Session { return s.Session }
+func (s asking) Unwrap() drivers.Session   { return s.Session }
+func (s waiter) Unwrap() drivers.Session   { return s.Session }
 
 func (s calls) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if s.try == nil {
@@ -126,12 +126,12 @@ func (s calls) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 
 func (s renewing) Renew(ctx context.Context, l *drivers.Lease) (bool, error) { return s.renew(ctx, l) }
 
-func (s remaining_) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+func (s asking) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	return s.remaining(ctx, l)
 }
 
-func (s waiting_) Wait(ctx context.Context, l *drivers.Lease) error  { return s.wait(ctx, l) }
-func (s waiting_) Leave(ctx context.Context, l *drivers.Lease) error { return s.leave(ctx, l) }
+func (s waiter) Wait(ctx context.Context, l *drivers.Lease) error  { return s.wait(ctx, l) }
+func (s waiter) Leave(ctx context.Context, l *drivers.Lease) error { return s.leave(ctx, l) }
 
 // capability is As for sessions that are known to have it.
 func capability[C any](s drivers.Session) C {
@@ -261,7 +261,7 @@ func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Be
 func polling() drivers.Driver {
 	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
-			return waiting_{s, pause, func(context.Context, *drivers.Lease) error { return nil }}
+			return waiter{s, pause, func(context.Context, *drivers.Lease) error { return nil }}
 		}
 	}}
 }
@@ -306,7 +306,7 @@ func blocking(forget bool) drivers.Driver {
 				}
 				return s.Try(ctx, l)
 			}
-			return waiting_{calls{s, try, nil}, wait, leave}
+			return waiter{calls{s, try, nil}, wait, leave}
 		}
 	}}
 }
@@ -408,9 +408,9 @@ func (q *line) session(s drivers.Session, id int, joinByTry bool) drivers.Sessio
 		return nil
 	}
 	if joinByTry {
-		return calls{waiting_{s, wait, leave}, try, nil}
+		return calls{waiter{s, wait, leave}, try, nil}
 	}
-	return waiting_{calls{s, try, nil}, wait, leave}
+	return waiter{calls{s, try, nil}, wait, leave}
 }
 
 // check runs the suite in fake time. Cut and Mute are there if the driver under the alterations has them.

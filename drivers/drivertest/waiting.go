@@ -146,7 +146,10 @@ func leaveAfterWake(t *T) {
 	if !t.within(slack, func(ctx context.Context) {
 		for !released.Load() && !granted {
 			if err := w.waiter.Wait(ctx, l); err != nil {
-				t.Fatalf("Wait: %v", err)
+				if ctx.Err() == nil {
+					t.Errorf("Wait: %v", err)
+				}
+				return
 			}
 			if !released.Load() {
 				granted = w.try(l) // after a spurious return, or one that tells it to register first
@@ -222,6 +225,7 @@ func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*c
 					l.Deadline = deadline
 					if c.acquire(ctx, l) {
 						served.Add(1)
+						time.Sleep(time.Millisecond) // so that all others are refused and wait again
 						c.release(l, true, "the client held the key")
 					}
 				})
