@@ -61,6 +61,10 @@ var floors = []rule{
 		},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
 	},
+
+	// Beside the house: scripts that measure it and fill its papers in.
+	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/tables", []string{"results/..."}, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.

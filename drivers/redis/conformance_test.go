@@ -1,0 +1,55 @@
+// Every design over every library, on every kind of server, against the contract.
+package redis_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestConformance(t *testing.T) {
+	for _, server := range []struct {
+		name  string
+		start func(t *testing.T) (url string)
+		drivers.Config
+	}{
+		{"redis-server", func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, drivers.Config{}},
+		{"embedded", func(t *testing.T) string { return servertest.Embedded(t).URL() }, drivers.Config{Embedded: true}},
+	} {
+		t.Run(server.name, func(t *testing.T) {
+			url := server.start(t)
+			for _, name := range []string{"go-redis", "rueidis"} {
+				d, err := drivers.Lookup(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, design := range d.Designs() {
+					for _, pipelining := range []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff} {
+						t.Run(name+"/"+design.Name+"/pipelining-"+string(pipelining), func(t *testing.T) {
+							cfg := server.Config
+							cfg.Lock, cfg.Pipelining = design.Name, pipelining
+							conform(t, d, cfg, url)
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+// conform runs the suite through a proxy that can break the connections.
+func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
+	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, time.Second
+	drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+}
