@@ -2,6 +2,8 @@ package drivers
 
 import (
 	"crypto/tls"
+	"fmt"
+	"io"
 	"time"
 )
 
@@ -63,8 +65,15 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// GoString keeps %#v from showing the secret.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
+// Format keeps every verb from showing the secret. String alone would not do: fmt does not ask a Stringer for %d and
+// the like, and shows the value in its complaint. (For %p and a misplaced %w it asks nobody; go vet refuses those.)
+func (s Secret) Format(f fmt.State, verb rune) {
+	if verb == 'q' || verb == 'v' && f.Flag('#') {
+		io.WriteString(f, `"`+s.String()+`"`)
+		return
+	}
+	io.WriteString(f, s.String())
+}
 
 // MarshalText keeps JSON and YAML from showing the secret.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

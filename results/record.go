@@ -4,6 +4,7 @@
 package results
 
 import (
+	"math"
 	"time"
 )
 
@@ -169,8 +170,8 @@ type Fairness struct {
 	MaxClient    int64         `json:"max_client"`
 	Starved      int           `json:"starved"`         // clients without any grant in the window
 	LongestWait  time.Duration `json:"longest_wait_ns"` // longest time a client went without a grant while it wanted one, unfinished waits included
-	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last
-	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row
+	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last, in the window; 0 without the oracle
+	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, warm-up included
 }
 
 // Safety is the oracle's report; Checked false means that it was off.
@@ -212,7 +213,8 @@ type Bound struct {
 	RTT        time.Duration `json:"rtt_ns"` // median of bare round trips before the load
 	LocksPerS  float64       `json:"locks_per_s"`
 	Efficiency float64       `json:"efficiency"` // throughput / LocksPerS
-	// Little is throughput × mean time in the system / clients. It is 1 when the books balance (Little 1961).
+	// Little is throughput × mean time in the system / clients. It is 1 when the books balance (Little 1961); pauses
+	// after errors are in no book.
 	Little float64 `json:"little"`
 }
 
@@ -224,6 +226,12 @@ type Generator struct {
 	Saturated bool          `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's
 	Why       string        `json:"why,omitempty"`
 }
+
+// littleSlack is how far Little may be from 1 before figures of one record contradict each other.
+const littleSlack = 0.05
+
+// Balanced tells whether recorded latencies and throughput account for the clients' time, as Little's law wants.
+func (b Bound) Balanced() bool { return math.Abs(b.Little-1) <= littleSlack }
 
 // Throughput is granted locks a second over the measured window.
 func (r *Record) Throughput() float64 {

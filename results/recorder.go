@@ -79,8 +79,12 @@ func (c *slots) clamp(d time.Duration) time.Duration {
 // Latency is the distribution of one metric over all shards. While others record, it is some state between the
 // call and the return.
 func (r *Recorder) Latency(m MetricIndex) Latency {
+	return latencyOf(r.merge(m))
+}
+
+// merge adds up the shards into a histogram, and tells how many of its values were beyond the range.
+func (r *Recorder) merge(m MetricIndex) (h *hdrhistogram.Histogram, overflow int64) {
 	sum := make([]int64, slotCount)
-	var overflow int64
 	for i := range r.shards {
 		c := r.shards[i].metrics[m].Load()
 		if c == nil {
@@ -91,12 +95,12 @@ func (r *Recorder) Latency(m MetricIndex) Latency {
 		}
 		overflow += c.overflow.Load()
 	}
-	return latencyOf(hdrhistogram.Import(&hdrhistogram.Snapshot{
+	return hdrhistogram.Import(&hdrhistogram.Snapshot{
 		LowestTrackableValue:  lowestValue,
 		HighestTrackableValue: highestValue,
 		SignificantFigures:    digits,
 		Counts:                sum,
-	}), overflow)
+	}), overflow
 }
 
 // Latencies are the distributions of all metrics, as a Record holds them.

@@ -42,6 +42,8 @@ type tally struct {
 	results.Counts
 	waits   int64
 	thought time.Duration // time in think pauses, as they really were
+	early   time.Duration // what recorded acquisitions had waited before the window opened
+	pending time.Duration // in the acquisition that was under way when the window closed
 	longest time.Duration // without a grant while it wanted one
 }
 
@@ -96,7 +98,7 @@ func (c *client) loop() {
 	for now < c.e.until() {
 		now = c.cycle(now)
 	}
-	if c.wants < c.e.until() {
+	if c.wants < c.e.until() { // it ended in the pause after an error
 		c.tally.longest = max(c.tally.longest, c.e.until()-c.wants)
 	}
 }
@@ -122,12 +124,13 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	if recorded {
 		c.tally.Tries += int64(a.Tries)
 		c.tally.waits += int64(a.Waits)
+		c.tally.early += max(0, e.from-start)
 	}
 	if a.Leave != nil {
 		e.errors.add("leave", a.Leave)
 	}
 	if granted >= e.until() {
-		c.outlast()
+		c.outlast(start)
 	}
 	switch {
 	case err != nil:
@@ -203,7 +206,10 @@ func (c *client) think(now time.Duration) time.Duration {
 }
 
 // outlast counts an acquisition that was under way when the window closed, whatever has become of it.
-func (c *client) outlast() {
+func (c *client) outlast(start time.Duration) {
+	end := c.e.until()
+	c.tally.pending = end - max(start, c.e.from)
+	c.tally.longest = max(c.tally.longest, end-c.wants)
 	if c.e.cut.Load() {
 		c.tally.Canceled++
 	} else {

@@ -22,9 +22,6 @@ const (
 	saturatedShare = 0.90
 	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
 	busyShare = 0.97
-	// littleSlack is how far throughput × time in system may be from the number of clients. A client whose wait had
-	// not ended with the window is missing from the left side, so short windows and long waits stray.
-	littleSlack = 0.10
 )
 
 func (e *engine) record() *results.Record {
@@ -76,6 +73,8 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		t.ReleaseError += c.ReleaseError
 		t.waits += c.waits
 		t.thought += c.thought
+		t.early += c.early
+		t.pending += c.pending
 		squares += float64(c.Acquired) * float64(c.Acquired)
 		f.MinClient = min(f.MinClient, c.Acquired)
 		f.MaxClient = max(f.MaxClient, c.Acquired)
@@ -111,7 +110,8 @@ func (e *engine) fillSafety(r *results.Record) {
 		r.Safety.Grants += e.clients[i].entered
 	}
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
-	r.Fairness.OwnerChanges, r.Fairness.LongestRun = e.oracle.Moves()
+	r.Fairness.OwnerChanges = e.after.changes - e.before.changes
+	_, r.Fairness.LongestRun = e.oracle.Moves()
 }
 
 // inspected tells whether the two readings of the server can be subtracted.
@@ -169,7 +169,7 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 		b.Efficiency = r.Throughput() / b.LocksPerS
 	}
 	if r.Elapsed > 0 {
-		inSystem := t.thought
+		inSystem := t.thought + t.pending - t.early
 		for _, l := range r.Latency {
 			inSystem += time.Duration(l.Count) * l.Mean
 		}
@@ -203,14 +203,14 @@ func (e *engine) fillGenerator(r *results.Record) {
 	}
 }
 
-// warn collects what a reader must know, and says whether the trial is a whole one.
+// warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
 func (e *engine) warn(r *results.Record) {
-	p, n := &r.Plan, &r.Counts
+	p := &r.Plan
 	r.Warnings = Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	switch {
 	case e.cut.Load():
-		r.Partial = fmt.Sprintf("interrupted after %v of %v", r.Elapsed.Round(time.Millisecond), p.Duration)
+		r.Partial = "interrupted"
 	case e.after.err != nil && e.after.err != errNoInspector:
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
@@ -219,15 +219,6 @@ func (e *engine) warn(r *results.Record) {
 	}
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
-	}
-	if n.Unknown > 0 {
-		add("%d acquisitions have an unknown outcome: some may have left a lock behind until its TTL", n.Unknown)
-	}
-	if n.Unfinished > 0 && r.Fairness.Starved > 0 {
-		add("%d of %d clients were never granted a lock in the window; acquire latencies cannot show their waits", r.Fairness.Starved, p.Clients)
-	}
-	if r.Elapsed > 0 && n.Acquired > 0 && (r.Bound.Little < 1-littleSlack || r.Bound.Little > 1+littleSlack) {
-		add("Little's law is off: recorded time accounts for %.2f of the clients' time (errors, or waits that are long beside the window)", r.Bound.Little)
 	}
 	for _, f := range []struct {
 		what string

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// startPatience bounds a start whose context has no deadline. Redis is ready in about 10 ms.
+	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms.
 	startPatience = 20 * time.Second
 	// The pauses between two questions "are you ready?" grow from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
@@ -27,11 +27,13 @@ var errClosed = errors.New("the server has been closed")
 
 // child is a server process that can be started again after it has died.
 type child struct {
-	name    string                          // what it is, for errors: "redis"
-	argv    []string                        // the program and its arguments
-	dir     *tempDir                        // its working directory, in which it logs to logFile
-	ready   func(ctx context.Context) error // nil once the server answers; one attempt
-	secrets []string                        // what no quotation of the log may show
+	name    string   // what it is, for errors: "redis"
+	argv    []string // the program and its arguments
+	dir     *tempDir // its working directory, in which it logs to logFile
+	secrets []string // what no quotation of the log may show
+
+	// ready makes one attempt to talk to the process with that number, and answers nil once it serves.
+	ready func(ctx context.Context, pid int) error
 
 	mu     sync.Mutex
 	run    *run // the latest one; nil before the first
@@ -101,17 +103,27 @@ func (c *child) launch() (*run, error) {
 func (c *child) awaitReady(ctx context.Context, r *run) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
+	go func() { // whoever has its address answers no question for it
+		select {
+		case <-r.reaped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		err := c.ready(ctx)
+		err := c.ready(ctx, r.process.Pid)
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-r.reaped:
-			return fmt.Errorf("%s exited: %s", c.argv[0], r.end())
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w (last: %w)", context.Cause(ctx), err)
 		case <-time.After(pause):
+		}
+		switch {
+		case r.gone():
+			return fmt.Errorf("%s exited: %s", c.argv[0], r.end())
+		case ctx.Err() != nil:
+			return fmt.Errorf("it does not answer: %w (last: %w)", ctx.Err(), err)
 		}
 	}
 }

@@ -34,8 +34,8 @@ func startEmbedded(t *testing.T) login {
 
 func TestEmbeddedAnswers(t *testing.T) {
 	l := startEmbedded(t)
-	if err := ping(t.Context(), l); err != nil {
-		t.Error(err)
+	if got := do(t, l, "PING"); got != "+PONG\r\n" {
+		t.Errorf("PING: %q", got)
 	}
 }
 
@@ -47,9 +47,9 @@ func TestEmbeddedIsGoneAfterClose(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err = ping(t.Context(), login{network: "tcp", address: strings.TrimPrefix(e.URL(), "redis://")})
+	_, err = dial(t.Context(), login{network: "tcp", address: strings.TrimPrefix(e.URL(), "redis://")})
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("ping: %v", err)
+		t.Errorf("dial: %v", err)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 // askPatience bounds one connection and its commands; a server that is loading or stopped is asked again.
 const askPatience = time.Second
 
+// maxBulk bounds a bulk string, the longest of which is the answer to INFO server: less than 1 KB.
+const maxBulk = 64 << 10
+
 // login is how to reach a server and what it wants to hear first.
 type login struct {
 	network, address   string
@@ -25,31 +28,44 @@ type login struct {
 	username, password string
 }
 
-// ping connects, authenticates if there is a password, and expects a PONG.
-func ping(ctx context.Context, l login) error {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+// ping connects, authenticates if there is a password, and expects a PONG from the process with that number. Another
+// server may have taken the port: to take it for ours would be to load a stranger's server.
+func ping(ctx context.Context, l login, pid int) error {
+	deadline := time.Now().Add(askPatience)
+	dialCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	conn, err := dial(ctx, l)
+	conn, err := dial(dialCtx, l)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
 	replies := bufio.NewReaderSize(conn, 512)
 	switch {
 	case l.username != "":
-		err = ask(conn, replies, "OK", "AUTH", l.username, l.password)
+		_, err = ask(conn, replies, "AUTH", l.username, l.password)
 	case l.password != "":
-		err = ask(conn, replies, "OK", "AUTH", l.password)
+		_, err = ask(conn, replies, "AUTH", l.password)
 	}
 	if err != nil {
 		return fmt.Errorf("AUTH: %w", err)
 	}
-	if err := ask(conn, replies, "PONG", "PING"); err != nil {
+	pong, err := ask(conn, replies, "PING")
+	if err != nil {
 		return fmt.Errorf("PING: %w", err)
+	}
+	if pong != "PONG" {
+		return fmt.Errorf("PING: answered %q", pong)
+	}
+	info, err := ask(conn, replies, "INFO", "server")
+	if err != nil {
+		return fmt.Errorf("INFO: %w", err)
+	}
+	if !strings.Contains(info, fmt.Sprintf("\r\nprocess_id:%d\r\n", pid)) {
+		return fmt.Errorf("another server answers at %s: its process is not %d", l.address, pid)
 	}
 	return nil
 }
@@ -63,19 +79,12 @@ func dial(ctx context.Context, l login) (net.Conn, error) {
 	return d.DialContext(ctx, l.network, l.address)
 }
 
-// ask sends one command and compares its reply, which has to be a simple string.
-func ask(w io.Writer, replies *bufio.Reader, want string, command ...string) error {
+// ask sends one command and returns the text of its reply.
+func ask(w io.Writer, replies *bufio.Reader, command ...string) (string, error) {
 	if _, err := w.Write(appendCommand(nil, command...)); err != nil {
-		return err
+		return "", err
 	}
-	got, err := readReply(replies)
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("answered %q", got)
-	}
-	return nil
+	return readReply(replies)
 }
 
 // appendCommand appends a command as RESP has it: an array of bulk strings.
@@ -89,7 +98,7 @@ func appendCommand(b []byte, command ...string) []byte {
 	return b
 }
 
-// readReply reads a simple string (+OK) or turns an error reply (-LOADING …) into an error.
+// readReply reads a simple (+OK) or bulk string ($2 OK), or turns an error reply (-LOADING …) into an error.
 func readReply(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -104,6 +113,14 @@ func readReply(r *bufio.Reader) (string, error) {
 		return text[1:], nil
 	case ok && strings.HasPrefix(text, "-"):
 		return "", fmt.Errorf("answered the error %q", text[1:])
+	case ok && strings.HasPrefix(text, "$"):
+		if n, err := strconv.Atoi(text[1:]); err == nil && n >= 0 && n <= maxBulk {
+			bulk := make([]byte, n+len("\r\n"))
+			if _, err := io.ReadFull(r, bulk); err != nil {
+				return "", err
+			}
+			return string(bulk[:n]), nil
+		}
 	}
-	return "", fmt.Errorf("answered %q, which is no reply of Redis", text)
+	return "", fmt.Errorf("answered %q, which is no reply to expect from Redis", text)
 }

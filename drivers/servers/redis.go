@@ -54,8 +54,8 @@ type Redis struct {
 
 var sweepOnce sync.Once
 
-// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start and not the life of
-// the server; without a deadline a start may take 20 s. The caller closes the server.
+// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails
+// after 20 s at the latest, and not the life of the server. The caller closes the server.
 func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
 	// What a sweep cannot remove is no reason not to start.
 	sweepOnce.Do(func() { _, _ = Sweep() })
@@ -126,7 +126,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	if err := os.WriteFile(r.child.argv[1], conf, 0o600); err != nil {
 		return nil, err
 	}
-	r.child.ready = func(ctx context.Context) error { return ping(ctx, l) }
+	r.child.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
 	return r, nil
 }
 

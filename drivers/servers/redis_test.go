@@ -42,11 +42,11 @@ func TestStartRedis(t *testing.T) {
 			if tt.o.Password != "" && strings.Contains(r.URL(), "@") {
 				t.Errorf("URL %s has credentials", r.URL())
 			}
-			if err := ping(t.Context(), loginTo(t, r, tt.o.Username, tt.o.Password)); err != nil {
+			if err := ping(t.Context(), loginTo(t, r, tt.o.Username, tt.o.Password), r.PID()); err != nil {
 				t.Errorf("ping: %v", err)
 			}
 			for _, l := range tt.refuse {
-				if err := ping(t.Context(), loginTo(t, r, l.username, l.password)); err == nil {
+				if err := ping(t.Context(), loginTo(t, r, l.username, l.password), r.PID()); err == nil {
 					t.Errorf("user %q with password %q was let in", l.username, l.password)
 				}
 			}
@@ -57,9 +57,10 @@ func TestStartRedis(t *testing.T) {
 // A client that does not trust the private CA must not be able to connect.
 func TestTLSVerifies(t *testing.T) {
 	t.Parallel()
-	l := loginTo(t, startTest(t, RedisOptions{TLS: true}), "", "")
+	r := startTest(t, RedisOptions{TLS: true})
+	l := loginTo(t, r, "", "")
 	l.tls.RootCAs = nil
-	if err := ping(t.Context(), l); err == nil {
+	if err := ping(t.Context(), l, r.PID()); err == nil {
 		t.Error("the system's own CAs vouch for the private server")
 	}
 }
@@ -105,7 +106,7 @@ func TestLifecycle(t *testing.T) {
 		if err := r.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("%s: Signal after Kill: %v", r.URL(), err)
 		}
-		if err := ping(t.Context(), l); err == nil {
+		if err := ping(t.Context(), l, pid); err == nil {
 			t.Errorf("%s answers after Kill", r.URL())
 		}
 
@@ -157,12 +158,12 @@ func TestStartFails(t *testing.T) {
 	}{
 		{"unknown directive", RedisOptions{Config: map[string]string{"no-such-directive": "1"}}, "no-such-directive"},
 		{"secret in a bad line", RedisOptions{Config: map[string]string{"masterauth": `"` + secret}}, `"***'`},
-		{"two lines", RedisOptions{Config: map[string]string{"masterauth": secret + "\nport 1"}}, "masterauth has more than one line"},
-		{"no directive", RedisOptions{Config: map[string]string{"save 1 1\nport": ""}}, "no name of a directive"},
+		{"two lines", RedisOptions{Config: map[string]string{"masterauth": secret + "\nport 1"}}, "masterauth: its value has more than one line"},
+		{"no directive", RedisOptions{Config: map[string]string{"save 1 1\nport": ""}}, "no directive has such a name"},
 		{"ours", RedisOptions{Config: map[string]string{"Port": "1"}}, "port: use RedisOptions.TCP"},
-		{"ours without a choice", RedisOptions{Config: map[string]string{"dir": "/"}}, "dir is set already"},
+		{"ours without a choice", RedisOptions{Config: map[string]string{"dir": "/"}}, "dir is not for the caller"},
 		{"user without password", RedisOptions{Username: "alice"}, "needs a Password"},
-		{"user injects", RedisOptions{Username: "a on nopass", Password: secret}, "Username: only"},
+		{"user injects", RedisOptions{Username: "a on nopass", Password: secret}, "the user name has other characters"},
 		{"no binary", RedisOptions{Binary: "/nonexistent/redis-server"}, "/nonexistent/redis-server"},
 		{"not a server", RedisOptions{Binary: "false"}, "exited: exit status 1"},
 	} {
@@ -239,6 +240,26 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 	if calls != -1000+portAttempts {
 		t.Errorf("%d ports were tried, want %d", calls+1000, portAttempts)
+	}
+}
+
+// A server that has taken our port is not ours, however well it answers.
+func TestStrangerIsNotOurs(t *testing.T) {
+	t.Parallel()
+	stranger := startTest(t, RedisOptions{TCP: true})
+	r, err := startRedis(t.Context(), RedisOptions{TCP: true, Binary: "false"}, func() (*port, error) {
+		p, err := reservePort()
+		if err == nil {
+			p.number = stranger.port.number
+		}
+		return p, err
+	})
+	if err == nil {
+		_ = r.Close()
+		t.Errorf("%s, which a stranger serves, passes for a server of ours", r.URL())
+	}
+	if err := ping(t.Context(), loginTo(t, stranger, "", ""), stranger.PID()+1); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("ping of another process: %v", err)
 	}
 }
 

@@ -22,7 +22,7 @@ var redisDefaults = map[string]string{
 
 // redisReserved are the directives that belong to this package, with what to use instead.
 var redisReserved = map[string]string{
-	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "tls-port": "TLS",
+	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "unixsocketperm": "TCP", "tls-port": "TLS",
 	"tls-cert-file": "TLS", "tls-key-file": "TLS", "tls-ca-cert-file": "TLS",
 	"requirepass": "Password", "user": "Username", "aclfile": "Username",
 	"dir": "", "logfile": "", "daemonize": "", "supervised": "", "include": "",
@@ -35,15 +35,15 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 		name = strings.ToLower(name)
 		if instead, ok := redisReserved[name]; ok {
 			if instead != "" {
-				return nil, fmt.Errorf("Config: %s: use RedisOptions.%s", name, instead)
+				return nil, fmt.Errorf("directive %s: use RedisOptions.%s", name, instead)
 			}
-			return nil, fmt.Errorf("Config: %s is set already", name)
+			return nil, fmt.Errorf("directive %s is not for the caller to set", name)
 		}
 		if name == "" || strings.ContainsFunc(name, notInDirective) {
-			return nil, fmt.Errorf("Config: %q is no name of a directive", name)
+			return nil, fmt.Errorf("directive %q: no directive has such a name", name)
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, fmt.Errorf("Config: the value of %s has more than one line", name)
+			return nil, fmt.Errorf("directive %s: its value has more than one line", name)
 		}
 		if strings.TrimSpace(value) == "" {
 			value = `""`
@@ -102,7 +102,7 @@ func redisUsers(o RedisOptions) (string, error) {
 	name, first := "default", ""
 	if o.Username != "" {
 		if strings.ContainsFunc(o.Username, notInUser) {
-			return "", errors.New("Username: only letters, digits and any of .-_ are allowed")
+			return "", errors.New("the user name has other characters than letters, digits and .-_")
 		}
 		if name = o.Username; name != "default" {
 			first = "user default off\n"

@@ -31,7 +31,7 @@ func TestServerDiesWithParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ping(t.Context(), login{network: "unix", address: u.Path}); err != nil {
+	if err := ping(t.Context(), login{network: "unix", address: u.Path}, pid); err != nil {
 		t.Fatal(err)
 	}
 	if removed, err := sweep(root); err != nil || removed != nil {
@@ -65,7 +65,7 @@ func TestServerOutlivesThread(t *testing.T) {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
 		return err != nil
 	})
-	if err := ping(t.Context(), loginTo(t, r, "", "")); err != nil {
+	if err := ping(t.Context(), loginTo(t, r, "", ""), r.PID()); err != nil {
 		t.Error(err)
 	}
 	if r.PID() == 0 {

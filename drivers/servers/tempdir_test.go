@@ -62,6 +62,14 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	}
 	keep = append(keep, link, filepath.Join(elsewhere, "server.log"))
 
+	if os.Geteuid() == 0 { // root alone can make another user's directory
+		foreign := staleDir(t, root)
+		if err := os.Chown(foreign, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		keep = append(keep, foreign)
+	}
+
 	removed, err := sweep(root)
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +133,33 @@ func TestSweepKillsOnlyTheServer(t *testing.T) {
 				t.Errorf("killed: %t, want %t", err != nil, tt.killed)
 			}
 		})
+	}
+}
+
+// Two sweeps may open the same lock file; the slower one then gets a lock on a file that is no longer there, and what
+// bears its name by then may be anybody's.
+func TestLockOfRemovedFileDoesNotCount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), lockFile)
+	for _, recreate := range []bool{false, true} {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if !stillAt(f, path) {
+			t.Error("the file is there, yet does not count")
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if recreate {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stillAt(f, path) {
+			t.Errorf("a removed file counts (another one in its place: %t)", recreate)
+		}
 	}
 }
 

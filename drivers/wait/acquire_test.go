@@ -1,3 +1,5 @@
+// The acquisition loop, against sessions that do as they are told.
+
 package wait_test
 
 import (

@@ -62,6 +62,17 @@ func (s *service) hold(key string, d time.Duration) {
 	}
 }
 
+// seize lets a stranger have the lock for ever if nobody has it, and answers whether he got it.
+func (s *service) seize(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken(key) {
+		return false
+	}
+	s.held[key] = time.Time{}
+	return true
+}
+
 // release frees the lock and publishes that.
 func (s *service) release(key string) {
 	s.mu.Lock()

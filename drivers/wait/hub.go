@@ -39,6 +39,7 @@ type hub struct {
 type topic struct {
 	key        string
 	waiters    []*subscriber
+	keeper     *subscriber   // the waiter that minds the end of the holder's lease; nil after each message
 	live       bool          // the subscription is confirmed and is not being dropped
 	ready      chan struct{} // closed when it has been confirmed or has failed
 	err        error         // why it failed; set before ready is closed
@@ -48,12 +49,11 @@ type topic struct {
 func newHub(ctx context.Context, sub drivers.Subscriber) (*hub, error) {
 	h := &hub{topics: map[string]*topic{}}
 	h.idle.prev, h.idle.next = &h.idle, &h.idle
-	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if h.listener, err = sub.Listen(ctx, h.wake); err != nil {
-		h.cancel()
 		return nil, err
 	}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return h, nil
 }
 
@@ -73,12 +73,18 @@ func (h *hub) wake(key string) {
 	}
 }
 
+// wake makes all waiters look again. Whoever sleeps first after that is the new keeper.
 func (t *topic) wake() {
+	t.keeper = nil
 	for _, s := range t.waiters {
-		select {
-		case s.woken <- struct{}{}:
-		default:
-		}
+		s.wake()
+	}
+}
+
+func (s *subscriber) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
 	}
 }
 
@@ -102,6 +108,28 @@ func (h *hub) join(s *subscriber, key string) error {
 	return nil
 }
 
+// keep makes s the keeper of its key if there is none, and answers whether it is.
+func (h *hub) keep(s *subscriber) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.topic.keeper == nil {
+		s.topic.keeper = s
+	}
+	return s.topic.keeper == s
+}
+
+// expire wakes all waiters of a key whose keeper s has slept to the end of the lease. If a message came first, s is
+// the keeper no more.
+func (h *hub) expire(s *subscriber) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.topic.keeper != s {
+		return
+	}
+	s.topic.wake()
+	<-s.woken // s itself is awake
+}
+
 // leave takes s out of the waiters of its key. The subscription stays for the next who comes, unless too many do.
 func (h *hub) leave(s *subscriber) {
 	h.mu.Lock()
@@ -111,7 +139,13 @@ func (h *hub) leave(s *subscriber) {
 	t.waiters[s.at].at = s.at
 	t.waiters[last] = nil
 	t.waiters = t.waiters[:last]
-	s.topic, s.ready = nil, nil
+	s.topic = nil
+	if t.keeper == s {
+		t.keeper = nil
+		if last > 0 { // somebody else has to mind the lease
+			t.waiters[0].wake()
+		}
+	}
 	if t.live && last == 0 {
 		h.retire(t)
 	}

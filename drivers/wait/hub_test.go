@@ -1,9 +1,10 @@
+// Which keys the hub keeps subscribed, and which it drops.
+
 package wait_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // idle is how many keys without waiters the hub keeps subscribed.
 const idle = 1024
 
-// visit makes c wait for key and get it, so that the key is subscribed to and then idle.
+// visit makes c wait for key, get it and give it up, so that the key is subscribed to and then idle.
 func (c *client) visit(t *testing.T, key string) {
 	t.Helper()
 	c.lease.Key = key
@@ -32,6 +33,7 @@ func (c *client) visit(t *testing.T, key string) {
 		t.Fatalf("%s: got %+v, %v", key, a, err)
 	}
 	c.svc.tried = nil
+	c.svc.free(key)
 }
 
 // A key that is fought over is subscribed to once; of many keys, those that have been idle for longest go.
@@ -64,8 +66,11 @@ func TestIdleKeysStayForAWhile(t *testing.T) {
 			synctest.Wait()
 			want = append(want, fmt.Sprint("add new", i), fmt.Sprint("remove ", i))
 		}
+		c.visit(t, "0") // which was dropped
+		synctest.Wait()
+		want = append(want, "add 0", "remove 3")
 		if log := svc.noted(); !slices.Equal(log, want) {
-			t.Errorf("three more keys asked for %v", log[len(log)-6:])
+			t.Errorf("four more keys asked for %v", log[len(log)-8:])
 		}
 		svc.mu.Lock()
 		defer svc.mu.Unlock()
@@ -75,14 +80,14 @@ func TestIdleKeysStayForAWhile(t *testing.T) {
 	})
 }
 
-// A key with waiters is never dropped, however many others come and go.
+// A key with waiters is never dropped, however many others come and go, and though one of its own waiters has gone.
 func TestBusyKeyStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
 		room := newRoom(t, wait.PubSub, svc, wait.Options{})
 		defer closeRoom(t, room)
 		svc.hold("busy", 0)
-		waiting, visitor := newClient(t, svc, room, 0, "busy"), newClient(t, svc, room, 1, "")
+		waiting, visitor := newClient(t, svc, room, 0, "busy"), newClient(t, svc, room, 1, "busy")
 		var all sync.WaitGroup
 		start := time.Now()
 		all.Go(func() {
@@ -91,14 +96,49 @@ func TestBusyKeyStays(t *testing.T) {
 			}
 		})
 		synctest.Wait()
+		visitor.patience(time.Millisecond)
+		if a, err := visitor.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil {
+			t.Errorf("got %+v, %v", a, err)
+		}
+		visitor.lease.Deadline = time.Time{}
 		for i := range idle + 10 {
 			visitor.visit(t, fmt.Sprint(i))
 		}
 		time.Sleep(time.Second)
 		svc.release("busy")
 		all.Wait()
-		if took := time.Since(start); took != time.Second {
+		if took := time.Since(start); took != time.Second+time.Millisecond {
 			t.Errorf("took %v", took)
+		}
+		if slices.Contains(svc.noted(), "remove busy") {
+			t.Error("the busy key was dropped in between")
+		}
+	})
+}
+
+// A key whose waiters all gave up before the subscription was confirmed is idle from then on, and dropped in its turn.
+func TestGivenUpKeyIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		c := newClient(t, svc, room, 0, "given up")
+		svc.hold("given up", 0)
+		svc.confirm = func(string) { time.Sleep(time.Second) }
+		c.patience(time.Millisecond)
+		if a, err := c.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil {
+			t.Errorf("got %+v, %v", a, err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		svc.confirm = nil
+		c.lease.Deadline = time.Time{}
+		for i := range idle {
+			c.visit(t, fmt.Sprint(i))
+		}
+		synctest.Wait()
+		if log := svc.noted(); log[len(log)-1] != "remove given up" {
+			t.Errorf("the server was asked for %v last", log[len(log)-1])
 		}
 	})
 }
@@ -123,6 +163,7 @@ func TestJoinWhileDropped(t *testing.T) {
 		before := len(svc.noted())
 		svc.remove = func(string) { time.Sleep(time.Second) }
 		c.visit(t, "one too many")
+		synctest.Wait() // the request is on its way
 
 		start := time.Now()
 		c = newClient(t, svc, room, 1, "k")
@@ -151,6 +192,7 @@ func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 		c.fill(t)
 		svc.remove = func(string) { time.Sleep(time.Second) }
 		c.visit(t, "one too many")
+		synctest.Wait()
 		before := len(svc.noted())
 		c.lease.Key = "k"
 		svc.hold("k", 0)
@@ -159,7 +201,7 @@ func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 			t.Errorf("got %+v, %v", a, err)
 		}
 		time.Sleep(2 * time.Second)
-		if log := svc.noted()[before:]; !slices.Equal(log, []string{"remove k"}) && len(log) != 0 {
+		if log := svc.noted()[before:]; len(log) != 0 {
 			t.Errorf("the server was asked for %v", log)
 		}
 		svc.mu.Lock()
@@ -170,174 +212,48 @@ func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 	})
 }
 
-// Those who come first to a key together share one request; if it fails, it fails for all of them and nobody else.
-func TestFirstWaitersShareOneRequest(t *testing.T) {
-	for _, failure := range []error{nil, errBroken} {
-		t.Run(fmt.Sprint(failure), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := newService()
-				svc.add = func(string) error { time.Sleep(time.Second); return failure }
-				room := newRoom(t, wait.PubSub, svc, wait.Options{})
-				defer closeRoom(t, room)
-				svc.hold("k", 0)
-				time.AfterFunc(2*time.Second, func() { svc.release("k") })
-				var all sync.WaitGroup
-				start := time.Now()
-				for i := range 20 {
-					c := newClient(t, svc, room, i, "k")
-					c.lease.TTL = time.Nanosecond
-					all.Go(func() {
-						a, err := c.acquire(t.Context())
-						if a.Held != (failure == nil) || !errors.Is(err, failure) {
-							t.Errorf("got %+v, %v", a, err)
-						}
-						if took := time.Since(start); failure != nil && took != time.Second {
-							t.Errorf("failed after %v", took)
-						}
-						c.Release(t.Context(), &c.lease)
-					})
-				}
-				all.Wait()
-				if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k"}) {
-					t.Errorf("the server was asked for %v", log)
+// Many clients at many keys, with subscriptions that come and go and take their time: nobody sleeps through a release.
+func TestComingAndGoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			clients = 32
+			rounds  = 150
+			keys    = 2 * idle
+			ms      = time.Millisecond
+		)
+		svc := newService()
+		svc.add = func(string) error { time.Sleep(rand.N(2 * ms)); return nil }
+		svc.confirm = func(string) { time.Sleep(rand.N(2 * ms)) }
+		svc.remove = func(string) { time.Sleep(rand.N(5 * ms)) }
+		room := newRoom(t, wait.PubSub, svc, wait.Options{})
+		defer closeRoom(t, room)
+		newClient(t, svc, room, clients, "").fill(t)
+		var all sync.WaitGroup
+		for id := range clients {
+			c := newClient(t, svc, room, id, "")
+			all.Go(func() {
+				for range rounds {
+					key := fmt.Sprint(rand.N(keys))
+					if svc.seize(key) {
+						time.AfterFunc(rand.N(10*ms), func() { svc.release(key) })
+					}
+					c.lease.Key = key
+					start := time.Now()
+					a, err := c.acquire(t.Context())
+					if took := time.Since(start); !a.Held || err != nil || took >= wait.MaxSleep {
+						t.Errorf("client %d: got %+v, %v after %v", id, a, err, took)
+					}
+					c.Release(t.Context(), &c.lease)
 				}
 			})
-		})
-	}
-}
-
-// The one whose wish caused the request may give up: those who share it do not notice.
-func TestRequestOutlivesItsFirstWaiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		svc.add = func(string) error { time.Sleep(time.Second); return nil }
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		svc.hold("k", 0)
-		time.AfterFunc(2*time.Second, func() { svc.release("k") })
-		start := time.Now()
-		var all sync.WaitGroup
-		ctx, cancel := context.WithCancel(t.Context())
-		first, hasty, patient := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k"), newClient(t, svc, room, 2, "k")
-		all.Go(func() {
-			if a, err := first.acquire(ctx); a.Held || err != context.Canceled || time.Since(start) != 10*time.Millisecond {
-				t.Errorf("first: got %+v, %v after %v", a, err, time.Since(start))
-			}
-		})
-		synctest.Wait()
-		hasty.patience(20 * time.Millisecond)
-		all.Go(func() {
-			if a, err := hasty.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil || time.Since(start) != 20*time.Millisecond {
-				t.Errorf("hasty: got %+v, %v after %v", a, err, time.Since(start))
-			}
-		})
-		all.Go(func() {
-			if a, err := patient.acquire(t.Context()); !a.Held || err != nil || time.Since(start) != 2*time.Second {
-				t.Errorf("patient: got %+v, %v after %v", a, err, time.Since(start))
-			}
-		})
-		time.Sleep(10 * time.Millisecond)
-		cancel()
+		}
 		all.Wait()
-	})
-}
-
-// A confirmation that does not come makes a client ask the lock now and then; it never sleeps unconfirmed, and it
-// goes on to be woken once the confirmation is there.
-func TestConfirmationMayTakeLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		svc.add = func(string) error { time.Sleep(2*wait.MaxSleep + time.Second); return nil }
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		c.base = time.Now()
-		svc.hold("k", 0)
-		time.AfterFunc(2*wait.MaxSleep+2*time.Second, func() { svc.release("k") })
-		if a, err := c.acquire(t.Context()); !a.Held || err != nil {
-			t.Errorf("got %+v, %v", a, err)
+		removed := 0
+		for _, what := range svc.noted() {
+			removed += btoi(strings.HasPrefix(what, "remove"))
 		}
-		want := []time.Duration{0, wait.MaxSleep, 2 * wait.MaxSleep, 2*wait.MaxSleep + time.Second, 2*wait.MaxSleep + 2*time.Second}
-		if !slices.Equal(c.at, want) || c.rests != 1 {
-			t.Errorf("tries at %v, want %v; %d sleeps", c.at, want, c.rests)
+		if removed < rounds {
+			t.Errorf("only %d subscriptions were dropped: the test shows nothing", removed)
 		}
-	})
-}
-
-// Nothing is subscribed to for a client whose patience is over.
-func TestNothingAfterTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		defer closeRoom(t, room)
-		c := newClient(t, svc, room, 0, "k")
-		c.patience(0)
-		if err := c.waiter.Wait(t.Context(), &c.lease); err != nil {
-			t.Error(err)
-		}
-		if err := c.waiter.Leave(t.Context(), &c.lease); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		if log := svc.noted(); !slices.Equal(log, []string{"listen"}) {
-			t.Errorf("the server was asked for %v", log)
-		}
-	})
-}
-
-// Leave may be called without any Wait, and twice.
-func TestLeaveWithoutWait(t *testing.T) {
-	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub} {
-		svc := newService()
-		room := newRoom(t, kind, svc, wait.Options{})
-		c := newClient(t, svc, room, 0, "k")
-		for range 2 {
-			if err := c.waiter.Leave(t.Context(), &c.lease); err != nil {
-				t.Errorf("%s: %v", kind, err)
-			}
-		}
-		closeRoom(t, room)
-	}
-}
-
-// Close ends the subscription and the requests under way, may be called again, and lets nobody in afterwards.
-func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		room := newRoom(t, wait.PubSub, svc, wait.Options{})
-		svc.confirm = func(string) { time.Sleep(time.Second) } // after that the fake sees that the context has ended
-		svc.hold("k", 0)
-		c := newClient(t, svc, room, 0, "k")
-		var all sync.WaitGroup
-		all.Go(func() {
-			if a, err := c.acquire(t.Context()); a.Held || !errors.Is(err, context.Canceled) || t.Context().Err() != nil {
-				t.Errorf("got %+v, %v", a, err)
-			}
-		})
-		synctest.Wait()
-		closeRoom(t, room)
-		all.Wait()
-		closeRoom(t, room)
-		if a, err := c.acquire(t.Context()); a.Held || err == nil || !strings.Contains(err.Error(), "closed") {
-			t.Errorf("after Close got %+v, %v", a, err)
-		}
-		if log := svc.noted(); !slices.Equal(log, []string{"listen", "add k", "close"}) {
-			t.Errorf("the server was asked for %v", log)
-		}
-	})
-}
-
-// The context of NewRoom bounds the opening only.
-func TestRoomOutlivesItsOpening(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		svc := newService()
-		ctx, cancel := context.WithCancel(t.Context())
-		room, err := wait.NewRoom(ctx, wait.PubSub, svc, wait.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer closeRoom(t, room)
-		cancel()
-		newClient(t, svc, room, 0, "").visit(t, "k")
 	})
 }

@@ -26,6 +26,9 @@ const (
 // since the release may have come before the registration; each later one sleeps until the next message, the end of
 // the holder's lease, the deadline or MaxSleep.
 //
+// The end of the lease is one waiter's business, the keeper's: it asks the server for the rest of the lease and, if
+// no message comes first, wakes the others. If all of them asked, a herd would send twice the commands.
+//
 // The deadline does not cut off a Remaining on its way, just as it does not cut off a Try: both end by the driver's own
 // I/O time-out. Waiting for a subscription to be confirmed does end at the deadline.
 type subscriber struct {
@@ -56,11 +59,20 @@ func (s *subscriber) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	default:
 	}
+	if s.lease == nil || !s.hub.keep(s) {
+		return s.sleep(ctx, min(MaxSleep, left(l)), s.woken)
+	}
 	rest, err := s.rest(ctx, l)
 	if err != nil {
 		return err
 	}
-	return s.sleep(ctx, min(rest, left(l)), s.woken)
+	if err := s.sleep(ctx, min(rest, left(l)), s.woken); err != nil {
+		return err
+	}
+	if left(l) > 0 { // else it has given up, and Leave passes the duty on
+		s.hub.expire(s)
+	}
+	return nil
 }
 
 // confirm returns when the server has confirmed the subscription: the caller tries once more, and may sleep after
@@ -83,11 +95,8 @@ func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// rest is how long to sleep at the most if no message comes.
+// rest is how long the keeper sleeps at the most if no message comes.
 func (s *subscriber) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	if s.lease == nil {
-		return MaxSleep, nil
-	}
 	d, err := s.lease.Remaining(ctx, l)
 	switch {
 	case ctx.Err() != nil:

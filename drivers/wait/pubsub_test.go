@@ -1,3 +1,5 @@
+// Waiting for published releases, as one client or a herd of them sees it.
+
 package wait_test
 
 import (
@@ -39,6 +41,14 @@ func TestReleaseIsNeverSleptThrough(t *testing.T) {
 			svc.tried = func(s *session, won bool) {
 				if s.tries == 2 {
 					svc.release("k")
+				}
+			}
+			svc.asked = func(*session) error { return errors.New("asked, although it had been woken") }
+		}, 3, slow},
+		{"unheard between second try and sleep", func(svc *service) {
+			svc.tried = func(s *session, won bool) {
+				if s.tries == 2 {
+					svc.free("k")
 				}
 			}
 		}, 3, slow},
@@ -364,49 +374,4 @@ func TestHerdGetsThrough(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An acquisition that never has to wait leaves the hub alone.
-func TestUncontendedAsksNothing(t *testing.T) {
-	svc := newService()
-	room := newRoom(t, wait.PubSub, svc, wait.Options{})
-	c := newClient(t, svc, room, 0, "k")
-	c.patience(time.Hour)
-	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() {
-		svc.free("k")
-		if a, err := c.acquire(ctx); !a.Held || a.Waits != 0 || err != nil {
-			t.Fatal(a, err)
-		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	if log := svc.noted(); !slices.Equal(log, []string{"listen"}) {
-		t.Errorf("the server was asked for %v", log)
-	}
-	closeRoom(t, room)
-}
-
-// Waiting for a key that is subscribed to already allocates nothing either.
-func TestSubscribedWaitAllocatesNothing(t *testing.T) {
-	svc := newService()
-	room := newRoom(t, wait.PubSub, svc, wait.Options{})
-	c := newClient(t, svc, room, 0, "k")
-	svc.tried = func(s *session, won bool) {
-		if s.tries == 2 {
-			svc.release("k")
-		}
-	}
-	ctx := t.Context()
-	cycle := func() {
-		svc.hold("k", time.Hour)
-		c.tries = 0
-		if a, err := c.acquire(ctx); !a.Held || a.Waits != 2 || err != nil {
-			t.Fatal(a, err)
-		}
-	}
-	if n := testing.AllocsPerRun(100, cycle); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	closeRoom(t, room)
 }

@@ -1,3 +1,5 @@
+// Polling and back-off: exact times on fake time, and the distribution of the delays.
+
 package wait_test
 
 import (
@@ -74,6 +76,38 @@ func TestCancelEndsWaiting(t *testing.T) {
 				}
 				if took := time.Since(start); took != 7*time.Millisecond {
 					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// Wait answers the context's error by itself, and not only Acquire: during a sleep, before it, and with no time left.
+func TestWaitAnswersTheContext(t *testing.T) {
+	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				room := newRoom(t, kind, svc, wait.Options{Poll: time.Hour, BackoffMin: time.Hour, BackoffMax: time.Hour})
+				defer closeRoom(t, room)
+				c := newClient(t, svc, room, 0, "k")
+				defer c.waiter.Leave(t.Context(), &c.lease)
+				svc.hold("k", 0)
+				if kind == wait.PubSub {
+					if err := c.waiter.Wait(t.Context(), &c.lease); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Millisecond, cancel)
+				for _, when := range []string{"during the sleep", "before it"} {
+					if err := c.waiter.Wait(ctx, &c.lease); err != context.Canceled {
+						t.Errorf("%s: got %v", when, err)
+					}
+				}
+				c.patience(0)
+				if err := c.waiter.Wait(ctx, &c.lease); err != context.Canceled {
+					t.Errorf("with no time left: got %v", err)
 				}
 			})
 		})

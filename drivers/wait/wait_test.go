@@ -1,3 +1,5 @@
+// What NewRoom and Waiter refuse, and that the list of ways of waiting is whole.
+
 package wait_test
 
 import (

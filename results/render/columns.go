@@ -21,6 +21,7 @@ type axis struct {
 	title string
 	value func(c *results.Cell) string // "" if it does not apply
 	right bool                         // aligned right
+	some  bool                         // applies to some cells only: that it does not to others is no difference
 	wide  bool                         // too long for a column: a difference goes into the notes of the row
 }
 
@@ -34,9 +35,9 @@ var axes = []axis{
 	{title: "think", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Think })},
 	{title: "ttl", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.TTL })},
 	{title: "timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Timeout })},
-	{title: "poll", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
-	{title: "backoff min", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
-	{title: "backoff max", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
+	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
+	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
+	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
 	{title: "conns", right: true, value: func(c *results.Cell) string {
 		if plan(c).Conns == 0 {
 			return ""
@@ -49,9 +50,9 @@ var axes = []axis{
 	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
 	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},
 	{title: "trials", right: true, value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
-	{title: "oracle", value: func(c *results.Cell) string {
+	{title: "oracle", wide: true, value: func(c *results.Cell) string {
 		if plan(c).Oracle {
-			return "on"
+			return ""
 		}
 		return "off"
 	}},
@@ -59,17 +60,22 @@ var axes = []axis{
 	{title: "server", value: func(c *results.Cell) string {
 		return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
 	}},
-	{title: "mode", value: func(c *results.Cell) string { return c.First().Server.Mode }},
+	{title: "mode", wide: true, value: func(c *results.Cell) string { return c.First().Server.Mode }},
 	{title: "persistence", value: func(c *results.Cell) string { return c.First().Server.Persistence }},
-	{title: "replicas", right: true, value: func(c *results.Cell) string { return strconv.Itoa(c.First().Server.Replicas) }},
-	{title: "network", value: func(c *results.Cell) string { return c.First().Server.Network }},
+	{title: "replicas", wide: true, value: func(c *results.Cell) string {
+		if n := c.First().Server.Replicas; n > 0 {
+			return strconv.Itoa(n)
+		}
+		return ""
+	}},
+	{title: "network", wide: true, value: func(c *results.Cell) string { return c.First().Server.Network }},
 	{title: "address", wide: true, value: func(c *results.Cell) string {
 		if serverKind(c) != "external" {
 			return "" // made up for the run
 		}
 		return c.First().Server.Addr
 	}},
-	{title: "traits", value: func(c *results.Cell) string { return flags(c.First().Traits) }},
+	{title: "claims", value: func(c *results.Cell) string { return letters(c.First().Traits) }},
 	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
 	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
 	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
@@ -109,12 +115,13 @@ func machine(e results.Env) string {
 func libraries(e results.Env) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
-		all = append(all, name+" "+e.Libraries[name])
+		all = append(all, strings.TrimPrefix(name, "github.com/")+" "+e.Libraries[name])
 	}
 	return strings.Join(all, ", ")
 }
 
-// traitNames are the guarantees with the letters that stand for them in a column.
+// traitNames are the traits. Those that are guarantees have a letter that stands for them in a column; the others
+// are abilities, which make no two designs unlike.
 var traitNames = []struct {
 	letter, name string
 	has          func(results.Traits) bool
@@ -125,11 +132,11 @@ var traitNames = []struct {
 	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
 	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
 	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
-	{"n", "renews", func(t results.Traits) bool { return t.Renews }},
-	{"w", "wakes", func(t results.Traits) bool { return t.Wakes }},
+	{"", "renews", func(t results.Traits) bool { return t.Renews }},
+	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
 }
 
-func flags(t results.Traits) string {
+func letters(t results.Traits) string {
 	s := ""
 	for _, trait := range traitNames {
 		if trait.has(t) {
@@ -187,20 +194,21 @@ type column struct {
 	only  func(c *results.Cell) bool    // nil, or: shown if it holds for any cell
 }
 
-func (c column) name() string { return strings.TrimSpace(c.group + " " + c.title) }
+func (c column) head() string { return c.group + "\n" + c.title }
 
-// columns are all figures, in their order on the page. What goes first is what it costs, then how it spreads; what
-// stays is how fast the lock is, how long a client waits, whether all clients get their share, and whether it is one.
+// columns are all figures, in their order on the page. What goes first is what a lock costs, then the maximum, which
+// says least of all quantiles, and the hand-off; then the spread of the trials, and whether all clients get their
+// share. What stays to the end is how fast the lock is, how long a client waits, and whether it is one at all.
 var columns = []column{
 	{"", "locks/s", perSecond, 0, func(c *results.Cell) float64 { return c.Rate.Median }, nil},
-	{"locks/s", "min", perSecond, 7, func(c *results.Cell) float64 { return c.Rate.Min }, severalTrials},
-	{"locks/s", "max", perSecond, 8, func(c *results.Cell) float64 { return c.Rate.Max }, severalTrials},
+	{"locks/s", "min", perSecond, 4, func(c *results.Cell) float64 { return c.Rate.Min }, severalTrials},
+	{"locks/s", "max", perSecond, 5, func(c *results.Cell) float64 { return c.Rate.Max }, severalTrials},
 	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
 	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
-	{"acquire", "max", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
-	{"hand-off", "p50", duration, 4, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
+	{"acquire", "max", duration, 7, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
+	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
 	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
-	{"commands", "/lock", perLock, 5, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
+	{"commands", "/lock", perLock, 8, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
 	{"server", "µs/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
 	{"client", "µs/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
 	{"", "viol.", whole, 0, violations, nil},

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-const labelWidth = 13
+const labelWidth = 15
 
 // item adds a labelled, wrapped paragraph; an empty text adds nothing.
 func (p *page) item(color, label, text string) {
@@ -23,19 +23,19 @@ func (p *page) item(color, label, text string) {
 
 func (p *page) detail(c *results.Cell) error {
 	p.asked(c)
-	p.add("")
+	p.blank()
 	p.throughput(c)
-	p.add("")
+	p.blank()
 	if err := p.latencies(c); err != nil {
 		return err
 	}
-	p.add("")
+	p.blank()
 	p.outcomes(c)
 	p.safety(c)
 	p.costs(c)
 	p.generator(c)
 	if len(c.Warnings) > 0 || c.Duplicates > 0 {
-		p.add("")
+		p.blank()
 	}
 	for _, warning := range c.Warnings {
 		p.para(yellow, "  warning: ", warning)
@@ -96,34 +96,38 @@ func (p *page) throughput(c *results.Cell) {
 	}
 	p.item(bold, "throughput", rate)
 	if c.Bound.LocksPerS > 0 {
-		pl := plan(c)
-		p.item("", "bound", fmt.Sprintf("%s locks/s = min(%s, %s) / (measured hold %s + round trip %s): %s of it reached",
-			perSecond.format(c.Bound.LocksPerS), many(int64(pl.Keys), "key"), many(int64(pl.Clients), "client"),
-			measured(c.Latency[results.Hold].Mean), measured(c.Bound.RTT), percent(c.Bound.Efficiency)))
+		p.item("", "bound", fmt.Sprintf("%s locks/s, of which %s was reached: the least of keys / (hold + round trip) and "+
+			"clients / (hold + think + 2 round trips), with the measured hold of %s and a round trip of %s",
+			perSecond.format(c.Bound.LocksPerS), percent(c.Bound.Efficiency),
+			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(c.Bound.RTT))))
 	}
 	if c.Bound.Little > 0 {
-		p.item("", "Little's law", fmt.Sprintf("%.2f (throughput × mean time in the system / clients; 1 when the books balance)", c.Bound.Little))
+		color, verdict := "", "the books balance"
+		if !c.Bound.Balanced() {
+			color, verdict = yellow, unbalanced
+		}
+		p.item(color, "Little's law", fmt.Sprintf("recorded times account for %.0f %% of the clients' time: %s", 100*c.Bound.Little, verdict))
 	}
 }
 
 // metricTitles are the metrics as the table names them.
 var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off"}
 
-// latencies writes the distributions, a row each. Refusals stand there only if there were any.
+// latencies writes the distributions that have values, a row each; acquire and release always.
 func (p *page) latencies(c *results.Cell) error {
-	g := grid{head: []string{"  latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
+	g := grid{head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
 	g.right = []bool{false, true, true, true, true, true, true, true}
 	var overflow []string
 	for _, m := range results.Metrics {
 		l := c.Latency[m]
-		if m == results.Refusal && l.Count == 0 {
+		if l.Count == 0 && m != results.Acquire && m != results.Release {
 			continue
 		}
 		title := metricTitles[m]
 		if title == "" {
 			title = string(m)
 		}
-		row := []string{"  " + title, thousands(l.Count)}
+		row := []string{title, thousands(l.Count)}
 		for _, d := range []time.Duration{l.Mean, l.P50, l.P90, l.P99, l.P999, l.Max} {
 			if l.Count == 0 {
 				row = append(row, none)
@@ -139,6 +143,9 @@ func (p *page) latencies(c *results.Cell) error {
 	lines, err := g.text()
 	if err != nil {
 		return err
+	}
+	for i, line := range lines {
+		lines[i] = "  " + line
 	}
 	p.add(bold, lines[0])
 	p.add("", lines[1:]...)
@@ -161,6 +168,9 @@ func (p *page) outcomes(c *results.Cell) {
 		}
 		p.item(yellow, "errors", text)
 	}
+	if n.Unknown > 0 {
+		p.item(yellow, "", unknownOutcome)
+	}
 	f := c.Fairness
 	if n.Acquired == 0 {
 		return
@@ -170,6 +180,9 @@ func (p *page) outcomes(c *results.Cell) {
 		fmt.Sprintf("%s of %s starved", thousands(int64(f.Starved)), thousands(int64(plan(c).Clients))),
 		"longest wait "+measured(f.LongestWait),
 		many(f.OwnerChanges, "owner change"), "longest run "+thousands(f.LongestRun)))
+	if f.Starved > 0 {
+		p.item(yellow, "", starved)
+	}
 }
 
 // some is a labelled count, or nothing for none.

@@ -18,6 +18,8 @@ const none = "–"
 // three formats a positive number with three significant digits and without an exponent: 1.23, 45.0, 678.
 func three(v float64) string {
 	switch {
+	case v == 0:
+		return "0"
 	case v >= 99.95:
 		return thousands(int64(math.Round(v)))
 	case v >= 9.995:
@@ -82,7 +84,7 @@ func many(n int64, noun string) string {
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
 
 // clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
-// escape sequences.
+// escape sequences. The blanks of glue stay, for wrap to replace.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
@@ -92,49 +94,54 @@ func clean(s string) string {
 	}, s)
 }
 
+// unbroken stands for a blank at which wrap must not break a line.
+const unbroken = "\u00a0"
+
+// glue keeps text on one line.
+func glue(s string) string { return strings.ReplaceAll(s, " ", unbroken) }
+
 // wrap breaks text into lines of at most width runes. The first begins with head, the others with as many spaces.
 // Words are kept whole unless a line is too short for one.
 func wrap(head, text string, width int) []string {
 	indent := utf8.RuneCountInString(head)
 	room := max(width-indent, 20)
 	var lines []string
-	line := ""
+	var line []rune
 	flush := func() {
-		lines = append(lines, strings.TrimRight(head+line, " "))
-		head, line = strings.Repeat(" ", indent), ""
+		whole := strings.ReplaceAll(head+string(line), unbroken, " ")
+		lines = append(lines, strings.TrimRight(whole, " "))
+		head, line = strings.Repeat(" ", indent), line[:0]
 	}
-	for _, word := range strings.Fields(text) {
-		for {
-			used := utf8.RuneCountInString(line)
-			if used > 0 && used+1+utf8.RuneCountInString(word) > room {
-				flush()
-				continue
-			}
-			if used > 0 {
-				line += " "
-			}
-			break
-		}
-		for utf8.RuneCountInString(word) > room { // line is empty
-			runes := []rune(word)
-			line, word = string(runes[:room]), string(runes[room:])
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' }) {
+		word := []rune(field)
+		if len(line) > 0 && len(line)+1+len(word) > room {
 			flush()
 		}
-		line += word
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for ; len(word) > room; word = word[room:] { // the line is empty
+			line = append(line, word[:room]...)
+			flush()
+		}
+		line = append(line, word...)
 	}
 	flush()
 	return lines
 }
 
-// list joins the parts that are not empty.
+// list joins the parts that are not empty. A short part stays on one line.
 func list(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
+		if utf8.RuneCountInString(p) <= 40 {
+			p = glue(p)
+		}
 		if p != "" {
 			kept = append(kept, p)
 		}
 	}
-	return strings.Join(kept, " · ")
+	return strings.Join(kept, unbroken+"· ")
 }
 
 // odds formats a probability: 0.25, or 2.4e-6 for a small one.

@@ -62,10 +62,15 @@ func (g grid) text() ([]string, error) {
 	return lines, err
 }
 
+// oneLine is a head that was split over two lines.
+func oneLine(head string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(head, "\n/", "/"), "\n", " "))
+}
+
 // markdown lays the grid out as a Markdown table.
 func (g grid) markdown() ([]string, error) {
 	for i, head := range g.head {
-		g.head[i] = strings.TrimSpace(strings.ReplaceAll(head, "\n", " "))
+		g.head[i] = oneLine(head)
 	}
 	for _, row := range g.rows {
 		for i := range row {
@@ -129,6 +134,8 @@ func (p *page) add(color string, lines ...string) {
 		p.lines = append(p.lines, line)
 	}
 }
+
+func (p *page) blank() { p.lines = append(p.lines, "") }
 
 // para adds a wrapped paragraph that hangs from head.
 func (p *page) para(color, head, text string) { p.add(color, wrap(head, clean(text), p.width)...) }

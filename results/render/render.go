@@ -23,8 +23,8 @@ const defaultWidth = 100
 
 // Table writes records for a terminal: in detail if they are one cell (see results.Group), else as a row a cell in
 // the order of the records. When the rows are too wide, the least important columns are left out, and a line below
-// says which: first CPU a lock, then the spread of the trials, the maximum, commands a lock, hand-off, Jain, p99 and
-// p50. Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
+// says which: first CPU and commands a lock, then the maximum, hand-off, the range of the trials, Jain, p99 and p50.
+// Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
 // narrow terminal may still overflow it.
 func Table(w io.Writer, recs []*results.Record, o Options) error {
 	cells, err := group(recs)
@@ -58,10 +58,11 @@ func Markdown(w io.Writer, recs []*results.Record) error {
 		return err
 	}
 	p := &page{}
-	p.add("", clean(t.common), "")
+	p.add("", strings.ReplaceAll(clean(t.common), unbroken, " "), "")
 	p.add("", lines...)
 	for _, note := range t.below() {
-		p.add("", "", clean(strings.TrimSpace(note.mark+" "+note.text)))
+		text := strings.TrimSpace(note.mark + " " + note.text)
+		p.add("", "", strings.ReplaceAll(clean(text), unbroken, " "))
 	}
 	return p.writeTo(w)
 }
@@ -92,15 +93,14 @@ func newTable(cells []*results.Cell) *table {
 	t := &table{cells: cells}
 	common := []string{"closed loop"}
 	for _, a := range axes {
-		first := a.value(cells[0])
-		differs := slices.ContainsFunc(cells, func(c *results.Cell) bool { return a.value(c) != first })
+		first, differs := a.compare(cells)
 		switch {
 		case differs:
 			t.axes = append(t.axes, a)
-		case a.title == "traits":
+		case a.title == "claims":
 			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
-		case first != "":
-			common = append(common, a.title+" "+first)
+		case first != "" && !(a.title == "trials" && first == "1"):
+			common = append(common, a.title+unbroken+first)
 		}
 	}
 	t.common = list(common...)
@@ -116,6 +116,20 @@ func newTable(cells []*results.Cell) *table {
 	return t
 }
 
+// compare tells whether cells differ in an axis, and the value of the first one that it applies to.
+func (a axis) compare(cells []*results.Cell) (first string, differs bool) {
+	for i, c := range cells {
+		v := a.value(c)
+		switch {
+		case i == 0 || a.some && first == "":
+			first = v
+		case v != first && !(a.some && v == ""):
+			return first, true
+		}
+	}
+	return first, false
+}
+
 // fit leaves columns out until the table is no wider than width, or none is left that may go.
 func (t *table) fit(width int) {
 	for t.grid().width() > width {
@@ -128,7 +142,7 @@ func (t *table) fit(width int) {
 		if t.columns[worst].drop == 0 {
 			return
 		}
-		t.left = append(t.left, t.columns[worst].name())
+		t.left = append(t.left, oneLine(t.columns[worst].head()))
 		t.columns = slices.Delete(t.columns, worst, worst+1)
 	}
 }
@@ -151,7 +165,7 @@ func (t *table) grid() grid {
 		})
 	}
 	for _, col := range t.columns {
-		add(col.group+"\n"+col.title, true, func(i int) string { return col.unit.format(col.value(t.cells[i])) })
+		add(col.head(), true, func(i int) string { return col.unit.format(col.value(t.cells[i])) })
 	}
 	if slices.ContainsFunc(t.remarks, func(s string) bool { return s != "" }) {
 		add("\nnotes", false, func(i int) string { return t.remarks[i] })
@@ -168,14 +182,19 @@ func (p *page) table(cells []*results.Cell) error {
 		return err
 	}
 	p.para("", "", t.common)
-	p.add("")
-	const head = 3 // two lines of titles and a rule
+	const head = 3 // two lines of titles and a rule; the first may be empty
+	if lines[0] != "" {
+		p.blank()
+	}
 	p.add(bold, lines[:head]...)
 	for i, line := range lines[head:] {
 		p.add(alarm(cells[i]), line)
 	}
-	p.add("")
+	p.blank()
 	for _, note := range t.below() {
+		if note.mark != "" {
+			note.mark += " "
+		}
 		p.para("", note.mark, note.text)
 	}
 	return nil
@@ -201,7 +220,7 @@ func (n *notes) number(text string) string {
 		i = len(*n)
 		*n = append(*n, text)
 	}
-	return "[" + strconv.Itoa(i+1) + "]"
+	return strconv.Itoa(i + 1)
 }
 
 // remark fills the column of notes for one cell and adds what it refers to to the notes below.
@@ -212,15 +231,10 @@ func (t *table) remark(c *results.Cell) string {
 		words = append(words, "partial")
 		ref("partial: " + why + ", after " + measured(c.First().Elapsed))
 	}
-	if c.Generator.Saturated {
-		words = append(words, "saturated")
-		ref("the generator was saturated, so this is not the lock's limit: " + c.Generator.Why)
-	}
-	if !c.Safety.Checked {
-		words = append(words, "unchecked")
-	}
-	if n := errorCount(c.Counts); n > 0 {
-		words = append(words, many(n, "error"))
+	for _, f := range marks {
+		if word := f.word(c); word != "" {
+			words = append(words, word)
+		}
 	}
 	if c.Safety.Violations > 0 && c.First().Traits.Exclusive {
 		ref("claims mutual exclusion, which was violated")
@@ -234,15 +248,24 @@ func (t *table) remark(c *results.Cell) string {
 	if c.Duplicates > 0 {
 		ref(many(int64(c.Duplicates), "record") + " that had been read before left out")
 	}
-	for _, a := range t.axes {
-		if a.wide {
-			ref(a.title + " " + a.value(c))
-		}
+	if text := t.wideAxes(c); text != "" {
+		ref(text)
 	}
 	if len(refs) > 0 {
-		words = append(words, strings.Join(refs, ""))
+		words = append(words, "["+strings.Join(refs, ",")+"]")
 	}
 	return strings.Join(words, " ")
+}
+
+// wideAxes tells in what a cell differs from others that has no column.
+func (t *table) wideAxes(c *results.Cell) string {
+	var parts []string
+	for _, a := range t.axes {
+		if v := a.value(c); a.wide && v != "" {
+			parts = append(parts, a.title+" "+v)
+		}
+	}
+	return list(parts...)
 }
 
 func errorCount(c results.Counts) int64 {
@@ -274,7 +297,7 @@ type note struct{ mark, text string }
 func (t *table) below() []note {
 	var lines []note
 	for i, text := range t.notes {
-		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "] ", text})
+		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "]", text})
 	}
 	say := func(format string, args ...any) { lines = append(lines, note{"", fmt.Sprintf(format, args...)}) }
 	if slices.ContainsFunc(t.cells, severalTrials) {
@@ -286,8 +309,13 @@ func (t *table) below() []note {
 			say("Servers differ in kind (%s): rows of different kinds do not compare.", values(t.cells, a))
 		case "persistence":
 			say("Persistence differs (%s): locks that survive a crash of the server cost more.", values(t.cells, a))
-		case "traits":
-			say("Guarantees differ, so the rows are no ranking. Traits: %s.", legend(t.cells))
+		case "claims":
+			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
+		}
+	}
+	for _, f := range marks {
+		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
+			say("%s", f.means)
 		}
 	}
 	say("viol.: grants of a key that another client still held, counted by the oracle.")
@@ -316,7 +344,7 @@ func values(cells []*results.Cell, a axis) string {
 func legend(cells []*results.Cell) string {
 	var all []string
 	for _, trait := range traitNames {
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
+		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
 			all = append(all, trait.letter+" "+trait.name)
 		}
 	}

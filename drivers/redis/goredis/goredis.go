@@ -199,6 +199,8 @@ func pairOf(r redis.Reply) []redis.Reply {
 func translate(err error) error {
 	var server goredis.Error
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &server):
 		return redis.ServerError(server.Error())
 	case errors.Is(err, goredis.ErrClosed):

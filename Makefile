@@ -1,0 +1,48 @@
+# The same targets here and in CI; `make help` lists them. Nothing but Go, make and git has to be there: what else is
+# needed is either fetched by Go at the pinned versions below or installed by scripts/setup.sh.
+
+# Versions of the tools, in this one place.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+GO       ?= go
+PKGS     ?= ./...
+ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
+FUZZTIME ?= 5s
+ROUNDS   ?= 6
+BENCH    ?= .
+
+export GO STATICCHECK BENCHSTAT FUZZTIME ROUNDS BENCH
+
+.DEFAULT_GOAL := help
+.PHONY: run test race lint fuzz bench golden setup clean help
+
+run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
+	$(GO) run ./cmd/lockbench $(ARGS)
+
+test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
+	$(GO) test -race $(PKGS)
+
+race: ## like test, but every test anew, whatever the cache holds, and in random order
+	$(GO) test -race -count=1 -shuffle=on $(PKGS)
+
+lint: ## gofmt, go vet here and for darwin, staticcheck, and shellcheck where it is installed
+	./scripts/lint.sh
+
+fuzz: ## every fuzz target for FUZZTIME (5s) each
+	./scripts/fuzz.sh $(PKGS)
+
+bench: ## the Go benchmarks, ROUNDS (6) rounds, and benchstat on them (BENCH=regexp PKGS=… for a part)
+	./scripts/bench.sh $(PKGS)
+
+golden: ## rewrite the golden files with what the tests see now; read the diff before you commit it
+	./scripts/golden.sh $(PKGS)
+
+setup: ## install the servers that the tests talk to, as far as that is allowed
+	@./scripts/setup.sh
+
+clean: ## remove what the other targets have built
+	rm -rf bin lockbench bench.out
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t d; do printf '%-8s %s\n' "$$t" "$$d"; done

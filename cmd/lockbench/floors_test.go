@@ -1,0 +1,263 @@
+package main_test
+
+// Who may import whom. The house has floors: 0 the contract and the record, 1 the drivers, 2 the load, 3 the program;
+// imports only go down, and between the drivers there are walls. A package that no rule names fails the test, so that
+// every new one is placed on purpose: add its rule, and keep it as tight as it can be.
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lockbench/lockbench"
+
+// rule says what the non-test files of some packages may import besides the standard library. Packages of this module
+// are written without its path, and "x/..." means x and all below it.
+type rule struct {
+	packages string
+	ours     []string
+	others   []string // by the beginning of the import path
+}
+
+var floors = []rule{
+	// 0: the contract and the record. Neither knows the other.
+	{"drivers", nil, nil},
+	{"results", nil, []string{"github.com/HdrHistogram/hdrhistogram-go"}},
+
+	// 1: what is built on one of them. A driver has one client library at most; designs have none.
+	{"drivers/memory", []string{"drivers"}, nil},
+	{"drivers/redis", []string{"drivers"}, nil},
+	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
+	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
+	{"drivers/all", []string{"drivers/memory", "drivers/redis/goredis", "drivers/redis/rueidis"}, nil},
+	{"drivers/wait", []string{"drivers"}, nil},
+	{"drivers/renew", []string{"drivers"}, nil},
+	{"drivers/fault", []string{"drivers"}, nil},
+	{"drivers/drivertest", []string{"drivers", "drivers/wait"}, []string{"go.uber.org/goleak"}},
+	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
+	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
+	{"results/render", []string{"results"}, []string{"github.com/olekukonko/tablewriter"}},
+
+	// 2: the load, which never knows what it loads.
+	{"workloads/...", []string{"drivers", "drivers/wait", "drivers/renew", "results", "workloads/..."}, []string{"golang.org/x/sys"}},
+
+	// 3: the program, which alone brings everything together. It reads Redis addresses with drivers/redis, and
+	// reaches the drivers themselves through drivers/all and the registry.
+	{
+		"cmd/lockbench",
+		[]string{
+			"drivers", "drivers/all", "drivers/redis", "drivers/servers", "drivers/wait", "drivers/renew",
+			"results/...", "workloads/...",
+		},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
+	},
+}
+
+// topLevel is all that the repository holds at its top, files whose name begins with a dot apart.
+var topLevel = []string{
+	"cmd", "drivers", "workloads", "results", "scripts",
+	"go.mod", "go.sum", "Makefile", "BENCHMARKS.md", "README.md", "LICENSE", "CHANGELOG.md",
+}
+
+// matches tells whether a pattern of the rules means the package.
+func matches(pattern, pkg string) bool {
+	below, isTree := strings.CutSuffix(pattern, "/...")
+	return pkg == below || isTree && strings.HasPrefix(pkg, below+"/")
+}
+
+// checkImports returns what is wrong with the imports of a package, which is named as in the rules.
+func checkImports(rules []rule, pkg string, imports []string) (faults []string) {
+	at := slices.IndexFunc(rules, func(r rule) bool { return matches(r.packages, pkg) })
+	if at < 0 {
+		return []string{pkg + ": no rule says what this package may import"}
+	}
+	r := rules[at]
+	for _, imp := range imports {
+		allowed, ours := false, false
+		if imp == module {
+			ours = true
+		} else if own, ok := strings.CutPrefix(imp, module+"/"); ok {
+			ours = true
+			allowed = slices.ContainsFunc(r.ours, func(p string) bool { return matches(p, own) })
+		}
+		first, _, _ := strings.Cut(imp, "/")
+		switch {
+		case ours:
+		case !strings.Contains(first, "."):
+			allowed = imp != "C" // the standard library
+		default:
+			allowed = slices.ContainsFunc(r.others, func(p string) bool { return matches(p+"/...", imp) })
+		}
+		if !allowed {
+			faults = append(faults, fmt.Sprintf("%s must not import %s", pkg, imp))
+		}
+	}
+	return faults
+}
+
+// checkTop returns the files that lie at the top of the repository, or in a directory that does, and should not.
+func checkTop(files []string) (faults []string) {
+	for _, file := range files {
+		top, _, _ := strings.Cut(file, "/")
+		if file != "" && !strings.HasPrefix(top, ".") && !slices.Contains(topLevel, top) {
+			faults = append(faults, file+": nothing of that name belongs at the top")
+		}
+	}
+	return faults
+}
+
+// importsOf reads the imports of all packages below root. It parses the files instead of asking go list, for two
+// reasons: files for other systems count too, and go test takes a cached result only while the files that the test
+// itself has read are unchanged.
+func importsOf(root string) (map[string][]string, error) {
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skipDir(root, file, d.Name())
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		if imports[pkg] == nil {
+			imports[pkg] = []string{} // it counts even if it imports nothing
+		}
+		for _, spec := range parsed.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(imports[pkg], imp) {
+				imports[pkg] = append(imports[pkg], imp)
+			}
+		}
+		return nil
+	})
+	return imports, err
+}
+
+// skipDir leaves out the directories in which go looks for no packages of this module.
+func skipDir(root, dir, name string) error {
+	if dir == root {
+		return nil
+	}
+	if name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+		return filepath.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		return filepath.SkipDir // a module of its own
+	}
+	return nil
+}
+
+func TestFloors(t *testing.T) {
+	imports, err := importsOf(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(imports["drivers"]) == 0 || len(imports["results"]) == 0 {
+		t.Fatalf("found no contract in %v", imports)
+	}
+	for pkg, list := range imports {
+		for _, fault := range checkImports(floors, pkg, list) {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		t.Skip("not a git checkout:", err)
+	}
+	git := exec.Command("git", "-c", "safe.directory=*", "ls-files") // whoever owns the checkout
+	git.Dir = root
+	out, err := git.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range checkTop(strings.Split(string(out), "\n")) {
+		t.Error(fault)
+	}
+}
+
+// Each rule that matters is broken once.
+func TestFloorsRejectViolations(t *testing.T) {
+	own := func(pkg string) string { return path.Join(module, pkg) }
+	for _, tt := range []struct {
+		pkg string
+		imp string
+		ok  bool
+	}{
+		{"drivers", "crypto/tls", true},
+		{"drivers", own("results"), false},
+		{"drivers", "github.com/HdrHistogram/hdrhistogram-go", false},
+		{"results", "github.com/HdrHistogram/hdrhistogram-go", true},
+		{"results", own("drivers"), false},
+		{"drivers/redis", own("drivers"), true},
+		{"drivers/redis", "github.com/redis/go-redis/v9", false},
+		{"drivers/redis/goredis", "github.com/redis/go-redis/v9/maintnotifications", true},
+		{"drivers/redis/goredis", "github.com/redis/go-redis/v99", false},
+		{"drivers/redis/goredis", "github.com/redis/rueidis", false},
+		{"drivers/redis/rueidis", "github.com/redis/rueidis", true},
+		{"drivers/redis/rueidis", "github.com/redis/go-redis/v9", false},
+		{"drivers/redis/rueidis", own("drivers/redis/goredis"), false},
+		{"drivers/memory", own("drivers/wait"), false},
+		{"drivers/wait", own("drivers/redis"), false},
+		{"drivers/servers", "golang.org/x/sys/unix", true},
+		{"drivers/servers", own("drivers"), false},
+		{"drivers/drivertest", own("drivers/servers"), false},
+		{"results/render", own("results"), true},
+		{"results/render", own("drivers"), false},
+		{"workloads", own("drivers/wait"), true},
+		{"workloads", own("workloads/oracle"), true},
+		{"workloads", own("drivers/memory"), false},
+		{"workloads/oracle", own("drivers/redis/rueidis"), false},
+		{"workloads", own("drivers/all"), false},
+		{"workloads", own("cmd/lockbench"), false},
+		{"workloads", "github.com/redis/rueidis", false},
+		{"cmd/lockbench", own("drivers/all"), true},
+		{"cmd/lockbench", own("drivers/redis/goredis"), false},
+		{"cmd/lockbench", own("drivers/servers/servertest"), false},
+		{"cmd/lockbench", module, false},
+		{"drivers", "C", false},
+		{"drivers/raft", "context", false}, // no rule
+		{".", "context", false},
+	} {
+		if faults := checkImports(floors, tt.pkg, []string{"context", tt.imp}); (len(faults) == 0) != tt.ok {
+			t.Errorf("%s imports %s: %q, allowed should be %t", tt.pkg, tt.imp, faults, tt.ok)
+		}
+	}
+}
+
+func TestTopLevelRejectsStrangers(t *testing.T) {
+	for file, ok := range map[string]bool{
+		"cmd/lockbench/main.go": true, ".ci/run": true, ".gitignore": true, "README.md": true,
+		"internal/x.go": false, "main.go": false, "docs/README.md": false,
+	} {
+		if faults := checkTop([]string{file}); (len(faults) == 0) != ok {
+			t.Errorf("%s: %q, allowed should be %t", file, faults, ok)
+		}
+	}
+}

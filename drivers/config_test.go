@@ -1,0 +1,92 @@
+package drivers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+const password = "hunter2"
+
+// TestSecretIsNeverPrinted tries every verb, since fmt asks only some of them of a Stringer.
+func TestSecretIsNeverPrinted(t *testing.T) {
+	secret := drivers.Secret(password)
+	cfg := drivers.Config{Lock: "set-nx", Password: secret}
+	leaks := []string{password, fmt.Sprintf("%x", password), fmt.Sprintf("%X", password), "104", "0x68"} // 'h' in numbers
+	check := func(how, printed string) {
+		t.Helper()
+		for _, leak := range leaks {
+			if strings.Contains(printed, leak) {
+				t.Errorf("%s shows the password: %s", how, printed)
+			}
+		}
+	}
+	for verb := '!'; verb <= '~'; verb++ {
+		if verb == 'p' || verb == 'w' {
+			continue // fmt asks no method of the value for these; go vet refuses them
+		}
+		for _, flags := range []string{"", "+", "#", " ", "-9", "09", ".3"} {
+			format := "%" + flags + string(verb)
+			for _, v := range []any{secret, &secret, cfg, &cfg, []drivers.Secret{secret}, map[drivers.Secret]int{secret: 1}} {
+				check(fmt.Sprintf("%s of %T", format, v), fmt.Sprintf(format, v))
+			}
+		}
+	}
+	check("Sprint", fmt.Sprint(secret))
+	check("String", secret.String())
+	check("an error", fmt.Errorf("open %v: %w", secret, fmt.Errorf("%s", secret)).Error())
+	for _, v := range []any{secret, []any{secret}, map[string]drivers.Secret{"x": secret}, cfg.Password, struct{ P *drivers.Secret }{&secret}} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("JSON", string(b))
+	}
+	var b bytes.Buffer
+	for _, h := range []slog.Handler{slog.NewTextHandler(&b, nil), slog.NewJSONHandler(&b, nil)} {
+		slog.New(h).Info("open", "password", secret, "config", cfg.Password)
+		check("slog", b.String())
+	}
+}
+
+// TestSecretSaysWhetherItIsSet keeps a reader able to tell a missing password from a hidden one.
+func TestSecretSaysWhetherItIsSet(t *testing.T) {
+	for _, test := range []struct {
+		format string
+		secret drivers.Secret
+		want   string
+	}{
+		{"%s", password, "***"},
+		{"%v", password, "***"},
+		{"%+v", password, "***"},
+		{"%q", password, `"***"`},
+		{"%#v", password, `"***"`},
+		{"%s", "", ""},
+		{"%v", "", ""},
+		{"%q", "", `""`},
+		{"%#v", "", `""`},
+	} {
+		if got := fmt.Sprintf(test.format, test.secret); got != test.want {
+			t.Errorf("%s of a secret of %d bytes prints %s, want %s", test.format, len(test.secret), got, test.want)
+		}
+	}
+	if got := string(drivers.Secret(password)); got != password {
+		t.Errorf("the secret itself is %q", got)
+	}
+}
+
+func TestIOTimeoutDefault(t *testing.T) {
+	for _, test := range []struct{ set, want time.Duration }{
+		{0, drivers.DefaultIOTimeout}, {-time.Second, drivers.DefaultIOTimeout}, {time.Second, time.Second},
+	} {
+		if got := (drivers.Config{IOTimeout: test.set}).IO(); got != test.want {
+			t.Errorf("IOTimeout %v gives %v, want %v", test.set, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package drivertest
+
+// The table of cases, and what decides which of them apply.
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// cases is the whole suite, in the order in which a new driver comes to pass it.
+var cases = []oneCase{
+	// What a driver says about itself.
+	{name: "design", run: design},
+	{name: "unknown lock", run: unknownLock},
+	{name: "capabilities", run: capabilities},
+
+	// One holder at a time.
+	{name: "exclusion", run: exclusion},
+	{name: "concurrency", when: exclusive, run: concurrency},
+	{name: "independent keys", when: exclusive, run: independentKeys},
+	{name: "contention", when: exclusive, run: contention},
+	{name: "re-entry", when: exclusive, run: reentry},
+	{name: "order", when: exclusive, run: order},
+
+	// Giving it up.
+	{name: "release of nothing", when: exclusive, run: releaseOfNothing},
+	{name: "release by a stranger", when: exclusive, run: releaseByStranger},
+	{name: "late release", timed: true, when: expires, run: lateRelease},
+
+	// The lease.
+	{name: "owner", when: owned, run: owner},
+	{name: "fence", timed: true, when: exclusive, run: fence},
+	{name: "lease is the caller's", when: exclusive, run: leaseIsTheCallers},
+	{name: "lease fields", when: exclusive, run: leaseFields},
+	{name: "expiry", timed: true, when: exclusive, run: expiry},
+	{name: "expiry after release", timed: true, when: expires, run: expiryAfterRelease},
+	{name: "renewal", timed: true, when: renews, run: renewal},
+	{name: "renewal of a lost lease", timed: true, when: renews, run: renewalOfLost},
+	{name: "remaining", when: remains, run: remaining},
+
+	// Waiting, by sessions that have a way of their own.
+	{name: "wait for a release", when: waits, run: waitForRelease},
+	{name: "wait after a release", when: waits, run: waitAfterRelease},
+	{name: "wait ends at the deadline", timed: true, when: waits, run: waitDeadline},
+	{name: "wait ends with its context", when: waits, run: waitContext},
+	{name: "wait for an expiry", timed: true, when: waitsExpiry, run: waitForExpiry},
+	{name: "leave", when: waits, run: leave},
+	{name: "leave after a wake-up", when: waits, run: leaveAfterWake},
+	{name: "leave as holder", when: waits, run: leaveAsHolder},
+
+	// Waiting, by listening.
+	{name: "wake-up", when: wakes, run: wakeUp},
+	{name: "wake-up of two listeners", when: wakes, run: wakeUpOfTwo},
+	{name: "listener removes", when: wakes, run: listenerRemoves},
+	{name: "wakes as configured", when: exclusive, run: wakesAsConfigured},
+	{name: "wait by listening", when: wakes, run: waitByListening},
+
+	// When the answer is not heard.
+	{name: "cancelled", when: exclusive, run: cancelled},
+	{name: "cut", when: cuts, run: cutOff},
+	{name: "listener after a cut", when: cutsWakes, run: listenerAfterCut},
+	{name: "lost reply", when: mutes, run: lostReply},
+
+	// The service.
+	{name: "clean", when: cleans, run: clean},
+	{name: "ping", when: pings, run: ping},
+	{name: "inspect", when: inspects, run: inspect},
+	{name: "crowd", run: crowd},
+	{name: "close", run: closing},
+	{name: "goroutines", run: goroutines},
+}
+
+// oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
+// have to expire, and that disturb no others meanwhile.
+type oneCase struct {
+	name  string
+	timed bool
+	when  func(known) bool
+	run   func(*T)
+}
+
+func (c oneCase) applies(k known) bool { return c.when == nil || c.when(k) }
+
+// known is what decides which cases apply.
+type known struct {
+	Setup
+	design drivers.Design
+	traits drivers.Traits // of the design
+
+	// The capabilities, in so far as no trait claims them.
+	waiter, remainer, cleaner, pinger, inspector bool
+}
+
+// find opens the service once to look for capabilities.
+func find(s Setup) (k known, failure *Failure) {
+	fail := func(err error) (known, *Failure) { return k, &Failure{"design", err.Error()} }
+	var err error
+	k.Setup = s
+	if k.design, err = drivers.FindDesign(s.Driver, s.Config.Lock); err != nil {
+		return fail(err)
+	}
+	k.traits = k.design.Traits
+	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
+	defer cancel()
+	cfg := s.Config
+	cfg.Clients, cfg.Wakes = 1, true
+	svc, err := s.Driver.Open(ctx, cfg)
+	if err != nil {
+		return fail(fmt.Errorf("Open: %w", err))
+	}
+	defer svc.Close()
+	session, err := svc.Session(ctx, 0)
+	if err != nil {
+		return fail(fmt.Errorf("Session: %w", err))
+	}
+	if closer, ok := drivers.As[io.Closer](session); ok {
+		defer closer.Close()
+	}
+	_, k.waiter = drivers.As[drivers.Waiter](session)
+	_, k.remainer = drivers.As[drivers.Remainer](session)
+	_, k.cleaner = drivers.As[drivers.Cleaner](svc)
+	_, k.pinger = drivers.As[drivers.Pinger](svc)
+	_, k.inspector = drivers.As[drivers.Inspector](svc)
+	return k, nil
+}
+
+// The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
+func exclusive(k known) bool   { return k.traits.Exclusive }
+func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
+func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
+func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
+func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
+func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
+func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
+func remains(k known) bool     { return k.traits.Exclusive && k.remainer }
+func cleans(k known) bool      { return k.traits.Exclusive && k.cleaner }
+func pings(k known) bool       { return k.pinger }
+func inspects(k known) bool    { return k.inspector }
+func cuts(k known) bool        { return k.traits.Exclusive && k.Cut != nil }
+func cutsWakes(k known) bool   { return cuts(k) && k.traits.Wakes }
+func mutes(k known) bool       { return k.traits.Exclusive && k.Mute != nil }

@@ -1,0 +1,326 @@
+// Package drivertest is the conformance suite of package drivers: it proves that a driver keeps the contract and that
+// its Traits tell the truth, in both directions. A driver's own test starts a server, fills in a Setup and calls
+// Run.
+//
+// Nothing can be skipped. What is tested follows from the design's Traits and from the capabilities that its
+// services and sessions have: a claim without the capability fails, and so does a capability that works without
+// the claim. The suite is itself tested, against drivers that are broken on purpose.
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Setup is what the suite has to know about the driver under test.
+type Setup struct {
+	Driver drivers.Driver
+
+	// Config is what services are opened with. Lock is required. The suite chooses Clients and Wakes itself, and
+	// Prefix if it is empty.
+	Config drivers.Config
+
+	// Cut, if set, breaks all connections of the service and makes it unreachable until restore is called;
+	// fault.Proxy.Outage does that.
+	Cut func() (restore func())
+
+	// Mute, if set, makes the service act on requests without its replies ever arriving, until restore is
+	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then.
+	Mute func() (restore func())
+
+	crowd int // sessions of the case "crowd"; the suite's own tests make do with fewer
+}
+
+// Failure is one broken promise.
+type Failure struct {
+	Case string // the name of the case that found it
+	Text string
+}
+
+func (f Failure) String() string { return f.Case + ": " + f.Text }
+
+// Run tests a driver, each case as a subtest. Cases that spend their time waiting for leases to expire run in
+// parallel with each other. The test that calls Run must not be a parallel one, because leaked goroutines can be
+// told from others only while nothing else runs.
+func Run(t *testing.T, s Setup) {
+	t.Helper()
+	known, failure := find(s)
+	if failure != nil {
+		t.Fatal(failure.Text)
+	}
+	for _, inParallel := range []bool{false, true} {
+		group := "now"
+		if inParallel {
+			group = "time"
+		}
+		t.Run(group, func(t *testing.T) {
+			for _, c := range cases {
+				if c.timed != inParallel || !c.applies(known) {
+					continue
+				}
+				t.Run(c.name, func(t *testing.T) {
+					if inParallel {
+						t.Parallel()
+					}
+					for _, f := range c.check(known) {
+						t.Error(f.Text)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Check runs the same cases one after the other and returns what failed. Unlike Run it may be called inside a
+// testing/synctest bubble, where leases of drivers without a server expire at once.
+func Check(s Setup) []Failure {
+	known, failure := find(s)
+	if failure != nil {
+		return []Failure{*failure}
+	}
+	var failures []Failure
+	for _, c := range cases {
+		if c.applies(known) {
+			failures = append(failures, c.check(known)...)
+		}
+	}
+	return failures
+}
+
+const (
+	long  = time.Minute            // a lease that does not end during a case
+	short = 200 * time.Millisecond // a lease that a case waits for
+
+	// early is how much too soon a lease may end: servers that keep time in whole milliseconds cut off up to one of
+	// them twice.
+	early = 2 * time.Millisecond
+
+	// slack is how late something may be that takes no time at all. It is generous because machines stall.
+	slack = 5 * time.Second
+
+	// settle is how long to wait for what cannot be seen from outside, such as a waiter's arrival in its queue.
+	settle = 30 * time.Millisecond
+
+	// caseTime bounds a case. It is below long, so that a wait for a lease that should have been over fails.
+	caseTime = 50 * time.Second
+)
+
+// T is one run of one case. Its failures do not fail a test directly, so that the suite can be run against drivers
+// that are supposed to fail.
+type T struct {
+	known
+	name   string
+	ctx    context.Context // ends with the case
+	prefix string
+
+	mu       sync.Mutex
+	failures []Failure
+	keys     []string
+	clients  int
+	cleanups []func()
+}
+
+// stop unwinds a case after Fatalf.
+type stop struct{}
+
+// check runs the case and tidies up after it.
+func (c oneCase) check(k known) []Failure {
+	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
+	defer cancel()
+	t := &T{known: k, name: c.name, ctx: ctx}
+	var unique drivers.Owners
+	if t.Config.Prefix == "" {
+		t.Config.Prefix = "drivertest:"
+	}
+	t.prefix = t.Config.Prefix + c.name + ":" + unique.Next() + ":"
+	t.guard(func() { c.run(t) })
+	for i := len(t.cleanups) - 1; i >= 0; i-- {
+		t.guard(t.cleanups[i])
+	}
+	return t.failures
+}
+
+// guard lets Fatalf end what f does, and nothing more.
+func (t *T) guard(f func()) {
+	defer func() {
+		if r := recover(); r != nil && r != (stop{}) {
+			panic(r)
+		}
+	}()
+	f()
+}
+
+// Errorf notes a failure. It may be called by any goroutine of the case.
+func (t *T) Errorf(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = append(t.failures, Failure{t.name, fmt.Sprintf(format, args...)})
+}
+
+// Fatalf notes a failure and ends the case, or whatever guard is running.
+func (t *T) Fatalf(format string, args ...any) {
+	t.Errorf(format, args...)
+	panic(stop{})
+}
+
+func (t *T) failed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.failures) > 0
+}
+
+func (t *T) cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+// key makes a name for a lock that no other case and no earlier run has used.
+func (t *T) key() string { return t.named(fmt.Sprint(len(t.keys))) }
+
+// named makes a key with a given ending.
+func (t *T) named(ending string) string {
+	key := t.prefix + ending
+	t.keys = append(t.keys, key)
+	return key
+}
+
+// open opens a service for so many clients, which the end of the case cleans and closes.
+func (t *T) open(clients int) drivers.Service {
+	cfg := t.Config
+	cfg.Clients, cfg.Wakes = clients, true
+	return t.openWith(cfg)
+}
+
+func (t *T) openWith(cfg drivers.Config) drivers.Service {
+	svc, err := t.Driver.Open(t.ctx, cfg)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.clients = 0
+	t.cleanup(func() {
+		if c, ok := drivers.As[drivers.Cleaner](svc); ok {
+			ctx, cancel := context.WithTimeout(context.Background(), slack) // t.ctx may be over
+			defer cancel()
+			if err := c.Clean(ctx, t.keys); err != nil {
+				t.Errorf("Clean after the case: %v", err)
+			}
+		}
+		if err := svc.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return svc
+}
+
+// client is a session together with the way in which it waits by itself, if it has one.
+type client struct {
+	drivers.Session
+	t      *T
+	waiter drivers.Waiter // nil if the session is none
+}
+
+// client opens the next session of a service. The end of the case closes it.
+func (t *T) client(svc drivers.Service) *client {
+	s, err := svc.Session(t.ctx, t.clients)
+	if err != nil {
+		t.Fatalf("Session(%d): %v", t.clients, err)
+	}
+	t.clients++
+	if closer, ok := drivers.As[io.Closer](s); ok {
+		t.cleanup(func() {
+			if err := closer.Close(); err != nil {
+				t.Errorf("Close of a session: %v", err)
+			}
+		})
+	}
+	w, _ := drivers.As[drivers.Waiter](s)
+	return &client{s, t, w}
+}
+
+func lease(key string, ttl time.Duration) *drivers.Lease { return &drivers.Lease{Key: key, TTL: ttl} }
+
+// try makes one attempt, which must not fail, and stays in line if it is refused.
+func (c *client) try(l *drivers.Lease) bool {
+	held, err := c.Try(c.t.ctx, l)
+	if err != nil {
+		c.t.Fatalf("Try: %v", err)
+	}
+	return held
+}
+
+// hold makes an attempt that has to be granted.
+func (c *client) hold(l *drivers.Lease, why string) {
+	if !c.try(l) {
+		c.leave(l)
+		c.t.Fatalf("Try was refused although %s", why)
+	}
+}
+
+// refused makes an attempt that must not be granted, and gives up.
+func (c *client) refused(l *drivers.Lease, why string) {
+	if c.try(l) {
+		c.t.Fatalf("Try was granted although %s", why)
+	}
+	c.leave(l)
+}
+
+func (c *client) leave(l *drivers.Lease) {
+	if c.waiter != nil {
+		if err := c.waiter.Leave(c.t.ctx, l); err != nil {
+			c.t.Fatalf("Leave: %v", err)
+		}
+	}
+}
+
+// release gives a lease up, which must not fail, and checks the answer.
+func (c *client) release(l *drivers.Lease, want bool, why string) {
+	owned, err := c.Release(c.t.ctx, l)
+	if err != nil {
+		c.t.Fatalf("Release: %v", err)
+	}
+	if owned != want {
+		c.t.Fatalf("Release answered %v although %s", owned, why)
+	}
+}
+
+// within runs f, which ought to be over by the limit, and meanwhile the other functions. It tells whether f was in
+// time. If it was not, f's context is cancelled and f gets the same time again.
+func (t *T) within(limit time.Duration, f func(ctx context.Context), meanwhile ...func()) bool {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.guard(func() { f(ctx) })
+	}()
+	for _, m := range meanwhile {
+		m()
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	}
+	cancel()
+	timer.Reset(limit)
+	select {
+	case <-done:
+	case <-timer.C:
+		t.Fatalf("a call has not even returned after its context was cancelled")
+	}
+	return false
+}
+
+// eventually asks until f says yes, or until slack has passed.
+func (t *T) eventually(what string, f func() bool) {
+	for start := time.Now(); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > slack || t.ctx.Err() != nil {
+			t.Fatalf("%s within %v", what, slack)
+		}
+	}
+}

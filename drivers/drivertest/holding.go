@@ -1,0 +1,205 @@
+package drivertest
+
+// Cases about who may hold a key.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// exclusion lets three sessions try and release two keys in every order of four steps and then in one long walk, and
+// compares each answer with what a lock would say. Only holders release here, and nobody tries what he holds.
+func exclusion(t *T) {
+	svc := t.open(3)
+	sessions := []*client{t.client(svc), t.client(svc), t.client(svc)}
+	if !t.traits.Exclusive {
+		key := t.key()
+		sessions[0].hold(lease(key, long), "the key is free")
+		sessions[1].hold(lease(key, long), "the design does not claim to exclude anybody (Traits.Exclusive is understated)")
+		return
+	}
+	const steps = 4
+	for path := range 1 << (2 * steps) { // two bits a step: which of two sessions, which of two keys
+		w := newWalk(t, sessions)
+		for step := range steps {
+			bits := path >> (2 * step)
+			w.step(bits&1, bits>>1&1)
+		}
+		w.finish()
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	w := newWalk(t, sessions)
+	for range 300 {
+		w.step(random.IntN(3), random.IntN(2))
+	}
+	w.finish()
+}
+
+// walk is a lock table that is right by construction, beside the one under test.
+type walk struct {
+	t        *T
+	sessions []*client
+	keys     [2]string
+	leases   [3][2]*drivers.Lease
+	holder   [2]int
+	history  []string
+}
+
+const nobody = -1
+
+func newWalk(t *T, sessions []*client) *walk {
+	w := &walk{t: t, sessions: sessions, keys: [2]string{t.key(), t.key()}, holder: [2]int{nobody, nobody}}
+	for s := range w.leases {
+		for k := range w.leases[s] {
+			w.leases[s][k] = lease(w.keys[k], long)
+		}
+	}
+	return w
+}
+
+// step has a session release the key if it holds it, and try it otherwise.
+func (w *walk) step(session, key int) {
+	s, l := w.sessions[session], w.leases[session][key]
+	if w.holder[key] == session {
+		w.history = append(w.history, fmt.Sprintf("%d releases %d", session, key))
+		s.release(l, true, "it held the key; so far: "+w.story())
+		w.holder[key] = nobody
+		return
+	}
+	w.history = append(w.history, fmt.Sprintf("%d tries %d", session, key))
+	held, free := s.try(l), w.holder[key] == nobody
+	switch {
+	case held && !free:
+		w.t.Fatalf("Try was granted although session %d holds the key; so far: %s", w.holder[key], w.story())
+	case !held && free:
+		w.t.Fatalf("Try was refused although the key is free; so far: %s", w.story())
+	case held:
+		w.holder[key] = session
+	default:
+		s.leave(l)
+	}
+}
+
+// finish releases what is held, so that a case leaves little behind for designs without a Cleaner.
+func (w *walk) finish() {
+	for key, session := range w.holder {
+		if session != nobody {
+			w.step(session, key)
+		}
+	}
+}
+
+func (w *walk) story() string {
+	return strings.Join(w.history[max(0, len(w.history)-8):], ", ")
+}
+
+// concurrency has clients fight for two keys, with a counter a key as the witness.
+func concurrency(t *T) {
+	const clients, rounds = 8, 20
+	svc := t.open(clients)
+	keys := [2]string{t.key(), t.key()}
+	var inside [2]atomic.Int32
+	var all sync.WaitGroup
+	for i := range clients {
+		c, k := t.client(svc), i%2
+		all.Go(func() {
+			t.guard(func() {
+				l := lease(keys[k], long)
+				for range rounds {
+					for !c.try(l) {
+						c.leave(l)
+						if t.failed() || t.ctx.Err() != nil {
+							return
+						}
+						time.Sleep(100 * time.Microsecond)
+					}
+					if n := inside[k].Add(1); n > 1 {
+						t.Fatalf("%d clients hold the key at once", n)
+					}
+					runtime.Gosched()
+					inside[k].Add(-1)
+					c.release(l, true, "the client held the key")
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
+// independentKeys holds one key after the other of a set of names that careless drivers take for the same.
+func independentKeys(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	stem := strings.Repeat("long-", 20)
+	var held []*drivers.Lease
+	for _, ending := range []string{
+		"key", "KEY", "key ", " key", "key:", "key:1", "key1", "key/1", "kéy", "ke'y", "k{e}y", "k%65y", stem + "1", stem + "2",
+	} {
+		l := lease(t.named(ending), long)
+		a.hold(l, fmt.Sprintf("nobody holds %q, only keys of other names", ending))
+		a.release(l, true, "its only client held it")
+		b.hold(l, "it has just been released")
+		b.release(l, true, "its only client held it")
+		a.hold(l, "it has just been released")
+		held = append(held, l)
+	}
+	for i, l := range held { // whatever a release of one does must leave the others alone
+		a.release(l, true, "the client held the key")
+		for _, other := range held[i+1:] {
+			b.refused(lease(other.Key, long), "another client still holds the key; a key of another name was released")
+		}
+	}
+}
+
+// contention is not an error, however often it is met, and no reason to wait.
+func contention(t *T) {
+	svc := t.open(4)
+	holder := t.client(svc)
+	key := t.key()
+	l := lease(key, long)
+	holder.hold(l, "the key is free")
+	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
+	if !t.within(slack, func(ctx context.Context) {
+		if held, err := others[0].Try(ctx, lease(key, long)); held || err != nil {
+			t.Errorf("Try of a held key answered %v, %v", held, err)
+		}
+	}) {
+		t.Fatalf("Try has waited for more than %v, another client holding the key", slack)
+	}
+	others[0].leave(lease(key, long))
+	for range 50 {
+		for _, c := range others {
+			c.refused(lease(key, long), "another client holds the key")
+		}
+	}
+	holder.release(l, true, "the client held the key")
+	others[1].hold(lease(key, long), "the key was released")
+}
+
+// reentry is possible for designs that claim it, and refused by all others.
+func reentry(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	key := t.key()
+	outer, inner := lease(key, long), lease(key, long)
+	a.hold(outer, "the key is free")
+	if !t.traits.Reentrant {
+		a.refused(inner, "its own client holds the key and the design does not claim Reentrant")
+		a.release(outer, true, "the client held the key and has only failed to enter again")
+		return
+	}
+	a.hold(inner, "the holder may enter again (Traits.Reentrant)")
+	b.refused(lease(key, long), "another client holds the key, twice")
+	a.release(inner, true, "the client held the key")
+	b.refused(lease(key, long), "another client holds the key, having left the inner of two sections")
+	a.release(outer, true, "the client held the key")
+	b.hold(lease(key, long), "the key was released as often as it was acquired")
+}

@@ -1,0 +1,255 @@
+package drivertest
+
+// Cases about what stands in a lease, and how long it lasts.
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// owner wants a token that is set before anything is sent, so also when the attempt is refused, and that no other
+// acquisition has: not of this session, nor of another, nor of another process.
+func owner(t *T) {
+	svc, other := t.open(2), t.open(2)
+	first := t.client(other)
+	t.clients = 0
+	a, b := t.client(svc), t.client(svc)
+	seen := map[string]string{}
+	note := func(l *drivers.Lease, who string) {
+		if l.Owner == "" {
+			t.Fatalf("%s: Owner is empty (Traits.Owned)", who)
+		}
+		if before, taken := seen[l.Owner]; taken {
+			t.Fatalf("%s has the same Owner as %s", who, before)
+		}
+		seen[l.Owner] = who
+	}
+	l := lease(t.key(), long)
+	first.hold(l, "the key is free")
+	note(l, "the first acquisition in another service")
+	first.release(l, true, "the client held the key")
+	for range 40 {
+		for _, c := range []struct {
+			*client
+			who string
+		}{{a, "an acquisition of session 0"}, {b, "an acquisition of session 1"}} {
+			c.hold(l, "the key is free")
+			note(l, c.who)
+			c.release(l, true, "the client held the key")
+		}
+	}
+	a.hold(l, "the key is free")
+	refused := lease(l.Key, long)
+	b.refused(refused, "another client holds the key")
+	note(refused, "a refused attempt (an unknown outcome must be releasable)")
+}
+
+// fence grows from each grant of a key to the next, however the one before ended; without the claim it does not.
+func fence(t *T) {
+	svc := t.open(3)
+	sessions := []*client{t.client(svc), t.client(svc), t.client(svc)}
+	for range 2 { // two keys
+		key := t.key()
+		var last uint64
+		grew := true
+		const grants = 6
+		for i := range grants {
+			c := sessions[i%3]
+			l := lease(key, long)
+			expire := t.traits.Expires && i == grants-2
+			if expire {
+				l.TTL = short
+			}
+			if t.traits.Expires && i == grants-1 {
+				t.holdWhenFree(c, l)
+			} else {
+				c.hold(l, "the key is free")
+			}
+			if t.traits.Fenced && l.Fence <= last {
+				t.Fatalf("grant %d has fence %d after %d (Traits.Fenced)", i+1, l.Fence, last)
+			}
+			grew = grew && l.Fence > last
+			last = l.Fence
+			if !expire {
+				sessions[(i+1)%3].refused(lease(key, long), "another client holds the key")
+				c.release(l, true, "the client held the key")
+			}
+		}
+		if grew && !t.traits.Fenced {
+			t.Fatalf("every grant has a higher fence than the one before, up to %d (Traits.Fenced is understated)", last)
+		}
+	}
+}
+
+// leaseIsTheCallers moves a lease in memory between its calls, which a caller may do.
+func leaseIsTheCallers(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	first := lease(t.key(), long)
+	a.hold(first, "the key is free")
+	second := *first
+	*first = drivers.Lease{Key: t.key(), Owner: "nobody"}
+	a.release(&second, true, "the client held the key (a driver must not keep a pointer to the lease)")
+	b.hold(lease(second.Key, long), "the key was released")
+}
+
+// leaseFields checks that in-fields are only read, that out-fields are only written, and what ValidUntil may say.
+func leaseFields(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	deadline := time.Now().Add(time.Hour)
+	l := &drivers.Lease{Owner: "left over", Fence: 1 << 40, ValidUntil: time.Now().Add(-time.Hour)}
+	for range 3 {
+		key := t.key()
+		l.Key, l.TTL, l.Deadline = key, long, deadline
+		sent := time.Now()
+		a.hold(l, "the key is free; its lease was used before, for another key")
+		if !l.ValidUntil.IsZero() && (l.ValidUntil.Before(sent) || l.ValidUntil.After(time.Now().Add(long))) {
+			t.Fatalf("ValidUntil is %v after Try was sent, for a TTL of %v", l.ValidUntil.Sub(sent), long)
+		}
+		b.refused(lease(key, long), "another client holds the key")
+		if l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline) {
+			t.Fatalf("Try changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
+		}
+		a.release(l, true, "the client held the key")
+		if l.Key != key || l.TTL != long || !l.Deadline.Equal(deadline) {
+			t.Fatalf("Release changed the in-fields of the lease to %q, %v, %v", l.Key, l.TTL, l.Deadline)
+		}
+	}
+}
+
+// expiry frees the key of a dead holder after its TTL and not before, although another client keeps asking; without
+// the claim the key stays taken.
+func expiry(t *T) {
+	svc := t.open(2)
+	dead, other := t.client(svc), t.client(svc)
+	l := lease(t.key(), short)
+	sent := time.Now()
+	dead.hold(l, "the key is free")
+	if !t.traits.Expires {
+		time.Sleep(2 * short)
+		other.refused(lease(l.Key, short), "its holder has not released it and the design does not claim Expires")
+		dead.release(l, true, "the client held the key")
+		return
+	}
+	t.holdWhenFree(other, lease(l.Key, short))
+	if after := time.Since(sent); after < short-early {
+		t.Fatalf("another client was granted the key %v after the holder had asked for %v", after, short)
+	}
+}
+
+// expiryAfterRelease looks for a lease that goes on to end after it was given up, and takes the next one with it.
+func expiryAfterRelease(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	key := t.key()
+	first, second := lease(key, short), lease(key, long)
+	a.hold(first, "the key is free")
+	a.release(first, true, "the client held the key")
+	b.hold(second, "the key was released")
+	time.Sleep(2 * short)
+	a.refused(lease(key, long), "another client holds it for a minute; only the lease of an earlier holder has ended")
+	b.release(second, true, "the client held the key")
+}
+
+// renewal extends a lease to the full TTL from then, as often as it is asked to, and no further.
+func renewal(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	renewer, ok := drivers.As[drivers.Renewer](a.Session)
+	if !ok {
+		return // "capabilities" says so
+	}
+	const renewals, runs = 4, 10
+	for range runs { // until one is not disturbed by a machine that stalls
+		l := lease(t.key(), short)
+		sent := time.Now()
+		a.hold(l, "the key is free")
+		renewed := 0
+		for ; renewed < renewals; renewed++ {
+			time.Sleep(short / 2)
+			before := time.Now()
+			owned, err := renewer.Renew(t.ctx, l)
+			if err != nil {
+				t.Fatalf("Renew: %v", err)
+			}
+			if !owned {
+				if since := time.Since(sent); since < short-early {
+					t.Fatalf("Renew answered false %v after the lease began or was renewed, for %v", since, short)
+				}
+				break
+			}
+			sent = before
+		}
+		t.holdWhenFree(b, lease(l.Key, long))
+		if after := time.Since(sent); after < short-early {
+			t.Fatalf("another client was granted the key %v after it was renewed for %v", after, short)
+		}
+		if renewed == renewals {
+			return
+		}
+	}
+	t.Fatalf("a lease of %v was never renewed %d times, each after half of it", short, renewals)
+}
+
+// renewalOfLost answers false and brings nothing back, nor touches what the next holder has.
+func renewalOfLost(t *T) {
+	svc := t.open(3)
+	a, b, third := t.client(svc), t.client(svc), t.client(svc)
+	renewer, ok := drivers.As[drivers.Renewer](a.Session)
+	if !ok {
+		return // "capabilities" says so
+	}
+	lost := func(l *drivers.Lease, why string) {
+		owned, err := renewer.Renew(t.ctx, l)
+		if err != nil {
+			t.Fatalf("Renew: %v", err)
+		}
+		if owned {
+			t.Fatalf("Renew answered true although %s", why)
+		}
+	}
+	released := lease(t.key(), long)
+	a.hold(released, "the key is free")
+	a.release(released, true, "the client held the key")
+	lost(released, "the lease was released")
+	b.hold(lease(released.Key, long), "it was released; only a renewal came after that")
+
+	expired := lease(t.key(), short)
+	a.hold(expired, "the key is free")
+	// An attempt would hide what is looked for here: a lease that is over and has no successor yet.
+	time.Sleep(2 * short)
+	lost(expired, "the lease has ended")
+	next := lease(expired.Key, short)
+	b.hold(next, "the last lease has ended; only a renewal came after that")
+	expired.TTL = long
+	lost(expired, "another client holds the key")
+	t.holdWhenFree(third, lease(expired.Key, long)) // the stranger's renewal has not prolonged b's lease
+}
+
+// remaining compares what a Remainer says with what was asked for.
+func remaining(t *T) {
+	svc := t.open(3)
+	a, b, third := t.client(svc), t.client(svc), t.client(svc)
+	remainer, _ := drivers.As[drivers.Remainer](b.Session)
+	key := t.key()
+	fresh, _ := drivers.As[drivers.Remainer](third.Session)
+	if left, err := fresh.Remaining(t.ctx, lease(key, long)); err != nil || left != 0 {
+		t.Fatalf("Remaining answered %v, %v for a free key; want 0", left, err)
+	}
+	l := lease(key, long)
+	sent := time.Now()
+	a.hold(l, "the key is free")
+	refused := lease(key, short)
+	b.refused(refused, "another client holds the key")
+	left, err := remainer.Remaining(t.ctx, refused)
+	switch {
+	case err != nil:
+		t.Fatalf("Remaining: %v", err)
+	case !t.traits.Expires && left >= 0:
+		t.Fatalf("Remaining answered %v although the design does not claim Expires; want a negative duration", left)
+	case t.traits.Expires && (left > long+early || left < long-time.Since(sent)-early):
+		t.Fatalf("Remaining answered %v about %v after the key was granted for %v", left, time.Since(sent), long)
+	}
+}

@@ -1,0 +1,257 @@
+package drivertest
+
+// Cases about listeners: what is added is heard, whoever listens and however often, and nothing else is promised.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// ear is the simplest listener: it remembers which keys have been called.
+type ear struct {
+	drivers.Listener
+	t     *T
+	mu    sync.Mutex
+	heard map[string]bool
+	rings []chan struct{} // each gets a token with every wake-up
+}
+
+func (e *ear) wake(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard[key] = true
+	for _, ring := range e.rings {
+		select {
+		case ring <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take tells whether a key has been called since the last take.
+func (e *ear) take(key string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	heard := e.heard[key]
+	delete(e.heard, key)
+	return heard
+}
+
+// ring makes a channel for one waiter.
+func (e *ear) ring() chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ring := make(chan struct{}, 1)
+	e.rings = append(e.rings, ring)
+	return ring
+}
+
+// listen opens a listener, which the end of the case closes. It returns nil if the service is no Subscriber.
+func (t *T) listen(svc drivers.Service) *ear {
+	s, ok := drivers.As[drivers.Subscriber](svc)
+	if !ok {
+		return nil // "capabilities" says so
+	}
+	e := &ear{t: t, heard: map[string]bool{}}
+	var err error
+	if e.Listener, err = s.Listen(t.ctx, e.wake); err != nil {
+		t.Fatalf("Listen: %v", err)
+	}
+	t.cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("Close of a listener: %v", err)
+		}
+	})
+	return e
+}
+
+func (e *ear) add(key string) {
+	if err := e.Add(e.t.ctx, key); err != nil {
+		e.t.Fatalf("Add: %v", err)
+	}
+}
+
+func (e *ear) remove(key string) {
+	if err := e.Remove(e.t.ctx, key); err != nil {
+		e.t.Fatalf("Remove: %v", err)
+	}
+}
+
+// hears waits for a key to be called.
+func (e *ear) hears(key, when string) {
+	e.t.eventually("no wake-up after "+when, func() bool { return e.take(key) })
+}
+
+// cycle acquires and releases a key.
+func (c *client) cycle(key string) {
+	l := lease(key, long)
+	c.hold(l, "the key is free")
+	c.release(l, true, "the client held the key")
+}
+
+// wakeUp releases keys as soon as Add has returned, which is when a subscription that is not confirmed yet misses it,
+// and then again.
+func wakeUp(t *T) {
+	svc := t.open(1)
+	c, e := t.client(svc), t.listen(svc)
+	if e == nil {
+		return
+	}
+	for range 10 {
+		key := t.key()
+		l := lease(key, long)
+		c.hold(l, "the key is free")
+		e.add(key)
+		c.release(l, true, "the client held the key")
+		e.hears(key, "the first release, as soon as Add had returned")
+		e.take(key)
+		c.cycle(key)
+		e.hears(key, "the second release of a key")
+	}
+}
+
+// wakeUpOfTwo has two listeners, as two processes have, and closes one.
+func wakeUpOfTwo(t *T) {
+	svc := t.open(1)
+	c, one, two := t.client(svc), t.listen(svc), t.listen(svc)
+	if one == nil || two == nil {
+		return
+	}
+	key := t.key()
+	one.add(key)
+	two.add(key)
+	c.cycle(key)
+	one.hears(key, "a release that two listeners had added")
+	two.hears(key, "a release that two listeners had added")
+	third := t.listen(svc)
+	third.add(key)
+	if err := third.Listener.Close(); err != nil {
+		t.Fatalf("Close of a listener: %v", err)
+	}
+	third.Listener = closedListener{third.Listener}
+	one.take(key)
+	two.take(key)
+	c.cycle(key)
+	one.hears(key, "a release, another listener having been closed")
+	two.hears(key, "a release, another listener having been closed")
+}
+
+// closedListener keeps the end of the case from closing a listener again.
+type closedListener struct{ drivers.Listener }
+
+func (closedListener) Close() error { return nil }
+
+// listenerRemoves checks that a removed key falls silent, after a few late calls perhaps, that others do not, and
+// that it can be added again.
+func listenerRemoves(t *T) {
+	svc := t.open(1)
+	c, e := t.client(svc), t.listen(svc)
+	if e == nil {
+		return
+	}
+	gone, kept := t.key(), t.key()
+	e.remove(gone) // never added
+	e.add(gone)
+	e.add(kept)
+	e.add(kept) // twice is as good as once
+	e.remove(gone)
+	t.eventually("a removed key is still called", func() bool {
+		e.take(gone)
+		c.cycle(gone)
+		time.Sleep(settle)
+		return !e.take(gone)
+	})
+	c.cycle(kept)
+	e.hears(kept, "a release of one key, another having been removed")
+	e.add(gone)
+	c.cycle(gone)
+	e.hears(gone, "a release of a key that was removed and added again")
+}
+
+// wakesAsConfigured opens the service without Config.Wakes. Then it may still claim to wake, but what it claims must
+// again be true.
+func wakesAsConfigured(t *T) {
+	cfg := t.Config
+	cfg.Clients = 1
+	svc := t.openWith(cfg)
+	claim := svc.Traits().Wakes
+	if claim && !t.traits.Wakes {
+		t.Fatalf("Traits.Wakes is true without Config.Wakes and false with it")
+	}
+	t.wakesOrNot(svc, claim)
+}
+
+// wakesOrNot compares what a service claims with whether a release wakes.
+func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
+	c := t.client(svc)
+	s, ok := drivers.As[drivers.Subscriber](svc)
+	if !ok {
+		if claim {
+			t.Fatalf("Traits.Wakes is true but the service is no Subscriber")
+		}
+		return
+	}
+	e := &ear{t: t, heard: map[string]bool{}}
+	l, err := s.Listen(t.ctx, e.wake)
+	if err != nil {
+		if claim {
+			t.Fatalf("Traits.Wakes is true but Listen says: %v", err)
+		}
+		return
+	}
+	defer l.Close()
+	key := t.key()
+	if err := l.Add(t.ctx, key); err != nil {
+		if claim {
+			t.Fatalf("Traits.Wakes is true but Add says: %v", err)
+		}
+		return
+	}
+	c.cycle(key)
+	if claim {
+		e.hears(key, "a release (Traits.Wakes)")
+		return
+	}
+	time.Sleep(2 * settle)
+	if e.take(key) {
+		t.Fatalf("a release wakes (Traits.Wakes is understated)")
+	}
+}
+
+// waitByListening has one client sleep until a listener wakes it, and then many.
+func waitByListening(t *T) {
+	svc := t.open(clients(crowds))
+	for _, waiting := range crowds {
+		if e := t.listen(svc); e != nil {
+			t.everybodyGetsThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring()} })
+		}
+	}
+}
+
+// sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up.
+type sleeper struct {
+	ear   *ear
+	ring  chan struct{}
+	added bool
+}
+
+func (s *sleeper) Wait(ctx context.Context, l *drivers.Lease) error {
+	if !s.added {
+		s.added = true
+		return s.ear.Add(ctx, l.Key)
+	}
+	timer := time.NewTimer(time.Until(l.Deadline))
+	defer timer.Stop()
+	select {
+	case <-s.ring:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *sleeper) Leave(context.Context, *drivers.Lease) error { return nil }

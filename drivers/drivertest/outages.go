@@ -1,0 +1,155 @@
+package drivertest
+
+// Cases in which the answer is not heard.
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// failsWith makes sure that an error is an error: neither a grant nor a refusal.
+func (t *T) mustFail(what string, answer bool, err error) {
+	switch {
+	case err == nil:
+		t.Fatalf("%s answered %v and no error, although it cannot have heard an answer", what, answer)
+	case answer:
+		t.Fatalf("%s answered true beside an error", what)
+	}
+}
+
+// afterUnknown does what every caller does after an error that leaves the outcome open: it releases, best effort.
+// The key has to be free then.
+func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
+	if !drivers.Refused(err) {
+		if _, err := c.Release(t.ctx, l); err != nil {
+			t.Fatalf("Release of an unknown outcome: %v", err)
+		}
+	}
+	next := lease(l.Key, long)
+	other.hold(next, "the only attempt before had failed, and was released if its outcome was unknown")
+	other.release(next, true, "the client held the key")
+}
+
+// cancelled calls with contexts that are over.
+func cancelled(t *T) {
+	svc := t.open(2)
+	c, other := t.client(svc), t.client(svc)
+	ended, cancel := context.WithCancel(t.ctx)
+	cancel()
+	expired, cancelExpired := context.WithDeadline(t.ctx, time.Now().Add(-time.Second))
+	defer cancelExpired()
+	for _, over := range []struct {
+		ctx   context.Context
+		class drivers.Class
+	}{{ended, drivers.ClassCanceled}, {expired, drivers.ClassTimeout}} {
+		var err error
+		l := lease(t.key(), long)
+		prompt := func(what string, f func(ctx context.Context) (bool, error)) {
+			var answer bool
+			if !t.within(slack, func(context.Context) { answer, err = f(over.ctx) }) {
+				t.Fatalf("%s took more than %v with a context that was over", what, slack)
+			}
+			t.mustFail(what+" with a context that is over", answer, err)
+			if class := drivers.ClassOf(err); class != over.class {
+				t.Fatalf("%s says %q, which is of class %q; want %q", what, err, class, over.class)
+			}
+		}
+		prompt("Try", func(ctx context.Context) (bool, error) { return c.Try(ctx, l) })
+		t.afterUnknown(c, other, l, err)
+		c.hold(l, "the key is free")
+		prompt("Release", func(ctx context.Context) (bool, error) { return c.Release(ctx, l) })
+		t.afterUnknown(c, other, l, err)
+	}
+}
+
+// cutOff takes the service away and gives it back.
+func cutOff(t *T) {
+	svc := t.open(2)
+	c, other := t.client(svc), t.client(svc)
+	held, tried := lease(t.key(), long), lease(t.key(), long)
+	c.hold(held, "the key is free")
+	other.cycle(t.key())
+	restore := t.Cut()
+	func() {
+		defer restore()
+		for range 2 { // on the broken connection, and on the one that cannot be made
+			answer, err := c.Try(t.ctx, tried)
+			t.mustFail("Try without a connection", answer, err)
+			answer, err = c.Release(t.ctx, held)
+			t.mustFail("Release without a connection", answer, err)
+			answer, err = other.Try(t.ctx, lease(held.Key, long))
+			t.mustFail("Try without a connection, of a held key", answer, err)
+		}
+	}()
+	for _, x := range []*client{c, other} {
+		t.eventually("no request got through after the connection was restored", func() bool {
+			_, err := x.Release(t.ctx, lease(t.keys[len(t.keys)-1], long))
+			return err == nil
+		})
+	}
+	if _, err := c.Release(t.ctx, held); err != nil { // its outcome is as unknown as that of the attempt
+		t.Fatalf("Release after the connection was restored: %v", err)
+	}
+	t.afterUnknown(c, other, held, nil)
+	t.afterUnknown(c, other, tried, nil)
+}
+
+// listenerAfterCut breaks a listener's connection. It has to say that it may have missed something, and go on.
+func listenerAfterCut(t *T) {
+	svc := t.open(1)
+	c, e := t.client(svc), t.listen(svc)
+	if e == nil {
+		return
+	}
+	key := t.key()
+	e.add(key)
+	c.cycle(key)
+	e.hears(key, "a release")
+	t.Cut()()
+	e.hears("", `the connection broke: wake("") must tell that messages may be lost`)
+	t.eventually("no request got through after the connection was restored", func() bool {
+		_, err := c.Release(t.ctx, lease(key, long))
+		return err == nil
+	})
+	e.take(key)
+	c.cycle(key)
+	e.hears(key, "a release, the connection having been restored")
+}
+
+// lostReply has the attempt succeed on the server and loses the answer. Only an Owner that was set before anything
+// was sent can release that.
+func lostReply(t *T) {
+	svc := t.open(2)
+	c, other := t.client(svc), t.client(svc)
+	c.cycle(t.key()) // the connection is made
+	l, held := lease(t.key(), long), lease(t.key(), long)
+	other.hold(held, "the key is free")
+	patient, cancel := context.WithTimeout(t.ctx, slack)
+	defer cancel()
+	var err error
+	restore := t.Mute()
+	func() {
+		defer restore()
+		var answer bool
+		answer, err = c.Try(patient, l)
+		t.mustFail("Try without a reply", answer, err)
+		if drivers.Refused(err) {
+			t.Fatalf("Try had effect but says that it had none: %v", err)
+		}
+		if t.traits.Owned && l.Owner == "" {
+			t.Fatalf("Try has set no Owner before it failed")
+		}
+		answer, releaseErr := other.Release(patient, held)
+		t.mustFail("Release without a reply", answer, releaseErr)
+	}()
+	for _, x := range []*client{c, other} {
+		t.eventually("no request got through after replies were restored", func() bool {
+			_, err := x.Release(t.ctx, lease(t.keys[0], long))
+			return err == nil
+		})
+	}
+	t.afterUnknown(c, other, l, err)
+	t.afterUnknown(other, c, held, nil)
+}

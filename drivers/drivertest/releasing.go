@@ -1,0 +1,96 @@
+package drivertest
+
+// Cases about who may give a key up.
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// releaseOfNothing releases keys that nobody holds: nothing is removed, and that is no error.
+func releaseOfNothing(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	l := lease(t.key(), long)
+	a.release(l, false, "nobody has ever held the key")
+	a.hold(l, "the key is free")
+	a.release(l, true, "the client held the key")
+	a.release(l, false, "the client had released the key already")
+	b.release(lease(l.Key, long), false, "nobody holds the key")
+	b.hold(lease(l.Key, long), "the key is free, having been released more often than held")
+}
+
+// releaseByStranger has a client release what another one holds. Where the design does not claim Owned the lock
+// must really be gone.
+func releaseByStranger(t *T) {
+	svc := t.open(3)
+	holder, stranger, third := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	l := lease(key, long)
+	holder.hold(l, "the key is free")
+
+	tried := lease(key, long) // the classic: unlock in a finally block although the lock was never got
+	stranger.refused(tried, "another client holds the key")
+	if !t.traits.Owned {
+		stranger.release(tried, true, "the design lets strangers release (Traits.Owned is understated)")
+		third.hold(lease(key, long), "a stranger has released the key (Traits.Owned is understated)")
+		return
+	}
+	stranger.release(tried, false, "another client holds the key (Traits.Owned)")
+	third.refused(lease(key, long), "only a stranger has released the key (Traits.Owned)")
+	stranger.release(lease(key, long), false, "another client holds the key and this one never tried (Traits.Owned)")
+	third.refused(lease(key, long), "only a stranger has released the key (Traits.Owned)")
+
+	holder.release(l, true, "the client held the key")
+	next := lease(key, long)
+	third.hold(next, "the key was released")
+	holder.release(l, false, "the client had released its lease; the key is the next holder's now (Traits.Owned)")
+	stranger.refused(lease(key, long), "only a former holder has released the key (Traits.Owned)")
+	third.release(next, true, "the client held the key")
+}
+
+// lateRelease has a holder release after its lease has ended and the key has been granted anew: to another client,
+// and to the same one.
+func lateRelease(t *T) {
+	svc := t.open(3)
+	a, b, third := t.client(svc), t.client(svc), t.client(svc)
+	for _, next := range []struct {
+		client *client
+		who    string
+	}{{b, "another client"}, {a, "a later acquisition of the same client"}} {
+		if next.client == a && t.traits.Reentrant {
+			continue // that would be the same hold, entered again
+		}
+		key := t.key()
+		old, fresh := lease(key, short), lease(key, long)
+		a.hold(old, "the key is free")
+		t.holdWhenFree(next.client, fresh)
+		if !t.traits.Owned {
+			a.release(old, true, "the design lets anybody release (Traits.Owned is understated)")
+			third.hold(lease(key, long), "a late release has freed the key (Traits.Owned is understated)")
+			continue
+		}
+		a.release(old, false, "the lease had ended, and "+next.who+" holds the key (Traits.Owned)")
+		third.refused(lease(key, long), next.who+" than the one that has released late holds the key (Traits.Owned)")
+		next.client.release(fresh, true, "its client held the key; only a late release of an earlier lease came between")
+	}
+
+	if t.traits.Owned {
+		l := lease(t.key(), short)
+		a.hold(l, "the key is free")
+		time.Sleep(2 * short)
+		a.release(l, false, "the lease had ended, though nobody has taken the key since (Traits.Owned)")
+	}
+}
+
+// holdWhenFree tries until the present lease has ended.
+func (t *T) holdWhenFree(c *client, l *drivers.Lease) {
+	t.eventually("a lease of "+short.String()+" did not end", func() bool {
+		held := c.try(l)
+		if !held {
+			c.leave(l)
+		}
+		return held
+	})
+}

@@ -1,0 +1,278 @@
+package drivertest
+
+// Cases about what a driver says of itself, and about a service as a whole.
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// design compares the listing with the open service.
+func design(t *T) {
+	names := map[string]bool{}
+	for _, d := range t.Driver.Designs() {
+		if d.Name == "" || names[d.Name] {
+			t.Fatalf("the design name %q is empty or listed twice", d.Name)
+		}
+		names[d.Name] = true
+		if d.Models == "" {
+			t.Errorf("the design %q does not say what it models", d.Name)
+		}
+		if d.Traits.MaxSessions != 0 {
+			t.Errorf("the design %q claims MaxSessions, which only an open service can know", d.Name)
+		}
+	}
+	got := t.open(1).Traits()
+	got.MaxSessions = 0
+	if got != t.traits {
+		t.Fatalf("the service has the traits %+v, its design claims %+v", got, t.traits)
+	}
+}
+
+// unknownLock opens a design that does not exist, with a password that must not show.
+func unknownLock(t *T) {
+	const password = "correct-horse-battery-staple"
+	cfg := t.Config
+	cfg.Lock, cfg.Clients, cfg.Password = "no-such-lock", 1, password
+	svc, err := t.Driver.Open(t.ctx, cfg)
+	if err == nil {
+		svc.Close()
+		t.Fatalf("Open accepts the lock %q", cfg.Lock)
+	}
+	if strings.Contains(err.Error(), password) {
+		t.Fatalf("an error of Open contains the password")
+	}
+	if !strings.Contains(err.Error(), cfg.Lock) {
+		t.Fatalf("Open does not say what is wrong with the lock %q: %v", cfg.Lock, err)
+	}
+}
+
+// capabilities compares the claims with what the types can do.
+func capabilities(t *T) {
+	svc := t.open(2)
+	c := t.client(svc)
+	renewer, ok := drivers.As[drivers.Renewer](c.Session)
+	if t.traits.Renews && !ok {
+		t.Errorf("Traits.Renews is true but the session is no Renewer")
+	}
+	if !t.traits.Renews && ok {
+		l := lease(t.key(), long)
+		c.hold(l, "the key is free")
+		if owned, err := renewer.Renew(t.ctx, l); owned && err == nil {
+			t.Errorf("Renew works (Traits.Renews is understated)")
+		}
+		c.release(l, true, "the client held the key")
+	}
+	t.wakesOrNot(svc, t.traits.Wakes)
+}
+
+// clean removes all trace of the keys that it is told, however many, and nothing of others.
+func clean(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	cleaner, _ := drivers.As[drivers.Cleaner](svc)
+	other := lease(t.key(), long)
+	a.hold(other, "the key is free")
+	const many = 300
+	keys := make([]string, many)
+	for i := range keys {
+		keys[i] = t.key()
+		if i%3 > 0 { // every third one is free
+			a.hold(lease(keys[i], long), "the key is free")
+		}
+	}
+	for _, names := range [][]string{nil, keys, keys} {
+		if err := cleaner.Clean(t.ctx, names); err != nil {
+			t.Fatalf("Clean of %d keys: %v", len(names), err)
+		}
+	}
+	for i, key := range keys {
+		l := lease(key, long)
+		if b.hold(l, fmt.Sprintf("key %d of %d was cleaned", i+1, many)); t.traits.Owned {
+			b.release(l, true, "the client held the key")
+		}
+	}
+	b.refused(lease(other.Key, long), "another client holds it; only other keys were cleaned")
+	a.release(other, true, "the client held the key")
+}
+
+// ping asks for a round trip.
+func ping(t *T) {
+	pinger, _ := drivers.As[drivers.Pinger](t.open(1))
+	if err := pinger.Ping(t.ctx); err != nil {
+		t.Fatalf("Ping: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.ctx)
+	cancel()
+	if pinger.Ping(ctx) == nil {
+		t.Fatalf("Ping answers although its context is over")
+	}
+}
+
+// inspect asks who the server is, and whether its books grow with use.
+func inspect(t *T) {
+	svc := t.open(1)
+	inspector, _ := drivers.As[drivers.Inspector](svc)
+	look := func() (drivers.Server, drivers.Usage) {
+		server, usage, err := inspector.Inspect(t.ctx)
+		if err != nil {
+			t.Fatalf("Inspect: %v", err)
+		}
+		return server, usage
+	}
+	server, before := look()
+	if server.Name == "" {
+		t.Fatalf("Inspect does not name the server")
+	}
+	c, key := t.client(svc), t.key()
+	const cycles = 10
+	for range cycles {
+		c.cycle(key)
+	}
+	again, after := look()
+	if again.Name != server.Name || again.RunID != server.RunID {
+		t.Fatalf("Inspect says %q, run %q after %q, run %q", again.Name, again.RunID, server.Name, server.RunID)
+	}
+	for _, total := range []struct {
+		name          string
+		before, after int64
+		grows         int64 // at least
+	}{
+		{"CPU", int64(before.CPU), int64(after.CPU), 0},
+		{"Commands", before.Commands, after.Commands, 2 * cycles},
+		{"BytesIn", before.BytesIn, after.BytesIn, 2 * cycles},
+		{"BytesOut", before.BytesOut, after.BytesOut, 2 * cycles},
+	} {
+		known := total.before >= 0
+		if known != (total.after >= 0) || known && total.after-total.before < total.grows {
+			t.Errorf("Usage.%s was %d before %d acquisitions and releases and is %d after them",
+				total.name, total.before, cycles, total.after)
+		}
+	}
+}
+
+// crowd opens thousands of sessions, as far as the service takes them, and uses each on a key of its own.
+func crowd(t *T) {
+	const workers, perSession = 32, 64 << 10
+	size := 5000
+	if t.crowd > 0 {
+		size = t.crowd
+	}
+	svc := t.open(size)
+	if limit := svc.Traits().MaxSessions; limit > 0 {
+		size = min(size, limit)
+	}
+	before := heap()
+	clients := make([]*client, size)
+	for i := range clients {
+		clients[i] = t.client(svc)
+	}
+	keys := make([]string, size)
+	for i := range keys {
+		keys[i] = t.key()
+	}
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			t.guard(func() {
+				for i := w; i < size; i += workers {
+					clients[i].cycle(keys[i])
+				}
+			})
+		})
+	}
+	all.Wait()
+	if grown := heap() - before; grown > int64(size*perSession) {
+		t.Errorf("%d sessions take %d KB each; want %d or less", size, grown/int64(size)>>10, perSession>>10)
+	}
+	runtime.KeepAlive(clients)
+}
+
+// heap is what is in use, goroutine stacks included.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// closing uses sessions after their service has been closed.
+func closing(t *T) {
+	cfg := t.Config
+	cfg.Clients, cfg.Wakes = 1, true
+	svc, err := t.Driver.Open(t.ctx, cfg)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.clients = 0
+	s, err := svc.Session(t.ctx, 0)
+	if err != nil {
+		t.Fatalf("Session: %v", err)
+	}
+	l := lease(t.key(), long)
+	if held, err := s.Try(t.ctx, l); !held || err != nil {
+		t.Fatalf("Try of a free key answered %v, %v", held, err)
+	}
+	if _, err := s.Release(t.ctx, l); err != nil {
+		t.Fatalf("Release: %v", err)
+	}
+	if err := svc.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	if !t.traits.Exclusive {
+		return // what guards nothing needs nothing to be open
+	}
+	if !t.within(slack, func(ctx context.Context) {
+		answer, err := s.Try(ctx, l)
+		t.mustFail("Try on a closed service", answer, err)
+		answer, err = s.Release(ctx, l)
+		t.mustFail("Release on a closed service", answer, err)
+	}) {
+		t.Fatalf("calls on a closed service have not returned after %v", slack)
+	}
+}
+
+// goroutines uses everything that a service has and looks for goroutines that outlive it.
+func goroutines(t *T) {
+	settled := goleak.IgnoreCurrent()
+	inner := &T{known: t.known, name: t.name, ctx: t.ctx, prefix: t.prefix}
+	inner.guard(func() {
+		svc := inner.open(2)
+		a, b := inner.client(svc), inner.client(svc)
+		key := inner.key()
+		if s, ok := drivers.As[drivers.Subscriber](svc); ok && t.traits.Wakes {
+			if l, err := s.Listen(t.ctx, func(string) {}); err == nil {
+				defer l.Close()
+				l.Add(t.ctx, key)
+			}
+		}
+		l := lease(key, long)
+		a.hold(l, "the key is free")
+		if b.waiter != nil && t.traits.Exclusive {
+			next := lease(key, long)
+			next.Deadline = time.Now().Add(settle)
+			inner.within(slack, func(ctx context.Context) { b.acquire(ctx, next) })
+		}
+		if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {
+			r.Renew(t.ctx, l)
+		}
+		// The lock stays held: Close has to cope.
+	})
+	for i := len(inner.cleanups) - 1; i >= 0; i-- {
+		inner.guard(inner.cleanups[i])
+	}
+	for _, f := range inner.failures {
+		t.Errorf("%s", f.Text)
+	}
+	if err := goleak.Find(settled); err != nil {
+		t.Errorf("goroutines outlive Service.Close: %v", err)
+	}
+}

@@ -1,0 +1,459 @@
+package drivertest
+
+// Locks that keep the contract, each with other traits: the suite has to accept them all. They are memory with
+// something changed, as are the broken ones.
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// altered is a driver that changes what another one claims and makes. Nil functions change nothing.
+type altered struct {
+	drivers.Driver
+	traits  func(*drivers.Traits)
+	open    func(cfg drivers.Config) error
+	service func(drivers.Service) drivers.Service
+	session func() func(s drivers.Session, id int) drivers.Session // called once a service
+}
+
+func (d altered) Designs() []drivers.Design {
+	designs := d.Driver.Designs()
+	if d.traits != nil {
+		d.traits(&designs[0].Traits)
+	}
+	return designs
+}
+
+func (d altered) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if d.open != nil {
+		if err := d.open(cfg); err != nil {
+			return nil, err
+		}
+	}
+	svc, err := d.Driver.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if d.traits != nil || d.session != nil {
+		a := &alteredService{Service: svc, alter: d.traits}
+		if d.session != nil {
+			a.wrap = d.session()
+		}
+		svc = a
+	}
+	if d.service != nil {
+		svc = d.service(svc)
+	}
+	return svc, nil
+}
+
+type alteredService struct {
+	drivers.Service
+	alter func(*drivers.Traits)
+	wrap  func(drivers.Session, int) drivers.Session
+}
+
+func (s *alteredService) Unwrap() drivers.Service { return s.Service }
+
+func (s *alteredService) Traits() drivers.Traits {
+	t := s.Service.Traits()
+	if s.alter != nil {
+		s.alter(&t)
+	}
+	return t
+}
+
+func (s *alteredService) Session(ctx context.Context, id int) (drivers.Session, error) {
+	inner, err := s.Service.Session(ctx, id)
+	if err != nil || s.wrap == nil {
+		return inner, err
+	}
+	return s.wrap(inner, id), nil
+}
+
+// The layers that sessions are altered with, one for each capability.
+type (
+	answer = func(ctx context.Context, l *drivers.Lease) (bool, error)
+
+	calls struct {
+		drivers.Session
+		try, release answer // nil: as before
+	}
+	renewing struct {
+		drivers.Session
+		renew answer
+	}
+	asking struct {
+		drivers.Session
+		remaining func(ctx context.Context, l *drivers.Lease) (time.Duration, error)
+	}
+	waiter struct {
+		drivers.Session
+		wait, leave func(ctx context.Context, l *drivers.Lease) error
+	}
+)
+
+func (s calls) Unwrap() drivers.Session    { return s.Session }
+func (s renewing) Unwrap() drivers.Session { return s.Session }
+func (s asking) Unwrap() drivers.Session   { return s.Session }
+func (s waiter) Unwrap() drivers.Session   { return s.Session }
+
+func (s calls) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.try == nil {
+		return s.Session.Try(ctx, l)
+	}
+	return s.try(ctx, l)
+}
+
+func (s calls) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.release == nil {
+		return s.Session.Release(ctx, l)
+	}
+	return s.release(ctx, l)
+}
+
+func (s renewing) Renew(ctx context.Context, l *drivers.Lease) (bool, error) { return s.renew(ctx, l) }
+
+func (s asking) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	return s.remaining(ctx, l)
+}
+
+func (s waiter) Wait(ctx context.Context, l *drivers.Lease) error  { return s.wait(ctx, l) }
+func (s waiter) Leave(ctx context.Context, l *drivers.Lease) error { return s.leave(ctx, l) }
+
+// capability is As for sessions that are known to have it.
+func capability[C any](s drivers.Session) C {
+	c, _ := drivers.As[C](s)
+	return c
+}
+
+// table is what a broken or naive lock remembers of its keys. Its zero value is ready.
+type table[V any] struct {
+	mu sync.Mutex
+	m  map[string]V
+}
+
+func (t *table[V]) get(key string) V {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.m[key]
+}
+
+func (t *table[V]) set(key string, v V) (before V) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.m == nil {
+		t.m = map[string]V{}
+	}
+	before, t.m[key] = t.m[key], v
+	return before
+}
+
+// faulty is memory that can be cut off and muted.
+func faulty() drivers.Driver { return fault.NewDriver(memory.Driver{}) }
+
+// untagged is a lock that anybody can release: SETNX or SET NX, and DEL.
+func untagged(expires bool) drivers.Driver {
+	return altered{
+		Driver: faulty(),
+		traits: func(t *drivers.Traits) { t.Owned, t.Fenced, t.Renews, t.Expires = false, false, false, expires },
+		session: func() func(drivers.Session, int) drivers.Session {
+			var owners table[string]
+			return func(s drivers.Session, _ int) drivers.Session {
+				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					sent := drivers.Lease{Key: l.Key, TTL: l.TTL}
+					if !expires {
+						sent.TTL = 0
+					}
+					held, err := s.Try(ctx, &sent)
+					l.ValidUntil = time.Time{}
+					if held || err != nil && !drivers.Refused(err) {
+						if r := capability[drivers.Renewer](s); held || owns(r, sent) {
+							owners.set(l.Key, sent.Owner)
+						}
+					}
+					return held, err
+				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					return s.Release(ctx, &drivers.Lease{Key: l.Key, Owner: owners.get(l.Key)})
+				}}
+			}
+		},
+	}
+}
+
+// owns looks behind a lost reply.
+func owns(r drivers.Renewer, l drivers.Lease) bool {
+	owned, err := r.Renew(context.Background(), &l)
+	return owned && err == nil
+}
+
+// reentrant lets a session in again where it is in.
+func reentrant() drivers.Driver {
+	return altered{
+		Driver: faulty(),
+		traits: func(t *drivers.Traits) { t.Reentrant = true },
+		session: func() func(drivers.Session, int) drivers.Session {
+			return func(s drivers.Session, _ int) drivers.Session {
+				type hold struct {
+					drivers.Lease
+					count int
+				}
+				holds := map[string]*hold{}
+				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					h := holds[l.Key]
+					if h != nil && h.count > 0 && owns(capability[drivers.Renewer](s), h.Lease) {
+						h.count++
+						l.Owner, l.Fence = h.Owner, h.Fence
+						return true, nil
+					}
+					held, err := s.Try(ctx, l)
+					if held {
+						holds[l.Key] = &hold{*l, 1}
+					}
+					return held, err
+				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					if h := holds[l.Key]; h != nil && h.Owner == l.Owner && h.count > 0 {
+						if h.count--; h.count > 0 {
+							return true, nil
+						}
+					}
+					return s.Release(ctx, l)
+				}}
+			}
+		},
+	}
+}
+
+// poll is the pause of the native waits here; time is fake.
+const poll = time.Millisecond
+
+// pause sleeps for a poll, or until the deadline or the context cuts it short.
+func pause(ctx context.Context, l *drivers.Lease) error {
+	wait := poll
+	if !l.Deadline.IsZero() {
+		wait = min(wait, time.Until(l.Deadline))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) }
+
+// polling has a native wait each of whose returns but the last is spurious.
+func polling() drivers.Driver {
+	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+		return func(s drivers.Session, _ int) drivers.Session {
+			return waiter{s, pause, func(context.Context, *drivers.Lease) error { return nil }}
+		}
+	}}
+}
+
+// blocking acquires on the server during Wait, as GET_LOCK does; the next Try only confirms. forget is how it can be
+// broken: Leave forgets to give back what Wait has got.
+func blocking(forget bool) drivers.Driver {
+	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+		return func(s drivers.Session, _ int) drivers.Session {
+			got := map[string]drivers.Lease{}
+			wait := func(ctx context.Context, l *drivers.Lease) error {
+				for !over(l) {
+					mine := drivers.Lease{Key: l.Key, TTL: l.TTL}
+					held, err := s.Try(ctx, &mine)
+					if err != nil {
+						return ctx.Err()
+					}
+					if held {
+						got[l.Key] = mine
+						return nil
+					}
+					if err := pause(ctx, l); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			leave := func(ctx context.Context, l *drivers.Lease) error {
+				mine, has := got[l.Key]
+				delete(got, l.Key)
+				if has && !forget {
+					_, err := s.Release(ctx, &mine)
+					return err
+				}
+				return nil
+			}
+			try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				if mine, has := got[l.Key]; has {
+					delete(got, l.Key)
+					l.Owner, l.Fence = mine.Owner, mine.Fence
+					return true, nil
+				}
+				return s.Try(ctx, l)
+			}
+			return waiter{calls{s, try, nil}, wait, leave}
+		}
+	}}
+}
+
+// line is a queue of waiters a key.
+type line struct {
+	mu    sync.Mutex
+	queue map[string][]int // session numbers
+}
+
+// first answers who stands at the head, or nobody.
+func (q *line) first(key string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue[key]) == 0 {
+		return nobody
+	}
+	return q.queue[key][0]
+}
+
+// join stands in line; it tells whether that is new.
+func (q *line) join(key string, id int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, waiting := range q.queue[key] {
+		if waiting == id {
+			return false
+		}
+	}
+	q.queue[key] = append(q.queue[key], id)
+	return true
+}
+
+func (q *line) leave(key string, id int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, waiting := range q.queue[key] {
+		if waiting == id {
+			q.queue[key] = append(q.queue[key][:i:i], q.queue[key][i+1:]...)
+			return
+		}
+	}
+}
+
+// queueing serves waiters in the order in which they began to wait. joinByTry makes an attempt stand in line already.
+func queueing(joinByTry bool) drivers.Driver {
+	return altered{
+		Driver: faulty(),
+		traits: func(t *drivers.Traits) { t.Fair = true },
+		session: func() func(drivers.Session, int) drivers.Session {
+			q := &line{queue: map[string][]int{}}
+			return func(s drivers.Session, id int) drivers.Session { return q.session(s, id, joinByTry) }
+		},
+	}
+}
+
+func (q *line) session(s drivers.Session, id int, joinByTry bool) drivers.Session {
+	try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
+		l.Owner = "" // whoever is not the first has sent nothing yet; but see below
+		if head := q.first(l.Key); head != nobody && head != id {
+			probe := drivers.Lease{Key: "a key that is asked for its owner token only " + l.Key, TTL: poll}
+			if _, err := s.Try(ctx, &probe); err != nil {
+				return false, err
+			}
+			l.Owner = probe.Owner
+			if joinByTry {
+				q.join(l.Key, id)
+			}
+			return false, nil
+		}
+		held, err := s.Try(ctx, l)
+		if held {
+			q.leave(l.Key, id)
+		} else if joinByTry && err == nil {
+			q.join(l.Key, id)
+		}
+		return held, err
+	}
+	wait := func(ctx context.Context, l *drivers.Lease) error {
+		if q.join(l.Key, id) {
+			return ctx.Err()
+		}
+		for !over(l) {
+			left, err := capability[drivers.Remainer](s).Remaining(ctx, l)
+			if err != nil {
+				return ctx.Err()
+			}
+			if left == 0 && q.first(l.Key) == id {
+				return nil
+			}
+			if err := pause(ctx, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	leave := func(_ context.Context, l *drivers.Lease) error {
+		q.leave(l.Key, id)
+		return nil
+	}
+	if joinByTry {
+		return calls{waiter{s, wait, leave}, try, nil}
+	}
+	return waiter{calls{s, try, nil}, wait, leave}
+}
+
+// check runs the suite in fake time. Cut and Mute are there if the driver under the alterations has them.
+func check(t *testing.T, d drivers.Driver) (failures []Failure) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := Setup{Driver: d, crowd: 100}
+		for inner := d; ; {
+			switch x := inner.(type) {
+			case altered:
+				inner = x.Driver
+				continue
+			case *fault.Driver:
+				s.Cut, s.Mute = x.Outage, x.Mute
+			}
+			break
+		}
+		failures = Check(s)
+		time.Sleep(24 * time.Hour) // lets what was leaked on purpose end inside the bubble
+	})
+	return failures
+}
+
+func TestSound(t *testing.T) {
+	for _, sound := range []struct {
+		name   string
+		driver drivers.Driver
+	}{
+		{"memory", memory.Driver{}},
+		{"null", memory.Null{}},
+		{"with faults", faulty()},
+		{"untagged", untagged(false)},
+		{"untagged with expiry", untagged(true)},
+		{"re-entrant", reentrant()},
+		{"polling", polling()},
+		{"blocking", blocking(false)},
+		{"fair", queueing(false)},
+		{"fair by try", queueing(true)},
+	} {
+		t.Run(sound.name, func(t *testing.T) {
+			for _, f := range check(t, sound.driver) {
+				t.Error(f)
+			}
+		})
+	}
+}

@@ -1,0 +1,242 @@
+package drivertest
+
+// Cases about sessions that wait in a way of their own.
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// patience is how long waiters in these cases are ready to wait. It is beyond slack, so that one who only gets his
+// turn at the deadline has waited for too long.
+const patience = 2 * slack
+
+// waitAfterRelease has the key come free between the failed attempt and the wait. A waiter that only then begins to
+// listen, and sleeps, has missed it.
+func waitAfterRelease(t *T) {
+	svc := t.open(2)
+	holder, w := t.client(svc), t.client(svc)
+	for range 3 {
+		key := t.key()
+		held, l := lease(key, long), lease(key, long)
+		holder.hold(held, "the key is free")
+		l.Deadline = time.Now().Add(patience)
+		if w.try(l) {
+			t.Fatalf("Try was granted although another client holds the key")
+		}
+		holder.release(held, true, "the client held the key")
+		got := false
+		if !t.within(slack, func(ctx context.Context) {
+			if err := w.waiter.Wait(ctx, l); err != nil && ctx.Err() == nil {
+				t.Errorf("Wait: %v", err)
+			}
+			got = w.acquire(ctx, l)
+		}) || !got {
+			t.Fatalf("a client that began to wait just after the release has not been granted the key within %v", slack)
+		}
+		w.release(l, true, "the client held the key")
+	}
+}
+
+// waitDeadline has the waiter's patience end while the key is held, and before the wait begins.
+func waitDeadline(t *T) {
+	svc := t.open(2)
+	holder, w := t.client(svc), t.client(svc)
+	key := t.key()
+	holder.hold(lease(key, long), "the key is free")
+	for _, wait := range []time.Duration{short, -short} {
+		l := lease(key, long)
+		l.Deadline = time.Now().Add(wait)
+		if !t.within(max(wait, 0)+slack, func(ctx context.Context) {
+			if w.acquire(ctx, l) {
+				t.Fatalf("Try was granted although another client holds the key")
+			}
+		}) {
+			t.Fatalf("Wait has outlasted a deadline %v from the start by %v", wait, slack)
+		}
+	}
+}
+
+// waitContext cancels a wait.
+func waitContext(t *T) {
+	svc := t.open(2)
+	holder, w := t.client(svc), t.client(svc)
+	key := t.key()
+	held := lease(key, long)
+	holder.hold(held, "the key is free")
+	l := lease(key, long)
+	l.Deadline = time.Now().Add(patience)
+	if w.try(l) {
+		t.Fatalf("Try was granted although another client holds the key")
+	}
+	outer, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	if !t.within(slack, func(context.Context) {
+		var err error
+		for last := false; err == nil && !last; {
+			last = outer.Err() != nil // a wake-up may have come first, but only once
+			if err = w.waiter.Wait(outer, l); err == nil && w.try(l) {
+				t.Fatalf("Try was granted although another client holds the key")
+			}
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Wait answered %v after its context was cancelled; want context.Canceled", err)
+		}
+	}, func() {
+		time.Sleep(settle)
+		cancel()
+	}) {
+		t.Fatalf("Wait has not returned %v after its context was cancelled", slack)
+	}
+	w.leave(l)
+	holder.release(held, true, "the client held the key; the only waiter had left when its context was cancelled")
+}
+
+// waitForExpiry has the holder die: nobody announces the end of a lease.
+func waitForExpiry(t *T) {
+	svc := t.open(2)
+	dead, w := t.client(svc), t.client(svc)
+	key := t.key()
+	dead.hold(lease(key, short), "the key is free")
+	l := lease(key, long)
+	l.Deadline = time.Now().Add(patience)
+	got := false
+	if !t.within(short+slack, func(ctx context.Context) { got = w.acquire(ctx, l) }) || !got {
+		t.Fatalf("the waiter has not been granted the key %v after a lease of %v began", short+slack, short)
+	}
+}
+
+// leave has a waiter give up: it must not stand in the way of others, nor be granted the key after it went.
+func leave(t *T) {
+	svc := t.open(3)
+	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	held := lease(key, long)
+	holder.hold(held, "the key is free")
+	l := lease(key, long)
+	l.Deadline = time.Now().Add(short)
+	if !t.within(short+slack, func(ctx context.Context) { w.acquire(ctx, l) }) {
+		return // "wait ends at the deadline" says so
+	}
+	other.refused(lease(key, long), "another client holds the key; a waiter has left")
+	holder.release(held, true, "the client held the key")
+	next := lease(key, long)
+	other.hold(next, "the key was released and its only waiter had left")
+	other.release(next, true, "the client held the key; the only waiter had left")
+}
+
+// leaveAfterWake gives up just when the wait has succeeded. A Wait that acquires on the server has to give that back.
+func leaveAfterWake(t *T) {
+	svc := t.open(3)
+	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	held, l := lease(key, long), lease(key, long)
+	holder.hold(held, "the key is free")
+	l.Deadline = time.Now().Add(patience)
+	if w.try(l) {
+		t.Fatalf("Try was granted although another client holds the key")
+	}
+	var released atomic.Bool
+	granted := false
+	if !t.within(slack, func(ctx context.Context) {
+		for !released.Load() && !granted {
+			if err := w.waiter.Wait(ctx, l); err != nil {
+				if ctx.Err() == nil {
+					t.Errorf("Wait: %v", err)
+				}
+				return
+			}
+			if !released.Load() {
+				granted = w.try(l) // after a spurious return, or one that tells it to register first
+			}
+		}
+	}, func() {
+		time.Sleep(settle)
+		released.Store(true)
+		holder.release(held, true, "the client held the key")
+	}) {
+		return // "wait for a release" says so
+	}
+	if granted { // it looked just when the key came free
+		w.release(l, true, "the client held the key")
+	}
+	w.leave(l)
+	next := lease(key, long)
+	t.eventually("the key did not come free after its only waiter had left", func() bool { return other.try(next) })
+	other.release(next, true, "the client held the key; the only waiter had left")
+}
+
+// leaveAsHolder checks that Leave, which follows every wait, does not give up what the wait was for; and that it does
+// no harm where there was no wait.
+func leaveAsHolder(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	l := lease(t.key(), long)
+	a.leave(l)
+	a.hold(l, "the key is free")
+	a.leave(l)
+	b.refused(lease(l.Key, long), "another client holds the key, having called Leave after it was granted")
+	a.release(l, true, "the client held the key")
+}
+
+// waitForRelease has one client wait for a key, and then many.
+func waitForRelease(t *T) {
+	svc := t.open(clients(crowds))
+	for _, waiting := range crowds {
+		t.everybodyGetsThrough(svc, waiting, func(*client) {})
+	}
+}
+
+// crowds are how many clients wait for the same key.
+var crowds = []int{1, 20}
+
+// clients is how many sessions everybodyGetsThrough will open for some crowds.
+func clients(crowds []int) (n int) {
+	for _, waiting := range crowds {
+		n += 1 + waiting
+	}
+	return n
+}
+
+// everybodyGetsThrough has clients wait for a key that each holds only for a moment. A lost wake-up leaves one asleep.
+func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*client)) {
+	holder := t.client(svc)
+	key := t.key()
+	held := lease(key, long)
+	holder.hold(held, "the key is free")
+	line := make([]*client, waiting)
+	for i := range line {
+		line[i] = t.client(svc)
+		equip(line[i])
+	}
+	var served atomic.Int32
+	inTime := t.within(settle+slack, func(ctx context.Context) {
+		var all sync.WaitGroup
+		deadline := time.Now().Add(patience)
+		for _, c := range line {
+			all.Go(func() {
+				t.guard(func() {
+					l := lease(key, long)
+					l.Deadline = deadline
+					if c.acquire(ctx, l) {
+						served.Add(1)
+						time.Sleep(time.Millisecond) // so that all others are refused and wait again
+						c.release(l, true, "the client held the key")
+					}
+				})
+			})
+		}
+		all.Wait()
+	}, func() {
+		time.Sleep(settle)
+		holder.release(held, true, "the client held the key")
+	})
+	if n := int(served.Load()); !inTime || n < waiting {
+		t.Fatalf("of %d waiters %d have been served within %v, although everybody releases at once", waiting, n, slack)
+	}
+}

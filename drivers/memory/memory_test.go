@@ -1,0 +1,35 @@
+package memory_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func setup() drivertest.Setup {
+	d := fault.NewDriver(memory.Driver{})
+	return drivertest.Setup{Driver: d, Config: drivers.Config{Lock: "mutex"}, Cut: d.Outage, Mute: d.Mute}
+}
+
+func TestConformance(t *testing.T) { drivertest.Run(t, setup()) }
+
+// TestConformanceFakeTime runs the suite where time passes only while everybody sleeps, so that expiry is exact.
+func TestConformanceFakeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, f := range drivertest.Check(setup()) {
+			t.Error(f)
+		}
+	})
+}
+
+func TestNullConformance(t *testing.T) {
+	drivertest.Run(t, drivertest.Setup{Driver: memory.Null{}, Config: drivers.Config{Lock: "none"}})
+}

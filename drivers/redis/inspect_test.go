@@ -1,0 +1,86 @@
+package redis_test
+
+import (
+	"strings"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// calls are the calls of each command so far.
+func calls(t *testing.T, rdb *goredis.Client) map[string]int64 {
+	t.Helper()
+	stats := rdb.InfoMap(t.Context(), "commandstats")
+	if stats.Err() != nil {
+		t.Fatal(stats.Err())
+	}
+	counts := map[string]int64{}
+	for field, value := range stats.Val()["Commandstats"] {
+		var n int64
+		for _, c := range strings.TrimPrefix(strings.SplitN(value, ",", 2)[0], "calls=") {
+			n = n*10 + int64(c-'0')
+		}
+		counts[strings.TrimPrefix(field, "cmdstat_")] = n
+	}
+	return counts
+}
+
+func TestInspect(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		tests := []struct {
+			args        []string
+			persistence string
+		}{
+			{nil, "none"},
+			{[]string{"--save", "3600 1"}, "rdb"},
+			{[]string{"--appendonly", "yes"}, "aof everysec"},
+			{[]string{"--appendonly", "yes", "--appendfsync", "always", "--save", "60 1"}, "rdb + aof always"},
+		}
+		for _, test := range tests {
+			cfg := drivers.Config{Addrs: []string{startRedis(t, test.args...).url()}}
+			server, usage, err := open(t, driver, cfg).(drivers.Inspector).Inspect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if server.Persistence != test.persistence {
+				t.Errorf("%v: persistence %q, want %q", test.args, server.Persistence, test.persistence)
+			}
+			if server.Name != "redis" || server.Version == "" || server.Mode != "standalone" || len(server.RunID) != 40 ||
+				server.Connected < 1 || server.MaxClients < 1 || server.Replicas != 0 {
+				t.Errorf("%+v", server)
+			}
+			if usage.CPU <= 0 || usage.Commands <= 0 || usage.BytesIn <= 0 || usage.BytesOut <= 0 {
+				t.Errorf("%+v", usage)
+			}
+		}
+	})
+}
+
+// TestInspectRefused lets the server tell nothing, which is no error.
+func TestInspectRefused(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-info", "-config")
+		got, usage, err := open(t, driver, drivers.Config{Addrs: []string{server.url()}}).(drivers.Inspector).Inspect(t.Context())
+		if err != nil || got != (drivers.Server{}) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if want := (drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}); usage != want {
+			t.Errorf("%+v", usage)
+		}
+	})
+}
+
+func TestInspectEmbedded(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: []string{startEmbedded(t)}, Embedded: true}
+		server, usage, err := open(t, driver, cfg).(drivers.Inspector).Inspect(t.Context())
+		if err != nil || server.Name != "miniredis" || server.Persistence != "" {
+			t.Errorf("%+v, %v", server, err)
+		}
+		if usage.CPU != -1 || usage.BytesIn != -1 {
+			t.Errorf("%+v", usage)
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package redis_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// woken collects wake-ups.
+type woken struct {
+	mu   sync.Mutex
+	keys map[string]int
+}
+
+func (w *woken) wake(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.keys == nil {
+		w.keys = map[string]int{}
+	}
+	w.keys[key]++
+}
+
+func (w *woken) count(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keys[key]
+}
+
+func listen(t *testing.T, s drivers.Service, w *woken) drivers.Listener {
+	t.Helper()
+	l, err := s.(drivers.Subscriber).Listen(within(t, 5*time.Second), w.wake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func add(t *testing.T, l drivers.Listener, key string) {
+	t.Helper()
+	if err := l.Add(within(t, 10*time.Second), key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// handOver acquires and releases key once.
+func handOver(t *testing.T, s drivers.Session, key string) {
+	t.Helper()
+	l := drivers.Lease{Key: key, TTL: time.Minute}
+	try(t, s, &l, true)
+	release(t, s, &l, true)
+}
+
+func TestWake(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		for _, lock := range []string{"set-nx", "setnx"} {
+			cfg.Lock, cfg.Wakes = lock, true
+			s := open(t, driver, cfg)
+			a := session(t, s, 0)
+			var w woken
+			l := listen(t, s, &w)
+			k1, k2 := cfg.Prefix+lock+"{1}", cfg.Prefix+lock+"{2}"
+			add(t, l, k1)
+			add(t, l, k1) // twice is once
+			add(t, l, k2)
+			handOver(t, a, k1)
+			eventually(t, "k1 wakes", func() bool { return w.count(k1) == 1 })
+			if w.count(k2) != 0 {
+				t.Error("k2 woke for k1")
+			}
+			if err := l.Remove(t.Context(), k1); err != nil {
+				t.Fatal(err)
+			}
+			rdb := bare(t, cfg)
+			eventually(t, "the server forgets k1", func() bool {
+				return rdb.PubSubNumSub(t.Context(), k1+":released").Val()[k1+":released"] == 0
+			})
+			handOver(t, a, k1)
+			handOver(t, a, k2) // messages come in order: k1's would be here before
+			eventually(t, "k2 wakes", func() bool { return w.count(k2) == 1 })
+			if w.count(k1) != 1 || w.count("") != 0 {
+				t.Errorf("%v", w.keys)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Add(t.Context(), k1); err == nil {
+				t.Error("a closed listener takes a key")
+			}
+		}
+	})
+}
+
+// TestStrangersReleaseWakesNobody releases what is not held.
+func TestStrangersReleaseWakesNobody(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Wakes = true
+		s := open(t, driver, cfg)
+		a, b := session(t, s, 0), session(t, s, 1)
+		var w woken
+		l := listen(t, s, &w)
+		key := cfg.Prefix + "k"
+		add(t, l, key)
+		la := drivers.Lease{Key: key, TTL: time.Minute}
+		lb := drivers.Lease{Key: key, TTL: time.Minute, Owner: "someone else"}
+		try(t, a, &la, true)
+		release(t, b, &lb, false)
+		release(t, a, &la, true)
+		eventually(t, "the owner's release wakes", func() bool { return w.count(key) > 0 })
+		if n := w.count(key); n != 1 {
+			t.Errorf("%d wake-ups for one release", n)
+		}
+	})
+}
+
+// TestReconnect kills the subscribing connection: the listener must say that it may have lost something, and hear
+// again what it was told to listen to.
+func TestReconnect(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Wakes: true}
+		s := open(t, driver, cfg)
+		a := session(t, s, 0)
+		rdb := bare(t, cfg)
+		var w woken
+		l := listen(t, s, &w)
+		keys := []string{"a", "b", "c"}
+		for _, key := range keys {
+			add(t, l, key)
+		}
+		for round := 1; round <= 3; round++ {
+			if n, err := rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); n != 1 || err != nil {
+				t.Fatalf("%d subscribing connections, %v: one is what a listener has", n, err)
+			}
+			eventually(t, "it reports the break", func() bool { return w.count("") == round })
+			for _, key := range keys {
+				handOver(t, a, key)
+				eventually(t, key+" wakes", func() bool { return w.count(key) == round })
+			}
+		}
+	})
+}
+
+// TestListenThroughRestart adds and removes keys while the server is away.
+func TestListenThroughRestart(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t)
+		cfg := drivers.Config{Addrs: []string{server.url()}, Wakes: true}
+		s := open(t, driver, cfg)
+		var w woken
+		l := listen(t, s, &w)
+		add(t, l, "before")
+		add(t, l, "dropped")
+		server.kill()
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := l.Add(short, "given up"); err == nil {
+			t.Error("a key was added without a server")
+		}
+		added := make(chan error, 1)
+		ctx := within(t, 10*time.Second)
+		go func() { added <- l.Add(ctx, "during") }()
+		l.Remove(t.Context(), "dropped") // with or without an error
+		server.start()
+		if err := <-added; err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it reports the break", func() bool { return w.count("") == 1 })
+		rdb := bare(t, cfg)
+		for channel, n := range rdb.PubSubNumSub(t.Context(), "before:released", "during:released", "dropped:released", "given up:released").Val() {
+			want := int64(1)
+			if strings.HasPrefix(channel, "d") && channel != "during:released" || strings.HasPrefix(channel, "g") {
+				want = 0
+			}
+			if n != want {
+				t.Errorf("%d subscribers of %s, want %d", n, channel, want)
+			}
+		}
+	})
+}
+
+// TestListenConcurrently adds and removes from many goroutines; in the end the server knows what is wanted.
+func TestListenConcurrently(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Wakes: true}
+		s := open(t, driver, cfg)
+		var w woken
+		l := listen(t, s, &w)
+		ctx := within(t, 10*time.Second)
+		var group sync.WaitGroup
+		for i := range 20 {
+			group.Go(func() {
+				key := string(rune('a' + i))
+				for range 20 {
+					if err := l.Add(ctx, key); err != nil {
+						t.Error(err)
+						return
+					}
+					if err := l.Remove(ctx, key); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if err := l.Add(ctx, key); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if n := len(bare(t, cfg).PubSubChannels(t.Context(), "*:released").Val()); n != 20 {
+			t.Errorf("%d channels, want 20", n)
+		}
+	})
+}
+
+// TestListenRefused subscribes to a channel that the server does not permit.
+func TestListenRefused(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t, "--user", "default", "on", "nopass", "~*", "&ok*", "+@all")
+		s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Wakes: true})
+		var w woken
+		l := listen(t, s, &w)
+		if err := l.Add(within(t, 5*time.Second), "forbidden"); drivers.ClassOf(err) != drivers.ClassAuth {
+			t.Errorf("%v (%s), want class auth", err, drivers.ClassOf(err))
+		}
+		add(t, l, "ok")
+		a := session(t, s, 0)
+		handOver(t, a, "ok")
+		eventually(t, "ok wakes", func() bool { return w.count("ok") == 1 })
+		// A release whose publication is forbidden must leave the lock as it is: the error says "no effect".
+		lease := drivers.Lease{Key: "forbidden", TTL: time.Minute}
+		try(t, a, &lease, true)
+		if _, err := a.Release(t.Context(), &lease); !drivers.Refused(err) {
+			t.Errorf("%v is not refused", err)
+		}
+		try(t, a, &drivers.Lease{Key: "forbidden", TTL: time.Minute}, false)
+	})
+}
+
+// TestServiceCloseEndsListeners leaves a listener open; goleak sees what is left.
+func TestServiceCloseEndsListeners(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Wakes = true
+		d, _ := drivers.Lookup(driver)
+		s, err := d.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.(drivers.Subscriber).Listen(t.Context(), func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, l, "k")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

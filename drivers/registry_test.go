@@ -1,0 +1,64 @@
+package drivers_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// fake is a driver that only lists designs.
+type fake []string
+
+func (f fake) Designs() (designs []drivers.Design) {
+	for _, name := range f {
+		designs = append(designs, drivers.Design{Name: name})
+	}
+	return designs
+}
+
+func (fake) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func TestRegistry(t *testing.T) {
+	drivers.Register("zeta", fake{"z"})
+	drivers.Register("alpha", fake{"a"})
+	names := drivers.Names()
+	if !slices.IsSorted(names) || !slices.Contains(names, "alpha") || !slices.Contains(names, "zeta") {
+		t.Errorf("Names() = %v, want alpha and zeta in order", names)
+	}
+	d, err := drivers.Lookup("zeta")
+	if err != nil || d.Designs()[0].Name != "z" {
+		t.Errorf("Lookup(zeta) = %v, %v", d, err)
+	}
+	_, err = drivers.Lookup("zetta")
+	if err == nil || !strings.Contains(err.Error(), `"zetta"`) || !strings.Contains(err.Error(), "alpha, zeta") {
+		t.Errorf("Lookup of an unknown name says %v; want the name and what there is", err)
+	}
+	defer func() {
+		if r, _ := recover().(string); !strings.Contains(r, "zeta") {
+			t.Errorf("Register of a taken name panics with %q, want the name", r)
+		}
+	}()
+	drivers.Register("zeta", fake{})
+	t.Error("Register of a taken name did not panic")
+}
+
+func TestFindDesign(t *testing.T) {
+	d := fake{"first", "second"}
+	for _, test := range []struct{ name, want, fault string }{
+		{"", "first", ""},
+		{"first", "first", ""},
+		{"second", "second", ""},
+		{"Second", "", `"Second"; there are first, second`},
+	} {
+		got, err := drivers.FindDesign(d, test.name)
+		if got.Name != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("FindDesign(%q) = %q, %v; want %q, %s", test.name, got.Name, err, test.want, test.fault)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+)
+
+// trial is a whole trial with that many grants in its four seconds.
+func trial(n int, acquired int64) *Record {
+	r := numbered(n)
+	r.Counts.Acquired = acquired
+	return r
+}
+
+// shape writes the cells as lists of record IDs.
+func shape(cells []*Cell) string {
+	var all []string
+	for _, c := range cells {
+		var ids []string
+		for _, r := range c.Trials {
+			ids = append(ids, r.ID)
+		}
+		all = append(all, strings.Join(ids, " "))
+	}
+	return strings.Join(all, " | ")
+}
+
+func TestGroup(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(b *Record)
+		want   string
+	}{
+		{"same", func(*Record) {}, "r1 r2"},
+		{"seed", func(b *Record) { b.Plan.Seed++ }, "r1 r2"},
+		{"command", func(b *Record) { b.Plan.Command = "other" }, "r1 r2"},
+		{"address of a private server", func(b *Record) { b.Server.Addr = "127.0.0.1:7001" }, "r1 r2"},
+		{"when", func(b *Record) { b.Started = b.Started.Add(time.Hour) }, "r1 r2"},
+		{"driver", func(b *Record) { b.Plan.Driver = "go-redis" }, "r1 | r2"},
+		{"hold", func(b *Record) { b.Plan.Hold++ }, "r1 | r2"},
+		{"oracle", func(b *Record) { b.Plan.Oracle = false }, "r1 | r2"},
+		{"traits", func(b *Record) { b.Traits.Fair = false }, "r1 | r2"},
+		{"persistence", func(b *Record) { b.Server.Persistence = "rdb" }, "r1 | r2"},
+		{"version", func(b *Record) { b.Env.Lockbench = "v0.2.0" }, "r1 | r2"},
+		{"library", func(b *Record) { b.Env.Libraries = map[string]string{"rueidis": "v1.0.80"} }, "r1 | r2"},
+		{"machine", func(b *Record) { b.Env.CPUs = 64 }, "r1 | r2"},
+		{"partial", func(b *Record) { b.Partial = "interrupted" }, "r1 | r2"},
+		{"duplicate", func(b *Record) { b.ID = "r1" }, "r1"},
+	} {
+		a, b := trial(1, 100), trial(2, 100)
+		c.change(b)
+		cells, err := Group([]*Record{a, b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shape(cells); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestGroupExternalAddressesApart(t *testing.T) {
+	a, b := trial(1, 100), trial(2, 100)
+	a.Server.Kind, b.Server.Kind, b.Server.Addr = "external", "external", "elsewhere:6379"
+	cells, err := Group([]*Record{a, b})
+	if err != nil || shape(cells) != "r1 | r2" {
+		t.Errorf("%s, %v", shape(cells), err)
+	}
+}
+
+func TestGroupKeepsPartialsApart(t *testing.T) {
+	recs := []*Record{trial(1, 10), trial(2, 20), trial(3, 30), trial(4, 40)}
+	recs[1].Partial, recs[3].Partial = "interrupted", "interrupted"
+	cells, err := Group(append(recs, recs[1]))
+	if err != nil || shape(cells) != "r1 r3 | r2 | r4" {
+		t.Fatalf("%s, %v", shape(cells), err)
+	}
+	if cells[0].Partial() != "" || cells[1].Partial() != "interrupted" || cells[1].Duplicates != 1 {
+		t.Errorf("partial %q and %q, %d duplicates", cells[0].Partial(), cells[1].Partial(), cells[1].Duplicates)
+	}
+}
+
+func TestGroupSums(t *testing.T) {
+	var recs []*Record
+	for i, acquired := range []int64{400, 4000, 800} {
+		r := trial(i+1, acquired)
+		r.Cost.Commands = []float64{-1, 3, 5}[i]
+		r.Fairness.Jain = []float64{0.5, 0.9, 0.7}[i]
+		r.Fairness.LongestWait = time.Duration(i) * time.Second
+		r.Generator.Saturated = i == 1
+		r.Safety.Longest = []time.Duration{1, 9, 2}[i]
+		r.Counts.ErrorSample = map[string]string{"timeout": fmt.Sprint("sample ", i)}
+		r.Warnings = []string{"all", fmt.Sprint("only ", i)}
+		recorder := NewRecorder(1)
+		for j := range 10 {
+			recorder.Shard(0).Record(AcquireIndex, time.Duration(1+10*i+j)*time.Millisecond)
+		}
+		r.Latency[Acquire] = recorder.Latency(AcquireIndex)
+		recs = append(recs, r)
+	}
+	before := maps.Clone(recs[0].Counts.Errors)
+	cells, err := Group(recs)
+	if err != nil || len(cells) != 1 {
+		t.Fatalf("%d cells, %v", len(cells), err)
+	}
+	c := cells[0]
+	if want := (Spread{Median: 200, Min: 100, Max: 1000}); c.Rate != want {
+		t.Errorf("rate %+v, want %+v", c.Rate, want)
+	}
+	if c.Counts.Acquired != 5200 || c.Counts.Errors["timeout"] != 12 || c.Counts.ErrorSample["timeout"] != "sample 0" {
+		t.Errorf("counts %+v", c.Counts)
+	}
+	if !maps.Equal(recs[0].Counts.Errors, before) {
+		t.Error("grouping changed a record")
+	}
+	if c.Cost.Commands != 4 || c.Cost.Wakeups != -1 {
+		t.Errorf("cost %+v", c.Cost)
+	}
+	if c.Fairness.Jain != 0.7 || c.Fairness.LongestWait != 2*time.Second || c.Fairness.OwnerChanges != 240 {
+		t.Errorf("fairness %+v", c.Fairness)
+	}
+	if c.Safety.Violations != 3 || c.Safety.Grants != 360 || c.Safety.Longest != 9 || !c.Safety.Checked || len(c.Safety.Events) != 3 {
+		t.Errorf("safety %+v", c.Safety)
+	}
+	if !c.Generator.Saturated || c.Generator.Why == "" {
+		t.Errorf("generator %+v", c.Generator)
+	}
+	if got := strings.Join(c.Warnings, ", "); got != "all, only 0, only 1, only 2" {
+		t.Errorf("warnings %s", got)
+	}
+	// 30 values of 1 to 30 ms: the median is the 15th, where the mean of the three medians would be the same by
+	// symmetry, so the 90th percentile tells merging (27 ms) from averaging (19 ms).
+	l := c.Latency[Acquire]
+	if off := l.P90 - 27*time.Millisecond; l.Count != 30 || off < 0 || off > 27*time.Microsecond {
+		t.Errorf("%d values, p90 %v; want 30 and 27 ms", l.Count, l.P90)
+	}
+}
+
+func TestGroupReportsDamage(t *testing.T) {
+	a, b := trial(1, 1), trial(2, 1)
+	l := b.Latency[Hold]
+	l.HDR = "?"
+	b.Latency[Hold] = l
+	if _, err := Group([]*Record{a, b}); err == nil || !strings.HasPrefix(err.Error(), "results: group: record r1 and its trials: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		vs   []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1}, 5}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
+		if got := median(c.vs); got != c.want {
+			t.Errorf("median(%v) = %v, want %v", c.vs, got, c.want)
+		}
+	}
+}

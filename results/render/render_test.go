@@ -1,0 +1,359 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// made keeps the histograms of record, because compressing them takes most of a test's time.
+var made = map[int]map[results.Metric]results.Latency{}
+
+func latencies(n int) map[results.Metric]results.Latency {
+	if l := made[n]; l != nil {
+		return maps.Clone(l)
+	}
+	rec := results.NewRecorder(1)
+	shard := rec.Shard(0)
+	for i := range 1000 {
+		x := time.Duration(i + 1)
+		shard.Record(results.AcquireIndex, 40*time.Microsecond+x*x*x*time.Duration(10+n)/1000)
+		shard.Record(results.HandoffIndex, 50*time.Microsecond+x*time.Duration(n+1)*10)
+		shard.Record(results.HoldIndex, 1080*time.Microsecond+x*10)
+		shard.Record(results.ReleaseIndex, 30*time.Microsecond+x*50)
+	}
+	made[n] = rec.Latencies()
+	return maps.Clone(made[n])
+}
+
+// record is a plausible trial; n varies its figures and its ID.
+func record(n int) *results.Record {
+	return &results.Record{
+		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Trial: 1,
+		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
+		Plan: results.Plan{
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Clients: 64, Keys: 10, Hold: time.Millisecond,
+			TTL: 30 * time.Second, Timeout: 10 * time.Second, BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
+			Duration: 10 * time.Second, Warmup: time.Second, Seed: uint64(n), IOTimeout: 3 * time.Second, Oracle: true,
+			Server: "private", Command: fmt.Sprintf("lockbench -driver rueidis -clients 64 -keys 10 -hold 1ms -seed %d", n),
+		},
+		Traits: results.Traits{Exclusive: true, Owned: true, Expires: true},
+		Env: results.Env{
+			Lockbench: "v0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", Kernel: "6.1.0", CPU: "AMD EPYC 7B13", CPUs: 2,
+			GOMAXPROCS: 2, Libraries: map[string]string{"rueidis": "v1.0.79"},
+		},
+		Server: results.Server{
+			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none",
+			Addr: fmt.Sprintf("/run/lockbench-%d.sock", n), Network: "unix",
+		},
+		Elapsed: 10 * time.Second,
+		Counts:  results.Counts{Acquired: int64(81_000 + 911*n), Tries: 91_234, Released: int64(81_000 + 911*n), Unfinished: 54},
+		Latency: latencies(n),
+		Fairness: results.Fairness{
+			Jain: 0.97, MinClient: 1201, MaxClient: 1388, LongestWait: 86 * time.Millisecond, OwnerChanges: 80_100, LongestRun: 3,
+		},
+		Safety:    results.Safety{Checked: true, Grants: int64(89_000 + 911*n)},
+		Cost:      results.Cost{Tries: 1.13, Commands: 3.1, BytesIn: 181, BytesOut: 52.5, ServerCPUUs: 2.34, ClientCPUUs: 6.11, Wakeups: -1, Allocs: 4},
+		Bound:     results.Bound{RTT: 55 * time.Microsecond, LocksPerS: 8807, Efficiency: 0.92, Little: 0.998},
+		Generator: results.Generator{CPU: 0.712, Machine: 0.81, GCPauses: 1234 * time.Microsecond},
+	}
+}
+
+// scenes are the goldens: what is rendered, and how wide.
+func scenes() map[string]struct {
+	recs  []*results.Record
+	width int
+} {
+	type scene = struct {
+		recs  []*results.Record
+		width int
+	}
+	partial := record(3)
+	partial.Partial, partial.Elapsed = "interrupted", 2*time.Second
+	partial.Counts = results.Counts{
+		Acquired: 15_000, TimedOut: 12, Canceled: 64, Unknown: 7, Refused: 3, Tries: 17_000, Released: 14_990, Lost: 2, ReleaseError: 8,
+		Errors: map[string]int64{"timeout": 15, "server": 3},
+		ErrorSample: map[string]string{
+			"timeout": "redis: set: i/o timeout",
+			"server":  "redis: set: OOM command not allowed\r\nwhen used memory > 'maxmemory' \x1b[31m" + strings.Repeat("very ", 20) + "long",
+		},
+	}
+	partial.Generator.Saturated, partial.Generator.Why = true, "2 of 2 cores busy for 97 % of the time"
+	partial.Cost = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1}
+	partial.Warnings = []string{
+		"every hold outlasts its lease: expect overlaps; the oracle will count them",
+		"the transparent huge pages of this machine make the tail of every latency longer than it would be without them, by a lot",
+	}
+
+	var twenty []*results.Record
+	for i := range 20 {
+		r := record(i)
+		r.Plan.Driver = []string{"go-redis", "rueidis"}[i%2]
+		r.Plan.Clients = []int{8, 64, 512, 4096, 10000}[i/2%5]
+		r.Plan.Wait = []string{"backoff", "pubsub"}[i/10]
+		r.Counts.Acquired *= int64(1 + i*i)
+		r.Safety.Grants = r.Counts.Acquired
+		if i == 7 {
+			r.Generator.Saturated, r.Generator.Why = true, "lockbench used 1.9 of 2 cores"
+		}
+		if i%6 == 0 {
+			r.Warnings = []string{"the load had not settled when the window opened"}
+		}
+		twenty = append(twenty, r)
+	}
+
+	var trials []*results.Record
+	for i := range 10 {
+		r := record(i)
+		r.Trial = 1 + i/2
+		r.Plan.Driver = []string{"go-redis", "rueidis"}[i%2]
+		trials = append(trials, r)
+	}
+	cut := record(10)
+	cut.Partial, cut.Elapsed, cut.Counts.Acquired = "interrupted", 300*time.Millisecond, 2345
+	trials = append(trials, cut, trials[0]) // and one record twice
+
+	unlike := []*results.Record{record(0), record(1), record(2), record(3)}
+	unlike[1].Server = results.Server{Kind: "embedded", Name: "miniredis", Version: "v2.40.0", Network: "tcp"}
+	unlike[1].Plan.Server = "embedded"
+	unlike[2].Server = results.Server{Kind: "external", Name: "valkey", Version: "9.0.1", Persistence: "aof everysec", Replicas: 2, Addr: "db.example:6379", Network: "tls"}
+	unlike[2].Plan.Server = "external"
+	unlike[3].Plan.Lock, unlike[3].Traits = "setnx", results.Traits{Exclusive: true}
+
+	broken := []*results.Record{record(0), record(1), record(2)}
+	for i, lock := range []string{"set-nx-del", "set-nx", "getset"} {
+		broken[i].Plan.Lock = lock
+	}
+	broken[0].Safety = violated()
+	broken[1].Safety, broken[1].Plan.Oracle = results.Safety{}, false
+	broken[2].Safety, broken[2].Traits.Exclusive = violated(), false
+
+	idle := record(11)
+	idle.Counts, idle.Latency, idle.Safety.Grants = results.Counts{TimedOut: 3}, nil, 0
+	idle.Fairness, idle.Bound = results.Fairness{}, results.Bound{}
+
+	return map[string]scene{
+		"one":         {[]*results.Record{record(0)}, 0},
+		"partial":     {[]*results.Record{partial}, 0},
+		"violations1": {[]*results.Record{broken[0]}, 0},
+		"idle":        {[]*results.Record{idle}, 0},
+		"fivetrials1": {[]*results.Record{trials[0], trials[2], trials[4], trials[6], trials[8]}, 0},
+		"twenty":      {twenty, 0},
+		"twenty80":    {twenty, 80},
+		"twenty200":   {twenty, 200},
+		"trials":      {trials, 0},
+		"unlike":      {unlike, 0},
+		"violations":  {broken, 0},
+		"mixed":       {[]*results.Record{record(0), partial, idle}, 0},
+	}
+}
+
+func violated() results.Safety {
+	return results.Safety{
+		Checked: true, Grants: 89_000, Violations: 63, Longest: 30 * time.Millisecond, Overlap: 1900 * time.Millisecond,
+		LostUpdates: 61, WrongReleases: 64,
+		Events: []results.Violation{
+			{At: 130 * time.Millisecond, Key: 3, Holder: 7, Intruder: 12, Overlap: 30 * time.Millisecond},
+			{At: 1130 * time.Millisecond, Key: 3, Holder: 12, Intruder: 41},
+			{At: 1131 * time.Millisecond, Key: 0, Holder: 2, Intruder: 3, Overlap: 412 * time.Microsecond},
+			{At: 1132 * time.Millisecond, Key: 0, Holder: 3, Intruder: 4, Overlap: 412 * time.Microsecond},
+		},
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, s := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range s.recs {
+				if err := r.Validate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var text, markdown, colored bytes.Buffer
+			if err := Table(&text, s.recs, Options{Width: s.width}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".txt", text.String())
+			checkWidth(t, text.String(), s.width)
+
+			if err := Markdown(&markdown, s.recs); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".md", markdown.String())
+
+			if err := Table(&colored, s.recs, Options{Width: s.width, Color: true}); err != nil {
+				t.Fatal(err)
+			}
+			if colored.String() == text.String() {
+				t.Error("no colour in the coloured output")
+			}
+			if plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colored.String(), ""); plain != text.String() {
+				t.Error("the coloured output is not the plain one with colours")
+			}
+			if strings.ContainsAny(text.String()+markdown.String(), "\x1b\r\t") {
+				t.Error("control characters in the output")
+			}
+		})
+	}
+}
+
+func checkWidth(t *testing.T, text string, width int) {
+	t.Helper()
+	if width == 0 {
+		width = defaultWidth
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := utf8.RuneCountInString(line); n > width {
+			t.Errorf("%d runes in a line: %s", n, line)
+		}
+		if strings.TrimRight(line, " ") != line {
+			t.Errorf("blanks at the end of a line: %q", line)
+		}
+	}
+}
+
+// TestWidths renders every scene at many widths: down to the room that the axes need, no line is wider.
+func TestWidths(t *testing.T) {
+	for _, s := range scenes() {
+		for _, width := range []int{90, 121, 160} {
+			var text bytes.Buffer
+			if err := Table(&text, s.recs, Options{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			checkWidth(t, text.String(), width)
+		}
+	}
+}
+
+// TestDropOrder keeps the order in which columns go a total one, so that no two tables drop differently.
+func TestDropOrder(t *testing.T) {
+	seen := map[int]string{}
+	for _, c := range columns {
+		if other := seen[c.drop]; other != "" && c.drop != 0 {
+			t.Errorf("%s and %s go at the same time", other, oneLine(c.head()))
+		}
+		seen[c.drop] = oneLine(c.head())
+	}
+	for i := range len(seen) {
+		if seen[i] == "" {
+			t.Errorf("no column goes as number %d", i)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	if err := Table(&bytes.Buffer{}, nil, Options{}); err == nil || err.Error() != "render: no records" {
+		t.Errorf("no records: %v", err)
+	}
+	a, b := record(1), record(2)
+	l := b.Latency[results.Hold]
+	l.HDR = "damaged"
+	b.Latency[results.Hold] = l
+	for name, err := range map[string]error{
+		"table": Table(&bytes.Buffer{}, []*results.Record{a, b}, Options{}), "markdown": Markdown(&bytes.Buffer{}, []*results.Record{a, b}),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "render: results: group: record r1 and its trials: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Table(full{}, []*results.Record{a}, Options{}); err == nil || err.Error() != "render: disk full" {
+		t.Errorf("full disk: %v", err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("disk full") }
+
+func TestMeasured(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ns", 7: "7 ns", 999: "999 ns", 1000: "1.00 µs", 45_000: "45.0 µs", 999_499: "999 µs", 999_500: "1.00 ms",
+		1_234_567: "1.23 ms", 99_949_999: "99.9 ms", 99_950_000: "100 ms", 999_499_999: "999 ms", 999_500_000: "1.00 s",
+		9_994_999_999: "9.99 s", 10 * time.Second: "10.0 s", 119 * time.Second: "119 s", 2 * time.Minute: "2.00 min",
+		time.Hour: "60.0 min", 49 * time.Hour: "49.0 h", -1500: "-1.50 µs",
+	} {
+		if got := measured(d); got != want {
+			t.Errorf("measured(%d) = %q, want %q", int64(d), got, want)
+		}
+	}
+}
+
+func TestAsked(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", 5: "5 ns", 20 * time.Microsecond: "20 µs", 1500 * time.Microsecond: "1.5 ms", 100 * time.Millisecond: "100 ms",
+		30 * time.Second: "30 s", 90 * time.Minute: "5400 s", -time.Second: "-1 s",
+	} {
+		if got := asked(d); got != want {
+			t.Errorf("asked(%d) = %q, want %q", int64(d), got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", -1: "-1", 999: "999", 1000: "1,000", -123456: "-123,456", 1234567: "1,234,567", math.MinInt64: "-9,223,372,036,854,775,808"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 3.1: "3.10", 9.994: "9.99", 9.996: "10.0", 99.94: "99.9", 99.96: "100", 8130.4: "8,130"} {
+		if got := three(v); got != want {
+			t.Errorf("three(%v) = %q, want %q", v, got, want)
+		}
+	}
+	for p, want := range map[float64]string{0.5: "0.50", 3.0 / 1234567: "2.4e-6", 1e-10: "1.0e-10", 0.00099: "9.9e-4"} {
+		if got := odds(p); got != want {
+			t.Errorf("odds(%v) = %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		head, text string
+		width      int
+		want       string
+	}{
+		{"", "", 30, ""},
+		{"a: ", "short", 30, "a: short"},
+		{"a: ", "one two three four five six", 23, "a: one two three four|   five six"},
+		{"", "one two three four" + unbroken + "five", 20, "one two three|four five"},
+		{"", strings.Repeat("x", 45), 20, strings.Repeat("x", 20) + "|" + strings.Repeat("x", 20) + "|xxxxx"},
+		{"", "ab " + strings.Repeat("µ", 25) + " cd", 20, "ab|" + strings.Repeat("µ", 20) + "|µµµµµ cd"},
+	} {
+		if got := strings.Join(wrap(c.head, c.text, c.width), "|"); got != c.want {
+			t.Errorf("wrap(%q, %q, %d) = %q, want %q", c.head, c.text, c.width, got, c.want)
+		}
+	}
+}

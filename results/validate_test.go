@@ -1,0 +1,48 @@
+package results
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+)
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Record)
+		err    string
+	}{
+		{func(*Record) {}, ""},
+		{func(r *Record) { r.Partial, r.Elapsed = "interrupted", 0 }, ""},
+		{func(r *Record) { r.Latency = nil }, ""},
+		{func(r *Record) { r.Cost, r.Generator.Machine = Cost{Tries: -1, Commands: -1, Allocs: -1}, -1 }, ""},
+		{func(r *Record) { r.Schema = SchemaVersion + 1 }, "schema: 2 is newer than 1: written by a newer lockbench"},
+		{func(r *Record) { r.Started = time.Time{} }, "started: missing"},
+		{func(r *Record) { r.Trial = 0 }, "trial: 0 is below 1"},
+		{func(r *Record) { r.Plan.Driver = "" }, "plan.driver: missing"},
+		{func(r *Record) { r.Plan.Lock = "" }, "plan.lock: missing"},
+		{func(r *Record) { r.Plan.Hold = -1 }, "plan.hold_ns: -1 is negative"},
+		{func(r *Record) { r.Bound.LocksPerS = math.Inf(1) }, "bound.locks_per_s: +Inf is no number"},
+		{func(r *Record) { r.Cost.Commands = math.Inf(-1) }, "cost.commands: -Inf is no number"},
+		{func(r *Record) { r.Bound.Little = math.NaN() }, "bound.little: NaN is no number"},
+		{func(r *Record) { r.Fairness.Jain = -0.1 }, "fairness.jain: -0.1 is negative"},
+		{func(r *Record) { r.Fairness.MinClient = 10 }, "fairness.min_client: 10 is above max_client, 9"},
+		{func(r *Record) { r.Generator.Machine = 1.5 }, "generator.machine: a share of 1.5"},
+		{func(r *Record) { r.Safety.Checked = false }, "safety.grants: 120, though nothing was checked"},
+		{func(r *Record) { r.Latency[Hold] = Latency{Min: -1, HDR: r.Latency[Hold].HDR} }, "latency.hold.min_ns: -1 is negative"},
+	} {
+		r := numbered(1)
+		c.change(r)
+		err := r.Validate()
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.err {
+			t.Errorf("got  %q\nwant %q", got, c.err)
+		}
+		if errors.Is(err, ErrNewerSchema) != (r.Schema > SchemaVersion) {
+			t.Errorf("%q: errors.Is ErrNewerSchema is wrong", got)
+		}
+	}
+}

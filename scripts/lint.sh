@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Check form and find mistakes without running anything. STATICCHECK comes from the Makefile.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go=${GO:-go}
+
+gofmt=$("$go" env GOROOT)/bin/gofmt # of the same version as go
+unformatted=$("$gofmt" -l cmd drivers results workloads)
+if [ -n "$unformatted" ]; then
+	printf 'gofmt: not formatted:\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+
+"$go" vet ./...
+# Developers sit at Macs as well, and what is built there only must compile.
+GOOS=darwin "$go" vet ./...
+"$go" run "${STATICCHECK:?run it through make lint}" ./...
+
+if command -v shellcheck >/dev/null; then
+	shellcheck scripts/*.sh .ci/run
+fi

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Install the servers that the tests talk to. Quiet and quick when they are all there; where nothing may be installed
+# it says which suites will be skipped, and with CI=true it fails instead.
+set -euo pipefail
+
+# What today's tests need: a program (any of several, separated by |), its Debian package, and who needs it.
+table='
+redis-server|valkey-server  redis-server  every suite that talks to a real Redis
+faketime                    faketime      the scenarios in which a clock jumps
+'
+
+have() { # any of the programs in $1, which are separated by |
+	local program
+	for program in ${1//|/ }; do
+		command -v "$program" >/dev/null && return
+	done
+	return 1
+}
+
+missing() { # the rows of the table whose program is not there
+	local programs package why
+	while read -r programs package why; do
+		[ -z "$programs" ] || have "$programs" || printf '%s\t%s\t%s\n' "$programs" "$package" "$why"
+	done <<<"$table"
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() {
+	command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# Debian starts a server when it is installed, unless policy-rc.d forbids it with 101. Tests start their own, on
+# private addresses, and nothing may listen on the usual ones.
+policy=/usr/sbin/policy-rc.d
+kept=$policy.before-lockbench # is there already if an earlier set-up was killed
+forbid_services() {
+	if [ -e "$policy" ] && [ ! -e "$kept" ]; then
+		as_root mv "$policy" "$kept"
+	fi
+	printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+	as_root chmod 755 "$policy"
+}
+
+restore_services() {
+	as_root rm -f "$policy"
+	[ ! -e "$kept" ] || as_root mv "$kept" "$policy"
+}
+
+apt=(-q -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o DPkg::Lock::Timeout=120)
+
+install() { # the packages named
+	local log
+	log=$(mktemp)
+	trap restore_services EXIT
+	forbid_services
+	echo "setup: installing $*" >&2
+	# One source that fails is no reason to stop, and one that hangs none to wait for long.
+	as_root apt-get "${apt[@]}" update >"$log" 2>&1 || true
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		echo "setup: apt-get failed" >&2
+	fi
+	rm -f "$log"
+	restore_services
+	trap - EXIT
+}
+
+rows=$(missing)
+if [ -n "$rows" ] && may_install; then
+	mapfile -t packages < <(cut -f2 <<<"$rows")
+	install "${packages[@]}"
+	rows=$(missing)
+fi
+[ -n "$rows" ] || exit 0
+
+while IFS=$'\t' read -r programs package why; do
+	echo "setup: no ${programs//|/ or } (package $package): this will be skipped: $why" >&2
+done <<<"$rows"
+[ "${CI:-}" != true ] || exit 1

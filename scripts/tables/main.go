@@ -1,0 +1,139 @@
+// Command tables fills the figures of README.md and BENCHMARKS.md in from recorded runs, so that none is ever typed.
+//
+// A figure stands between two comments, the first of which names the file that it comes from:
+//
+//	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with the commands that make them
+//	<!-- output front-door.jsonl --> what lockbench prints for the file
+//	<!-- text overhead.txt -->       the file as it is
+//	<!-- end -->
+//
+// Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if
+// a file is not up to date.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+func main() {
+	check := flag.Bool("check", false, "fail if a file is not up to date, and write nothing")
+	flag.Parse()
+	if err := run(*check, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+func run(check bool, args []string) error {
+	if len(args) < 2 {
+		return errors.New("usage: tables [-check] DIR FILE…")
+	}
+	for _, file := range args[1:] {
+		old, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text, err := fill(args[0], old)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", file, err)
+		case bytes.Equal(text, old):
+			continue
+		case check:
+			return fmt.Errorf("%s is not what its recorded runs say: run make tables", file)
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var section = regexp.MustCompile(`(?s)(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)`)
+
+// fill replaces what stands between the markers of text.
+func fill(dir string, text []byte) ([]byte, error) {
+	var failed error
+	filled := section.ReplaceAllFunc(text, func(old []byte) []byte {
+		m := section.FindSubmatch(old)
+		made, err := figure(string(m[2]), filepath.Join(dir, string(m[3])))
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", m[3], err))
+			return old
+		}
+		return slices.Concat(m[1], made, m[4])
+	})
+	return filled, failed
+}
+
+// figure makes one figure.
+func figure(kind, path string) ([]byte, error) {
+	var b bytes.Buffer
+	if kind == "text" {
+		text, err := os.ReadFile(path)
+		return fenced(text), err
+	}
+	recs, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "output":
+		err := render.Table(&b, recs, render.Options{})
+		return fenced(b.Bytes()), err
+	case "table":
+		if err := render.Markdown(&b, recs); err != nil {
+			return nil, err
+		}
+		b.WriteString("\n" + commands(recs))
+		return b.Bytes(), nil
+	}
+	return nil, fmt.Errorf("no figure is called %q; there are table, output and text", kind)
+}
+
+func fenced(text []byte) []byte {
+	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
+}
+
+func load(path string) ([]*results.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var recs []*results.Record
+	report, err := results.Read(f, func(r *results.Record) error {
+		recs = append(recs, r)
+		return nil
+	})
+	if err == nil && report.Damaged > 0 {
+		err = errors.New(report.Damage[0].String())
+	}
+	return recs, err
+}
+
+// commands lists the command line of each cell, once.
+func commands(recs []*results.Record) string {
+	var b strings.Builder
+	b.WriteString("<details><summary>Commands</summary>\n\n```\n")
+	var seen []string
+	for _, r := range recs {
+		if c := r.Plan.Command; r.Trial == 1 && !slices.Contains(seen, c) {
+			seen = append(seen, c)
+			b.WriteString(c + "\n")
+		}
+	}
+	b.WriteString("```\n\n</details>\n")
+	return b.String()
+}
