@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -43,11 +44,17 @@ func init() {
 	drivers.Register("test-mute", fake{try: errors.New("test-mute: try: no reply")})
 	drivers.Register("test-small", fake{traits: drivers.Traits{MaxSessions: 2}})
 	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
-	drivers.Register("test-stuck", fake{release: stuck})
+	drivers.Register("test-gate", fake{release: &gates})
 }
 
-// stuck keeps the drain from ending until a test is over.
-var stuck = &gate{entered: make(chan struct{}), leave: make(chan struct{})}
+// gates holds the gate at which the releases of test-gate wait; each test puts up its own.
+var gates atomic.Pointer[gate]
+
+func newGate() *gate {
+	g := &gate{entered: make(chan struct{}), leave: make(chan struct{})}
+	gates.Store(g)
+	return g
+}
 
 type gate struct {
 	once           sync.Once
@@ -64,7 +71,7 @@ type fake struct {
 	open, try error
 	traits    drivers.Traits
 	server    drivers.Server
-	release   *gate
+	release   *atomic.Pointer[gate]
 }
 
 func (f fake) Designs() []drivers.Design {
@@ -83,7 +90,7 @@ func (f fake) Try(_ context.Context, l *drivers.Lease) (bool, error) {
 
 func (f fake) Release(context.Context, *drivers.Lease) (bool, error) {
 	if f.release != nil {
-		f.release.pass()
+		f.release.Load().pass()
 	}
 	return true, nil
 }

@@ -48,8 +48,8 @@ const (
 var runFlags = []flagDef{
 	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
-	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock; back-off with jitter is the\n" +
-		"only way that suits every driver and stays fair without a herd"},
+	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock (default backoff: it suits every\n" +
+		"driver, and is fast and fairly fair without a herd)"},
 
 	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
 	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
@@ -69,7 +69,7 @@ var runFlags = []flagDef{
 	{"backoff-max", "", groupWaiting, "TIME", wait.DefaultBackoffMax.String(), false, "bound of its longest pause"},
 
 	{"conns", "", groupClient, "N", "0", true, "connections of the pool; 0 is the library's default"},
-	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients; default is the library's"},
+	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients, or not (default: as the library ships)"},
 	{"flush-delay", "", groupClient, "TIME", "0s", true, "how long a pipelining library collects commands"},
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 

@@ -29,18 +29,18 @@ Examples:
 `
 
 const helpOutro = `
-Flags take one dash or two, and -flag value or -flag=value. Those marked * are axes: they take a comma
-list, and the run is the matrix of all lists. Combinations that make no sense are named and skipped.
-Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 30s, 2m.
+Flags take one dash or two, and -flag value or -flag=value. Those marked * are axes: they take a
+comma list, and the run is the matrix of all lists. Combinations that make no sense are named and
+skipped. Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 30s, 2m.
 
 Environment:
   LOCKBENCH_…         the default of any flag: LOCKBENCH_CLIENTS=512, LOCKBENCH_FLUSH_DELAY=100us
-  LOCKBENCH_PASSWORD  the password at -addr; there is no flag for it, since arguments can be read by all
+  LOCKBENCH_PASSWORD  the password at -addr; no flag takes it, since all users can read arguments
   REDIS_URL           your server, unless -addr or -server says otherwise
   NO_COLOR            if set, no colours
 
-A server of yours is treated as production: keys begin with a prefix of this run alone and are deleted
-by name; nothing is flushed or configured.
+A server of yours is treated as production: keys begin with a prefix of this run alone and are
+deleted by name; nothing is flushed or configured.
 
 Exit codes:
   0    fine
@@ -97,7 +97,7 @@ func writeFlags(b *strings.Builder, defs []flagDef) {
 			left += " " + f.value
 		}
 		text := f.usage
-		if f.def != "" && !f.isSwitch() {
+		if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
 			text += " (default " + f.def + ")"
 		}
 		text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", usageColumn))

@@ -66,6 +66,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(stri
 				if f := p.abandon.Load(); f != nil {
 					(*f)()
 				}
+				fmt.Fprintf(p.stderr, "lockbench: %v\n", &interruption{s})
 				return exitInterrupted
 			}
 			cancel(&interruption{s})

@@ -27,6 +27,7 @@ type progress struct {
 	measured    time.Duration // length of the present trial's measured window
 	after       time.Duration // planned length of all later trials
 
+	lines    int       // shown for this trial
 	shown    time.Time // when the last line was shown or, at first, the trial began
 	acquired int64     // by then
 }
@@ -42,20 +43,23 @@ func (p *progress) begin(turn int, label string, measured, after time.Duration) 
 		return
 	}
 	p.turn, p.label, p.measured, p.after = turn, label, measured, after
-	p.shown, p.acquired = p.now(), 0
+	p.lines, p.shown, p.acquired = 0, p.now(), 0
 }
 
-// update takes a snapshot; the engine calls it about four times a second, from one goroutine.
+// update takes a snapshot; the engine calls it about four times a second, from one goroutine. The load's first
+// is shown everywhere, so that a log tells what is under way.
 func (p *progress) update(s workloads.Snapshot) {
 	now := p.now()
 	since := now.Sub(p.shown)
-	if !p.tty && since < plainEvery {
+	begun := s.Phase == workloads.PhaseWarmup || s.Phase == workloads.PhaseMeasure
+	if first := p.lines == 0 && begun; !p.tty && !first && since < plainEvery {
 		return
 	}
 	rate := 0.0
 	if since > 0 {
 		rate = float64(s.Acquired-p.acquired) / since.Seconds()
 	}
+	p.lines++
 	p.shown, p.acquired = now, s.Acquired
 	line := p.line(s, rate)
 	if p.tty {

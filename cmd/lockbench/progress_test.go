@@ -26,7 +26,8 @@ func TestPlainProgress(t *testing.T) {
 		p.update(workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(i+1) * 250 * time.Millisecond, Total: 10 * time.Second, Acquired: int64(i+1) * 25_000})
 	}
 	p.end()
-	want := "trial 1 of 2 (clients 8): measure 5s of 10s | 100,000 locks/s | 0 violations | 0 errors | about 17s left\n"
+	want := "trial 1 of 2 (clients 8): measure 0s of 10s | 100,000 locks/s | 0 violations | 0 errors | about 22s left\n" +
+		"trial 1 of 2 (clients 8): measure 5s of 10s | 100,000 locks/s | 0 violations | 0 errors | about 17s left\n"
 	if out.String() != want {
 		t.Errorf("%q\nwant %q", out, want)
 	}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// TestScripts runs testdata/script. Scripts have two commands besides the usual ones: redis, which starts a server
+// and sets ADDR, and interrupt, which runs lockbench, signals it once it measures, and sets CODE.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TMPDIR", e.WorkDir)
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "redis" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, err := servers.FindRedis()
+			if err != nil && os.Getenv("CI") == "true" {
+				t.Errorf("with CI=true nothing may be left out: %v", err)
+			}
+			return err == nil, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"redis": cmdRedis, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
+		},
+	})
+}
+
+// cmdRedis starts a server: redis plain, redis password PASSWORD or redis tls.
+func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
+	o := servers.RedisOptions{TLS: args[0] == "tls"}
+	if args[0] == "password" {
+		o.Password = args[1]
+	}
+	r, err := servers.StartRedis(context.Background(), o)
+	ts.Check(err)
+	ts.Defer(func() { r.Close() })
+	ts.Setenv("ADDR", r.URL())
+	ts.Setenv("CA", r.CAFile())
+}
+
+// cmdKeys checks how many keys the plain server at ADDR has: keys 0.
+func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
+	conn, err := net.Dial("unix", strings.TrimPrefix(ts.Getenv("ADDR"), "unix://"))
+	ts.Check(err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("DBSIZE\r\n"))
+	ts.Check(err)
+	reply, err := bufio.NewReader(conn).ReadString('\n')
+	ts.Check(err)
+	if got := strings.Trim(reply, ":\r\n"); got != args[0] {
+		ts.Fatalf("%s keys are left, want %s", got, args[0])
+	}
+}
+
+// cmdWebserver starts something that is not Redis and sets ADDR.
+func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+			conn.Close()
+		}
+	})
+	ts.Defer(func() { l.Close(); serving.Wait() })
+	ts.Setenv("ADDR", l.Addr().String())
+}
+
+// cmdInterrupt runs a command, sends it SIGINT when stderr shows that it measures, and keeps its output in the files
+// stdout and stderr and its exit code in the file code.
+func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"))
+	var stdout bytes.Buffer
+	seen := &watcher{text: "measure", found: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &stdout, seen
+	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-seen.found:
+		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+		<-ended
+	case err := <-ended:
+		ts.Fatalf("ended before it measured: %v\n%s", err, seen)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("stdout"), stdout.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr"), []byte(seen.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("code"), []byte(strconv.Itoa(cmd.ProcessState.ExitCode())+"\n"), 0o600))
+}
+
+// cmdCode runs a command and checks its exit code: code 2 lockbench -x.
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// watcher is a buffer that tells when a text has come by.
+type watcher struct {
+	mu    sync.Mutex
+	b     bytes.Buffer
+	text  string
+	found chan struct{}
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := strings.Contains(w.b.String(), w.text)
+	w.b.Write(p)
+	if !before && strings.Contains(w.b.String(), w.text) {
+		close(w.found)
+	}
+	return len(p), nil
+}
+
+func (w *watcher) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// TestHelp pins the help of every command, and that it can be read in 100 columns.
+func TestHelp(t *testing.T) {
+	for _, line := range []string{"", "report", "list", "version", "completion"} {
+		var out, errs bytes.Buffer
+		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
+			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)
+		}
+		for text := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(text, "\n")); n > 100 {
+				t.Errorf("help %s: %d columns: %s", line, n, text)
+			}
+		}
+		name := "help.golden"
+		if line != "" {
+			name = "help-" + line + ".golden"
+		}
+		golden(t, name, out.String())
+	}
+}
+
+// TestHelpSpellings are the ways to ask for the same page.
+func TestHelpSpellings(t *testing.T) {
+	page := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := run(args, nil, &out, &errs, environment(), nil); code != 0 {
+			t.Errorf("%q: exit code %d, %s", args, code, &errs)
+		}
+		return out.String()
+	}
+	want := page()
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"run", "-h"}, {"-clients", "3", "-h"}, {"help", "run"}} {
+		if page(args...) != want {
+			t.Errorf("%q prints another page", args)
+		}
+	}
+	if page("report", "-h") != page("help", "report") {
+		t.Error("report -h and help report differ")
+	}
+}

@@ -1,0 +1,153 @@
+package memory_test
+
+// What the in-process locks cost, since everything else is measured against them.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/memory"
+)
+
+// open opens a service of a driver, whose first design it takes.
+func open(t testing.TB, d drivers.Driver) drivers.Service {
+	t.Helper()
+	svc, err := d.Open(t.Context(), drivers.Config{Wakes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { svc.Close() })
+	return svc
+}
+
+func newSession(t testing.TB, svc drivers.Service, id int) drivers.Session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// pair is one acquisition and release.
+func pair(ctx context.Context, s drivers.Session, l *drivers.Lease) error {
+	if held, err := s.Try(ctx, l); !held || err != nil {
+		return fmt.Errorf("try: %v, %w", held, err)
+	}
+	if owned, err := s.Release(ctx, l); !owned || err != nil {
+		return fmt.Errorf("release: %v, %w", owned, err)
+	}
+	return nil
+}
+
+func TestAllocations(t *testing.T) {
+	const pairs = 16 // as many as owner tokens are drawn at a time
+	for _, test := range []struct {
+		name   string
+		driver drivers.Driver
+		most   float64
+	}{
+		{"memory", memory.Driver{}, 2}, // the tokens
+		{"null", memory.Null{}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			svc := open(t, test.driver)
+			s := newSession(t, svc, 0)
+			if sub, ok := drivers.As[drivers.Subscriber](svc); ok {
+				l, err := sub.Listen(t.Context(), func(string) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				if err := l.Add(t.Context(), "heard"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx := t.Context()
+			for _, key := range []string{"unheard", "heard"} {
+				l := &drivers.Lease{Key: key, TTL: time.Minute}
+				if n := testing.AllocsPerRun(100, func() {
+					for range pairs {
+						if err := pair(ctx, s, l); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}); n > test.most {
+					t.Errorf("%d pairs on key %q cost %v allocations, want %v or fewer", pairs, key, n, test.most)
+				}
+			}
+		})
+	}
+}
+
+// TestListenersComeAndGo releases keys while listeners are added and removed, for the race detector.
+func TestListenersComeAndGo(t *testing.T) {
+	svc := open(t, memory.Driver{})
+	s := newSession(t, svc, 0)
+	sub, _ := drivers.As[drivers.Subscriber](svc)
+	var all sync.WaitGroup
+	const keys = 8
+	for range 4 {
+		all.Go(func() {
+			l, err := sub.Listen(t.Context(), func(string) {})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range 200 {
+				key := fmt.Sprint(i % keys)
+				if i%3 == 2 {
+					err = l.Remove(t.Context(), key)
+				} else {
+					err = l.Add(t.Context(), key)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			l.Close()
+		})
+	}
+	for i := range 2000 {
+		if err := pair(t.Context(), s, &drivers.Lease{Key: fmt.Sprint(i % keys)}); err != nil {
+			t.Error(err)
+		}
+	}
+	all.Wait()
+}
+
+// BenchmarkPairs prices one acquisition and release, each client on a key of its own.
+func BenchmarkPairs(b *testing.B) {
+	for _, d := range []struct {
+		name   string
+		driver drivers.Driver
+	}{{"memory", memory.Driver{}}, {"null", memory.Null{}}} {
+		for _, clients := range []int{1, 512} {
+			b.Run(fmt.Sprintf("%s/clients=%d", d.name, clients), func(b *testing.B) {
+				svc := open(b, d.driver)
+				ctx := b.Context()
+				b.ReportAllocs()
+				b.ResetTimer()
+				var all sync.WaitGroup
+				for id := range clients {
+					s := newSession(b, svc, id)
+					all.Go(func() {
+						l := &drivers.Lease{Key: fmt.Sprint("key:", id), TTL: time.Minute}
+						for i := id; i < b.N; i += clients {
+							if err := pair(ctx, s, l); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+			})
+		}
+	}
+}
