@@ -77,6 +77,9 @@ type Lease struct {
 	Aux any // the driver's own state for this lease; callers leave it alone
 }
 
+// Reset clears the out-fields, as every Try begins: what the last acquisition left there means nothing for the next.
+func (l *Lease) Reset() { l.Owner, l.Fence, l.ValidUntil = "", 0, time.Time{} }
+
 // Traits are the claims of a design, each of which drivertest proves in both directions.
 type Traits struct {
 	Exclusive   bool `json:"exclusive"`              // two sessions never hold a key at once, while every hold ends within its TTL

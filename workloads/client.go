@@ -116,8 +116,6 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	if patience := e.run.Plan.Timeout; patience > 0 {
 		l.Deadline = e.clock.Time(start + patience)
 	}
-	l.Owner, l.Fence, l.ValidUntil = "", 0, time.Time{}
-
 	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock, start)
 	granted := e.clock.Now()
 	recorded := granted >= e.from && granted < e.until()

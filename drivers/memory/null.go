@@ -32,8 +32,11 @@ func (d Null) Open(_ context.Context, cfg drivers.Config) (drivers.Service, erro
 // null is service and session at once, since neither has anything to keep.
 type null struct{}
 
-func (null) Session(context.Context, int) (drivers.Session, error)        { return null{}, nil }
-func (null) Traits() drivers.Traits                                       { return drivers.Traits{} }
-func (null) Close() error                                                 { return nil }
-func (null) Try(context.Context, *drivers.Lease) (held bool, err error)   { return true, nil }
+func (null) Session(context.Context, int) (drivers.Session, error) { return null{}, nil }
+func (null) Traits() drivers.Traits                                { return drivers.Traits{} }
+func (null) Close() error                                          { return nil }
+func (null) Try(_ context.Context, l *drivers.Lease) (held bool, err error) {
+	l.Reset()
+	return true, nil
+}
 func (null) Release(context.Context, *drivers.Lease) (ok bool, err error) { return true, nil }

@@ -16,6 +16,7 @@ type session struct {
 
 // Try takes the key if it is free. A TTL of zero or less means that the lease never ends.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
 	l.Owner = s.owners.Next()
 	if err := s.service.check(ctx, "memory: try"); err != nil {
 		return false, err
@@ -33,7 +34,6 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	e.fence++
 	l.Fence = e.fence
 	sh.mu.Unlock()
-	l.ValidUntil = time.Time{} // "sent + TTL" is the whole truth
 	return true, nil
 }
 

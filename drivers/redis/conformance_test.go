@@ -29,8 +29,11 @@ func TestConformance(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, design := range d.Designs() {
+				for i, design := range d.Designs() {
 					for _, pipelining := range []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff} {
+						if i > 0 && pipelining == drivers.PipeliningOff {
+							continue // a way to send commands, which is all the same to a design
+						}
 						t.Run(name+"/"+design.Name+"/pipelining-"+string(pipelining), func(t *testing.T) {
 							cfg := server.Config
 							cfg.Lock, cfg.Pipelining = design.Name, pipelining

@@ -26,6 +26,7 @@ func (s *setNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 	if err != nil {
 		return false, fail("try", err)
 	}
+	l.Reset()
 	l.Owner = s.owners.Next()
 	reply, err := s.do(ctx, "SET", l.Key, l.Owner, "NX", "PX", ttl)
 	if err != nil {

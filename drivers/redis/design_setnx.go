@@ -22,6 +22,7 @@ type plainSETNXSession struct{ session }
 
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
 	reply, err := s.do(ctx, "SETNX", l.Key, "1")
 	return count("try", reply, err)
 }
