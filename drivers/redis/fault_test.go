@@ -1,22 +1,13 @@
 package redis_test
 
 import (
+	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -131,14 +122,16 @@ func TestKilledServer(t *testing.T) {
 				}
 			})
 			server.start()
+			// Each connection finds out for itself that it is broken, so a pair may fail once more, on either half.
+			attempt := 0
 			eventually(t, "the lock works again", func() bool {
-				l := drivers.Lease{Key: "k2", TTL: time.Minute}
-				held, err := a.Try(t.Context(), &l)
-				if err != nil {
+				attempt++
+				l := drivers.Lease{Key: fmt.Sprint("again", attempt), TTL: time.Minute}
+				if held, err := a.Try(t.Context(), &l); err != nil || !held {
 					return false
 				}
-				release(t, a, &l, held)
-				return held
+				owned, err := a.Release(t.Context(), &l)
+				return owned && err == nil
 			})
 		}
 	})
@@ -245,183 +238,6 @@ func TestWrongPasswordLater(t *testing.T) {
 	})
 }
 
-// silent accepts connections and never answers.
-func silent(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var accepting sync.WaitGroup
-	accepting.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-		}
-	})
-	t.Cleanup(func() {
-		ln.Close()
-		accepting.Wait()
-	})
-	return ln.Addr().String()
-}
-
-// talker answers every connection with one text after it has heard something, and hangs up.
-func talker(t *testing.T, text string) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var accepting sync.WaitGroup
-	accepting.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			conn.Read(make([]byte, 512))
-			conn.Write([]byte(text))
-			conn.Close()
-		}
-	})
-	t.Cleanup(func() {
-		ln.Close()
-		accepting.Wait()
-	})
-	return ln.Addr().String()
-}
-
-func refusedAddr(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
-// certificate makes a certificate for 127.0.0.1 in dir, and a pool that trusts it.
-func certificate(t *testing.T, dir string) (certFile, keyFile string, pool *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.WriteFile(certFile, certPEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	pool = x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	return certFile, keyFile, pool
-}
-
-// TestTLS locks over TLS, and does not when the certificate is not trusted.
-func TestTLS(t *testing.T) {
-	certFile, keyFile, trusted := certificate(t, t.TempDir())
-	_, port, _ := net.SplitHostPort(refusedAddr(t))
-	startRedis(t, "--tls-port", port, "--bind", "127.0.0.1", "--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-auth-clients", "no", "--tls-ca-cert-file", certFile)
-	addr := "127.0.0.1:" + port
-	forBoth(t, func(t *testing.T, driver string) {
-		s := open(t, driver, drivers.Config{Addrs: []string{addr}, TLS: &tls.Config{RootCAs: trusted}, Wakes: true})
-		var w woken
-		add(t, listen(t, s, &w), "k")
-		handOver(t, session(t, s, 0), "k")
-		eventually(t, "k wakes", func() bool { return w.count("k") == 1 })
-
-		d, _ := drivers.Lookup(driver)
-		_, err := d.Open(t.Context(), drivers.Config{Addrs: []string{"rediss://" + addr}})
-		if err == nil || !strings.Contains(err.Error(), "certificate") || drivers.ClassOf(err) != drivers.ClassConnect {
-			t.Errorf("a certificate that no one trusts: %v", err)
-		}
-		_, err = d.Open(t.Context(), drivers.Config{Addrs: []string{addr}, IOTimeout: time.Second})
-		if err == nil || !strings.Contains(err.Error(), "write rediss:// in place of redis://") {
-			t.Errorf("plain to a TLS port: %v", err)
-		}
-	})
-}
-
-// TestOpenErrors opens what is no Redis server, or not ours. Each yields one sentence that says what to do.
-func TestOpenErrors(t *testing.T) {
-	web := httptest.NewServer(http.NotFoundHandler())
-	defer web.Close()
-	_, port, _ := net.SplitHostPort(refusedAddr(t))
-	plain := startRedis(t, "--port", port, "--bind", "127.0.0.1")
-	tests := []struct {
-		name string
-		cfg  drivers.Config
-		want string
-		is   drivers.Class
-	}{
-		{"no server", drivers.Config{Addrs: []string{refusedAddr(t)}}, "connection refused", drivers.ClassConnect},
-		{"no socket", drivers.Config{Addrs: []string{"unix:///nowhere/at/all"}}, "no such file", drivers.ClassConnect},
-		{"web server", drivers.Config{Addrs: []string{web.Listener.Addr().String()}}, "it is a web server", drivers.ClassProtocol},
-		{"mail server", drivers.Config{Addrs: []string{talker(t, "220 mail ESMTP\r\n")}}, "another protocol", drivers.ClassProtocol},
-		{"TLS alert", drivers.Config{Addrs: []string{talker(t, "\x15\x03\x01\x00\x02\x02\x46")}}, "write rediss://", drivers.ClassProtocol},
-		{"hangs up", drivers.Config{Addrs: []string{talker(t, "")}}, "hung up on the greeting", drivers.ClassClosed},
-		{"endless line", drivers.Config{Addrs: []string{talker(t, strings.Repeat("+", 1<<14))}}, "another protocol", drivers.ClassProtocol},
-		{"full", drivers.Config{Addrs: []string{talker(t, "-ERR max number of clients reached\r\n")}}, "max number of clients", drivers.ClassServer},
-		{"loading", drivers.Config{Addrs: []string{talker(t, "-LOADING Redis is loading the dataset in memory\r\n")}}, "LOADING", drivers.ClassServer},
-		{"protected", drivers.Config{Addrs: []string{talker(t, "-DENIED Redis is running in protected mode\r\n")}}, "DENIED", drivers.ClassServer},
-		{"silent", drivers.Config{Addrs: []string{silent(t)}}, "no answer to the greeting", drivers.ClassTimeout},
-		{"silent with TLS", drivers.Config{Addrs: []string{"rediss://" + silent(t)}}, "no answer to the TLS handshake", drivers.ClassConnect},
-		{"TLS to a plain port", drivers.Config{Addrs: []string{"rediss://127.0.0.1:" + port}}, "redis:// in place of rediss://", drivers.ClassConnect},
-		{"no such database", drivers.Config{Addrs: []string{plain.url() + "?db=99"}}, "DB index is out of range", drivers.ClassServer},
-		{"password not wanted", drivers.Config{Addrs: []string{plain.url()}, Password: "geheim"}, "AUTH", drivers.ClassServer},
-		{"unknown user", drivers.Config{Addrs: []string{plain.url()}, Username: "u", Password: "geheim"}, "rejects the user or the password", drivers.ClassAuth},
-		{"bad address", drivers.Config{Addrs: []string{"redis://u:geheim@h:x"}}, "port", drivers.ClassOther},
-		{"bad lock", drivers.Config{Lock: "mutex", Addrs: []string{plain.url()}}, `unknown lock "mutex"; there are set-nx, setnx`, drivers.ClassOther},
-		{"negative pool", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "off", Conns: -1}, "-1 connections", drivers.ClassOther},
-		{"unknown pipelining", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "on"}, `pipelining "on" is unknown`, drivers.ClassOther},
-		{"delay without pipelining", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "off", FlushDelay: 1}, "flush delay needs pipelining", drivers.ClassOther},
-	}
-	forBoth(t, func(t *testing.T, driver string) {
-		d, _ := drivers.Lookup(driver)
-		for _, test := range tests {
-			test.cfg.IOTimeout = 200 * time.Millisecond
-			start := time.Now()
-			_, err := d.Open(t.Context(), test.cfg)
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("%s: took %v", test.name, took)
-			}
-			if err == nil || !strings.Contains(err.Error(), test.want) || drivers.ClassOf(err) != test.is {
-				t.Errorf("%s: %v (%s), want %q of class %s", test.name, err, drivers.ClassOf(err), test.want, test.is)
-				continue
-			}
-			if strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "redis: open") {
-				t.Errorf("%s: %q", test.name, err)
-			}
-		}
-	})
-}
-
-// TestOpenCancelled withdraws from a server that never answers.
-func TestOpenCancelled(t *testing.T) {
-	forBoth(t, func(t *testing.T, driver string) {
-		d, _ := drivers.Lookup(driver)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer time.AfterFunc(10*time.Millisecond, cancel).Stop()
-		_, err := d.Open(ctx, drivers.Config{Addrs: []string{silent(t)}, IOTimeout: time.Minute})
-		if drivers.ClassOf(err) != drivers.ClassCanceled {
-			t.Errorf("%v (%s), want class canceled", err, drivers.ClassOf(err))
-		}
-	})
-}
-
 // TestCloseOnHungServer gives everything back although nothing is answered.
 func TestCloseOnHungServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
@@ -444,5 +260,60 @@ func TestCloseOnHungServer(t *testing.T) {
 			t.Errorf("Close took %v", took)
 		}
 		server.signal(syscall.SIGCONT)
+	})
+}
+
+// dropper is a server that knows enough to be connected to, counts each SET and hangs up on it.
+func dropper(t *testing.T, sets *atomic.Int64) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			switch strings.ToUpper(lines.Text()) {
+			case "PING":
+				conn.Write([]byte("+PONG\r\n"))
+			case "HELLO":
+				conn.Write([]byte("-ERR unknown command 'HELLO'\r\n"))
+			case "SET":
+				sets.Add(1)
+				return
+			}
+		}
+	}
+	serving.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		serving.Wait()
+	})
+	return ln.Addr().String()
+}
+
+// TestNoRetry counts how often a command is sent whose connection breaks before the answer.
+func TestNoRetry(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		for _, pipelining := range pipelinings {
+			var sets atomic.Int64
+			addr := dropper(t, &sets)
+			s := open(t, driver, drivers.Config{Addrs: []string{addr}, Pipelining: pipelining, Embedded: true})
+			held, err := session(t, s, 0).Try(within(t, 5*time.Second), &drivers.Lease{Key: "k", TTL: time.Minute})
+			if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.Refused(err) {
+				t.Errorf("%s: %v, %v (%s), want class closed", pipelining, held, err, drivers.ClassOf(err))
+			}
+			if n := sets.Load(); n != 1 {
+				t.Errorf("%s: sent %d times", pipelining, n)
+			}
+		}
 	})
 }

@@ -3,7 +3,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -57,8 +56,6 @@ type listener struct {
 	ready    chan struct{}       // closed when there is one
 }
 
-var errListenerClosed = errors.New("the listener is closed")
-
 // Add implements drivers.Listener. While there is no connection it waits for the next one.
 func (l *listener) Add(ctx context.Context, key string) error {
 	channel := key + releasedSuffix
@@ -95,7 +92,7 @@ func (l *listener) add(ctx context.Context, channel string) error {
 		select {
 		case <-sub.Done(): // the connection is gone: with the next one, perhaps
 		case <-l.ctx.Done():
-			return errListenerClosed
+			return Closed
 		case <-ctx.Done():
 			return err
 		case <-time.After(l.patience):
@@ -137,7 +134,7 @@ func (l *listener) enter(ctx context.Context, channel string) (leave func(), err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-l.ctx.Done():
-		return nil, errListenerClosed
+		return nil, Closed
 	}
 }
 
@@ -157,7 +154,7 @@ func (l *listener) current(ctx context.Context) (Subscription, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-l.ctx.Done():
-			return nil, errListenerClosed
+			return nil, Closed
 		}
 	}
 }

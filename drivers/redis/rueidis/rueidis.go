@@ -77,6 +77,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		if o.Conns < 0 {
 			return option, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
 		}
+		// The library still opens one connection for pipelining, which stays idle beside those of the pool.
 		option.DisableAutoPipelining = true
 		option.BlockingPoolSize = o.Conns
 		option.ReadBufferEachConn, option.WriteBufferEachConn = poolBuffer, poolBuffer

@@ -1,0 +1,25 @@
+package redis
+
+import (
+	"testing"
+	"time"
+)
+
+// TestMillis rounds up: a lock never expires before its TTL. It is formatted once, which an allocation would show.
+func TestMillis(t *testing.T) {
+	var s session
+	for ttl, want := range map[time.Duration]string{time.Millisecond: "1", time.Millisecond + 1: "2", 1500 * time.Microsecond: "2", time.Minute: "60000"} {
+		if got, err := s.millis(ttl); got != want || err != nil {
+			t.Errorf("%v: %q, %v, want %q", ttl, got, err, want)
+		}
+	}
+	for _, ttl := range []time.Duration{0, -1, time.Millisecond - 1} {
+		if got, err := s.millis(ttl); err == nil {
+			t.Errorf("%v: %q and no error", ttl, got)
+		}
+	}
+	s.millis(time.Hour)
+	if n := testing.AllocsPerRun(100, func() { s.millis(time.Hour) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
