@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 const bareRelease = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])"
@@ -69,15 +70,15 @@ func sessionPair(t testing.TB, driver, socket string, pipelining drivers.Pipelin
 // TestAllocations holds the drivers to one allocation an operation above the library's own.
 func TestAllocations(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
+		server := startRedis(t, servers.RedisOptions{})
 		measure := func(pair func()) float64 {
 			for range 100 { // connections, buffers and pools are made
 				pair()
 			}
 			return testing.AllocsPerRun(500, pair)
 		}
-		library := measure(barePair(t, driver, server.socket()))
-		driverOwn := measure(sessionPair(t, driver, server.socket(), ""))
+		library := measure(barePair(t, driver, server.address()))
+		driverOwn := measure(sessionPair(t, driver, server.address(), ""))
 		t.Logf("%s alone: %v allocations a pair, through a session: %v", driver, library, driverOwn)
 		if driverOwn > library+2 {
 			t.Errorf("%v allocations a pair, %s alone has %v", driverOwn, driver, library)
@@ -88,7 +89,7 @@ func TestAllocations(t *testing.T) {
 // BenchmarkPair compares a session with the library alone.
 func BenchmarkPair(b *testing.B) {
 	for _, driver := range []string{"go-redis", "rueidis"} {
-		server := startRedis(b)
+		server := startRedis(b, servers.RedisOptions{})
 		run := func(name string, pair func()) {
 			b.Run(driver+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
@@ -97,9 +98,9 @@ func BenchmarkPair(b *testing.B) {
 				}
 			})
 		}
-		run("library", barePair(b, driver, server.socket()))
-		run("session", sessionPair(b, driver, server.socket(), ""))
-		run("session-auto", sessionPair(b, driver, server.socket(), drivers.PipeliningAuto))
-		run("session-off", sessionPair(b, driver, server.socket(), drivers.PipeliningOff))
+		run("library", barePair(b, driver, server.address()))
+		run("session", sessionPair(b, driver, server.address(), ""))
+		run("session-auto", sessionPair(b, driver, server.address(), drivers.PipeliningAuto))
+		run("session-off", sessionPair(b, driver, server.address(), drivers.PipeliningOff))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // pipelinings are the ways to send of both libraries.
@@ -22,9 +23,9 @@ var pipelinings = []drivers.Pipelining{drivers.PipeliningAuto, drivers.Pipelinin
 // is set far beyond. The bound leaves room for a busy machine; without the deadline it would be 30 s.
 func TestDeadline(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
+		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
-			s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Pipelining: pipelining, IOTimeout: 30 * time.Second})
+			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, IOTimeout: 30 * time.Second})
 			const clients = 8
 			var leases [clients]drivers.Lease
 			var sessions [clients]drivers.Session
@@ -73,9 +74,9 @@ func TestDeadline(t *testing.T) {
 // TestIOTimeout gives no deadline to a request that is never answered.
 func TestIOTimeout(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
+		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
-			s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Pipelining: pipelining, Conns: 1, IOTimeout: 100 * time.Millisecond})
+			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 100 * time.Millisecond})
 			a := session(t, s, 0)
 			l := drivers.Lease{Key: string(pipelining), TTL: time.Minute} // which may be taken late, when the server goes on
 			try(t, a, &l, true)
@@ -99,9 +100,9 @@ func TestIOTimeout(t *testing.T) {
 // TestKilledServer goes through the death of a server and its return.
 func TestKilledServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
+		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
-			s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Pipelining: pipelining, Conns: 2})
+			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 2})
 			a := session(t, s, 0)
 			l := drivers.Lease{Key: "k", TTL: time.Minute}
 			try(t, a, &l, true)
@@ -141,11 +142,11 @@ func TestKilledServer(t *testing.T) {
 // next request must find that so.
 func TestRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, "--requirepass", "geheim")
-		cfg := drivers.Config{Addrs: []string{server.url()}, Password: "geheim", Wakes: true}
+		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
+		cfg := drivers.Config{Addrs: []string{server.URL()}, Password: "geheim", Wakes: true}
 		s := open(t, driver, cfg)
 		a := session(t, s, 0)
-		rdb := bare(t, drivers.Config{Addrs: []string{"unix://:geheim@" + server.socket()}})
+		rdb := bare(t, drivers.Config{Addrs: []string{"unix://:geheim@" + server.address()}})
 		if err := rdb.Do(t.Context(), "AUTH", "geheim").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -210,12 +211,12 @@ func TestRefused(t *testing.T) {
 // greeting, is turned away.
 func TestWrongPasswordLater(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, "--requirepass", "geheim")
-		s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Password: "geheim", Conns: 1})
+		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
+		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Password: "geheim", Conns: 1})
 		a := session(t, s, 0)
 		l := drivers.Lease{Key: "k", TTL: time.Minute}
 		try(t, a, &l, true)
-		rdb := bare(t, drivers.Config{Addrs: []string{server.url()}})
+		rdb := bare(t, drivers.Config{Addrs: []string{server.URL()}})
 		conn := rdb.Conn()
 		defer conn.Close()
 		for _, command := range [][]any{{"AUTH", "geheim"}, {"CONFIG", "SET", "requirepass", "another"}, {"CLIENT", "KILL", "SKIPME", "yes"}} {
@@ -241,9 +242,9 @@ func TestWrongPasswordLater(t *testing.T) {
 // TestCloseOnHungServer gives everything back although nothing is answered.
 func TestCloseOnHungServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
+		server := startRedis(t, servers.RedisOptions{})
 		d, _ := drivers.Lookup(driver)
-		s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{server.url()}, Wakes: true, IOTimeout: 200 * time.Millisecond, Conns: 1})
+		s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{server.URL()}, Wakes: true, IOTimeout: 200 * time.Millisecond, Conns: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

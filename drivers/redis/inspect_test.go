@@ -7,6 +7,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // calls are the calls of each command so far.
@@ -30,22 +31,22 @@ func calls(t *testing.T, rdb *goredis.Client) map[string]int64 {
 func TestInspect(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		tests := []struct {
-			args        []string
+			config      map[string]string
 			persistence string
 		}{
 			{nil, "none"},
-			{[]string{"--save", "3600 1"}, "rdb"},
-			{[]string{"--appendonly", "yes"}, "aof everysec"},
-			{[]string{"--appendonly", "yes", "--appendfsync", "always", "--save", "60 1"}, "rdb + aof always"},
+			{map[string]string{"save": "3600 1"}, "rdb"},
+			{map[string]string{"appendonly": "yes"}, "aof everysec"},
+			{map[string]string{"appendonly": "yes", "appendfsync": "always", "save": "60 1"}, "rdb + aof always"},
 		}
 		for _, test := range tests {
-			cfg := drivers.Config{Addrs: []string{startRedis(t, test.args...).url()}}
+			cfg := drivers.Config{Addrs: []string{startRedis(t, servers.RedisOptions{Config: test.config}).URL()}}
 			server, usage, err := open(t, driver, cfg).(drivers.Inspector).Inspect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if server.Persistence != test.persistence {
-				t.Errorf("%v: persistence %q, want %q", test.args, server.Persistence, test.persistence)
+				t.Errorf("%v: persistence %q, want %q", test.config, server.Persistence, test.persistence)
 			}
 			if server.Name != "redis" || server.Version == "" || server.Mode != "standalone" || len(server.RunID) != 40 ||
 				server.Connected < 1 || server.MaxClients < 1 || server.Replicas != 0 {
@@ -61,8 +62,9 @@ func TestInspect(t *testing.T) {
 // TestInspectRefused lets the server tell nothing, which is no error.
 func TestInspectRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-info", "-config")
-		got, usage, err := open(t, driver, drivers.Config{Addrs: []string{server.url()}}).(drivers.Inspector).Inspect(t.Context())
+		server := startRedis(t, servers.RedisOptions{})
+		restrict(t, server, "-info", "-config")
+		got, usage, err := open(t, driver, drivers.Config{Addrs: []string{server.URL()}}).(drivers.Inspector).Inspect(t.Context())
 		if err != nil || got != (drivers.Server{}) {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -74,7 +76,7 @@ func TestInspectRefused(t *testing.T) {
 
 func TestInspectEmbedded(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		cfg := drivers.Config{Addrs: []string{startEmbedded(t)}, Embedded: true}
+		cfg := embedded(t)
 		server, usage, err := open(t, driver, cfg).(drivers.Inspector).Inspect(t.Context())
 		if err != nil || server.Name != "miniredis" || server.Persistence != "" {
 			t.Errorf("%+v, %v", server, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // woken collects wake-ups.
@@ -122,7 +123,7 @@ func TestStrangersReleaseWakesNobody(t *testing.T) {
 // again what it was told to listen to.
 func TestReconnect(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Wakes: true}
+		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true}
 		s := open(t, driver, cfg)
 		a := session(t, s, 0)
 		rdb := bare(t, cfg)
@@ -148,8 +149,8 @@ func TestReconnect(t *testing.T) {
 // TestListenThroughRestart adds and removes keys while the server is away.
 func TestListenThroughRestart(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t)
-		cfg := drivers.Config{Addrs: []string{server.url()}, Wakes: true}
+		server := startRedis(t, servers.RedisOptions{})
+		cfg := drivers.Config{Addrs: []string{server.URL()}, Wakes: true}
 		s := open(t, driver, cfg)
 		var w woken
 		l := listen(t, s, &w)
@@ -186,7 +187,7 @@ func TestListenThroughRestart(t *testing.T) {
 // TestListenConcurrently adds and removes from many goroutines; in the end the server knows what is wanted.
 func TestListenConcurrently(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Wakes: true}
+		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true}
 		s := open(t, driver, cfg)
 		var w woken
 		l := listen(t, s, &w)
@@ -220,8 +221,9 @@ func TestListenConcurrently(t *testing.T) {
 // TestListenRefused subscribes to a channel that the server does not permit.
 func TestListenRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
-		server := startRedis(t, "--user", "default", "on", "nopass", "~*", "&ok*", "+@all")
-		s := open(t, driver, drivers.Config{Addrs: []string{server.url()}, Wakes: true})
+		server := startRedis(t, servers.RedisOptions{})
+		restrict(t, server, "resetchannels", "&ok*")
+		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true})
 		var w woken
 		l := listen(t, s, &w)
 		if err := l.Add(within(t, 5*time.Second), "forbidden"); drivers.ClassOf(err) != drivers.ClassAuth {

@@ -211,7 +211,7 @@ func TestWire(t *testing.T) {
 	}
 	forBoth(t, func(t *testing.T, driver string) {
 		// One connection, because rueidis greets on each of its connections when it first uses it.
-		cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Conns: 1}
+		cfg := drivers.Config{Addrs: plainRedis(t), Conns: 1}
 		rdb := bare(t, cfg)
 		for _, test := range tests {
 			cfg.Lock, cfg.Wakes = test.lock, test.wakes

@@ -2,25 +2,20 @@ package redis_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // silent accepts connections and never answers.
@@ -80,40 +75,16 @@ func refusedAddr(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// certificate makes a certificate for 127.0.0.1 in dir, and a pool that trusts it.
-func certificate(t *testing.T, dir string) (certFile, keyFile string, pool *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.WriteFile(certFile, certPEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	pool = x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	return certFile, keyFile, pool
-}
-
 // TestTLS locks over TLS, and does not when the certificate is not trusted.
 func TestTLS(t *testing.T) {
-	certFile, keyFile, trusted := certificate(t, t.TempDir())
-	_, port, _ := net.SplitHostPort(refusedAddr(t))
-	startRedis(t, "--tls-port", port, "--bind", "127.0.0.1", "--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-auth-clients", "no", "--tls-ca-cert-file", certFile)
-	addr := "127.0.0.1:" + port
+	server := startRedis(t, servers.RedisOptions{TLS: true})
+	addr := server.address()
+	ca, err := os.ReadFile(server.CAFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
 	forBoth(t, func(t *testing.T, driver string) {
 		s := open(t, driver, drivers.Config{Addrs: []string{addr}, TLS: &tls.Config{RootCAs: trusted}, Wakes: true})
 		var w woken
@@ -137,8 +108,7 @@ func TestTLS(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
-	_, port, _ := net.SplitHostPort(refusedAddr(t))
-	plain := startRedis(t, "--port", port, "--bind", "127.0.0.1")
+	plain := startRedis(t, servers.RedisOptions{TCP: true})
 	tests := []struct {
 		name string
 		cfg  drivers.Config
@@ -157,15 +127,15 @@ func TestOpenErrors(t *testing.T) {
 		{"protected", drivers.Config{Addrs: []string{talker(t, "-DENIED Redis is running in protected mode\r\n")}}, "DENIED", drivers.ClassServer},
 		{"silent", drivers.Config{Addrs: []string{silent(t)}}, "no answer to the greeting", drivers.ClassTimeout},
 		{"silent with TLS", drivers.Config{Addrs: []string{"rediss://" + silent(t)}}, "no answer to the TLS handshake", drivers.ClassConnect},
-		{"TLS to a plain port", drivers.Config{Addrs: []string{"rediss://127.0.0.1:" + port}}, "redis:// in place of rediss://", drivers.ClassConnect},
-		{"no such database", drivers.Config{Addrs: []string{plain.url() + "?db=99"}}, "DB index is out of range", drivers.ClassServer},
-		{"password not wanted", drivers.Config{Addrs: []string{plain.url()}, Password: "geheim"}, "AUTH", drivers.ClassServer},
-		{"unknown user", drivers.Config{Addrs: []string{plain.url()}, Username: "u", Password: "geheim"}, "rejects the user or the password", drivers.ClassAuth},
+		{"TLS to a plain port", drivers.Config{Addrs: []string{"rediss://" + plain.address()}}, "redis:// in place of rediss://", drivers.ClassConnect},
+		{"no such database", drivers.Config{Addrs: []string{plain.URL()}, Database: "99"}, "DB index is out of range", drivers.ClassServer},
+		{"password not wanted", drivers.Config{Addrs: []string{plain.URL()}, Password: "geheim"}, "AUTH", drivers.ClassServer},
+		{"unknown user", drivers.Config{Addrs: []string{plain.URL()}, Username: "u", Password: "geheim"}, "rejects the user or the password", drivers.ClassAuth},
 		{"bad address", drivers.Config{Addrs: []string{"redis://u:geheim@h:x"}}, "port", drivers.ClassOther},
-		{"bad lock", drivers.Config{Lock: "mutex", Addrs: []string{plain.url()}}, `unknown lock "mutex"; there are set-nx, setnx`, drivers.ClassOther},
-		{"negative pool", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "off", Conns: -1}, "-1 connections", drivers.ClassOther},
-		{"unknown pipelining", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "on"}, `pipelining "on" is unknown`, drivers.ClassOther},
-		{"delay without pipelining", drivers.Config{Addrs: []string{plain.url()}, Pipelining: "off", FlushDelay: 1}, "flush delay needs pipelining", drivers.ClassOther},
+		{"bad lock", drivers.Config{Lock: "mutex", Addrs: []string{plain.URL()}}, `unknown lock "mutex"; there are set-nx, setnx`, drivers.ClassOther},
+		{"negative pool", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "off", Conns: -1}, "-1 connections", drivers.ClassOther},
+		{"unknown pipelining", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "on"}, `pipelining "on" is unknown`, drivers.ClassOther},
+		{"delay without pipelining", drivers.Config{Addrs: []string{plain.URL()}, Pipelining: "off", FlushDelay: 1}, "flush delay needs pipelining", drivers.ClassOther},
 	}
 	forBoth(t, func(t *testing.T, driver string) {
 		d, _ := drivers.Lookup(driver)
@@ -214,7 +184,7 @@ func TestConns(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.driver, test.pipelining, test.conns), func(t *testing.T) {
-			cfg := drivers.Config{Addrs: []string{startRedis(t).url()}, Pipelining: test.pipelining, Conns: test.conns, Clients: 32}
+			cfg := drivers.Config{Addrs: plainRedis(t), Pipelining: test.pipelining, Conns: test.conns, Clients: 32}
 			d, _ := drivers.Lookup(test.driver)
 			s, err := d.Open(t.Context(), cfg)
 			if test.refused {

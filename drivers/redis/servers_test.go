@@ -3,129 +3,71 @@ package redis_test
 
 import (
 	"context"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/redis/goredis"
 	_ "github.com/lockbench/lockbench/drivers/redis/rueidis"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// realServer is a redis-server child on a unix socket.
+// realServer is a private redis-server whose faults fail the test if they cannot be made.
 type realServer struct {
-	t    testing.TB
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	t testing.TB
+	*servers.Redis
 }
 
-// startRedis starts a redis-server with additional arguments; it ends with the test.
-func startRedis(t testing.TB, args ...string) *realServer {
+// startRedis starts a redis-server on a unix socket, unless the options say otherwise.
+func startRedis(t testing.TB, o servers.RedisOptions) realServer {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
+	return realServer{t, servertest.Redis(t, o)}
+}
+
+func (s realServer) start()                    { s.t.Helper(); s.check(s.Restart(context.Background())) }
+func (s realServer) kill()                     { s.t.Helper(); s.check(s.Kill()) }
+func (s realServer) signal(sig syscall.Signal) { s.t.Helper(); s.check(s.Signal(sig)) }
+
+func (s realServer) check(err error) {
+	s.t.Helper()
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("redis-server is not on PATH")
-		}
-		t.Skip("redis-server is not on PATH")
+		s.t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "lockbench") // t.TempDir may be too long for a socket's path
-	if err != nil {
+}
+
+// address is what a URL has behind its scheme: a socket's path, or host:port.
+func (s realServer) address() string {
+	_, address, _ := strings.Cut(s.URL(), "://")
+	return address
+}
+
+// restrict changes what the default user may do.
+func restrict(t *testing.T, s realServer, rules ...any) {
+	t.Helper()
+	rdb := bare(t, drivers.Config{Addrs: []string{s.URL()}})
+	if err := rdb.Do(t.Context(), append([]any{"ACL", "SETUSER", "default"}, rules...)...).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s := &realServer{t: t, dir: dir, args: append([]string{path, "--port", "0", "--unixsocket", filepath.Join(dir, "s"),
-		"--dir", dir, "--save", "", "--daemonize", "no", "--loglevel", "warning"}, args...)}
-	t.Cleanup(func() {
-		s.kill()
-		os.RemoveAll(dir)
-	})
-	s.start()
-	return s
 }
 
-func (s *realServer) start() {
-	s.t.Helper()
-	s.cmd = exec.Command(s.args[0], s.args[1:]...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	eventually(s.t, "redis-server accepts connections", func() bool {
-		conn, err := net.Dial("unix", s.socket())
-		if err != nil {
-			return false
-		}
-		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(time.Second))
-		conn.Write([]byte("PING\r\n"))
-		n, _ := conn.Read(make([]byte, 16))
-		return n > 0
-	})
-}
+// plainRedis is the address of a redis-server without any options.
+func plainRedis(t testing.TB) []string { return []string{startRedis(t, servers.RedisOptions{}).URL()} }
 
-func (s *realServer) kill() {
-	if s.cmd != nil {
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
-		s.cmd = nil
-		os.Remove(s.socket())
-	}
-}
-
-func (s *realServer) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *realServer) socket() string { return filepath.Join(s.dir, "s") }
-func (s *realServer) url() string    { return "unix://" + s.socket() }
-
-// startEmbedded starts a miniredis whose clock runs.
-func startEmbedded(t *testing.T) string {
-	t.Helper()
-	m := miniredis.RunT(t)
-	stop := make(chan struct{})
-	var ticking sync.WaitGroup
-	ticking.Go(func() {
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		last := time.Now()
-		for {
-			select {
-			case now := <-tick.C:
-				m.FastForward(now.Sub(last))
-				last = now
-			case <-stop:
-				return
-			}
-		}
-	})
-	t.Cleanup(func() {
-		close(stop)
-		ticking.Wait()
-	})
-	return "redis://" + m.Addr()
+// embedded is the configuration for the embedded server.
+func embedded(t testing.TB) drivers.Config {
+	return drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true}
 }
 
 // forEach runs a test against every pair of a library and a server.
 func forEach(t *testing.T, test func(t *testing.T, driver string, cfg drivers.Config)) {
-	servers := map[string]func(t *testing.T) drivers.Config{
-		"redis-server": func(t *testing.T) drivers.Config { return drivers.Config{Addrs: []string{startRedis(t).url()}} },
-		"miniredis": func(t *testing.T) drivers.Config {
-			return drivers.Config{Addrs: []string{startEmbedded(t)}, Embedded: true}
-		},
+	starts := map[string]func(t *testing.T) drivers.Config{
+		"redis-server": func(t *testing.T) drivers.Config { return drivers.Config{Addrs: plainRedis(t)} },
+		"embedded":     func(t *testing.T) drivers.Config { return embedded(t) },
 	}
-	for name, start := range servers {
+	for name, start := range starts {
 		t.Run(name, func(t *testing.T) {
 			cfg := start(t)
 			for _, driver := range []string{"go-redis", "rueidis"} {
