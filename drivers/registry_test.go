@@ -24,9 +24,12 @@ func (fake) Open(context.Context, drivers.Config) (drivers.Service, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func TestRegistry(t *testing.T) {
+func init() { // once, however often the tests run
 	drivers.Register("zeta", fake{"z"})
 	drivers.Register("alpha", fake{"a"})
+}
+
+func TestRegistry(t *testing.T) {
 	names := drivers.Names()
 	if !slices.IsSorted(names) || !slices.Contains(names, "alpha") || !slices.Contains(names, "zeta") {
 		t.Errorf("Names() = %v, want alpha and zeta in order", names)

@@ -46,16 +46,23 @@ func TestDriver(t *testing.T) {
 	if _, err := d.Open(ctx, drivers.Config{}); !drivers.Refused(err) {
 		t.Fatalf("Open in an outage says %v, want a refusal", err)
 	}
+	inner := s.(drivers.Unwrapper[drivers.Session]).Unwrap() // a client that the outage does not concern
+	other := &drivers.Lease{Key: "k"}
+	if owned, err := inner.Release(ctx, l); !owned || err != nil {
+		t.Fatalf("Release by another client answered %v, %v", owned, err)
+	}
+	held, err = inner.Try(ctx, other)
+	expect("Try by another client", held, err, true, "")
 	restore()
 	if heard[""] != 1 || heard["k"] != 0 {
 		t.Fatalf("after an outage the listener has heard %v, want one call for lost messages", heard)
 	}
 
 	restore = d.Mute()
-	owned, err = s.Release(ctx, l)
+	owned, err = s.Release(ctx, other)
 	expect("Release without a reply", owned, err, false, drivers.ClassClosed)
 	restore()
-	owned, err = s.Release(ctx, l)
+	owned, err = s.Release(ctx, other)
 	expect("Release of what was released unheard", owned, err, false, "")
 	if heard["k"] != 1 {
 		t.Fatalf("the listener has heard %v, want one release", heard)

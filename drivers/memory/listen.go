@@ -49,7 +49,7 @@ func (l *listener) Add(ctx context.Context, key string) error {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	e := sh.entry(key)
-	e.listeners = append(slices.Clip(e.listeners), l)
+	e.listeners = append(e.listeners, l)
 	return nil
 }
 

@@ -74,7 +74,7 @@ type entry struct {
 	owner     string        // empty: free
 	until     time.Duration // end of the lease on the service's clock; 0: never
 	fence     uint64        // of the last grant
-	listeners []*listener   // replaced, never changed in place: Release calls them outside the mutex
+	listeners []*listener   // grown or replaced, no element ever changed: Release reads them outside the mutex
 }
 
 func (e *entry) held(now time.Duration) bool {
