@@ -102,7 +102,6 @@ type engine struct {
 
 	rtt           time.Duration
 	before, after reading
-	inspectError  error
 	cleanError    error
 	closeError    error
 

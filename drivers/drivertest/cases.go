@@ -109,12 +109,12 @@ func find(s Setup) (k known, failure *Failure) {
 	cfg.Clients, cfg.Wakes = 1, true
 	svc, err := s.Driver.Open(ctx, cfg)
 	if err != nil {
-		return fail(fmt.Errorf("Open: %w", err))
+		return fail(fmt.Errorf("opening the service: %w", err))
 	}
 	defer svc.Close()
 	session, err := svc.Session(ctx, 0)
 	if err != nil {
-		return fail(fmt.Errorf("Session: %w", err))
+		return fail(fmt.Errorf("making a session: %w", err))
 	}
 	if closer, ok := drivers.As[io.Closer](session); ok {
 		defer closer.Close()
