@@ -242,7 +242,7 @@ func (o *Oracle) part(key, me int, g Grant, now time.Duration) (undisturbed bool
 		return true
 	})
 	if len(k.holders) == 1 {
-		o.overlap += now - k.since
+		o.overlap += max(1, now-k.since)
 	}
 	word := c.word.Add(^uint64(0)) // from here on a last holder who is alone may leave by the fast path
 	if count(word) == 0 || (count(word) == 1 && client(word) == k.holders[0]) {
@@ -253,7 +253,7 @@ func (o *Oracle) part(key, me int, g Grant, now time.Duration) (undisturbed bool
 
 // settle closes a violation whose overlap has ended.
 func (o *Oracle) settle(v *overlap, now time.Duration) {
-	v.Overlap = now - v.At
+	v.Overlap = max(1, now-v.At) // a hold without length has both stamps before the intruder's
 	o.longest = max(o.longest, v.Overlap)
 	if v.event >= 0 {
 		o.events[v.event] = v.Violation
