@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TMPDIR", e.WorkDir)
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -100,7 +101,7 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"), "GORACE=atexit_sleep_ms=0")
 	var stdout bytes.Buffer
 	seen := &watcher{text: "measure", found: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, seen
