@@ -170,8 +170,8 @@ type Fairness struct {
 	MaxClient    int64         `json:"max_client"`
 	Starved      int           `json:"starved"`         // clients without any grant in the window
 	LongestWait  time.Duration `json:"longest_wait_ns"` // longest time a client went without a grant while it wanted one, unfinished waits included
-	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last, in the window; 0 without the oracle
-	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, warm-up included
+	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last; 0 without the oracle
+	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle
 }
 
 // Safety is the oracle's report; Checked false means that it was off.

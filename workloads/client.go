@@ -45,6 +45,9 @@ type tally struct {
 	early   time.Duration // what recorded acquisitions had waited before the window opened
 	pending time.Duration // in the acquisition that was under way when the window closed
 	longest time.Duration // without a grant while it wanted one
+
+	changes    int64 // grants of a key to this client after another
+	longestRun int64 // grants of a key in a row
 }
 
 const (
@@ -153,6 +156,12 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 	if e.oracle != nil {
 		c.entered++
 		grant = e.oracle.Enter(key, c.id, l.Fence, granted)
+		if recorded {
+			c.tally.longestRun = max(c.tally.longestRun, grant.Run)
+			if grant.Run == 1 {
+				c.tally.changes++
+			}
+		}
 		if recorded && grant.Handoff > start { // it was waiting when the key was let go
 			c.shard.Record(results.HandoffIndex, granted-grant.Handoff)
 		}

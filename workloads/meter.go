@@ -21,7 +21,6 @@ const inspectTimeout = 5 * time.Second
 type reading struct {
 	at       time.Duration
 	acquired int64
-	changes  int64 // owner changes; 0 without the oracle, which keeps that book
 	server   drivers.Server
 	usage    drivers.Usage
 	err      error         // why server and usage are empty; errNoInspector if the driver cannot tell
@@ -41,9 +40,6 @@ func (e *engine) read(ctx context.Context) reading {
 		cancel()
 	}
 	r.at, r.acquired = e.clock.Now(), e.acquired()
-	if e.oracle != nil {
-		r.changes, _ = e.oracle.Moves()
-	}
 	r.cpu = processCPU()
 	r.busy, r.capacity = machineCPU()
 	var gc debug.GCStats

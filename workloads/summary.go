@@ -79,6 +79,8 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		f.MinClient = min(f.MinClient, c.Acquired)
 		f.MaxClient = max(f.MaxClient, c.Acquired)
 		f.LongestWait = max(f.LongestWait, c.longest)
+		f.LongestRun = max(f.LongestRun, c.longestRun)
+		f.OwnerChanges += c.changes
 		if c.Acquired == 0 {
 			f.Starved++
 		}
@@ -110,8 +112,6 @@ func (e *engine) fillSafety(r *results.Record) {
 		r.Safety.Grants += e.clients[i].entered
 	}
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
-	r.Fairness.OwnerChanges = e.after.changes - e.before.changes
-	_, r.Fairness.LongestRun = e.oracle.Moves()
 }
 
 // inspected tells whether the two readings of the server can be subtracted.

@@ -43,13 +43,11 @@ type cell struct {
 	// word says how many believe to hold the key, who was granted it last, and the sequence number of that grant.
 	// While the key is free the last two stay, so that the next holder learns whom it follows.
 	word     atomic.Uint64
-	released atomic.Int64 // when the last holder was about to send its release
-	run      atomic.Int64 // grants in a row to the same client
-	longest  atomic.Int64 // the longest such run that has ended
-	changes  atomic.Int64 // grants to another client than the last
-	counter  atomic.Int64 // the second witness
+	released atomic.Int64  // when the last holder was about to send its release
+	taken    atomic.Uint64 // the sequence number with which the present client took the key over from another
+	counter  atomic.Int64  // the second witness
 	fence    atomic.Uint64
-	_        [8]byte
+	_        [24]byte
 }
 
 // A word is seq<<40 | client<<20 | count. The sequence number wraps after 16 M grants, which would hide a collision
@@ -75,6 +73,10 @@ type Grant struct {
 	// Handoff is when the previous holder's release was sent, and 0 if the key was never held before or is held
 	// by somebody else even now.
 	Handoff time.Duration
+
+	// Run is how many grants in a row the client has had of this key, this one included. 1 means that the key has
+	// changed owners.
+	Run int64
 
 	word uint64 // the cell's word while this holder is alone and was granted the key last
 	seen int64  // the counter when the hold began
@@ -110,8 +112,7 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 			old = c.word.Load()
 			continue
 		}
-		g := Grant{word: mine, seen: c.counter.Load(), Handoff: time.Duration(c.released.Load())}
-		c.follow(old, me)
+		g := Grant{word: mine, seen: c.counter.Load(), Handoff: time.Duration(c.released.Load()), Run: c.run(old, mine)}
 		if fence != 0 {
 			o.checkFence(c, fence)
 		}
@@ -124,21 +125,14 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 	return g
 }
 
-// follow keeps the books of owner changes and runs. Only the holder writes them, so plain loads and stores do; they
-// are atomic for the sake of keys with two holders.
-func (c *cell) follow(old uint64, me int) {
-	before, run := c.run.Load(), int64(1)
-	if old != 0 && client(old) == me {
-		run += before
-	} else {
-		c.changes.Store(c.changes.Load() + 1)
-		if before > c.longest.Load() {
-			c.longest.Store(before)
-		}
+// run counts the grants in a row to the client of word mine, which follows old. Only an owner change is written down:
+// an atomic store costs as much as a swap.
+func (c *cell) run(old, mine uint64) int64 {
+	if old != 0 && client(old) == client(mine) {
+		return int64((mine>>seqShift-c.taken.Load())&(1<<(64-seqShift)-1)) + 1
 	}
-	if run != before { // an atomic store costs as much as a swap
-		c.run.Store(run)
-	}
+	c.taken.Store(mine >> seqShift)
+	return 1
 }
 
 func (o *Oracle) checkFence(c *cell, fence uint64) {
@@ -187,8 +181,7 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 		if !c.word.CompareAndSwap(old, mine) {
 			continue // the holder left by the fast path, or somebody took the free key
 		}
-		g := Grant{word: mine - count(old), seen: c.counter.Load()}
-		c.follow(old, me)
+		g := Grant{word: mine - count(old), seen: c.counter.Load(), Run: c.run(old, mine)}
 		if count(old) == 0 {
 			g.Handoff = time.Duration(c.released.Load())
 			return g
@@ -297,14 +290,4 @@ func (o *Oracle) Updates() (n int64) {
 		n += o.cells[i].counter.Load()
 	}
 	return n
-}
-
-// Moves tells how the keys moved: grants to another client than the one before, and the longest run of grants of
-// one key to one client.
-func (o *Oracle) Moves() (changes, longestRun int64) {
-	for i := range o.cells {
-		changes += o.cells[i].changes.Load()
-		longestRun = max(longestRun, o.cells[i].longest.Load(), o.cells[i].run.Load())
-	}
-	return changes, longestRun
 }

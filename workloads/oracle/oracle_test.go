@@ -97,25 +97,28 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-func TestHandoffAndMoves(t *testing.T) {
+func TestHandoffAndRuns(t *testing.T) {
 	o := New(1)
 	if g := o.Enter(0, 7, 0, 1*ms); g.Handoff != 0 {
 		t.Errorf("first grant follows a release at %v", g.Handoff)
 	} else {
 		o.Exit(0, 7, g, 2*ms)
 	}
-	for range 3 { // a run of four for client 7, the first included
+	for i := range int64(3) { // a run of four for client 7, the first included
 		g := o.Enter(0, 7, 0, 3*ms)
+		if g.Run != i+2 {
+			t.Errorf("grant %d in a row is said to be number %d", i+2, g.Run)
+		}
 		o.Exit(0, 7, g, 4*ms)
 	}
 	g := o.Enter(0, 0, 0, 5*ms) // client 0 is a client like any other
 	if g.Handoff != 4*ms {
 		t.Errorf("hand-off from %v, want 4ms", g.Handoff)
 	}
-	o.Exit(0, 0, g, 6*ms)
-	if changes, run := o.Moves(); changes != 2 || run != 4 {
-		t.Errorf("%d owner changes, longest run %d; want 2 and 4", changes, run)
+	if g.Run != 1 {
+		t.Errorf("the first grant to another client is said to be number %d in a row", g.Run)
 	}
+	o.Exit(0, 0, g, 6*ms)
 }
 
 func TestFence(t *testing.T) {
