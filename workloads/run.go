@@ -117,15 +117,29 @@ func newEngine(r *Run) *engine {
 		recorder: results.NewRecorder(0),
 		start:    make(chan struct{}),
 	}
-	for i := range e.keys {
-		e.keys[i] = r.Prefix + strconv.Itoa(i)
-	}
+	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
 	return e
+}
+
+// nameKeys names the keys, all in one piece of memory: clients jump between them at random, and a cache miss for each
+// name would be the largest part of what the harness costs.
+func nameKeys(keys []string, prefix string) {
+	var all []byte
+	ends := make([]int, len(keys))
+	for i := range keys {
+		all = strconv.AppendInt(append(all, prefix...), int64(i), 10)
+		ends[i] = len(all)
+	}
+	text, start := string(all), 0
+	for i, end := range ends {
+		keys[i] = text[start:end]
+		start = end
+	}
 }
 
 // open makes the sessions and parks a goroutine for each at the start.

@@ -86,9 +86,10 @@ func count(op string, reply Reply, err error) (bool, error) {
 }
 
 func asServerError(err error) (ServerError, bool) {
-	var e ServerError
-	if err == nil || !errors.As(err, &e) {
-		return "", false
+	if err == nil {
+		return "", false // before e is made, which lives on the heap
 	}
-	return e, true
+	var e ServerError
+	ok := errors.As(err, &e)
+	return e, ok
 }

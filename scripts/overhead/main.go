@@ -34,7 +34,7 @@ import (
 
 const (
 	ttl           = 30 * time.Second
-	keysPerClient = 100 // so many that two clients seldom meet
+	keysPerClient = 20 // so many that two clients seldom meet, and few enough for the cache
 	release       = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 )
 
