@@ -1,13 +1,15 @@
 package drivers
 
 import (
-	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
+	"math/rand/v2"
 )
 
-// Owners makes owner tokens: 22 characters that carry 128 random bits from the system's generator. Each is unique
-// to one acquisition. It draws a few at a time, so that a token costs a fraction of an allocation and of a system
-// call. One goroutine uses it at a time; the zero value is ready.
+// Owners makes owner tokens: 22 characters that carry 128 random bits. Each is unique to one acquisition. The bits come
+// from the runtime's ChaCha8, which the system has seeded: crypto/rand, which never repeats either, took a tenth of
+// the harness's time. It makes a few tokens at a time, so that one costs a fraction of an allocation. One goroutine
+// uses it at a time; the zero value is ready.
 type Owners struct {
 	batch string
 }
@@ -15,14 +17,16 @@ type Owners struct {
 const (
 	ownerBytes = 16
 	ownerChars = 22 // base64 of 16 bytes without padding
-	ownerBatch = 16
+	ownerBatch = 4
 )
 
 // Next returns a token that no one has had before. It stays valid for as long as it is referenced.
 func (o *Owners) Next() string {
 	if o.batch == "" {
 		var raw [ownerBatch * ownerBytes]byte
-		rand.Read(raw[:]) // never fails: crypto/rand ends the program first
+		for i := 0; i < len(raw); i += 8 {
+			binary.NativeEndian.PutUint64(raw[i:], rand.Uint64())
+		}
 		var text [ownerBatch * ownerChars]byte
 		for i := range ownerBatch {
 			base64.RawURLEncoding.Encode(text[i*ownerChars:], raw[i*ownerBytes:(i+1)*ownerBytes])

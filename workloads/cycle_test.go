@@ -62,8 +62,8 @@ func TestCycleAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(1000, func() { now = c.cycle(now) }); n != 0 {
 			t.Errorf("oracle %v: %v allocations a cycle", oracle, n)
 		}
-		if c.tally.Acquired < 1000 {
-			t.Errorf("oracle %v: only %d grants were recorded", oracle, c.tally.Acquired)
+		if c.tally.acquired < 1000 {
+			t.Errorf("oracle %v: only %d grants were recorded", oracle, c.tally.acquired)
 		}
 	}
 }

@@ -53,43 +53,42 @@ func (e *engine) record() *results.Record {
 	return r
 }
 
-// sum adds up the clients and fills what follows from them alone.
+// sum adds up the clients. It fills what follows from them alone and returns the sums that no field of r holds.
 func (e *engine) sum(r *results.Record) (t tally) {
-	f := &r.Fairness
+	n, f := &r.Counts, &r.Fairness
 	var squares float64
-	f.MinClient = e.clients[0].tally.Acquired
+	f.MinClient = e.clients[0].tally.acquired
 	for i := range e.clients {
 		c := &e.clients[i].tally
-		t.Acquired += c.Acquired
-		t.Contended += c.Contended
-		t.TimedOut += c.TimedOut
-		t.Canceled += c.Canceled
-		t.Unknown += c.Unknown
-		t.Refused += c.Refused
-		t.Unfinished += c.Unfinished
-		t.Tries += c.Tries
-		t.Released += c.Released
-		t.Lost += c.Lost
-		t.ReleaseError += c.ReleaseError
+		n.Acquired += c.acquired
+		n.Contended += c.contended
+		n.TimedOut += c.timedOut
+		n.Canceled += c.canceled
+		n.Unknown += c.unknown
+		n.Refused += c.refused
+		n.Unfinished += c.unfinished
+		n.Tries += c.tries
+		n.Released += c.released
+		n.Lost += c.lost
+		n.ReleaseError += c.releaseError
 		t.waits += c.waits
 		t.thought += c.thought
 		t.early += c.early
 		t.pending += c.pending
-		squares += float64(c.Acquired) * float64(c.Acquired)
-		f.MinClient = min(f.MinClient, c.Acquired)
-		f.MaxClient = max(f.MaxClient, c.Acquired)
+		squares += float64(c.acquired) * float64(c.acquired)
+		f.MinClient = min(f.MinClient, c.acquired)
+		f.MaxClient = max(f.MaxClient, c.acquired)
 		f.LongestWait = max(f.LongestWait, c.longest)
 		f.LongestRun = max(f.LongestRun, c.longestRun)
 		f.OwnerChanges += c.changes
-		if c.Acquired == 0 {
+		if c.acquired == 0 {
 			f.Starved++
 		}
 	}
 	if squares > 0 { // Jain, Chiu, Hawe 1984
-		f.Jain = float64(t.Acquired) * float64(t.Acquired) / (float64(len(e.clients)) * squares)
+		f.Jain = float64(n.Acquired) * float64(n.Acquired) / (float64(len(e.clients)) * squares)
 	}
-	t.Errors, t.ErrorSample = e.errors.copy()
-	r.Counts = t.Counts
+	n.Errors, n.ErrorSample = e.errors.copy()
 	return t
 }
 
@@ -124,9 +123,9 @@ func (e *engine) inspected() bool {
 func (e *engine) fillCost(r *results.Record, t tally) {
 	c := &r.Cost
 	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1}
-	if t.Acquired > 0 {
-		c.Tries = float64(t.Tries) / float64(t.Acquired)
-		c.Wakeups = float64(t.waits) / float64(t.Acquired)
+	if n := r.Counts; n.Acquired > 0 {
+		c.Tries = float64(n.Tries) / float64(n.Acquired)
+		c.Wakeups = float64(t.waits) / float64(n.Acquired)
 	}
 	b, a := &e.before, &e.after
 	locks := float64(a.acquired - b.acquired)
@@ -159,8 +158,8 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	b, p := &r.Bound, &r.Plan
 	b.RTT = e.rtt
 	hold, think := r.Latency[results.Hold].Mean, p.Think
-	if t.Acquired > 0 {
-		think = t.thought / time.Duration(t.Acquired)
+	if n := r.Counts.Acquired; n > 0 {
+		think = t.thought / time.Duration(n)
 	}
 	if e.rtt > 0 {
 		byKeys := float64(p.Keys) / (hold + e.rtt).Seconds()

@@ -28,7 +28,7 @@ func (s *setNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 	}
 	l.Reset()
 	l.Owner = s.owners.Next()
-	reply, err := s.do(ctx, "SET", l.Key, l.Owner, "NX", "PX", ttl)
+	reply, err := s.do(ctx, append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl))
 	if err != nil {
 		return false, fail("try", err)
 	}

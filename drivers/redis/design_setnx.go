@@ -23,7 +23,7 @@ type plainSETNXSession struct{ session }
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
-	reply, err := s.do(ctx, "SETNX", l.Key, "1")
+	reply, err := s.do(ctx, append(s.args[:0], "SETNX", l.Key, "1"))
 	return count("try", reply, err)
 }
 
@@ -33,6 +33,6 @@ func (s *plainSETNXSession) Release(ctx context.Context, l *drivers.Lease) (bool
 		reply, err := s.run(ctx, deleteScript, l.Key, releasedSuffix)
 		return count("release", reply, err)
 	}
-	reply, err := s.do(ctx, "DEL", l.Key)
+	reply, err := s.do(ctx, append(s.args[:0], "DEL", l.Key))
 	return count("release", reply, err)
 }

@@ -29,29 +29,28 @@ type Attempt struct {
 // It allocates nothing of its own, unless ctx ends while it waits.
 func Acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock drivers.Clock,
 	start time.Duration) (Attempt, error) {
-	a := Attempt{Sent: start}
-	err := a.try(ctx, s, w, l, clock)
+	held, err := s.Try(ctx, l)
+	a := Attempt{Held: held && err == nil, Tries: 1, Sent: start}
+	if held || err != nil || w == nil {
+		return a, err
+	}
+	return again(ctx, s, w, l, clock, a)
+}
+
+// again is what follows when the first try has found the lock taken.
+func again(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock drivers.Clock,
+	a Attempt) (Attempt, error) {
+	err := a.wait(ctx, s, w, l, clock)
 	if a.Waits > 0 {
 		a.Leave = leave(ctx, w, l)
 	}
 	return a, err
 }
 
-func (a *Attempt) try(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
+// wait waits and tries until l is held, its deadline has passed, or something fails.
+func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
 	clock drivers.Clock) error {
-	for {
-		a.Tries++
-		held, err := s.Try(ctx, l)
-		if err != nil {
-			return err
-		}
-		if held || w == nil {
-			a.Held = held
-			return nil
-		}
-		if past(l, clock, clock.Now()) {
-			return nil
-		}
+	for !past(l, clock, clock.Now()) {
 		a.Waits++
 		if err := w.Wait(ctx, l); err != nil {
 			return err
@@ -64,7 +63,14 @@ func (a *Attempt) try(ctx context.Context, s drivers.Session, w drivers.Waiter, 
 			return err // woken and cancelled at once: a Try now would only turn a plain end into an unknown outcome
 		}
 		a.Sent = now
+		a.Tries++
+		held, err := s.Try(ctx, l)
+		if held || err != nil {
+			a.Held = held && err == nil
+			return err
+		}
 	}
+	return nil
 }
 
 func past(l *drivers.Lease, clock drivers.Clock, now time.Duration) bool {

@@ -140,7 +140,8 @@ func keyNames(prefix string, clients int) []string {
 	return keys
 }
 
-// bare connects a client library and returns one acquire-and-release of a key, which answers whether it was got.
+// bare connects a client library and returns one acquire-and-release of a key, which answers whether it was got. It is
+// the same lock, so its owners are the same tokens; it is only the harness that is missing.
 type bare func(ctx context.Context, url string) (pair func(key, owner string) (bool, error), closeAll func(), err error)
 
 // throughBare runs goroutines that do nothing but pairs, and counts them.
@@ -150,7 +151,7 @@ func throughBare(ctx context.Context, url string, connect bare, clients int, dur
 		return 0, err
 	}
 	defer closeAll()
-	keys := keyNames("bare:", clients)
+	keys := keyNames("nothing:", clients)
 	var stop atomic.Bool
 	var failure atomic.Pointer[error]
 	counts := make([]int64, clients*8) // a cache line each
@@ -159,8 +160,9 @@ func throughBare(ctx context.Context, url string, connect bare, clients int, dur
 	for c := range clients {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(1, uint64(c)))
+			var owners drivers.Owners
 			for !stop.Load() {
-				got, err := pair(keys[rng.IntN(len(keys))], strconv.FormatUint(rng.Uint64(), 36))
+				got, err := pair(keys[rng.IntN(len(keys))], owners.Next())
 				if err != nil {
 					failure.Store(&err)
 					return

@@ -108,13 +108,7 @@ type conn struct {
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
-	var result rueidis.RedisResult
-	if key == 0 {
-		result = c.client.Do(ctx, c.client.B().Arbitrary(args...).Build())
-	} else {
-		result = c.client.Do(ctx, c.client.B().Arbitrary(args[:key]...).Keys(args[key]).Args(args[key+1:]...).Build())
-	}
-	message, err := result.ToMessage()
+	message, err := c.client.Do(ctx, c.command(args, key)).ToMessage()
 	if err != nil {
 		if rueidis.IsRedisNil(err) {
 			return redis.Nil(), nil
@@ -122,6 +116,13 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 		return redis.Reply{}, translate(err)
 	}
 	return reply(&message)
+}
+
+func (c *conn) command(args []string, key int) rueidis.Completed {
+	if key == 0 {
+		return c.client.B().Arbitrary(args...).Build()
+	}
+	return c.client.B().Arbitrary(args[:key]...).Keys(args[key]).Args(args[key+1:]...).Build()
 }
 
 func reply(m *rueidis.RedisMessage) (redis.Reply, error) {
