@@ -96,7 +96,7 @@ func TestGroupSums(t *testing.T) {
 		r.Warnings = []string{"all", fmt.Sprint("only ", i)}
 		recorder := NewRecorder(1)
 		for j := range 10 {
-			recorder.Shard(0).Record(AcquireIndex, time.Duration(1+10*i+j)*time.Millisecond)
+			recorder.Borrow().Record(AcquireIndex, time.Duration(1+10*i+j)*time.Millisecond)
 		}
 		r.Latency[Acquire] = recorder.Latency(AcquireIndex)
 		recs = append(recs, r)

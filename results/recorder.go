@@ -4,17 +4,24 @@ package results
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Recorder collects the latencies of one measured window. It is split into shards so that clients on different
+// Recorder collects the latencies of one measured window. It is split into shards so that goroutines on different
 // processors seldom touch the same cache line; a histogram a client would be 264 KiB each and miss the cache on
 // every record. All methods are safe for concurrent use.
+//
+// A shard belongs to a processor and not to a client. Clients wander between processors, and with a shard fixed for each
+// of them half of the records fetched their line from the other processor's cache: 4 % of the throughput of 512 clients
+// over a pipelined connection. More shards made it worse, since they are more cache lines.
 type Recorder struct {
-	shards []Shard // their number is a power of two
+	shards []Shard
+	near   sync.Pool     // of *Shard; it keeps one at hand for each processor
+	dealt  atomic.Uint32 // shards that near has been given
 }
 
 // Shard is a part of a Recorder. Several goroutines may record to the same one.
@@ -29,24 +36,23 @@ type slots struct {
 	overflow atomic.Int64
 }
 
-// NewRecorder makes a recorder with that many shards, rounded up to a power of two. 0 takes twice GOMAXPROCS: with
-// clients dealt out at random, that halves the odds that two of them running at once meet in a shard, and more
-// shards only spread the same counts over more cache.
+// NewRecorder makes a recorder with that many shards; 0 takes one for each processor that Go uses.
 func NewRecorder(shards int) *Recorder {
 	if shards <= 0 {
-		shards = 2 * runtime.GOMAXPROCS(0)
+		shards = runtime.GOMAXPROCS(0)
 	}
-	n := 1
-	for n < shards {
-		n *= 2
-	}
-	return &Recorder{shards: make([]Shard, n)}
+	r := &Recorder{shards: make([]Shard, shards)}
+	// The pool may forget a shard, so it deals out the same few in turn, and two borrowers may have the same.
+	r.near.New = func() any { return &r.shards[int(r.dealt.Add(1)-1)%shards] }
+	return r
 }
 
-// Shard is the shard of client number i, for any i. Look it up once and keep it.
-func (r *Recorder) Shard(i int) *Shard {
-	return &r.shards[i&(len(r.shards)-1)]
-}
+// Borrow lends the shard that is nearest to the calling goroutine. Record what there is to record, without blocking in
+// between, and return it.
+func (r *Recorder) Borrow() *Shard { return r.near.Get().(*Shard) }
+
+// Return takes a borrowed shard back.
+func (r *Recorder) Return(s *Shard) { r.near.Put(s) }
 
 // Record counts one value. It never waits and, but for the first value of a metric, never allocates. A value below
 // 1 ns counts as 1 ns: two stamps may fall on the same tick of the clock. A value above one hour counts as one hour

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,8 +54,8 @@ func checkAgainstLibrary(t *testing.T, values []int64) {
 	r := NewRecorder(4)
 	want := newHistogram()
 	var overflow int64
-	for i, v := range values {
-		r.Shard(i).Record(HoldIndex, time.Duration(v))
+	for _, v := range values {
+		r.Borrow().Record(HoldIndex, time.Duration(v))
 		if v > highestValue {
 			overflow++
 		}
@@ -126,7 +127,7 @@ func FuzzRecorder(f *testing.F) {
 		var beyond int64
 		for ; len(raw) >= 8; raw = raw[8:] {
 			v := int64(binary.LittleEndian.Uint64(raw))
-			r.Shard(0).Record(HoldIndex, time.Duration(v))
+			r.Borrow().Record(HoldIndex, time.Duration(v))
 			if v > highestValue {
 				beyond++
 			}
@@ -142,9 +143,9 @@ func FuzzRecorder(f *testing.F) {
 
 func TestOverflowIsCountedNotDropped(t *testing.T) {
 	r := NewRecorder(1)
-	r.Shard(0).Record(AcquireIndex, time.Hour)
-	r.Shard(0).Record(AcquireIndex, time.Hour+1)
-	r.Shard(0).Record(AcquireIndex, math.MaxInt64)
+	r.Borrow().Record(AcquireIndex, time.Hour)
+	r.Borrow().Record(AcquireIndex, time.Hour+1)
+	r.Borrow().Record(AcquireIndex, math.MaxInt64)
 	got := r.Latency(AcquireIndex)
 	if got.Count != 3 || got.Overflow != 2 {
 		t.Errorf("count %d, overflow %d; want 3 and 2", got.Count, got.Overflow)
@@ -154,14 +155,28 @@ func TestOverflowIsCountedNotDropped(t *testing.T) {
 	}
 }
 
-func TestShardOfAnyNumber(t *testing.T) {
+// TestShards deals every shard out before it deals one out again, whatever number was asked for.
+func TestShards(t *testing.T) {
 	for _, asked := range []int{-1, 0, 1, 3, 8} {
 		r := NewRecorder(asked)
-		if n := len(r.shards); n&(n-1) != 0 || n < asked || n == 0 {
-			t.Errorf("NewRecorder(%d) has %d shards", asked, n)
+		want := asked
+		if asked <= 0 {
+			want = runtime.GOMAXPROCS(0)
 		}
-		for _, i := range []int{math.MinInt, -1, 0, 7, math.MaxInt} {
-			r.Shard(i).Record(HoldIndex, 1) // must not panic
+		borrowed := map[*Shard]bool{}
+		for range want {
+			s := r.Borrow()
+			s.Record(HoldIndex, 1)
+			borrowed[s] = true
+		}
+		if len(r.shards) != want || len(borrowed) != want {
+			t.Errorf("NewRecorder(%d) has %d shards and deals out %d, want %d", asked, len(r.shards), len(borrowed), want)
+		}
+		for range 3 * want { // more than there are: two borrowers have the same
+			r.Borrow().Record(HoldIndex, 1)
+		}
+		if n := r.Latency(HoldIndex).Count; n != int64(4*want) {
+			t.Errorf("NewRecorder(%d): %d of %d values counted", asked, n, 4*want)
 		}
 	}
 }
@@ -172,11 +187,11 @@ func TestRecordConcurrently(t *testing.T) {
 	r := NewRecorder(1)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
-	for g := range goroutines {
+	for range goroutines {
 		wg.Go(func() {
 			<-start
 			for i := range each {
-				r.Shard(g).Record(ReleaseIndex, time.Duration(1+i%3))
+				r.Borrow().Record(ReleaseIndex, time.Duration(1+i%3))
 			}
 		})
 	}
@@ -189,7 +204,7 @@ func TestRecordConcurrently(t *testing.T) {
 
 func TestUnusedMetricsCostNothing(t *testing.T) {
 	r := NewRecorder(2)
-	r.Shard(0).Record(HoldIndex, 1)
+	r.Borrow().Record(HoldIndex, 1)
 	for i := range r.shards {
 		for m := range r.shards[i].metrics {
 			used := i == 0 && MetricIndex(m) == HoldIndex
@@ -201,7 +216,7 @@ func TestUnusedMetricsCostNothing(t *testing.T) {
 }
 
 func TestRecordAllocatesNothing(t *testing.T) {
-	s := NewRecorder(1).Shard(0)
+	s := NewRecorder(1).Borrow()
 	s.Record(AcquireIndex, 1)
 	d := time.Duration(0)
 	if n := testing.AllocsPerRun(1000, func() { s.Record(AcquireIndex, d); d += time.Minute }); n != 0 {
@@ -213,15 +228,15 @@ func TestMergeLatency(t *testing.T) {
 	r, a, b := NewRecorder(1), NewRecorder(1), NewRecorder(1)
 	for i := range 1000 {
 		d := time.Duration(i*i) * time.Microsecond
-		r.Shard(0).Record(HoldIndex, d)
+		r.Borrow().Record(HoldIndex, d)
 		if i < 900 {
-			a.Shard(0).Record(HoldIndex, d)
+			a.Borrow().Record(HoldIndex, d)
 		} else {
-			b.Shard(0).Record(HoldIndex, d)
+			b.Borrow().Record(HoldIndex, d)
 		}
 	}
-	r.Shard(0).Record(HoldIndex, 2*time.Hour)
-	b.Shard(0).Record(HoldIndex, 2*time.Hour)
+	r.Borrow().Record(HoldIndex, 2*time.Hour)
+	b.Borrow().Record(HoldIndex, 2*time.Hour)
 	got, err := MergeLatency(a.Latency(HoldIndex), Latency{}, b.Latency(HoldIndex))
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +248,7 @@ func TestMergeLatency(t *testing.T) {
 
 func TestMergeLatencyRefuses(t *testing.T) {
 	whole := NewRecorder(1)
-	whole.Shard(0).Record(HoldIndex, time.Second)
+	whole.Borrow().Record(HoldIndex, time.Second)
 	good := whole.Latency(HoldIndex)
 
 	wide := hdrhistogram.New(1, int64(48*time.Hour), 3)
@@ -253,7 +268,7 @@ func TestMergeLatencyRefuses(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	s := NewRecorder(1).Shard(0)
+	s := NewRecorder(1).Borrow()
 	for i := 0; b.Loop(); i++ {
 		s.Record(AcquireIndex, time.Duration(50_000+i&1023))
 	}

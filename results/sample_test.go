@@ -12,10 +12,10 @@ var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
 	rec := NewRecorder(1)
 	for i := range 100 {
 		for m := range Metrics {
-			rec.Shard(0).Record(MetricIndex(m), time.Duration(1+i*(m+1))*time.Microsecond)
+			rec.Borrow().Record(MetricIndex(m), time.Duration(1+i*(m+1))*time.Microsecond)
 		}
 	}
-	rec.Shard(0).Record(HoldIndex, 2*time.Hour)
+	rec.Borrow().Record(HoldIndex, 2*time.Hour)
 	return rec.Latencies()
 })
 

@@ -27,7 +27,6 @@ type client struct {
 	e       *engine
 	session drivers.Session
 	waiter  drivers.Waiter // nil for -wait none
-	shard   *results.Shard
 	id      int
 
 	rng      rand.PCG
@@ -64,7 +63,6 @@ const (
 
 func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
 	c.e, c.id = e, id
-	c.shard = e.recorder.Shard(id)
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
 	c.lease.TTL = e.run.Plan.TTL
 	c.pause = minErrorPause
@@ -150,7 +148,6 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	if recorded {
 		c.tally.acquired++
 		c.tally.longest = max(c.tally.longest, granted-c.wants)
-		c.shard.Record(results.AcquireIndex, granted-start)
 	}
 	c.wants = c.think(c.hold(key, start, granted, recorded))
 	return c.wants
@@ -163,24 +160,11 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 	if e.oracle != nil {
 		c.entered++
 		grant = e.oracle.Enter(key, c.id, l.Fence, granted)
-		if recorded {
-			c.tally.longestRun = max(c.tally.longestRun, grant.Run)
-			if grant.Run == 1 {
-				c.tally.changes++
-			}
-		}
-		if recorded && grant.Handoff > start { // it was waiting when the key was let go
-			c.shard.Record(results.HandoffIndex, granted-grant.Handoff)
-		}
 	}
-	sent := granted
+	sent, undisturbed := granted, true
 	if e.run.Plan.Hold > 0 {
 		sent = c.rest(e.run.Plan.Hold)
-		if recorded {
-			c.shard.Record(results.HoldIndex, sent-granted)
-		}
 	}
-	undisturbed := true
 	if e.oracle != nil {
 		undisturbed = e.oracle.Exit(key, c.id, grant, sent)
 	}
@@ -189,23 +173,48 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 	if removed && !undisturbed {
 		e.oracle.WrongRelease()
 	}
+	if recorded {
+		c.tally.release(grant.Run, removed, err)
+		c.record(start, granted, sent, released, grant.Handoff, err)
+	}
 	if err != nil {
 		e.errors.add("release", err)
-		if recorded {
-			c.tally.releaseError++
-		}
 		return c.recover()
 	}
 	c.pause = minErrorPause
-	if recorded {
-		c.shard.Record(results.ReleaseIndex, released-sent)
-		if removed {
-			c.tally.released++
-		} else {
-			c.tally.lost++
-		}
-	}
 	return released
+}
+
+// release counts the end of a hold that was the run-th in a row of its key; run is 0 without the oracle.
+func (t *tally) release(run int64, removed bool, err error) {
+	t.longestRun = max(t.longestRun, run)
+	if run == 1 {
+		t.changes++
+	}
+	switch {
+	case err != nil:
+		t.releaseError++
+	case removed:
+		t.released++
+	default:
+		t.lost++
+	}
+}
+
+// record takes the latencies of a whole cycle down at once. handoff is when the key was let go before, or 0.
+func (c *client) record(start, granted, sent, released, handoff time.Duration, err error) {
+	shard := c.e.recorder.Borrow()
+	shard.Record(results.AcquireIndex, granted-start)
+	if handoff > start { // it was waiting when the key was let go
+		shard.Record(results.HandoffIndex, granted-handoff)
+	}
+	if c.e.run.Plan.Hold > 0 {
+		shard.Record(results.HoldIndex, sent-granted)
+	}
+	if err == nil {
+		shard.Record(results.ReleaseIndex, released-sent)
+	}
+	c.e.recorder.Return(shard)
 }
 
 func (c *client) think(now time.Duration) time.Duration {
@@ -239,7 +248,9 @@ func (c *client) refused(start, now time.Duration, recorded bool) time.Duration 
 		} else {
 			c.tally.timedOut++
 		}
-		c.shard.Record(results.RefusalIndex, now-start)
+		shard := c.e.recorder.Borrow()
+		shard.Record(results.RefusalIndex, now-start)
+		c.e.recorder.Return(shard)
 	}
 	return c.think(now)
 }

@@ -27,7 +27,7 @@ func latencies(n int) map[results.Metric]results.Latency {
 		return maps.Clone(l)
 	}
 	rec := results.NewRecorder(1)
-	shard := rec.Shard(0)
+	shard := rec.Borrow()
 	for i := range 1000 {
 		x := time.Duration(i + 1)
 		shard.Record(results.AcquireIndex, 40*time.Microsecond+x*x*x*time.Duration(10+n)/1000)
