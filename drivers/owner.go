@@ -17,7 +17,7 @@ type Owners struct {
 const (
 	ownerBytes = 16
 	ownerChars = 22 // base64 of 16 bytes without padding
-	ownerBatch = 4
+	ownerBatch = 8
 )
 
 // Next returns a token that no one has had before. It stays valid for as long as it is referenced.
