@@ -15,7 +15,7 @@ BENCH    ?= .
 export GO STATICCHECK BENCHSTAT FUZZTIME ROUNDS BENCH
 
 .DEFAULT_GOAL := help
-.PHONY: run test race lint fuzz bench golden setup clean help
+.PHONY: run test race lint fuzz bench golden record tables setup clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
@@ -37,6 +37,12 @@ bench: ## the Go benchmarks, ROUNDS (6) rounds, and benchstat on them (BENCH=reg
 
 golden: ## rewrite the golden files with what the tests see now; read the diff before you commit it
 	./scripts/golden.sh $(PKGS)
+
+record: ## measure what README.md and BENCHMARKS.md quote, on a machine that does nothing else (ten minutes)
+	./scripts/record.sh
+
+tables: ## fill README.md and BENCHMARKS.md in from the recorded runs
+	$(GO) run ./scripts/tables scripts/recorded README.md BENCHMARKS.md
 
 setup: ## install the servers that the tests talk to, as far as that is allowed
 	@./scripts/setup.sh

@@ -3,6 +3,7 @@ package results
 // Grouping: the trials of one cell, and what they say together.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +36,8 @@ func (c *Cell) First() *Record { return c.Trials[0] }
 // Partial is why the cell's only trial ended early; empty for whole trials.
 func (c *Cell) Partial() string { return c.Trials[0].Partial }
 
-// Group sorts records into cells, in the order of their first records. Two records are trials of one cell if their
+// Group sorts records into cells: run by run, and within a run as its matrix has them, whatever the order in which its
+// trials were interleaved. Two records are trials of one cell if their
 // plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
 // environments and servers (but for the address of a server that lockbench started, which is a new one each time).
 // A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has
@@ -46,7 +48,7 @@ func (c *Cell) Partial() string { return c.Trials[0].Partial }
 func Group(recs []*Record) ([]*Cell, error) {
 	var cells []*Cell
 	at := map[string]*Cell{}
-	for _, r := range recs {
+	for _, r := range inOrder(recs) {
 		key, err := cellKey(r)
 		if err != nil {
 			return nil, fmt.Errorf("results: group: record %s: %w", r.ID, err)
@@ -69,6 +71,19 @@ func Group(recs []*Record) ([]*Cell, error) {
 		}
 	}
 	return cells, nil
+}
+
+// inOrder sorts records by run, the one that began first in recs first, and by their places in the matrix.
+func inOrder(recs []*Record) []*Record {
+	first := map[string]int{}
+	for i, r := range recs {
+		if _, seen := first[r.Run]; !seen {
+			first[r.Run] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(recs), func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(first[a.Run], first[b.Run]), cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Trial, b.Trial))
+	})
 }
 
 // cellKey is equal for records that belong together.

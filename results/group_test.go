@@ -159,3 +159,25 @@ func TestMedian(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupKeepsTheMatrix renders interleaved trials in the order of the matrix, and a second run after the first.
+func TestGroupKeepsTheMatrix(t *testing.T) {
+	var recs []*Record
+	for i, place := range []struct {
+		run   string
+		cell  int
+		trial int
+	}{{"b", 1, 1}, {"b", 0, 1}, {"a", 0, 1}, {"b", 0, 2}, {"b", 1, 2}} {
+		r := trial(i, 100)
+		r.Run, r.Cell, r.Trial = place.run, place.cell, place.trial
+		r.Plan.Keys = 1 + place.cell + 10*int(place.run[0]-'a')
+		recs = append(recs, r)
+	}
+	cells, err := Group(recs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := shape(cells), "r1 r3 | r0 r4 | r2"; got != want {
+		t.Errorf("cells %s, want %s", got, want)
+	}
+}

@@ -100,7 +100,7 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 		line = bytes.TrimPrefix(line, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	}
 	line = bytes.TrimSpace(line)
-	if bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(line) {
+	if bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(wholeRunes(line)) {
 		return nil, foreignError("binary data")
 	}
 	if len(line) == 0 || line[0] != '{' {
@@ -109,7 +109,7 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	// The schema first: what follows may mean something else in another version.
 	var head struct{ Schema *int }
 	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, l.explain(err)
+		return nil, l.explain(err, line)
 	}
 	if head.Schema == nil {
 		return nil, foreignError("a JSON object without a schema")
@@ -119,7 +119,7 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	}
 	rec := new(Record)
 	if err := json.Unmarshal(line, rec); err != nil {
-		return nil, l.explain(err)
+		return nil, l.explain(err, line)
 	}
 	if err := rec.Validate(); err != nil {
 		return nil, err
@@ -127,14 +127,28 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	return rec, nil
 }
 
-// explain puts an error of the JSON decoder into the terms of a record.
-func (l *lineReader) explain(err error) error {
+// wholeRunes is the line without the part of a character that a crash has left at its end.
+func wholeRunes(line []byte) []byte {
+	for cut := 1; cut < utf8.UTFMax && cut <= len(line); cut++ {
+		if tail := line[len(line)-cut:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return line[:len(line)-cut]
+			}
+			break
+		}
+	}
+	return line
+}
+
+// explain puts an error of the JSON decoder into the terms of a record. What is wrong only because nothing follows is
+// a truncation, whatever the decoder calls it ("invalid character ' ' in literal true").
+func (l *lineReader) explain(err error, line []byte) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s: %s is no %v", kind.Field, kind.Value, kind.Type)
-	case !errors.As(err, &syntax) || syntax.Error() != "unexpected end of JSON input":
+	case !errors.As(err, &syntax) || syntax.Offset < int64(len(line)):
 		return err
 	case l.last:
 		return errors.New("truncated: the file ends within the record")

@@ -17,6 +17,8 @@ type Record struct {
 	Schema  int       `json:"schema"`
 	ID      string    `json:"id"` // unique to the record
 	Started time.Time `json:"started"`
+	Run     string    `json:"run"`               // the invocation of lockbench that it belongs to
+	Cell    int       `json:"cell"`              // its place in that run's matrix, from 0
 	Trial   int       `json:"trial"`             // from 1
 	Partial string    `json:"partial,omitempty"` // why the trial ended before its time; empty for a whole one
 

@@ -23,7 +23,7 @@ var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
 // later schema gets a sample of its own.
 func sample() *Record {
 	return &Record{
-		Schema: 1, ID: "01J0000000000000000000000A", Trial: 2,
+		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Cell: 3, Trial: 2,
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Partial: "interrupted",
 		Plan: Plan{
@@ -59,7 +59,7 @@ func sample() *Record {
 		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4},
 		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, Saturated: true, Why: "the machine was busy"},
-		Warnings:  []string{"a warning"},
+		Warnings:  []string{"a warning of 5 µs"},
 	}
 }
 

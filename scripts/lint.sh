@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 go=${GO:-go}
 
 gofmt=$("$go" env GOROOT)/bin/gofmt # of the same version as go
-unformatted=$("$gofmt" -l cmd drivers results workloads)
+unformatted=$("$gofmt" -l cmd drivers results scripts workloads)
 if [ -n "$unformatted" ]; then
 	printf 'gofmt: not formatted:\n%s\n' "$unformatted" >&2
 	exit 1

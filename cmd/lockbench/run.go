@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -58,7 +57,7 @@ func (p *program) run(ctx context.Context, o *options) error {
 	}
 	plan.announce(p.stderr)
 
-	r := runner{program: p, plan: plan, output: o.text("output"), env: readEnv(), limits: readLimits()}
+	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: readEnv(), limits: readLimits()}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
 	}
@@ -91,17 +90,11 @@ type runner struct {
 	progress *progress
 	server   *server
 
-	records []placed
+	id      string // of the run
+	records []*results.Record
 	out     map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
 	failed  bool
 	ran     bool // some cell was more than skipped
-}
-
-// placed is a record with its place in the matrix: the table keeps the order of the matrix, whatever the order of
-// the trials was.
-type placed struct {
-	turn
-	rec *results.Record
 }
 
 // run runs all trials and renders what there is, also after an interruption.
@@ -140,19 +133,12 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 
 // finish renders the table and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
-	slices.SortStableFunc(r.records, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.trial, b.trial))
-	})
-	recs := make([]*results.Record, len(r.records))
-	for i, p := range r.records {
-		recs[i] = p.rec
-	}
-	if len(recs) > 0 {
-		if err := render.Table(r.stdout, recs, table); err != nil {
+	if len(r.records) > 0 {
+		if err := render.Table(r.stdout, r.records, table); err != nil {
 			return err
 		}
 	}
-	violated := slices.ContainsFunc(recs, func(rec *results.Record) bool {
+	violated := slices.ContainsFunc(r.records, func(rec *results.Record) bool {
 		return rec.Traits.Exclusive && rec.Safety.Violations > 0
 	})
 	switch {
@@ -221,10 +207,10 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 
 // keep completes a record, appends it to the file and judges it.
 func (r *runner) keep(t turn, rec *results.Record) error {
-	rec.Trial = t.trial + 1
+	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
 	rec.Env = r.env
 	r.server.describe(rec)
-	r.records = append(r.records, placed{t, rec})
+	r.records = append(r.records, rec)
 	if r.output != "" {
 		if err := results.Append(r.output, rec); err != nil {
 			return err
