@@ -174,7 +174,7 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 		e.oracle.WrongRelease()
 	}
 	if recorded {
-		c.tally.release(grant.Run, removed, err)
+		c.tally.release(grant, removed, err)
 		c.record(start, granted, sent, released, grant.Handoff, err)
 	}
 	if err != nil {
@@ -185,10 +185,10 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 	return released
 }
 
-// release counts the end of a hold that was the run-th in a row of its key; run is 0 without the oracle.
-func (t *tally) release(run int64, removed bool, err error) {
-	t.longestRun = max(t.longestRun, run)
-	if run == 1 {
+// release counts the end of a hold; g is zero without the oracle.
+func (t *tally) release(g oracle.Grant, removed bool, err error) {
+	t.longestRun = max(t.longestRun, g.Run)
+	if g.Moved {
 		t.changes++
 	}
 	switch {
