@@ -20,7 +20,7 @@ type Record struct {
 	Run     string    `json:"run"`               // the invocation of lockbench that it belongs to
 	Cell    int       `json:"cell"`              // its place in that run's matrix, from 0
 	Trial   int       `json:"trial"`             // from 1
-	Partial string    `json:"partial,omitempty"` // why the trial ended before its time; empty for a whole one
+	Partial string    `json:"partial,omitempty"` // why this is less than a whole trial: interrupted, or the server was gone; empty for a whole one
 
 	Plan   Plan   `json:"plan"`
 	Traits Traits `json:"traits"`
@@ -101,22 +101,23 @@ type Server struct {
 	Network     string `json:"network,omitempty"` // "unix", "tcp", "tls"
 }
 
-// Counts are the outcomes of all acquisitions that ended inside the measured window, and of the releases.
-// Started = Acquired + Contended + TimedOut + Canceled + Unknown + Refused (+ those Unfinished at the end).
+// Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
+// and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended
+// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + ReleaseError.
 type Counts struct {
 	Acquired     int64             `json:"acquired"`
 	Contended    int64             `json:"contended"`  // -wait none: the one try found it taken
 	TimedOut     int64             `json:"timed_out"`  // patience ran out
 	Canceled     int64             `json:"canceled"`   // under way when the run was stopped before its time
 	Unknown      int64             `json:"unknown"`    // an error hid the answer
-	Refused      int64             `json:"refused"`    // an error that says the request had no effect
+	Refused      int64             `json:"refused"`    // an error that says the request had no effect, or one while waiting
 	Unfinished   int64             `json:"unfinished"` // under way when the window closed
-	Tries        int64             `json:"tries"`      // attempts of the acquisitions counted above
+	Tries        int64             `json:"tries"`      // attempts of the acquisitions that ended in the window
 	Released     int64             `json:"released"`   // the server removed the lock
 	Lost         int64             `json:"lost"`       // the release (or a renewal) found that it was no longer ours
 	ReleaseError int64             `json:"release_error"`
-	Errors       map[string]int64  `json:"errors,omitempty"`       // by class, acquisitions and releases together
-	ErrorSample  map[string]string `json:"error_sample,omitempty"` // the first error of each class
+	Errors       map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, releases, and withdrawals from waiting
+	ErrorSample  map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
 
 // Metric names a latency distribution.
@@ -184,14 +185,14 @@ type Safety struct {
 	Longest       time.Duration `json:"longest_overlap_ns"`
 	Overlap       time.Duration `json:"total_overlap_ns"` // time during which a key had two holders or more, summed over keys
 	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
-	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's
+	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's; for designs whose locks have no owner
 	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen
 	Events        []Violation   `json:"events,omitempty"` // the first few
 }
 
 // Violation is one grant of a key that was already held.
 type Violation struct {
-	At       time.Duration `json:"at_ns"` // since the run started
+	At       time.Duration `json:"at_ns"` // since the load began, warm-up included
 	Key      int           `json:"key"`
 	Holder   int           `json:"holder"`     // the client that held it (one of them)
 	Intruder int           `json:"intruder"`   // the client that was granted it too
@@ -210,19 +211,20 @@ type Cost struct {
 	Allocs      float64 `json:"allocs"`  // heap allocations of the whole process, client library included
 }
 
-// Bound is the ideal that the throughput is measured against: min(keys, clients) / (measured hold + one round trip).
+// Bound is the ideal that the throughput is measured against: the least of keys / (hold + round trip) and
+// clients / (hold + think + 2 round trips), with hold and think as they really were.
 type Bound struct {
 	RTT        time.Duration `json:"rtt_ns"` // median of bare round trips before the load
 	LocksPerS  float64       `json:"locks_per_s"`
 	Efficiency float64       `json:"efficiency"` // throughput / LocksPerS
-	// Little is throughput × mean time in the system / clients. It is 1 when the books balance (Little 1961); pauses
-	// after errors are in no book.
+	// Little is the mean number of clients that the recorded times account for (Little 1961: rate × mean time), by the
+	// number there were. It is 1 when the books balance; failed requests and the pauses after them are in no book.
 	Little float64 `json:"little"`
 }
 
 // Generator is the verdict on lockbench itself.
 type Generator struct {
-	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included)
+	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine"` // share of all the machine's cores that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
 	Saturated bool          `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's

@@ -16,7 +16,7 @@ import (
 var ErrNewerSchema = errors.New("written by a newer lockbench")
 
 // mayBeNegative are the fields in which a negative number says "not known".
-var mayBeNegative = []string{"cost.", "generator.machine"}
+var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}
 
 // Validate checks that r can be the record of a run. The error names the first field at fault by its path in the
 // JSON form, such as "latency.hold.hdr".

@@ -47,13 +47,13 @@ type tally struct {
 	changes                          int64         // grants of a key to this client after another
 	longestRun                       int64         // grants of a key in a row
 	longest                          time.Duration // without a grant while it wanted one
-	early                            time.Duration // what recorded acquisitions had waited before the window opened
 
 	// Now and then:
 	contended, timedOut, unknown, refused, lost, releaseError int64
-	canceled, unfinished                                      int64
+	canceled, unfinished, thoughts                            int64
 	thought                                                   time.Duration // in think pauses, as they really were
-	pending                                                   time.Duration // in the acquisition that the end of the window cut off
+	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
+	edges                                                     time.Duration // see edge
 }
 
 const (
@@ -126,21 +126,21 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	}
 	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock, start)
 	granted := e.clock.Now()
-	recorded := granted >= e.from && granted < e.until()
+	end := e.until() // read once: an interruption moves it
+	recorded := granted >= e.from && granted < end
 	if recorded {
 		c.tally.tries += int64(a.Tries)
 		c.tally.waits += int64(a.Waits)
-		c.tally.early += max(0, e.from-start)
 	}
 	if a.Leave != nil {
-		e.errors.add("leave", a.Leave)
+		e.errors.add("leave", a.Leave, recorded)
 	}
-	if granted >= e.until() {
-		c.outlast(start)
+	if granted >= end {
+		c.outlast(end)
 	}
 	switch {
 	case err != nil:
-		return c.failed(err, recorded)
+		return c.failed(start, granted, a, err, recorded)
 	case !a.Held:
 		return c.refused(start, granted, recorded)
 	}
@@ -170,25 +170,27 @@ func (c *client) hold(key int, start, granted time.Duration, recorded bool) (rel
 	}
 	removed, err := c.session.Release(context.Background(), l)
 	released = e.clock.Now()
-	if removed && !undisturbed {
+	if removed && !undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
 	}
 	if recorded {
-		c.tally.release(grant.Run, removed, err)
+		c.tally.release(grant, removed, err)
 		c.record(start, granted, sent, released, grant.Handoff, err)
 	}
 	if err != nil {
-		e.errors.add("release", err)
-		return c.recover()
+		c.edge(start, sent, recorded)
+		e.errors.add("release", err, recorded)
+		return c.recover(sent)
 	}
+	c.edge(start, released, recorded)
 	c.pause = minErrorPause
 	return released
 }
 
-// release counts the end of a hold that was the run-th in a row of its key; run is 0 without the oracle.
-func (t *tally) release(run int64, removed bool, err error) {
-	t.longestRun = max(t.longestRun, run)
-	if run == 1 {
+// release counts the end of a hold; g is zero without the oracle.
+func (t *tally) release(g oracle.Grant, removed bool, err error) {
+	t.longestRun = max(t.longestRun, g.Run)
+	if g.Moved {
 		t.changes++
 	}
 	switch {
@@ -222,16 +224,29 @@ func (c *client) think(now time.Duration) time.Duration {
 		return now
 	}
 	woke := c.rest(c.e.run.Plan.Think)
-	if woke >= c.e.from && woke < c.e.until() {
+	recorded := woke >= c.e.from && woke < c.e.until()
+	if recorded {
+		c.tally.thoughts++
 		c.tally.thought += woke - now
 	}
+	c.edge(now, woke, recorded)
 	return woke
 }
 
+// edge corrects the books for what lies across an edge of the measured window: it adds what was not recorded and yet
+// took time inside, and takes off what was recorded and took time outside.
+func (c *client) edge(begin, finish time.Duration, recorded bool) {
+	if recorded && begin >= c.e.from && finish < c.e.until() {
+		return
+	}
+	c.tally.edges += c.e.inside(begin, finish)
+	if recorded {
+		c.tally.edges -= finish - begin
+	}
+}
+
 // outlast counts an acquisition that was under way when the window closed, whatever has become of it.
-func (c *client) outlast(start time.Duration) {
-	end := c.e.until()
-	c.tally.pending = end - max(start, c.e.from)
+func (c *client) outlast(end time.Duration) {
 	c.tally.longest = max(c.tally.longest, end-c.wants)
 	if c.e.cut.Load() {
 		c.tally.canceled++
@@ -252,35 +267,38 @@ func (c *client) refused(start, now time.Duration, recorded bool) time.Duration 
 		shard.Record(results.RefusalIndex, now-start)
 		c.e.recorder.Return(shard)
 	}
+	c.edge(start, now, recorded)
 	return c.think(now)
 }
 
-// failed ends an acquisition whose answer was not heard. Unless the error rules it out the lock may be held, so it
-// is released, best effort.
-func (c *client) failed(err error, recorded bool) time.Duration {
-	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) {
-		return c.e.clock.Now() // it waited, and was sent home
+// failed ends an acquisition by an error. One whose answer was not heard may have been granted, so it is released, best
+// effort. After an error of Wait nothing is released: the lock is known to be somebody else's, and one without owners
+// would take it away from him.
+func (c *client) failed(start, now time.Duration, a wait.Attempt, err error, recorded bool) time.Duration {
+	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // it waited, and was sent home
+		c.edge(start, now, false)
+		return now
 	}
-	c.e.errors.add("acquire", err)
-	refused := drivers.Refused(err)
-	if !refused {
+	c.e.errors.add("acquire", err, recorded)
+	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
 	}
 	if recorded {
-		if refused {
-			c.tally.refused++
-		} else {
+		if a.Unknown {
 			c.tally.unknown++
+		} else {
+			c.tally.refused++
 		}
 	}
-	return c.recover()
+	return c.recover(start)
 }
 
 // recover pauses after an error, longer each time until something succeeds, so that a server that is gone is not
-// hammered by clients that spin.
-func (c *client) recover() time.Duration {
+// hammered by clients that spin. begin is when that began which has failed.
+func (c *client) recover(begin time.Duration) time.Duration {
 	now := c.rest(c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2)))
 	c.pause = min(2*c.pause, maxErrorPause)
+	c.tally.failing += c.e.inside(begin, now)
 	return now
 }
 

@@ -33,12 +33,8 @@ type reading struct {
 
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
-	r := reading{err: errNoInspector}
-	if i, ok := drivers.As[drivers.Inspector](e.run.Service); ok {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inspectTimeout)
-		r.server, r.usage, r.err = i.Inspect(ctx)
-		cancel()
-	}
+	var r reading
+	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
 	r.at, r.acquired = e.clock.Now(), e.acquired()
 	r.cpu = processCPU()
 	r.busy, r.capacity = machineCPU()
@@ -49,6 +45,36 @@ func (e *engine) read(ctx context.Context) reading {
 	metrics.Read(sample)
 	r.allocs = sample[0].Value.Uint64()
 	return r
+}
+
+func (e *engine) inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	i, ok := drivers.As[drivers.Inspector](e.run.Service)
+	if !ok {
+		return drivers.Server{}, drivers.Usage{}, errNoInspector
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+	defer cancel()
+	return i.Inspect(ctx)
+}
+
+// priceLook is what one look at the server costs it: the difference of two in a row, before there is any load. Every
+// reading of the server counts the look before it, and with few locks in the window that look would be most of what a
+// lock seems to cost. Zero if the server does not tell.
+func (e *engine) priceLook(ctx context.Context) (look drivers.Usage) {
+	_, first, err := e.inspect(ctx)
+	if err != nil {
+		return look
+	}
+	_, second, err := e.inspect(ctx)
+	if err != nil {
+		return look
+	}
+	return drivers.Usage{
+		CPU:      max(0, second.CPU-first.CPU),
+		Commands: max(0, second.Commands-first.Commands),
+		BytesIn:  max(0, second.BytesIn-first.BytesIn),
+		BytesOut: max(0, second.BytesOut-first.BytesOut),
+	}
 }
 
 // machineCPU reads Linux's /proc/stat: the time of all cores since boot, in seconds. Time stolen by the hypervisor

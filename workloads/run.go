@@ -55,7 +55,11 @@ const (
 const (
 	progressEvery = 250 * time.Millisecond
 	pings         = 101 // round trips before the load, of which the median is the record's RTT
-	cleanTimeout  = 30 * time.Second
+
+	// The clean-up has a limit that no server comes near which still answers: a request that is not answered ends it
+	// by the driver's IO time-out, and what it gives up stays on the user's server.
+	cleanTimeout = 30 * time.Second
+	cleanPerKey  = time.Millisecond
 )
 
 // Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
@@ -71,6 +75,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
 	e.rtt = e.ping(ctx)
+	e.look = e.priceLook(ctx)
 	e.measure(ctx)
 	e.drain()
 	e.clean()
@@ -101,6 +106,7 @@ type engine struct {
 	cut   atomic.Bool   // the run was stopped before its time
 
 	rtt           time.Duration
+	look          drivers.Usage // what one reading of the server costs it
 	before, after reading
 	cleanError    error
 	closeError    error
@@ -144,6 +150,7 @@ func nameKeys(keys []string, prefix string) {
 
 // open makes the sessions and parks a goroutine for each at the start.
 func (e *engine) open(ctx context.Context) error {
+	e.report(PhaseOpen, 0, 0)
 	var err error
 	if e.room, err = newRoom(ctx, &e.run.Plan, e.run.Service); err != nil {
 		return err
@@ -217,6 +224,11 @@ func (e *engine) measure(ctx context.Context) {
 
 func (e *engine) until() time.Duration { return time.Duration(e.end.Load()) }
 
+// inside is how much of the time from begin to finish fell into the measured window.
+func (e *engine) inside(begin, finish time.Duration) time.Duration {
+	return max(0, min(finish, e.until())-max(begin, e.from))
+}
+
 // watch reports progress until the clock reads to. It answers false if ctx was done before.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
 	tick := time.NewTicker(progressEvery)
@@ -284,7 +296,7 @@ func (e *engine) clean() {
 		return
 	}
 	e.report(PhaseClean, 0, 0)
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
 	e.cleanError = c.Clean(ctx, e.keys)
 }

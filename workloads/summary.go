@@ -22,6 +22,10 @@ const (
 	saturatedShare = 0.90
 	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
 	busyShare = 0.97
+	// failedShare of the clients' time lost to errors leaves less than half a trial, which is not a whole one.
+	failedShare = 0.50
+	// worthSaying is the share from which a reader has to know of it.
+	worthSaying = 0.01
 )
 
 func (e *engine) record() *results.Record {
@@ -49,7 +53,7 @@ func (e *engine) record() *results.Record {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
-	e.warn(r)
+	e.warn(r, t)
 	return r
 }
 
@@ -72,9 +76,10 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		n.Lost += c.lost
 		n.ReleaseError += c.releaseError
 		t.waits += c.waits
+		t.thoughts += c.thoughts
 		t.thought += c.thought
-		t.early += c.early
-		t.pending += c.pending
+		t.failing += c.failing
+		t.edges += c.edges
 		squares += float64(c.acquired) * float64(c.acquired)
 		f.MinClient = min(f.MinClient, c.acquired)
 		f.MaxClient = max(f.MaxClient, c.acquired)
@@ -119,7 +124,8 @@ func (e *engine) inspected() bool {
 }
 
 // fillCost divides what was spent between the two readings by the locks granted between them. That window is not
-// quite the measured one, but numerator and denominator have the same.
+// quite the measured one, but numerator and denominator have the same. The first reading is spent in it as well, and
+// taken off.
 func (e *engine) fillCost(r *results.Record, t tally) {
 	c := &r.Cost
 	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1}
@@ -129,20 +135,20 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 	}
 	b, a := &e.before, &e.after
 	locks := float64(a.acquired - b.acquired)
-	if locks <= 0 {
+	if locks <= 0 || r.Elapsed == 0 { // stopped in the warm-up: the readings are next to each other
 		return
 	}
 	if e.inspected() {
-		per := func(after, before int64) float64 {
+		per := func(after, before, look int64) float64 {
 			if before < 0 || after < before {
 				return -1
 			}
-			return float64(after-before) / locks
+			return max(0, float64(after-before-look)/locks)
 		}
-		c.Commands = per(a.usage.Commands, b.usage.Commands)
-		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn)
-		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut)
-		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU)); ns >= 0 {
+		c.Commands = per(a.usage.Commands, b.usage.Commands, e.look.Commands)
+		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, e.look.BytesIn)
+		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut, e.look.BytesOut)
+		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU), int64(e.look.CPU)); ns >= 0 {
 			c.ServerCPUUs = ns / 1e3
 		}
 	}
@@ -158,8 +164,8 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	b, p := &r.Bound, &r.Plan
 	b.RTT = e.rtt
 	hold, think := r.Latency[results.Hold].Mean, p.Think
-	if n := r.Counts.Acquired; n > 0 {
-		think = t.thought / time.Duration(n)
+	if t.thoughts > 0 {
+		think = t.thought / time.Duration(t.thoughts)
 	}
 	if e.rtt > 0 {
 		byKeys := float64(p.Keys) / (hold + e.rtt).Seconds()
@@ -168,12 +174,12 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 		b.Efficiency = r.Throughput() / b.LocksPerS
 	}
 	if r.Elapsed > 0 {
-		inSystem := t.thought + t.pending - t.early
+		inSystem := t.thought + t.edges
 		for _, l := range r.Latency {
 			inSystem += time.Duration(l.Count) * l.Mean
 		}
 		inSystem -= time.Duration(r.Latency[results.Handoff].Count) * r.Latency[results.Handoff].Mean // part of acquire
-		b.Little = float64(inSystem) / float64(r.Elapsed) / float64(p.Clients)
+		b.Little = max(0, float64(inSystem)/float64(r.Elapsed)/float64(p.Clients))
 	}
 }
 
@@ -203,15 +209,27 @@ func (e *engine) fillGenerator(r *results.Record) {
 }
 
 // warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
-func (e *engine) warn(r *results.Record) {
+func (e *engine) warn(r *results.Record, t tally) {
 	p := &r.Plan
 	r.Warnings = Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	failing := 0.0 // share of the clients' time
+	if r.Elapsed > 0 {
+		failing = float64(t.failing) / float64(r.Elapsed) / float64(p.Clients)
+	}
 	switch {
 	case e.cut.Load():
 		r.Partial = "interrupted"
 	case e.after.err != nil && e.after.err != errNoInspector:
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
+	}
+	if r.Partial == "" && failing > failedShare {
+		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
+	} else if failing > worthSaying {
+		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
+	}
+	if e.before.err != nil && e.before.err != errNoInspector && r.Elapsed > 0 {
+		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
 		add("the server was restarted during the measured window: what it spent is unknown, and locks without persistence were lost")
@@ -229,26 +247,29 @@ func (e *engine) warn(r *results.Record) {
 	}
 }
 
-// errorLog counts errors by class and keeps the first of each. Errors are rare (clients pause after each), so one
+// errorLog counts those errors by class that belong to the measured window, and keeps the first of each class, whenever
+// it came. Errors are rare (clients pause after each), so one
 // lock serves all.
 type errorLog struct {
 	mu     sync.Mutex
-	n      int64
+	n      int64 // all of them
 	counts map[string]int64
 	sample map[string]string
 }
 
-func (g *errorLog) add(op string, err error) {
+func (g *errorLog) add(op string, err error, recorded bool) {
 	class := string(drivers.ClassOf(err))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.counts == nil {
 		g.counts, g.sample = map[string]int64{}, map[string]string{}
 	}
-	if g.counts[class] == 0 {
+	if _, have := g.sample[class]; !have {
 		g.sample[class] = op + ": " + err.Error()
 	}
-	g.counts[class]++
+	if recorded {
+		g.counts[class]++
+	}
 	g.n++
 }
 

@@ -11,11 +11,12 @@ import (
 
 // Attempt is how an acquisition went.
 type Attempt struct {
-	Held  bool          // the lock was granted
-	Tries int           // calls of Try, at least one
-	Waits int           // calls of Wait, and so wake-ups, but for one that ended in an error
-	Sent  time.Duration // the clock's reading just before the last Try was sent: a lease runs from here
-	Leave error         // what Leave answered: after an error something of ours may remain in a queue on the server
+	Held    bool          // the lock was granted
+	Tries   int           // calls of Try, at least one
+	Waits   int           // calls of Wait, and so wake-ups, but for one that ended in an error
+	Sent    time.Duration // the clock's reading just before the last Try was sent: a lease runs from here
+	Unknown bool          // the last Try failed, and may have been granted all the same: release, best effort
+	Leave   error         // what Leave answered: after an error something of ours may remain in a queue on the server
 }
 
 // Acquire tries to get l for s, and while somebody else has it waits by w and tries again, until l.Deadline. Without
@@ -23,14 +24,15 @@ type Attempt struct {
 //
 // Not held and no error means that the lock was found taken: contended if w is nil, and else timed out. The last Try
 // is sent before the Deadline; its answer may come later, and then still counts. An error of Try ends the acquisition
-// at once and leaves its outcome unknown, as package drivers says. An error of Wait, ctx.Err() among them, comes
-// after a Try that was answered with no, so that nothing is held and nothing is unknown.
+// at once and leaves its outcome unknown, unless it is a refusal, as package drivers says. An error of Wait, ctx.Err()
+// among them, comes after a Try that was answered with no, so that nothing is held and nothing is unknown.
 //
 // It allocates nothing of its own, unless ctx ends while it waits.
 func Acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock drivers.Clock,
 	start time.Duration) (Attempt, error) {
 	held, err := s.Try(ctx, l)
-	a := Attempt{Held: held && err == nil, Tries: 1, Sent: start}
+	a := Attempt{Tries: 1, Sent: start}
+	a.answer(held, err)
 	if held || err != nil || w == nil {
 		return a, err
 	}
@@ -66,11 +68,20 @@ func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter,
 		a.Tries++
 		held, err := s.Try(ctx, l)
 		if held || err != nil {
-			a.Held = held && err == nil
+			a.answer(held, err)
 			return err
 		}
 	}
 	return nil
+}
+
+// answer notes what the last Try has answered.
+func (a *Attempt) answer(held bool, err error) {
+	if err == nil {
+		a.Held = held
+	} else {
+		a.Unknown = !drivers.Refused(err)
+	}
 }
 
 func past(l *drivers.Lease, clock drivers.Clock, now time.Duration) bool {

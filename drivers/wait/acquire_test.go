@@ -13,7 +13,10 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-var errBroken = errors.New("connection reset")
+var (
+	errBroken  = errors.New("connection reset")
+	errRefused = &drivers.Error{Class: drivers.ClassServer, Op: "test", Err: errors.New("out of memory")}
+)
 
 // scripted is a session and its waiter that do as they are told, and count. Times pass inside the calls.
 type scripted struct {
@@ -87,9 +90,11 @@ func TestAcquire(t *testing.T) {
 		{"granted late, but sent in time", scripted{answers: []bool{true}, trying: 10 * ms}, 5 * ms, false,
 			wait.Attempt{Held: true, Tries: 1}, nil},
 		{"first try fails", scripted{tryErr: errBroken}, 0, false,
-			wait.Attempt{Tries: 1}, errBroken},
+			wait.Attempt{Tries: 1, Unknown: true}, errBroken},
+		{"first try is refused", scripted{tryErr: errRefused}, 0, false,
+			wait.Attempt{Tries: 1}, errRefused},
 		{"later try fails", scripted{answers: []bool{false}, tryErr: errBroken, waiting: ms}, 0, false,
-			wait.Attempt{Tries: 2, Waits: 1, Sent: ms}, errBroken},
+			wait.Attempt{Tries: 2, Waits: 1, Sent: ms, Unknown: true}, errBroken},
 		{"wait fails", scripted{waitErr: errBroken, waiting: ms}, 0, false,
 			wait.Attempt{Tries: 1, Waits: 1}, errBroken},
 		{"leave fails", scripted{answers: []bool{false, true}, waiting: ms, leaveErr: errBroken}, 0, false,

@@ -43,9 +43,9 @@ type cell struct {
 	// word says how many believe to hold the key, who was granted it last, and the sequence number of that grant.
 	// While the key is free the last two stay, so that the next holder learns whom it follows.
 	word     atomic.Uint64
-	released atomic.Int64  // when the last holder was about to send its release
-	taken    atomic.Uint64 // the sequence number with which the present client took the key over from another
-	counter  atomic.Int64  // the second witness
+	released atomic.Int64 // when the last holder was about to send its release
+	taken    atomic.Int64 // the sequence number with which the present client took the key over from another; see run
+	counter  atomic.Int64 // the second witness
 	fence    atomic.Uint64
 	_        [24]byte
 }
@@ -58,6 +58,7 @@ const (
 	countMask  = 1<<countBits - 1
 	clientMask = 1<<clientBits - 1
 	seqShift   = countBits + clientBits
+	seqBits    = 64 - seqShift
 )
 
 func count(word uint64) uint64 { return word & countMask }
@@ -74,9 +75,12 @@ type Grant struct {
 	// by somebody else even now.
 	Handoff time.Duration
 
-	// Run is how many grants in a row the client has had of this key, this one included. 1 means that the key has
-	// changed owners.
+	// Run is how many grants in a row the client has had of this key, this one included: 1 if the key was another's
+	// before, or nobody's. A guess while the key has several holders, whose order no one can tell.
 	Run int64
+
+	// Moved tells that the key was another client's before.
+	Moved bool
 
 	word uint64 // the cell's word while this holder is alone and was granted the key last
 	seen int64  // the counter when the hold began
@@ -84,16 +88,18 @@ type Grant struct {
 
 // contest is a key with more holders than one, or one that outlasted such a state.
 type contest struct {
-	holders []int
+	holders []holder      // in the order of their grants
 	since   time.Duration // when the second one came
-	open    []*overlap
 }
 
-// overlap is a violation that has not ended yet: the intruder and at least one of the others still hold the key.
-type overlap struct {
-	results.Violation
-	others []int
-	event  int // its place in events, or -1
+// holder is a client that believes to hold a contested key. All but the first came as intruders, and the violation of
+// each is open for as long as it holds the key together with one who came before it: until it leaves itself or is the
+// first.
+type holder struct {
+	client int
+	came   time.Duration // as an intruder
+	open   bool          // its violation has not ended
+	event  int           // the violation's place in events, or -1
 }
 
 // New makes an oracle for keys 0 to keys-1.
@@ -112,7 +118,8 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 			old = c.word.Load()
 			continue
 		}
-		g := Grant{word: mine, seen: c.counter.Load(), Handoff: time.Duration(c.released.Load()), Run: c.run(old, mine)}
+		g := Grant{word: mine, seen: c.counter.Load(), Handoff: time.Duration(c.released.Load())}
+		g.Run, g.Moved = c.run(old, mine)
 		if fence != 0 {
 			o.checkFence(c, fence)
 		}
@@ -126,13 +133,17 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 }
 
 // run counts the grants in a row to the client of word mine, which follows old. Only an owner change is written down:
-// an atomic store costs as much as a swap.
-func (c *cell) run(old, mine uint64) int64 {
-	if old != 0 && client(old) == client(mine) {
-		return int64((mine>>seqShift-c.taken.Load())&(1<<(64-seqShift)-1)) + 1
+// an atomic store costs as much as a swap. When the sequence number wraps in mid-run, so does the place of the start.
+func (c *cell) run(old, mine uint64) (run int64, moved bool) {
+	seq := int64(mine >> seqShift)
+	if old == 0 || client(old) != client(mine) {
+		c.taken.Store(seq)
+		return 1, old != 0
 	}
-	c.taken.Store(mine >> seqShift)
-	return 1
+	if seq == 0 {
+		c.taken.Add(-1 << seqBits)
+	}
+	return max(2, seq-c.taken.Load()+1), false // several holders may store in another order than they came in
 }
 
 func (o *Oracle) checkFence(c *cell, fence uint64) {
@@ -181,7 +192,8 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 		if !c.word.CompareAndSwap(old, mine) {
 			continue // the holder left by the fast path, or somebody took the free key
 		}
-		g := Grant{word: mine - count(old), seen: c.counter.Load(), Run: c.run(old, mine)}
+		g := Grant{word: mine - count(old), seen: c.counter.Load()}
+		g.Run, g.Moved = c.run(old, mine)
 		if count(old) == 0 {
 			g.Handoff = time.Duration(c.released.Load())
 			return g
@@ -195,24 +207,19 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
 	k := o.contested[key]
 	if k == nil {
-		k = &contest{holders: []int{client(old)}}
+		k = &contest{holders: []holder{{client: client(old)}}}
 		o.contested[key] = k
 	}
 	if len(k.holders) == 1 {
 		k.since = now
 	}
-	v := &overlap{
-		Violation: results.Violation{At: now, Key: key, Holder: k.holders[0], Intruder: me},
-		others:    slices.Clone(k.holders),
-		event:     -1,
-	}
-	k.holders = append(k.holders, me)
-	k.open = append(k.open, v)
+	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
 	if len(o.events) < maxEvents {
-		v.event = len(o.events)
-		o.events = append(o.events, v.Violation)
+		h.event = len(o.events)
+		o.events = append(o.events, results.Violation{At: now, Key: key, Holder: k.holders[0].client, Intruder: me})
 	}
+	k.holders = append(k.holders, h)
 }
 
 // part takes one of several holders out of a key, or the last one after such a state. It answers whether nobody
@@ -225,40 +232,42 @@ func (o *Oracle) part(key, me int, g Grant, now time.Duration) (undisturbed bool
 		return true // the others left while this one waited for mu
 	}
 	k := o.contested[key]
-	k.holders = remove(k.holders, me)
-	k.open = slices.DeleteFunc(k.open, func(v *overlap) bool {
-		v.others = remove(v.others, me)
-		if v.Intruder != me && len(v.others) > 0 {
-			return false
-		}
-		o.settle(v, now)
-		return true
-	})
+	o.leave(k, me, now)
 	if len(k.holders) == 1 {
 		o.overlap += max(1, now-k.since)
 	}
 	word := c.word.Add(^uint64(0)) // from here on a last holder who is alone may leave by the fast path
-	if count(word) == 0 || (count(word) == 1 && client(word) == k.holders[0]) {
+	if count(word) == 0 || (count(word) == 1 && client(word) == k.holders[0].client) {
 		delete(o.contested, key) // free, or back to what the fast path understands
 	}
 	return word>>seqShift == g.word>>seqShift
 }
 
-// settle closes a violation whose overlap has ended.
-func (o *Oracle) settle(v *overlap, now time.Duration) {
-	v.Overlap = max(1, now-v.At) // a hold without length has both stamps before the intruder's
-	o.longest = max(o.longest, v.Overlap)
-	if v.event >= 0 {
-		o.events[v.event] = v.Violation
+// leave takes a client out of the holders, and closes its violation and that of the one who is the first after it.
+func (o *Oracle) leave(k *contest, me int, now time.Duration) {
+	i := slices.IndexFunc(k.holders, func(h holder) bool { return h.client == me })
+	o.settle(&k.holders[i], now)
+	if i > 0 {
+		k.holders = slices.Delete(k.holders, i, i+1)
+		return
+	}
+	k.holders = k.holders[1:] // and move nobody: with thousands of holders the first mostly leaves first
+	if len(k.holders) > 0 {
+		o.settle(&k.holders[0], now)
 	}
 }
 
-// remove takes one occurrence of x out of s.
-func remove(s []int, x int) []int {
-	if i := slices.Index(s, x); i >= 0 {
-		return slices.Delete(s, i, i+1)
+// settle closes the violation of h, if it has one that is open.
+func (o *Oracle) settle(h *holder, now time.Duration) {
+	if !h.open {
+		return
 	}
-	return s
+	h.open = false
+	length := max(1, now-h.came) // a hold without length has both stamps before the intruder's
+	o.longest = max(o.longest, length)
+	if h.event >= 0 {
+		o.events[h.event].Overlap = length
+	}
 }
 
 // Violations is the number of violations so far.

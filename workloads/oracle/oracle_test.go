@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,68 @@ func TestHandoffAndRuns(t *testing.T) {
 		t.Errorf("the first grant to another client is said to be number %d in a row", g.Run)
 	}
 	o.Exit(0, 0, g, 6*ms)
+}
+
+// TestRunOutlivesTheSequence goes on with a run while the sequence number wraps.
+func TestRunOutlivesTheSequence(t *testing.T) {
+	o := New(1)
+	o.cells[0].word.Store((1<<seqBits - 3) << seqShift) // client 0 has had the key for long
+	for i, want := range []int64{1, 2, 3, 4, 5} {
+		g := o.Enter(0, 1, 0, 0)
+		if g.Run != want || g.Moved != (i == 0) {
+			t.Errorf("grant %d: number %d in a row, moved %v; want %d, %v", i, g.Run, g.Moved, want, i == 0)
+		}
+		o.Exit(0, 1, g, 0)
+	}
+}
+
+// TestRunAmongSeveral lets the second of two holders write the start of its run down before the first has read it.
+func TestRunAmongSeveral(t *testing.T) {
+	var c cell
+	old := next(0, 1) - 1 // client 1 has had the key once
+	c.run(0, old)
+	again, other := next(old, 1), next(next(old, 1), 2)
+	c.run(again, other)
+	if run, _ := c.run(old, again); run != 2 {
+		t.Errorf("the second grant in a row is number %d", run)
+	}
+}
+
+// TestFirstGrantMovesNothing tells the first grant of a key from a change of owners.
+func TestFirstGrantMovesNothing(t *testing.T) {
+	o := New(1)
+	var moved []bool
+	for _, client := range []int{5, 5, 0, 5} {
+		g := o.Enter(0, client, 0, 0)
+		moved = append(moved, g.Moved)
+		o.Exit(0, client, g, 0)
+	}
+	if want := []bool{false, false, true, true}; !slices.Equal(moved, want) {
+		t.Errorf("moved %v, want %v", moved, want)
+	}
+}
+
+// TestManyHolders has a key that all clients hold at once, as a plan with no lock and long holds makes it. What a
+// departure costs must not grow with the holders times their violations: that took minutes.
+func TestManyHolders(t *testing.T) {
+	const clients = 10_000
+	o := New(1)
+	grants := make([]Grant, clients)
+	for i := range grants {
+		grants[i] = o.Enter(0, i, 0, time.Duration(i))
+	}
+	for i, g := range grants {
+		o.Exit(0, i, g, clients+time.Duration(i))
+	}
+	// Each overlaps the one before it until that leaves, clients-1 later than the intruder came.
+	got := o.Report()
+	if got.Violations != clients-1 || got.Longest != clients-1 || got.Overlap != 2*clients-3 || len(o.contested) != 0 {
+		t.Errorf("%d violations, longest %v, overlap %v, %d contests left; want %d, %v, %v, none",
+			got.Violations, got.Longest, got.Overlap, len(o.contested), clients-1, time.Duration(clients-1), time.Duration(2*clients-3))
+	}
+	if len(got.Events) != maxEvents || got.Events[maxEvents-1].Overlap != clients-1 {
+		t.Errorf("%d events, the last %+v", len(got.Events), got.Events[len(got.Events)-1])
+	}
 }
 
 func TestFence(t *testing.T) {

@@ -1,0 +1,181 @@
+// Whether the books add up, whatever the plan, the driver and the moment of the interruption.
+
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+// unreliable is a service whose requests fail at random: some are refused, some are carried out and not answered, some
+// are not answered for long. It also watches what is asked of it.
+type unreliable struct {
+	drivers.Service
+	seed    uint64
+	percent uint64        // of the requests fail
+	hang    time.Duration // of some requests before they fail
+
+	started, errors atomic.Int64
+	uncalledFor     atomic.Int64 // releases after a try that was answered with no
+}
+
+func (u *unreliable) Unwrap() drivers.Service { return u.Service }
+
+func (u *unreliable) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := u.Service.Session(ctx, id)
+	rest, _ := drivers.As[drivers.Remainer](s)
+	return &unreliableSession{Session: s, Remainer: rest, unreliable: u, rng: rand.New(rand.NewPCG(u.seed, uint64(id)))}, err
+}
+
+type unreliableSession struct {
+	drivers.Session
+	drivers.Remainer
+	*unreliable
+	rng      *rand.Rand
+	deadline time.Time // of the acquisition under way: each has another one
+	no       bool      // the last try was answered with no
+}
+
+// fault decides what goes wrong: nothing, a refusal instead of the request, or silence after it.
+func (s *unreliableSession) fault() (refused, silent error) {
+	if s.rng.Uint64N(100) >= s.percent {
+		return nil, nil
+	}
+	s.errors.Add(1)
+	switch s.rng.IntN(3) {
+	case 0:
+		return &drivers.Error{Class: drivers.ClassServer, Op: "test", Err: io.ErrShortBuffer}, nil
+	case 1:
+		return nil, io.ErrUnexpectedEOF
+	}
+	time.Sleep(s.hang)
+	return nil, context.DeadlineExceeded
+}
+
+func (s *unreliableSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if l.Deadline != s.deadline {
+		s.deadline = l.Deadline
+		s.started.Add(1)
+	}
+	s.no = false
+	refused, silent := s.fault()
+	if refused != nil {
+		return false, refused
+	}
+	held, err := s.Session.Try(ctx, l)
+	if silent != nil {
+		return false, silent
+	}
+	s.no = !held
+	return held, err
+}
+
+func (s *unreliableSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.no {
+		s.uncalledFor.Add(1)
+	}
+	refused, silent := s.fault()
+	if refused != nil {
+		return false, refused
+	}
+	removed, err := s.Session.Release(ctx, l)
+	if silent != nil {
+		return false, silent
+	}
+	return removed, err
+}
+
+func (s *unreliableSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if refused, silent := s.fault(); refused != nil || silent != nil {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return s.Remainer.Remaining(ctx, l)
+}
+
+func TestBooksAddUp(t *testing.T) {
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+		p := plan("memory", "mutex")
+		p.Seed, p.Clients, p.Keys = seed, 1+rng.IntN(12), 1+rng.IntN(3)
+		p.Wait = []string{"none", "poll", "backoff", "pubsub"}[rng.IntN(4)]
+		p.Hold, p.Think = upTo(40*ms), ms+upTo(40*ms)
+		p.TTL, p.Timeout, p.BackoffMax = ms+upTo(100*ms), ms+upTo(100*ms), 5*ms
+		p.Warmup, p.Duration = time.Duration(rng.IntN(2))*upTo(200*ms), 50*ms+upTo(300*ms)
+		percent := uint64(rng.IntN(3) * 10)
+		stop := time.Hour
+		if rng.IntN(2) == 0 {
+			stop = upTo(p.Warmup + p.Duration)
+		}
+		name := fmt.Sprintf("%d: -clients %d -keys %d -wait %s, %d %% faults, stopped after %v", seed, p.Clients, p.Keys, p.Wait, percent, stop)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &unreliable{Service: open(t, p), seed: seed, percent: percent, hang: 20 * ms}
+				ctx, cancel := context.WithTimeout(t.Context(), stop)
+				defer cancel()
+				began := time.Now()
+				r, err := (&Run{Plan: p, Service: u, Prefix: "test:"}).Do(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if late := time.Since(began) - min(stop, p.Warmup+p.Duration); late > 3*u.hang {
+					t.Errorf("it ended %v late", late)
+				}
+				checkBooks(t, r, u)
+			})
+		})
+	}
+}
+
+func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
+	t.Helper()
+	n, f := r.Counts, r.Fairness
+	sum := n.Acquired + n.Contended + n.TimedOut + n.Unknown + n.Refused + n.Canceled + n.Unfinished
+	if started := u.started.Load(); sum > started || r.Plan.Warmup == 0 && sum != started {
+		t.Errorf("%d outcomes of %d acquisitions: %+v", sum, started, n)
+	}
+	if n.Acquired != n.Released+n.Lost+n.ReleaseError {
+		t.Errorf("the releases are not those of the acquired: %+v", n)
+	}
+	var failed int64
+	for _, of := range n.Errors {
+		failed += of
+	}
+	if failed != n.Unknown+n.Refused+n.ReleaseError {
+		t.Errorf("%d errors by class: %+v", failed, n)
+	}
+	if n := u.uncalledFor.Load(); n > 0 {
+		t.Errorf("%d releases although the try was answered with no", n)
+	}
+	for m, want := range map[results.Metric]int64{
+		results.Acquire: n.Acquired, results.Hold: n.Acquired, results.Refusal: n.Contended + n.TimedOut,
+		results.Release: n.Acquired - n.ReleaseError,
+	} {
+		if got := r.Latency[m].Count; got != want {
+			t.Errorf("%d times of %s, want %d of %+v", got, m, want, n)
+		}
+	}
+	clients := int64(r.Plan.Clients)
+	if f.MinClient*clients > n.Acquired || f.MaxClient*clients < n.Acquired || f.LongestWait > r.Plan.Warmup+r.Elapsed {
+		t.Errorf("%+v does not go with %d locks of %d clients in %v", f, n.Acquired, clients, r.Elapsed)
+	}
+	if r.Safety.Grants < n.Acquired || r.Safety.LostUpdates > r.Safety.Violations || r.Safety.WrongReleases != 0 {
+		t.Errorf("safety %+v of %d locks", r.Safety, n.Acquired)
+	}
+	if little := r.Bound.Little; r.Elapsed > 0 && (little > 1.001 || little < 0.999 && u.errors.Load() == 0) {
+		t.Errorf("recorded times account for %v of the clients' time", little)
+	}
+	r.Trial = 1
+	if err := r.Validate(); err != nil {
+		t.Errorf("the reader refuses the record: %v", err)
+	}
+}
