@@ -27,7 +27,7 @@ const spareFiles = 64
 func (m machineLimits) check(c results.Plan, network string) error {
 	conns := connections(c)
 	files := conns + spareFiles
-	if network == "embedded" {
+	if network == string(embedded) {
 		files += conns // the other ends are ours too
 	}
 	if conns > 0 && m.files > 0 && files > m.files {

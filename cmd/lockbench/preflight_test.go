@@ -21,7 +21,7 @@ func TestMachineLimits(t *testing.T) {
 		{machineLimits{files: 1024}, "rueidis", 900, "tcp", ""},
 		{machineLimits{files: 1024}, "rueidis", 961, "tcp", "ulimit -n 1025"},
 		{machineLimits{files: 1024}, "rueidis", 900, "embedded", "ulimit -n 1864"},
-		{machineLimits{files: 10}, "memory", 0, "embedded", ""},
+		{machineLimits{files: 10}, "memory", 0, "in-process", ""},
 		{machineLimits{ports: 100}, "rueidis", 100, "tcp", ""},
 		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
 		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},

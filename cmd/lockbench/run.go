@@ -240,7 +240,7 @@ func (r *runner) keep(t turn, rec *results.Record) error {
 
 // network is how the cell will reach its server, "embedded" for both ends in this process.
 func (r *runner) network(c results.Plan) string {
-	if r.target.kindFor(c.Driver) == embedded {
+	if c.Server == string(embedded) {
 		return string(embedded)
 	}
 	return r.server.network
