@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -239,5 +240,28 @@ func BenchmarkEnterExit(b *testing.B) {
 	for b.Loop() {
 		g := o.Enter(0, 1, 0, 1)
 		o.Exit(0, 1, g, 2)
+	}
+}
+
+// TestCrowd lets many clients hold one key at once, as those of a lock that excludes nobody do: what a violation
+// costs must not grow with the number of holders, or 100,000 of them fill the memory and never leave.
+func TestCrowd(t *testing.T) {
+	const crowd, most = 2000, 1 << 20
+	o := New(1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	grants := make([]Grant, crowd)
+	for i := range grants {
+		grants[i] = o.Enter(0, i, 0, time.Duration(i))
+	}
+	for i, g := range grants {
+		o.Exit(0, i, g, crowd+time.Duration(i))
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > most {
+		t.Errorf("%d holders took %d bytes, want at most %d", crowd, used, most)
+	}
+	if r := o.Report(); r.Violations != crowd-1 || r.Longest != crowd-1 || r.Overlap != 2*crowd-3 {
+		t.Errorf("%d violations, longest %d, overlap %d", r.Violations, r.Longest, r.Overlap)
 	}
 }
