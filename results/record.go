@@ -60,7 +60,7 @@ type Plan struct {
 	FlushDelay time.Duration `json:"flush_delay_ns,omitempty"`
 	IOTimeout  time.Duration `json:"io_timeout_ns"`
 	Oracle     bool          `json:"oracle"`
-	Server     string        `json:"server"`            // "private", "embedded" or "external"
+	Server     string        `json:"server"`            // "private", "embedded", "external" or "in-process"; see Server
 	Command    string        `json:"command,omitempty"` // the command line that makes this cell, secrets left out
 }
 
@@ -91,7 +91,7 @@ type Env struct {
 
 // Server is what was measured.
 type Server struct {
-	Kind        string `json:"kind"` // "private": a child of lockbench; "embedded": in-process; "external": the user's
+	Kind        string `json:"kind"` // "private": a child of lockbench; "embedded": a stand-in inside it; "external": the user's; "in-process": none
 	Name        string `json:"name"`
 	Version     string `json:"version,omitempty"`
 	Mode        string `json:"mode,omitempty"`

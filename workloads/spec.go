@@ -75,7 +75,7 @@ func Check(p results.Plan) error {
 
 var (
 	pipelinings = []string{string(drivers.PipeliningDefault), string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
-	serverKinds = []string{"private", "embedded", "external"}
+	serverKinds = []string{"private", "embedded", "external", "in-process"}
 )
 
 // checkWait looks at the way of waiting and at those times that only it reads.

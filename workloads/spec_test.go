@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 		{func(p *results.Plan) { p.Pipelining = "on" }, "pipelining", "-pipelining on: must be one of auto, off"},
 		{func(p *results.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
 		{func(p *results.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
-		{func(p *results.Plan) { p.Server = "" }, "server", `-server "": must be one of private, embedded, external`},
+		{func(p *results.Plan) { p.Server = "" }, "server", `-server "": must be one of private, embedded, external, in-process`},
 	} {
 		p := sound()
 		test.change(&p)

@@ -20,7 +20,7 @@ func (p plan) print(w io.Writer) error {
 		if c.plan.Timeout > 0 {
 			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
 		}
-		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, on %s server\n", c.plan.Duration, c.plan.Warmup, article(c.plan.Server))
+		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan.Server))
 		for _, text := range c.warnings {
 			fmt.Fprintf(&b, "  warning: %s\n", text)
 		}
@@ -38,11 +38,14 @@ func (p plan) print(w io.Writer) error {
 	return err
 }
 
-func article(kind string) string {
-	if kind == string(private) {
-		return "a private"
+func where(kind string) string {
+	switch serverKind(kind) {
+	case private:
+		return "on a private server"
+	case inProcess:
+		return "without a server"
 	}
-	return "an " + kind
+	return "on an " + kind + " server"
 }
 
 // orderText writes the cells in the order in which they run, the rounds set apart.

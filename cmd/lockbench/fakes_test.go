@@ -44,6 +44,7 @@ func init() {
 	drivers.Register("test-mute", fake{try: errors.New("test-mute: try: no reply")})
 	drivers.Register("test-small", fake{traits: drivers.Traits{MaxSessions: 2}})
 	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
+	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
 }
 
@@ -72,6 +73,7 @@ type fake struct {
 	traits    drivers.Traits
 	server    drivers.Server
 	release   *atomic.Pointer[gate]
+	gone      *atomic.Bool // set by the first release: from there on no server answers
 }
 
 func (f fake) Designs() []drivers.Design {
@@ -92,10 +94,16 @@ func (f fake) Release(context.Context, *drivers.Lease) (bool, error) {
 	if f.release != nil {
 		f.release.Load().pass()
 	}
+	if f.gone != nil {
+		f.gone.Store(true)
+	}
 	return true, nil
 }
 
 func (f fake) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	if f.gone != nil && f.gone.Load() {
+		return drivers.Server{}, drivers.Usage{}, errors.New("test-gone: inspect: connection refused")
+	}
 	return f.server, drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}, nil
 }
 

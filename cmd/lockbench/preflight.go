@@ -27,7 +27,7 @@ const spareFiles = 64
 func (m machineLimits) check(c results.Plan, network string) error {
 	conns := connections(c)
 	files := conns + spareFiles
-	if network == "embedded" {
+	if network == string(embedded) {
 		files += conns // the other ends are ours too
 	}
 	if conns > 0 && m.files > 0 && files > m.files {
@@ -59,12 +59,17 @@ func parsePortRange(s string) int {
 	return high - low + 1
 }
 
-// checkServer compares a cell with what an open service says of itself. It answers a warning, if the connections
-// may just not fit beside those of others.
-func checkServer(ctx context.Context, c results.Plan, svc drivers.Service) (warning string, err error) {
+// checkRoom compares a cell with what its open service can take.
+func checkRoom(c results.Plan, svc drivers.Service) error {
 	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
-		return "", fmt.Errorf("-clients %d: %s %s can take %d clients here", c.Clients, c.Driver, c.Lock, most)
+		return fmt.Errorf("-clients %d: %s %s can take %d clients here", c.Clients, c.Driver, c.Lock, most)
 	}
+	return nil
+}
+
+// checkServer compares a cell with what its server says of itself through svc, which has own connections to it. It
+// answers a warning, if the cell's may just not fit beside those of others.
+func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own int) (warning string, err error) {
 	inspector, ok := drivers.As[drivers.Inspector](svc)
 	if !ok {
 		return "", nil
@@ -73,15 +78,15 @@ func checkServer(ctx context.Context, c results.Plan, svc drivers.Service) (warn
 	if err != nil {
 		return "", err
 	}
-	need := connections(c)
+	need, others := connections(c), max(0, server.Connected-own)
 	switch {
 	case server.MaxClients == 0:
 	case need > server.MaxClients:
 		return "", fmt.Errorf("%d connections are needed and the server accepts %d (maxclients): lower -conns or -clients, or raise maxclients",
 			need, server.MaxClients)
-	case need > server.MaxClients-server.Connected:
+	case need > server.MaxClients-others:
 		return fmt.Sprintf("the server has %d of its %d connections (maxclients) in use and this run needs up to %d: some may be refused",
-			server.Connected, server.MaxClients, need), nil
+			others, server.MaxClients, need), nil
 	}
 	return "", nil
 }

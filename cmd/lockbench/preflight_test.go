@@ -21,7 +21,7 @@ func TestMachineLimits(t *testing.T) {
 		{machineLimits{files: 1024}, "rueidis", 900, "tcp", ""},
 		{machineLimits{files: 1024}, "rueidis", 961, "tcp", "ulimit -n 1025"},
 		{machineLimits{files: 1024}, "rueidis", 900, "embedded", "ulimit -n 1864"},
-		{machineLimits{files: 10}, "memory", 0, "embedded", ""},
+		{machineLimits{files: 10}, "memory", 0, "in-process", ""},
 		{machineLimits{ports: 100}, "rueidis", 100, "tcp", ""},
 		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
 		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},
@@ -63,18 +63,17 @@ func TestConnections(t *testing.T) {
 
 func TestCheckServer(t *testing.T) {
 	for _, test := range []struct {
-		traits        drivers.Traits
 		server        drivers.Server
 		warning, fail string
 	}{
-		{drivers.Traits{}, drivers.Server{}, "", ""},
-		{drivers.Traits{MaxSessions: 99}, drivers.Server{}, "", "-clients 100: rueidis set-nx can take 99 clients here"},
-		{drivers.Traits{}, drivers.Server{MaxClients: 100, Connected: 1}, "", ""},
-		{drivers.Traits{}, drivers.Server{MaxClients: 15, Connected: 1}, "", "16 connections are needed and the server accepts 15 (maxclients)"},
-		{drivers.Traits{}, drivers.Server{MaxClients: 20, Connected: 10}, "the server has 10 of its 20 connections", ""},
+		{drivers.Server{}, "", ""},
+		{drivers.Server{MaxClients: 100, Connected: 1}, "", ""},
+		{drivers.Server{MaxClients: 15, Connected: 1}, "", "16 connections are needed and the server accepts 15 (maxclients)"},
+		{drivers.Server{MaxClients: 16, Connected: 1}, "", ""}, // the one is ours
+		{drivers.Server{MaxClients: 20, Connected: 10}, "the server has 9 of its 20 connections", ""},
 	} {
 		p := results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "none", Clients: 100, Conns: 16}
-		warning, err := checkServer(t.Context(), p, fake{traits: test.traits, server: test.server})
+		warning, err := checkServer(t.Context(), p, fake{server: test.server}, 1)
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
 			t.Errorf("%+v: %q, %v", test, warning, err)

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/workloads"
@@ -171,6 +173,11 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		r.ran = true
 		return err
 	}
+	warning, err := r.checkServer(ctx, c, prefix)
+	if err != nil {
+		r.ran = true
+		return err
+	}
 	svc, err := r.server.open(ctx, c, prefix)
 	if err != nil {
 		r.ran = true
@@ -187,8 +194,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if err != nil {
 		return err
 	}
-	warning, err := checkServer(ctx, c, svc)
-	if err != nil {
+	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
 	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix}
@@ -202,11 +208,27 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if warning != "" {
 		rec.Warnings = append(rec.Warnings, warning)
 	}
-	return r.keep(t, rec)
+	return r.keep(ctx, t, rec)
+}
+
+// checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in
+// ways of its own if it finds no room, and its connections would pass for somebody else's.
+func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
+	probe := c
+	probe.Clients, probe.Conns, probe.Wait = 1, 1, wait.None
+	if _, remote := libraries[c.Driver]; !remote {
+		probe.Conns = 0
+	}
+	svc, err := r.server.open(ctx, probe, prefix)
+	if err != nil {
+		return "", err
+	}
+	defer svc.Close()
+	return checkServer(ctx, c, svc, connections(probe))
 }
 
 // keep completes a record, appends it to the file and judges it.
-func (r *runner) keep(t turn, rec *results.Record) error {
+func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
 	rec.Env = r.env
 	r.server.describe(rec)
@@ -221,12 +243,15 @@ func (r *runner) keep(t turn, rec *results.Record) error {
 			return fmt.Errorf("not one lock was acquired: %s", rec.Counts.ErrorSample[class])
 		}
 	}
+	if rec.Partial != "" && ctx.Err() == nil {
+		return errors.New(rec.Partial)
+	}
 	return nil
 }
 
 // network is how the cell will reach its server, "embedded" for both ends in this process.
 func (r *runner) network(c results.Plan) string {
-	if r.target.kindFor(c.Driver) == embedded {
+	if c.Server == string(embedded) {
 		return string(embedded)
 	}
 	return r.server.network

@@ -48,11 +48,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdRedis starts a server: redis plain, redis password PASSWORD or redis tls.
+// cmdRedis starts a server: redis plain, redis password PASSWORD, redis maxclients N or redis tls.
 func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
 	o := servers.RedisOptions{TLS: args[0] == "tls"}
-	if args[0] == "password" {
+	switch args[0] {
+	case "password":
 		o.Password = args[1]
+	case "maxclients":
+		o.Config = map[string]string{"maxclients": args[1]}
 	}
 	r, err := servers.StartRedis(context.Background(), o)
 	ts.Check(err)

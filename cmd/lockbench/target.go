@@ -16,8 +16,11 @@ type serverKind string
 
 const (
 	private  serverKind = "private"  // a redis-server that lockbench starts
-	embedded serverKind = "embedded" // in the process of lockbench
+	embedded serverKind = "embedded" // a Redis look-alike in the process of lockbench
 	external serverKind = "external" // the user's, treated as production
+
+	// inProcess is no server at all: the drivers that need none. No flag asks for it, since it follows from -driver.
+	inProcess serverKind = "in-process"
 )
 
 // target is the server of a run, before anything has been started or asked.
@@ -40,10 +43,10 @@ type target struct {
 // tlsFiles names what a TLS connection is verified with.
 type tlsFiles struct{ ca, cert, key, serverName string }
 
-// kindFor is the kind of server that cells of a driver run on: drivers without a client library are in-process.
+// kindFor is the kind of server that cells of a driver run on: drivers without a client library have none.
 func (t target) kindFor(driver string) serverKind {
 	if _, remote := libraries[driver]; !remote {
-		return embedded
+		return inProcess
 	}
 	return t.kind
 }
@@ -89,9 +92,9 @@ func decideTarget(o *options, env func(string) (string, bool), find func() (stri
 		return target{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
 			didYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
-	if inProcess := inProcessOnly(o.text("driver")); inProcess {
-		t := target{kind: embedded, why: o.text("driver") + " runs in-process"}
-		if kind.from == fromFlag && kind.text != "auto" && kind.text != "embedded" {
+	if inProcessOnly(o.text("driver")) {
+		t := target{kind: inProcess, why: o.text("driver") + " needs no server"}
+		if kind.from == fromFlag && kind.text != "auto" {
 			return t, usageErrorf("%s: %s needs no server", kind.written(), o.text("driver"))
 		}
 		return t, o.refuse(append([]string{"addr"}, externalFlags...), o.text("driver")+" runs in-process and reads no address")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -18,11 +19,12 @@ func (p *program) versionCommand() *cobra.Command {
 	}, nil)
 	c.RunE = func(*cobra.Command, []string) error {
 		env := readEnv()
-		fmt.Fprintf(p.stdout, "lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
+		text := fmt.Sprintf("lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
 		for _, module := range slices.Sorted(maps.Keys(env.Libraries)) {
-			fmt.Fprintf(p.stdout, "%s %s\n", module, env.Libraries[module])
+			text += fmt.Sprintf("%s %s\n", module, env.Libraries[module])
 		}
-		return nil
+		_, err := io.WriteString(p.stdout, text)
+		return err
 	}
 	return c
 }

@@ -74,9 +74,12 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "window", list(window, "warm-up "+asked(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
 	p.item("", "claims", traitWords(r.Traits))
 	s := r.Server
-	persistence := "persistence unknown"
-	if s.Persistence != "" {
+	persistence := ""
+	switch {
+	case s.Persistence != "":
 		persistence = "persistence " + s.Persistence
+	case s.Name != "": // without a server there is none to wonder about
+		persistence = "persistence unknown"
 	}
 	replicas := ""
 	if s.Replicas > 0 {
