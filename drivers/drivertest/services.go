@@ -163,6 +163,11 @@ func inspect(t *T) {
 func crowd(t *T) {
 	const workers, perSession = 32, 64 << 10
 	size := 5000
+	if t.Config.Embedded {
+		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
+		// server there.
+		size = 500
+	}
 	if t.crowd > 0 {
 		size = t.crowd
 	}
