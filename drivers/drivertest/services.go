@@ -209,6 +209,31 @@ func heap() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
+// opening ends the context that a service, a session and a listener were opened with, as a caller does who gives the
+// opening a time-out. They must go on.
+func opening(t *T) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	outer := t.ctx
+	t.ctx = ctx
+	svc := t.open(1)
+	c := t.client(svc)
+	var e *ear
+	if t.traits.Wakes {
+		e = t.listen(svc)
+	}
+	t.ctx = outer
+	cancel()
+	if e == nil {
+		c.cycle(t.key())
+		return
+	}
+	key := t.key()
+	e.add(key)
+	c.cycle(key)
+	e.hears(key, "a release, the context of Listen having ended after it had returned")
+}
+
 // closing uses sessions after their service has been closed.
 func closing(t *T) {
 	cfg := t.Config
