@@ -32,7 +32,8 @@ type Driver interface {
 	Designs() []Design
 
 	// Open connects to the service that cfg names and checks that it answers. The error says which field of cfg
-	// is at fault and what would mend it, and never contains a password.
+	// is at fault and what would mend it, and never contains a password. ctx bounds only the opening, here and in
+	// Session and Listen.
 	Open(ctx context.Context, cfg Config) (Service, error)
 }
 
@@ -131,7 +132,7 @@ type Remainer interface {
 type Subscriber interface {
 	// Listen opens one subscription, on one connection of its own. It calls wake(key) after each release of a
 	// key that has been added, and wake("") when messages may have been lost (it had to connect anew): then all
-	// have to look. wake does not block. ctx bounds only the opening.
+	// have to look. wake does not block.
 	Listen(ctx context.Context, wake func(key string)) (Listener, error)
 }
 

@@ -33,19 +33,23 @@ may_install() {
 }
 
 # Debian starts a server when it is installed, unless policy-rc.d forbids it with 101. Tests start their own, on
-# private addresses, and nothing may listen on the usual ones.
+# private addresses, and nothing may listen on the usual ones. Ours carries a mark: a set-up that was killed leaves it
+# behind, and it is not to be taken for the machine's own, which waits in $kept.
 policy=/usr/sbin/policy-rc.d
-kept=$policy.before-lockbench # is there already if an earlier set-up was killed
+kept=$policy.before-lockbench
+mark='# of lockbench, for as long as it installs'
 forbid_services() {
-	if [ -e "$policy" ] && [ ! -e "$kept" ]; then
+	if [ -e "$policy" ] && ! grep -qF "$mark" "$policy"; then
 		as_root mv "$policy" "$kept"
 	fi
-	printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+	printf '#!/bin/sh\n%s\nexit 101\n' "$mark" | as_root tee "$policy" >/dev/null
 	as_root chmod 755 "$policy"
 }
 
 restore_services() {
-	as_root rm -f "$policy"
+	if [ -e "$policy" ] && grep -qF "$mark" "$policy"; then
+		as_root rm -f "$policy"
+	fi
 	[ ! -e "$kept" ] || as_root mv "$kept" "$policy"
 }
 
@@ -58,8 +62,8 @@ install() { # the packages named
 	forbid_services
 	echo "setup: installing $*" >&2
 	# One source that fails is no reason to stop, and one that hangs none to wait for long.
-	as_root apt-get "${apt[@]}" update >"$log" 2>&1 || true
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+	as_root apt-get "${apt[@]}" update >"$log" 2>&1 9<&- || true
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1 9<&-; then
 		tail -n 20 "$log" >&2
 		echo "setup: apt-get failed" >&2
 	fi
@@ -69,6 +73,14 @@ install() { # the packages named
 }
 
 rows=$(missing)
+# What a set-up that was killed has left behind goes, also where nothing is missing any more.
+if { [ -n "$rows" ] || grep -qsF "$mark" "$policy"; } && may_install; then
+	# One at a time: of two that overlap, the second would take away what the first has put there.
+	exec 9<"${policy%/*}"
+	! command -v flock >/dev/null || flock 9
+	restore_services
+	rows=$(missing) # another one may have brought it meanwhile
+fi
 if [ -n "$rows" ] && may_install; then
 	mapfile -t packages < <(cut -f2 <<<"$rows")
 	install "${packages[@]}"

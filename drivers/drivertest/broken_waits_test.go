@@ -302,6 +302,15 @@ var brokenListening = []broken{
 			return closer{l, func() { closed.Store(true) }}, err
 		}
 	}), "wake-up of two listeners"},
+	{"stops listening with the context of Listen", hears(func() func(drivers.Subscriber, context.Context, func(string)) (drivers.Listener, error) {
+		return func(s drivers.Subscriber, ctx context.Context, wake func(string)) (drivers.Listener, error) {
+			return s.Listen(ctx, func(key string) {
+				if ctx.Err() == nil {
+					wake(key)
+				}
+			})
+		}
+	}), "opening"},
 	{"removes nothing", listening(func(l drivers.Listener) drivers.Listener {
 		return adding{l, nil, func(context.Context, string) error { return nil }}
 	}), "listener removes"},

@@ -69,6 +69,7 @@ var cases = []oneCase{
 	{name: "ping", when: pings, run: ping},
 	{name: "inspect", when: inspects, run: inspect},
 	{name: "crowd", run: crowd},
+	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
 	{name: "goroutines", run: goroutines},
 }

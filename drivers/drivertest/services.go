@@ -163,6 +163,11 @@ func inspect(t *T) {
 func crowd(t *T) {
 	const workers, perSession = 32, 64 << 10
 	size := 5000
+	if t.Config.Embedded {
+		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
+		// server there.
+		size = 500
+	}
 	if t.crowd > 0 {
 		size = t.crowd
 	}
@@ -202,6 +207,31 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// opening ends the context that a service, a session and a listener were opened with, as a caller does who gives the
+// opening a time-out. They must go on.
+func opening(t *T) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	outer := t.ctx
+	t.ctx = ctx
+	svc := t.open(1)
+	c := t.client(svc)
+	var e *ear
+	if t.traits.Wakes {
+		e = t.listen(svc)
+	}
+	t.ctx = outer
+	cancel()
+	if e == nil {
+		c.cycle(t.key())
+		return
+	}
+	key := t.key()
+	e.add(key)
+	c.cycle(key)
+	e.hears(key, "a release, the context of Listen having ended after it had returned")
 }
 
 // closing uses sessions after their service has been closed.

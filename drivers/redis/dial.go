@@ -107,7 +107,7 @@ func checkGreeting(line []byte, err error) error {
 	case err != nil:
 		return err
 	case line[0] == '-':
-		return ServerError(bytes.TrimRight(line[1:], "\r\n"))
+		return NewServerError(string(bytes.TrimRight(line[1:], "\r\n")))
 	}
 	return nil
 }

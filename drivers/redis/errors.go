@@ -13,6 +13,13 @@ import (
 // scripts change a lock with their last command; see Script.
 type ServerError string
 
+// NewServerError makes one of an error reply. A server that does not know a command quotes its arguments, and those of
+// AUTH and HELLO are passwords: the quotation is cut off.
+func NewServerError(text string) ServerError {
+	text, _, _ = strings.Cut(text, ", with args beginning with")
+	return ServerError(text)
+}
+
 func (e ServerError) Error() string { return string(e) }
 
 // Code is the first word of the error: "ERR", "NOSCRIPT", "WRONGPASS", …
@@ -27,9 +34,11 @@ func (e ServerError) Class() drivers.Class {
 	case "NOAUTH", "WRONGPASS", "NOPERM":
 		return drivers.ClassAuth
 	case "ERR":
-		// Before Redis 6.2 a wrong password had no code of its own.
-		if strings.HasPrefix(string(e), "ERR invalid password") {
-			return drivers.ClassAuth
+		// Before Redis 6.2 a wrong password had no code of its own, and what a script may not do still has none.
+		for _, text := range []string{"ERR invalid password", "ERR The user executing the script can't ", "ERR ACL failure in script"} {
+			if strings.HasPrefix(string(e), text) {
+				return drivers.ClassAuth
+			}
 		}
 	}
 	return drivers.ClassServer

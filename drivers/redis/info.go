@@ -2,6 +2,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -42,7 +43,7 @@ func (f info) number(field string, unknown int64) int64 {
 
 func (f info) server() drivers.Server {
 	s := drivers.Server{
-		Mode:       f["redis_mode"],
+		Mode:       cmp.Or(f["redis_mode"], f["server_mode"]), // Valkey has renamed it
 		RunID:      f["run_id"],
 		Replicas:   int(min(f.number("connected_slaves", 0), math.MaxInt32)),
 		MaxClients: int(min(f.number("maxclients", 0), math.MaxInt32)),

@@ -26,6 +26,34 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// TestInfoOfVersions reads what servers old and new say of themselves. Valkey calls the mode server_mode, and servers
+// before Redis 2.8 have no net totals.
+func TestInfoOfVersions(t *testing.T) {
+	tests := []struct {
+		text                string
+		name, version, mode string
+		bytesIn             int64
+	}{
+		{"# Server\r\nredis_version:2.6.17\r\nredis_git_sha1:00000000\r\nredis_mode:standalone\r\nused_cpu_sys:0.01\r\nused_cpu_user:0.02\r\n" +
+			"# Keyspace\r\ndb0:keys=1,expires=0\r\n", "redis", "2.6.17", "standalone", -1},
+		{"# Server\r\nredis_version:8.2.1\r\nredis_mode:cluster\r\nexecutable:/usr/bin/redis-server\r\ntotal_net_input_bytes:5\r\nused_cpu_sys:0.012345\r\nused_cpu_user:0.1\r\n" +
+			"# Modules\r\nmodule:name=vectorset,ver=1,api=1,filters=0,usedby=[],using=[],options=[]\r\n" +
+			"# Errorstats\r\nerrorstat_ERR:count=1\r\n# Keysizes\r\n", "redis", "8.2.1", "cluster", 5},
+		{"# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\nserver_mode:standalone\r\ntotal_net_input_bytes:5\r\n" +
+			"used_cpu_sys:0.1\r\nused_cpu_user:0.1\r\n", "valkey", "8.0.1", "standalone", 5},
+	}
+	for _, test := range tests {
+		fields, err := parseInfo(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, u := info(fields).server(), info(fields).usage()
+		if s.Name != test.name || s.Version != test.version || s.Mode != test.mode || u.BytesIn != test.bytesIn || u.CPU <= 0 {
+			t.Errorf("%s %s: %+v, %+v", test.name, test.version, s, u)
+		}
+	}
+}
+
 func TestInfoMalformed(t *testing.T) {
 	for _, text := range []string{"redis_version", ":x", "a:1\r\n{}\r\n"} {
 		if _, err := parseInfo(text); drivers.ClassOf(err) != drivers.ClassProtocol {

@@ -32,8 +32,12 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 	}
 	l.set(sub)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.closed = func() { s.forget(l) }
 	go l.keep(sub, func() { wake("") })
-	s.remember(l)
+	if !s.remember(l) {
+		l.Close()
+		return nil, fail("listen", Closed)
+	}
 	return l, nil
 }
 
@@ -45,6 +49,7 @@ type listener struct {
 	ctx    context.Context // done when the listener is closed
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when keep has returned
+	closed func()        // tells the service
 
 	// turns keep Add and Remove of one channel in the order in which they changed channels, so that the server and
 	// the map agree in the end. Different channels rarely meet in one.
@@ -122,6 +127,7 @@ func (l *listener) Remove(ctx context.Context, key string) error {
 func (l *listener) Close() error {
 	l.cancel()
 	<-l.ended
+	l.closed()
 	return nil
 }
 

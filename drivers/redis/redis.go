@@ -44,6 +44,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
+	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
 	o := Options{Config: cfg, Target: target}
 	if err := greet(ctx, o); err != nil {
 		return nil, fail("open "+target.Redacted(), err)
@@ -52,7 +53,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits}
+	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
 	for _, d := range designs {
 		if d.Name == chosen.Name {
 			s.session = d.session
@@ -73,7 +74,7 @@ type service struct {
 	session func(session) drivers.Session
 
 	mu        sync.Mutex
-	listeners []*listener // that Close has to close
+	listeners map[*listener]struct{} // that Close has to close; nil once it was called
 }
 
 // wakingService is a service whose releases are published.
@@ -93,7 +94,7 @@ func (s *service) Close() error {
 	listeners := s.listeners
 	s.listeners = nil
 	s.mu.Unlock()
-	for _, l := range listeners {
+	for l := range listeners {
 		l.Close()
 	}
 	if err := s.conn.Close(); err != nil {
@@ -102,9 +103,20 @@ func (s *service) Close() error {
 	return nil
 }
 
-func (s *service) remember(l *listener) {
+// remember notes a listener that Close has to close. It answers false if Close was here before.
+func (s *service) remember(l *listener) bool {
 	s.mu.Lock()
-	s.listeners = append(s.listeners, l)
+	defer s.mu.Unlock()
+	if s.listeners == nil {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}
+
+func (s *service) forget(l *listener) {
+	s.mu.Lock()
+	delete(s.listeners, l)
 	s.mu.Unlock()
 }
 

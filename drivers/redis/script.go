@@ -6,6 +6,11 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 //go:embed lua/release.lua
@@ -32,12 +37,19 @@ var (
 type Script struct {
 	source string
 	sha    string
+	needs  string // the commands that it calls
 }
+
+var scriptCall = regexp.MustCompile(`redis\.call\('(\w+)'`)
 
 // NewScript makes a Script of its source.
 func NewScript(source string) *Script {
 	sum := sha1.Sum([]byte(source))
-	return &Script{source: source, sha: hex.EncodeToString(sum[:])}
+	var needs []string
+	for _, call := range scriptCall.FindAllStringSubmatch(source, -1) {
+		needs = append(needs, call[1])
+	}
+	return &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
 }
 
 // run calls the script by its hash and, when the server does not know it (yet, or any more), by its source. The
@@ -48,6 +60,10 @@ func (s *session) run(ctx context.Context, script *Script, key string, args ...s
 	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
 		s.args = append(append(s.args[:0], "EVAL", script.source, "1", key), args...)
 		reply, err = s.conn.Do(ctx, s.args, 3)
+	}
+	if err != nil && classOf(err) == drivers.ClassAuth {
+		// The server does not say which command of a script it minds.
+		err = fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, script.needs)
 	}
 	return reply, err
 }

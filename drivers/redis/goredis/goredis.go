@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -37,7 +38,7 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		if o.FlushDelay != 0 {
 			return nil, errors.New("a flush delay needs pipelining, which go-redis does not do by default: add pipelining auto")
 		}
-		return &conn{client: goredis.NewClient(options)}, nil
+		return &conn{client: goredis.NewClient(options), io: o.IO()}, nil
 	case drivers.PipeliningAuto:
 		return dialAuto(o, options)
 	}
@@ -94,11 +95,12 @@ func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
 		client.Close()
 		return nil, err
 	}
-	return &conn{client: client, auto: pipeliner}, nil
+	return &conn{client: client, auto: pipeliner, io: o.IO()}, nil
 }
 
 type conn struct {
 	client *goredis.Client
+	io     time.Duration
 	auto   *goredis.AutoPipeliner // nil without pipelining
 }
 
@@ -142,6 +144,9 @@ func lower(name string) string {
 
 // Do implements redis.Conn.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return redis.Reply{}, err // the pipeliner would send it nevertheless
+	}
 	cmd := goredis.NewCmd(ctx, newArgs(args)...)
 	cmd.SetFirstKeyPos(int8(key))
 	var err error
@@ -202,7 +207,7 @@ func translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &server):
-		return redis.ServerError(server.Error())
+		return redis.NewServerError(server.Error())
 	case errors.Is(err, goredis.ErrClosed):
 		return redis.Closed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
@@ -233,7 +238,7 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 		pubsub.Close()
 		return nil, translate(err)
 	}
-	s := &subscription{pubsub: pubsub, message: message, done: make(chan struct{}), waiting: map[string][]*pending{}}
+	s := &subscription{pubsub: pubsub, io: c.io, message: message, done: make(chan struct{}), waiting: map[string][]*pending{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go s.receive()
 	return s, nil
@@ -243,6 +248,7 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 // the first error ends it.
 type subscription struct {
 	pubsub  *goredis.PubSub
+	io      time.Duration
 	message func(channel string)
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -278,15 +284,28 @@ func (s *subscription) Add(ctx context.Context, channels ...string) error {
 func (s *subscription) send(ctx context.Context, p *pending, channels []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for _, channel := range channels {
 		s.waiting[channel] = append(s.waiting[channel], p)
 	}
-	return s.pubsub.Subscribe(ctx, channels...)
+	return s.write(ctx, func(ctx context.Context) error { return s.pubsub.Subscribe(ctx, channels...) })
+}
+
+// write sends something. The caller's context is not passed on: the library takes a write that was given no time for a
+// broken connection, and with that one every listener's.
+func (s *subscription) write(ctx context.Context, send func(ctx context.Context) error) error {
+	err := send(context.WithoutCancel(ctx))
+	if err != nil {
+		s.pubsub.Close() // which may have a new connection already, and receive is not to go on with that
+	}
+	return err
 }
 
 // Remove implements redis.Subscription. It does not wait for the server.
 func (s *subscription) Remove(ctx context.Context, channels ...string) error {
-	return translate(s.pubsub.Unsubscribe(ctx, channels...))
+	return translate(s.write(ctx, func(ctx context.Context) error { return s.pubsub.Unsubscribe(ctx, channels...) }))
 }
 
 // Done implements redis.Subscription.
@@ -303,15 +322,25 @@ func (s *subscription) Close() error {
 	return err
 }
 
+// receive passes on what the server sends. When that is nothing for as long as a request may take it asks the server
+// for a sign of life, and gives the connection up when none comes: a link can die without a word.
 func (s *subscription) receive() {
 	defer close(s.done)
+	asked := false
 	for {
-		event, err := s.pubsub.Receive(s.ctx)
+		event, err := s.pubsub.ReceiveTimeout(s.ctx, s.io)
 		var server goredis.Error
 		switch {
 		case err == nil:
+			asked = false
+		case drivers.ClassOf(err) == drivers.ClassTimeout && !asked:
+			if s.pubsub.Ping(s.ctx) != nil {
+				return
+			}
+			asked = true
+			continue
 		case errors.As(err, &server):
-			s.refuse(redis.ServerError(server.Error()))
+			s.refuse(redis.NewServerError(server.Error()))
 			continue
 		default:
 			return

@@ -13,6 +13,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -36,7 +37,16 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		}
 		return nil, translate(err)
 	}
-	return &conn{client: client, io: o.IO()}, nil
+	c := &conn{client: client, listening: client, io: o.IO()}
+	if o.Wakes && option.BlockingPoolSize > 0 {
+		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
+		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
+		if c.listening, err = rueidis.NewClient(option); err != nil {
+			client.Close()
+			return nil, translate(err)
+		}
+	}
+	return c, nil
 }
 
 // poolBuffer is the size of the buffers of a connection that carries one command at a time, where the library's
@@ -101,8 +111,10 @@ func multiplex(n int) (int, error) {
 }
 
 type conn struct {
-	client rueidis.Client
-	io     time.Duration
+	client    rueidis.Client
+	listening rueidis.Client // for subscriptions; the same unless its pool is limited
+	io        time.Duration
+	closed    atomic.Bool
 }
 
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
@@ -112,6 +124,9 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	if err != nil {
 		if rueidis.IsRedisNil(err) {
 			return redis.Nil(), nil
+		}
+		if c.closed.Load() {
+			return redis.Reply{}, redis.Closed // a client that is closed while it waits says "timeout" from then on
 		}
 		return redis.Reply{}, translate(err)
 	}
@@ -185,7 +200,7 @@ func translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &server):
-		return redis.ServerError(withCode(server.Error()))
+		return redis.NewServerError(withCode(server.Error()))
 	case errors.Is(err, rueidis.ErrClosing), errors.Is(err, rueidis.ErrDedicatedClientRecycled):
 		return redis.Closed
 	case rueidis.IsParseErr(err), strings.HasPrefix(err.Error(), "unknown message type"):
@@ -205,13 +220,17 @@ func withCode(text string) string {
 
 // Close implements redis.Conn.
 func (c *conn) Close() error {
+	c.closed.Store(true)
 	c.client.Close()
+	if c.listening != c.client {
+		c.listening.Close()
+	}
 	return nil
 }
 
 // Subscribe implements redis.Conn. The library bounds it by the I/O time-out.
 func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
-	client, _ := c.client.Dedicate()
+	client, _ := c.listening.Dedicate()
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel) },
 	})

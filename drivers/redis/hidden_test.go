@@ -1,0 +1,232 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// TestOverContextSendsNothing looks at the server for what must not have arrived there.
+func TestOverContextSendsNothing(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		for _, pipelining := range pipelinings {
+			cfg := drivers.Config{Addrs: plainRedis(t), Pipelining: pipelining}
+			a := session(t, open(t, driver, cfg), 0)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			for range 20 {
+				held, err := a.Try(ctx, &drivers.Lease{Key: "k", TTL: time.Minute})
+				if held || drivers.ClassOf(err) != drivers.ClassCanceled {
+					t.Errorf("%s: %v, %v, want class canceled", pipelining, held, err)
+				}
+			}
+			handOver(t, a, "other") // behind whatever is still queued
+			if n := calls(t, bare(t, cfg))["set"]; n != 1 {
+				t.Errorf("%s: %d SETs were sent, 1 with a context that was not over", pipelining, n)
+			}
+		}
+	})
+}
+
+// TestPasswordHidden has servers and formatting verbs try to give the password away.
+func TestPasswordHidden(t *testing.T) {
+	const marker = "geheim"
+	hidden := func(t *testing.T, what string, shown any) {
+		t.Helper()
+		for _, verb := range []string{"%v", "%+v", "%#v"} {
+			if text := fmt.Sprintf(verb, shown); strings.Contains(text, marker) {
+				t.Errorf("%s: %s gives the password away: %s", what, verb, text)
+			}
+		}
+	}
+	forBoth(t, func(t *testing.T, driver string) {
+		d, _ := drivers.Lookup(driver)
+		mute := startRedis(t, servers.RedisOptions{Config: map[string]string{"rename-command": `AUTH ""`}})
+		for _, addr := range []string{
+			"unix://:" + marker + "@" + mute.address(),         // a server that does not know AUTH quotes its arguments
+			"unix://user:" + marker + "@" + mute.address(),     //
+			"redis://user:" + marker + "@" + refusedAddr(t),    // no server
+			"rediss://u:" + marker + "@" + talker(t, ""),       // no TLS
+			"redis://u:" + marker + "@" + talker(t, "+OK\r\n"), // hangs up later
+		} {
+			s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{addr}, IOTimeout: time.Second})
+			if err == nil {
+				s.Close()
+				t.Error("Open succeeded")
+			}
+			hidden(t, "error", err)
+		}
+		server := startRedis(t, servers.RedisOptions{Password: marker})
+		s := open(t, driver, drivers.Config{Addrs: []string{"unix://:" + marker + "@" + server.address()}, Wakes: true})
+		hidden(t, "service", s)
+		a := session(t, s, 0)
+		hidden(t, "session", a)
+		server.kill()
+		_, err := a.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+		hidden(t, "Try without a server", err)
+	})
+}
+
+// TestScriptNotPermitted withholds a command that only a script calls. The server's own message does not say which.
+func TestScriptNotPermitted(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		for _, command := range []string{"-publish", "-evalsha"} {
+			server := startRedis(t, servers.RedisOptions{})
+			a := session(t, open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true}), 0)
+			restrict(t, server, command)
+			l := drivers.Lease{Key: "k", TTL: time.Minute}
+			try(t, a, &l, true)
+			_, err := a.Release(t.Context(), &l)
+			if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), "EVALSHA, EVAL and what the script calls: GET, PUBLISH, DEL") {
+				t.Errorf("%s: %v (%s), want class auth and what is needed", command, err, drivers.ClassOf(err))
+			}
+		}
+	})
+}
+
+// TestListenersBeyondPool opens more listeners than a limited pool has connections.
+func TestListenersBeyondPool(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		s := open(t, driver, drivers.Config{Addrs: plainRedis(t), Wakes: true, Conns: 1, Pipelining: drivers.PipeliningOff})
+		a := session(t, s, 0)
+		var heard [3]woken
+		opened := make(chan struct{})
+		go func() {
+			defer close(opened)
+			for i := range heard {
+				l, err := s.(drivers.Subscriber).Listen(t.Context(), heard[i].wake)
+				if err == nil {
+					err = l.Add(t.Context(), "k")
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		select {
+		case <-opened:
+		case <-time.After(10 * time.Second):
+			t.Fatal("a listener waits for a connection that never comes free")
+		}
+		handOver(t, a, "k")
+		for i := range heard {
+			eventually(t, "every listener wakes", func() bool { return heard[i].count("k") == 1 })
+		}
+	})
+}
+
+// TestSilentLink lets a listener's link die without a word. Whatever was released meanwhile has to be made up for.
+func TestSilentLink(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true, Conns: 1}
+		rdb := bare(t, cfg)
+		connections := func() string {
+			return rdb.InfoMap(t.Context(), "stats").Item("Stats", "total_connections_received")
+		}
+		proxy, err := fault.NewProxy(cfg.Addrs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		a := session(t, open(t, driver, cfg), 0)
+		handOver(t, a, "k") // its only connection is made
+		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 300*time.Millisecond
+		var w woken
+		add(t, listen(t, open(t, driver, cfg), &w), "k")
+		proxy.Drop(fault.Replies)
+		before := connections()
+		handOver(t, a, "k")
+		eventually(t, "the silent connection is given up for another", func() bool { return connections() != before })
+		proxy.Resume()
+		eventually(t, "it reports the break", func() bool { return w.count("") > 0 })
+	})
+}
+
+// TestQuietLink listens for longer than a request may take while nothing is released: that is no break.
+func TestQuietLink(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		t.Parallel()
+		cfg.Wakes, cfg.IOTimeout = true, time.Second
+		s := open(t, driver, cfg)
+		var w woken
+		add(t, listen(t, s, &w), cfg.Prefix+"k")
+		time.Sleep(2*cfg.IOTimeout + cfg.IOTimeout/4) // the question and the time for its answer
+		handOver(t, session(t, s, 0), cfg.Prefix+"k")
+		eventually(t, "k wakes", func() bool { return w.count(cfg.Prefix+"k") == 1 })
+		if n := w.count(""); n != 0 {
+			t.Errorf("%d breaks reported", n)
+		}
+	})
+}
+
+// TestLateAddKeepsTheLink adds keys when there is no time left. That must not cost the connection, which others use.
+func TestLateAddKeepsTheLink(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Wakes = true
+		s := open(t, driver, cfg)
+		var w woken
+		l := listen(t, s, &w)
+		key := cfg.Prefix + "k"
+		add(t, l, key)
+		late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancel()
+		for i := range 20 {
+			if err := l.Add(late, fmt.Sprint(key, i)); err == nil {
+				t.Error("Add succeeds although its context is over")
+			}
+			l.Remove(late, fmt.Sprint(key, i))
+		}
+		add(t, l, key+"0")
+		handOver(t, session(t, s, 0), key)
+		eventually(t, "the key wakes", func() bool { return w.count(key) > 0 })
+		if n := w.count(""); n != 0 {
+			t.Errorf("the connection was lost %d times", n)
+		}
+	})
+}
+
+// TestCloseUnderWay closes a service while a request waits for a server that is stopped. Afterwards the session says
+// what is the matter.
+func TestCloseUnderWay(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		for _, pipelining := range pipelinings {
+			server := startRedis(t, servers.RedisOptions{})
+			d, _ := drivers.Lookup(driver)
+			s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 300 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := session(t, s, 0)
+			handOver(t, a, "k")
+			server.signal(syscall.SIGSTOP)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				if held, err := a.Try(context.Background(), &drivers.Lease{Key: "k", TTL: time.Minute}); held || err == nil {
+					t.Errorf("%s: %v, %v, but no answer was to be had", pipelining, held, err)
+				}
+				eventually(t, "class closed", func() bool {
+					_, err := a.Try(context.Background(), &drivers.Lease{Key: "k", TTL: time.Minute})
+					return drivers.ClassOf(err) == drivers.ClassClosed
+				})
+			}()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-ended:
+			case <-time.After(15 * time.Second):
+				t.Fatalf("%s: a request outlasts its service", pipelining)
+			}
+			server.signal(syscall.SIGCONT)
+		}
+	})
+}
