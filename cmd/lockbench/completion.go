@@ -59,6 +59,18 @@ func (p *program) completeFlags(c *cobra.Command) {
 		"pipelining": pipelinings, "server": serverChoices,
 	} {
 		// It fails only for a flag that does not exist, which the tests would see.
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))
+	}
+}
+
+// listCompletion completes the last name of a comma list, since a shell compares whole words.
+func listCompletion(names []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := word[:strings.LastIndexByte(word, ',')+1]
+		var all []cobra.Completion
+		for _, name := range names {
+			all = append(all, before+name)
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -174,6 +174,8 @@ type option struct {
 	flagDef
 	text string
 	from source
+
+	again bool // the flag may come twice: cobra parses a line that it completes more than once
 }
 
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
@@ -184,7 +186,7 @@ func (o *option) Set(s string) error {
 			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
 		}
 	}
-	if o.from == fromFlag {
+	if o.from == fromFlag && !o.again {
 		if o.axis {
 			return errors.New("is given twice: several values go into one comma list")
 		}

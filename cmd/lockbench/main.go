@@ -32,6 +32,9 @@ const (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP) // a closed terminal must not leave locks on a server either
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals))
 }
 
@@ -41,6 +44,8 @@ type program struct {
 	stdout io.Writer
 	stderr *lineWriter
 	env    func(string) (string, bool)
+
+	completing bool // a shell asks how a command line could go on; nothing runs
 
 	// draining is set by commands that end by themselves, and in good order, once their context is cancelled.
 	draining atomic.Bool
@@ -82,6 +87,7 @@ func (i *interruption) Error() string { return "stopped by " + i.signal.String()
 
 // execute runs the command that args name and prints its error, if it has one.
 func (p *program) execute(ctx context.Context, args []string) int {
+	p.completing = completes(args)
 	root := p.root()
 	root.SetArgs(withCommand(normalise(args)))
 	err := root.ExecuteContext(ctx)
@@ -111,8 +117,15 @@ func withCommand(args []string) []string {
 		return append([]string{"version"}, args[1:]...)
 	case strings.HasPrefix(args[0], "-"):
 		return append([]string{"run"}, args...)
+	case completes(args) && len(args) > 1 && strings.HasPrefix(args[1], "-"):
+		return append([]string{args[0], "run"}, args[1:]...)
 	}
 	return args
+}
+
+// completes tells whether a shell asks for completions.
+func completes(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
 // usageError is an error in what the user wrote, as opposed to what became of it.
@@ -171,6 +184,9 @@ func commandNames(root *cobra.Command) []string {
 // command completes a command whose flags are defs.
 func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *options) {
 	o := newOptions(c.Flags(), defs)
+	for _, opt := range o.list {
+		opt.again = p.completing
+	}
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
 	c.DisableFlagsInUseLine = true
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })

@@ -97,9 +97,13 @@ func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("ADDR", l.Addr().String())
 }
 
-// cmdInterrupt runs a command, sends it SIGINT when stderr shows that it measures, and keeps its output in the files
+// cmdInterrupt runs a command, sends it SIGINT, or SIGHUP for "interrupt hangup", when stderr shows that it measures, and keeps its output in the files
 // stdout and stderr and its exit code in the file code.
 func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
+	stop := syscall.SIGINT
+	if args[0] == "hangup" {
+		stop, args = syscall.SIGHUP, args[1:]
+	}
 	path, err := exec.LookPath(args[0])
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
@@ -113,7 +117,7 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case <-seen.found:
-		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+		ts.Check(cmd.Process.Signal(stop))
 		<-ended
 	case err := <-ended:
 		ts.Fatalf("ended before it measured: %v\n%s", err, seen)

@@ -4,6 +4,7 @@ package render
 // these two lists.
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -57,18 +58,16 @@ var axes = []axis{
 		return "off"
 	}},
 	{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
-	{title: "server", value: func(c *results.Cell) string {
-		return strings.TrimSpace(c.First().Server.Name + " " + c.First().Server.Version)
-	}},
-	{title: "mode", wide: true, value: func(c *results.Cell) string { return c.First().Server.Mode }},
-	{title: "persistence", value: func(c *results.Cell) string { return c.First().Server.Persistence }},
+	{title: "server", some: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
+	{title: "mode", some: true, wide: true, value: ofServer(func(s results.Server) string { return s.Mode })},
+	{title: "persistence", some: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
 	{title: "replicas", wide: true, value: func(c *results.Cell) string {
 		if n := c.First().Server.Replicas; n > 0 {
 			return strconv.Itoa(n)
 		}
 		return ""
 	}},
-	{title: "network", wide: true, value: func(c *results.Cell) string { return c.First().Server.Network }},
+	{title: "network", some: true, wide: true, value: ofServer(func(s results.Server) string { return s.Network })},
 	{title: "address", wide: true, value: func(c *results.Cell) string {
 		if serverKind(c) != "external" {
 			return "" // made up for the run
@@ -89,6 +88,16 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 			return asked(d)
 		}
 		return ""
+	}
+}
+
+// ofServer is what a record says of its server; it does not apply where there is none.
+func ofServer(get func(results.Server) string) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if serverKind(c) == "in-process" {
+			return ""
+		}
+		return cmp.Or(get(c.First().Server), "unknown")
 	}
 }
 
@@ -166,6 +175,7 @@ const (
 	perSecond unit = iota // a rate
 	duration              // nanoseconds
 	ratio                 // 0 to 1, two digits
+	share                 // 0 to 1, as a percentage
 	perLock               // any amount for one granted lock
 	whole                 // a count
 )
@@ -178,6 +188,8 @@ func (u unit) format(v float64) string {
 		return measured(time.Duration(v))
 	case u == whole:
 		return thousands(int64(v))
+	case u == share:
+		return percent(v)
 	case u == ratio:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
@@ -197,21 +209,29 @@ type column struct {
 func (c column) head() string { return c.group + "\n" + c.title }
 
 // columns are all figures, in their order on the page. What goes first is what a lock costs, then the maximum, which
-// says least of all quantiles, and the hand-off; then the spread of the trials, and whether all clients get their
+// says least of all quantiles, the share of the ideal bound that was reached, and the hand-off; then the spread of the trials, and whether all clients get their
 // share. What stays to the end is how fast the lock is, how long a client waits, and whether it is one at all.
 var columns = []column{
 	{"", "locks/s", perSecond, 0, func(c *results.Cell) float64 { return c.Rate.Median }, nil},
 	{"locks/s", "min", perSecond, 4, func(c *results.Cell) float64 { return c.Rate.Min }, severalTrials},
 	{"locks/s", "max", perSecond, 5, func(c *results.Cell) float64 { return c.Rate.Max }, severalTrials},
+	{"of", "bound", share, 7, efficiency, nil},
 	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
 	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
-	{"acquire", "max", duration, 7, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
+	{"acquire", "max", duration, 8, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
 	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
 	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
-	{"commands", "/lock", perLock, 8, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
-	{"server", "µs/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
-	{"client", "µs/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
+	{"commands", "/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
+	{"server", "µs/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
+	{"client", "µs/lock", perLock, 11, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
 	{"", "viol.", whole, 0, violations, nil},
+}
+
+func efficiency(c *results.Cell) float64 {
+	if c.Bound.LocksPerS <= 0 {
+		return math.NaN()
+	}
+	return c.Bound.Efficiency
 }
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }

@@ -106,7 +106,11 @@ func (p *page) throughput(c *results.Cell) {
 	}
 	if c.Bound.Little > 0 {
 		color, verdict := "", "the books balance"
-		if !c.Bound.Balanced() {
+		switch {
+		case c.Bound.Balanced():
+		case c.Bound.Little < 1 && errorCount(c.Counts) > 0:
+			verdict = unaccounted
+		default:
 			color, verdict = yellow, unbalanced
 		}
 		p.item(color, "Little's law", fmt.Sprintf("recorded times account for %.0f %% of the clients' time: %s", 100*c.Bound.Little, verdict))

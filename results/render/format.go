@@ -81,7 +81,20 @@ func many(n int64, noun string) string {
 	return thousands(n) + " " + noun + "s"
 }
 
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
+// percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.
+func percent(share float64) string {
+	v, digits := 100*share, 0
+	switch {
+	case v <= 0 || v >= 9.95:
+	case v >= 0.095:
+		digits = 1
+	case v >= 0.0095:
+		digits = 2
+	default:
+		return "< 0.01 %"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
+}
 
 // clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
 // escape sequences. The blanks of glue stay, for wrap to replace.

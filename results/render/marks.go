@@ -7,7 +7,8 @@ import "github.com/lockbench/lockbench/results"
 
 const (
 	starved        = "clients that were never granted a lock in the window; acquire latencies cannot show their waits"
-	unbalanced     = "figures contradict each other (pauses after errors are in no book)"
+	unbalanced     = "figures contradict each other"
+	unaccounted    = "the rest went into requests that failed and the pauses after them"
 	unknownOutcome = "an unknown outcome may have left a lock behind until its TTL"
 )
 
@@ -25,7 +26,7 @@ var marks = []mark{
 		return ""
 	}, "saturated: lockbench or its machine was the bottleneck, so this is not the lock's limit."},
 	{func(c *results.Cell) string {
-		if c.Bound.Little > 0 && !c.Bound.Balanced() {
+		if c.Bound.Little > 0 && !c.Bound.Balanced() && (c.Bound.Little > 1 || errorCount(c.Counts) == 0) {
 			return "unbalanced"
 		}
 		return ""

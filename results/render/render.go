@@ -23,7 +23,8 @@ const defaultWidth = 100
 
 // Table writes records for a terminal: in detail if they are one cell (see results.Group), else as a row a cell in
 // the order of the records. When the rows are too wide, the least important columns are left out, and a line below
-// says which: first CPU and commands a lock, then the maximum, hand-off, the range of the trials, Jain, p99 and p50.
+// says which: first CPU and commands a lock, then the maximum, the share of the bound, hand-off, the range of
+// the trials, Jain, p99 and p50.
 // Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
 // narrow terminal may still overflow it.
 func Table(w io.Writer, recs []*results.Record, o Options) error {
@@ -317,6 +318,10 @@ func (t *table) below() []note {
 		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
 			say("%s", f.means)
 		}
+	}
+	if slices.ContainsFunc(t.columns, func(col column) bool { return col.group == "of" }) {
+		say("of bound: share that was reached of the ideal, the least of keys / (hold + round trip) and " +
+			"clients / (hold + think + 2 round trips).")
 	}
 	say("viol.: grants of a key that another client still held, counted by the oracle.")
 	if len(t.left) > 0 {

@@ -145,7 +145,17 @@ func scenes() map[string]struct {
 	idle.Counts, idle.Latency, idle.Safety.Grants = results.Counts{TimedOut: 3}, nil, 0
 	idle.Fairness, idle.Bound = results.Fairness{}, results.Bound{}
 
+	serverless := []*results.Record{record(0), record(1)}
+	serverless[1].Plan.Driver, serverless[1].Plan.Lock, serverless[1].Plan.Server = "memory", "mutex", "in-process"
+	serverless[1].Server = results.Server{Kind: "in-process", Name: "memory", Mode: "standalone", Persistence: "none"}
+
+	outage := record(12)
+	outage.Counts.Errors = map[string]int64{"connect": 300}
+	outage.Bound.Efficiency, outage.Bound.Little = 0.0018, 0.72
+
 	return map[string]scene{
+		"serverless":  {serverless, 0},
+		"outage1":     {[]*results.Record{outage}, 0},
 		"one":         {[]*results.Record{record(0)}, 0},
 		"partial":     {[]*results.Record{partial}, 0},
 		"violations1": {[]*results.Record{broken[0]}, 0},
@@ -317,6 +327,16 @@ func TestAsked(t *testing.T) {
 	} {
 		if got := asked(d); got != want {
 			t.Errorf("asked(%d) = %q, want %q", int64(d), got, want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "0 %", 0.00001: "< 0.01 %", 0.0003: "0.03 %", 0.0018: "0.2 %", 0.0996: "10 %", 0.042: "4.2 %", 0.92: "92 %", 1.03: "103 %",
+	} {
+		if got := percent(share); got != want {
+			t.Errorf("%v: %q, want %q", share, got, want)
 		}
 	}
 }
