@@ -6,7 +6,6 @@ set -euo pipefail
 # What today's tests need: a program (any of several, separated by |), its Debian package, and who needs it.
 table='
 redis-server|valkey-server  redis-server  every suite that talks to a real Redis
-faketime                    faketime      the scenarios in which a clock jumps
 '
 
 have() { # any of the programs in $1, which are separated by |

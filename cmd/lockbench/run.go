@@ -42,7 +42,7 @@ func (p *program) run(ctx context.Context, o *options) error {
 	}
 	plan, err := planOf(o, target)
 	if err != nil {
-		for _, s := range plan.skipped {
+		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
 		}
 		return err
@@ -68,6 +68,9 @@ func (p *program) run(ctx context.Context, o *options) error {
 
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *lineWriter) {
+	if p.target.fallback {
+		fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", p.target.why)
+	}
 	for _, s := range p.skipped {
 		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
 	}

@@ -29,6 +29,8 @@ type target struct {
 	why    string // for people: why this one
 	binary string // private: the program
 
+	fallback bool // embedded because there is nothing better
+
 	// The rest is for external servers alone.
 	url          string // may carry a password: never printed
 	redacted     string // without user and password
@@ -133,7 +135,7 @@ func pickTarget(o *options, env func(string) (string, bool), find func() (string
 	case kind.text == "private":
 		return target{}, fmt.Errorf("-server private: %w", err)
 	}
-	return target{kind: embedded, why: "no redis-server on PATH"}, nil
+	return target{kind: embedded, why: "no redis-server on PATH", fallback: true}, nil
 }
 
 func addrName(addr *option) string {
