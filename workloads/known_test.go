@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -215,6 +216,8 @@ type accountant struct {
 	drivers.Service
 	look  int // the number of the look
 	alter func(look int, s *drivers.Server, u *drivers.Usage) error
+
+	mu    sync.Mutex
 	usage drivers.Usage
 }
 
@@ -240,17 +243,20 @@ func (s accountedSession) Release(ctx context.Context, l *drivers.Lease) (bool, 
 	return s.Session.Release(ctx, l)
 }
 
-func (a *accountant) spend(n int64) {
+func (a *accountant) spend(n int64) (before drivers.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before = a.usage
 	a.usage.Commands += n
 	a.usage.BytesIn += 100 * n
 	a.usage.BytesOut += 10 * n
 	a.usage.CPU += time.Duration(n) * time.Microsecond
+	return before
 }
 
 // Inspect tells what was spent before this look, as INFO does.
 func (a *accountant) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
-	s, u := drivers.Server{Name: "test", RunID: "first"}, a.usage
-	a.spend(1000)
+	s, u := drivers.Server{Name: "test", RunID: "first"}, a.spend(1000)
 	a.look++
 	var err error
 	if a.alter != nil {
