@@ -19,9 +19,9 @@ text() { # FILE COMMAND…: record what a command prints, below the command itse
 }
 
 bench front-door.jsonl -driver rueidis -clients 512 -keys 10
-bench contended.jsonl -driver rueidis,go-redis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -duration 4s -trials 3
-bench hold.jsonl -driver rueidis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -hold 1ms -duration 4s -trials 3
-bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k -duration 3s -trials 3
+bench contended.jsonl -driver rueidis,go-redis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -duration 4s -warmup 1s -trials 3
+bench hold.jsonl -driver rueidis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -hold 1ms -duration 4s -warmup 1s -trials 3
+bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k -duration 3s -warmup 1s -trials 3
 bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s ||
 	[ $? = 4 ] # violated, as it has to be
