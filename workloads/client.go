@@ -236,9 +236,13 @@ func (c *client) think(now time.Duration) time.Duration {
 // edge corrects the books for what lies across an edge of the measured window: it adds what was not recorded and yet
 // took time inside, and takes off what was recorded and took time outside.
 func (c *client) edge(begin, finish time.Duration, recorded bool) {
-	if recorded && begin >= c.e.from && finish < c.e.until() {
-		return
+	if !recorded || begin < c.e.from || finish >= c.e.until() {
+		c.cross(begin, finish, recorded)
 	}
+}
+
+// cross is the rare part of edge, apart so that the compiler inlines the check: a call in each cycle cost a tenth of it.
+func (c *client) cross(begin, finish time.Duration, recorded bool) {
 	c.tally.edges += c.e.inside(begin, finish)
 	if recorded {
 		c.tally.edges -= finish - begin
