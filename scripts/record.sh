@@ -26,5 +26,5 @@ bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s ||
 	[ $? = 4 ] # violated, as it has to be
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 2s
-text null-cycle.txt "$go" test -run '^$' -bench NullCycle -count 7 ./workloads
+text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads
 make tables

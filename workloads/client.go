@@ -124,7 +124,7 @@ func (c *client) cycle(start time.Duration) time.Duration {
 	if patience := e.run.Plan.Timeout; patience > 0 {
 		l.Deadline = e.clock.Time(start + patience)
 	}
-	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock, start)
+	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock)
 	granted := e.clock.Now()
 	end := e.until() // read once: an interruption moves it
 	recorded := granted >= e.from && granted < end

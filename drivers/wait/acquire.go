@@ -11,16 +11,15 @@ import (
 
 // Attempt is how an acquisition went.
 type Attempt struct {
-	Held    bool          // the lock was granted
-	Tries   int           // calls of Try, at least one
-	Waits   int           // calls of Wait, and so wake-ups, but for one that ended in an error
-	Sent    time.Duration // the clock's reading just before the last Try was sent: a lease runs from here
-	Unknown bool          // the last Try failed, and may have been granted all the same: release, best effort
-	Leave   error         // what Leave answered: after an error something of ours may remain in a queue on the server
+	Held    bool  // the lock was granted
+	Tries   int   // calls of Try, at least one
+	Waits   int   // calls of Wait, and so wake-ups, but for one that ended in an error
+	Unknown bool  // the last Try failed, and may have been granted all the same: release, best effort
+	Leave   error // what Leave answered: after an error something of ours may remain in a queue on the server
 }
 
 // Acquire tries to get l for s, and while somebody else has it waits by w and tries again, until l.Deadline. Without
-// a waiter it tries once. start is the clock's reading of now, which the caller has taken anyway.
+// a waiter it tries once.
 //
 // Not held and no error means that the lock was found taken: contended if w is nil, and else timed out. The last Try
 // is sent before the Deadline; its answer may come later, and then still counts. An error of Try ends the acquisition
@@ -28,10 +27,10 @@ type Attempt struct {
 // among them, comes after a Try that was answered with no, so that nothing is held and nothing is unknown.
 //
 // It allocates nothing of its own, unless ctx ends while it waits.
-func Acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock drivers.Clock,
-	start time.Duration) (Attempt, error) {
+func Acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
+	clock drivers.Clock) (Attempt, error) {
 	held, err := s.Try(ctx, l)
-	a := Attempt{Tries: 1, Sent: start}
+	a := Attempt{Tries: 1}
 	a.answer(held, err)
 	if held || err != nil || w == nil {
 		return a, err
@@ -57,14 +56,12 @@ func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter,
 		if err := w.Wait(ctx, l); err != nil {
 			return err
 		}
-		now := clock.Now()
-		if past(l, clock, now) {
+		if past(l, clock, clock.Now()) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err // woken and cancelled at once: a Try now would only turn a plain end into an unknown outcome
 		}
-		a.Sent = now
 		a.Tries++
 		held, err := s.Try(ctx, l)
 		if held || err != nil {

@@ -78,13 +78,13 @@ func TestAcquire(t *testing.T) {
 		{"granted at once", scripted{answers: []bool{true}}, 0, false,
 			wait.Attempt{Held: true, Tries: 1}, nil},
 		{"granted after waiting", scripted{answers: []bool{false, false, true}, waiting: ms}, 0, false,
-			wait.Attempt{Held: true, Tries: 3, Waits: 2, Sent: 2 * ms}, nil},
+			wait.Attempt{Held: true, Tries: 3, Waits: 2}, nil},
 		{"contended", scripted{}, 0, true,
 			wait.Attempt{Tries: 1}, nil},
 		{"patience runs out while waiting", scripted{waiting: 10 * ms}, 25 * ms, false,
-			wait.Attempt{Tries: 3, Waits: 3, Sent: 20 * ms}, nil},
+			wait.Attempt{Tries: 3, Waits: 3}, nil},
 		{"patience runs out exactly with the wait", scripted{waiting: 10 * ms}, 20 * ms, false,
-			wait.Attempt{Tries: 2, Waits: 2, Sent: 10 * ms}, nil},
+			wait.Attempt{Tries: 2, Waits: 2}, nil},
 		{"patience runs out while trying", scripted{trying: 10 * ms}, 5 * ms, false,
 			wait.Attempt{Tries: 1}, nil},
 		{"granted late, but sent in time", scripted{answers: []bool{true}, trying: 10 * ms}, 5 * ms, false,
@@ -94,11 +94,11 @@ func TestAcquire(t *testing.T) {
 		{"first try is refused", scripted{tryErr: errRefused}, 0, false,
 			wait.Attempt{Tries: 1}, errRefused},
 		{"later try fails", scripted{answers: []bool{false}, tryErr: errBroken, waiting: ms}, 0, false,
-			wait.Attempt{Tries: 2, Waits: 1, Sent: ms, Unknown: true}, errBroken},
+			wait.Attempt{Tries: 2, Waits: 1, Unknown: true}, errBroken},
 		{"wait fails", scripted{waitErr: errBroken, waiting: ms}, 0, false,
 			wait.Attempt{Tries: 1, Waits: 1}, errBroken},
 		{"leave fails", scripted{answers: []bool{false, true}, waiting: ms, leaveErr: errBroken}, 0, false,
-			wait.Attempt{Held: true, Tries: 2, Waits: 1, Sent: ms, Leave: errBroken}, nil},
+			wait.Attempt{Held: true, Tries: 2, Waits: 1, Leave: errBroken}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,8 +113,7 @@ func TestAcquire(t *testing.T) {
 				if test.alone {
 					w = nil
 				}
-				a, err := wait.Acquire(t.Context(), &test.s, w, &l, clock, start)
-				test.want.Sent += start
+				a, err := wait.Acquire(t.Context(), &test.s, w, &l, clock)
 				if a != test.want || err != test.err {
 					t.Errorf("got %+v, %v; want %+v, %v", a, err, test.want, test.err)
 				}
@@ -143,7 +142,7 @@ func TestAcquireLeavesAfterCancel(t *testing.T) {
 				t.Errorf("Leave may take until %v", end)
 			}
 		}
-		a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock(), 0)
+		a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock())
 		if a.Held || !errors.Is(err, context.Canceled) || s.leaves != 1 {
 			t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 		}
@@ -158,7 +157,7 @@ func TestAcquireLeavesWithCallersContext(t *testing.T) {
 			t.Error("Leave got another context")
 		}
 	}
-	if a, err := wait.Acquire(t.Context(), s, s, &drivers.Lease{}, drivers.NewClock(), 0); !a.Held || err != nil || s.leaves != 1 {
+	if a, err := wait.Acquire(t.Context(), s, s, &drivers.Lease{}, drivers.NewClock()); !a.Held || err != nil || s.leaves != 1 {
 		t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 	}
 }
@@ -167,7 +166,7 @@ func TestAcquireLeavesWithCallersContext(t *testing.T) {
 func TestAcquireSendsNothingAfterCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &scripted{answers: []bool{false, true}, inWait: cancel}
-	a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock(), 0)
+	a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock())
 	if a.Held || a.Tries != 1 || err != context.Canceled || s.leaves != 1 {
 		t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 	}
@@ -188,7 +187,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		s.answers = test.answers
 		if n := testing.AllocsPerRun(1000, func() {
 			s.tries = 0
-			if a, err := wait.Acquire(ctx, s, s, &l, clock, clock.Now()); !a.Held || err != nil {
+			if a, err := wait.Acquire(ctx, s, s, &l, clock); !a.Held || err != nil {
 				t.Fatal(a, err)
 			}
 		}); n != 0 {
@@ -205,7 +204,7 @@ func BenchmarkAcquireUncontended(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.tries = 0
-		if a, err := wait.Acquire(ctx, s, s, &l, clock, 0); !a.Held || err != nil {
+		if a, err := wait.Acquire(ctx, s, s, &l, clock); !a.Held || err != nil {
 			b.Fatal(a, err)
 		}
 	}
