@@ -434,3 +434,23 @@ func TestParseCPU(t *testing.T) {
 		}
 	}
 }
+
+func TestMachineShare(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		before reading
+		after  reading
+		want   float64
+	}{
+		{"half", reading{busy: 10, capacity: 100}, reading{busy: 11, capacity: 102}, 0.5},
+		{"idle time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 10.02, capacity: 100.01}, 1},
+		{"busy time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 9.99, capacity: 100.01}, 0},
+		{"rounding", reading{busy: 12345.67, capacity: 98765.43}, reading{busy: 12345.68 + 1e-10, capacity: 98765.44}, 1},
+		{"nothing between", reading{busy: 10, capacity: 100}, reading{busy: 10, capacity: 100}, -1},
+		{"unknown", reading{}, reading{}, -1},
+	} {
+		if got := machineShare(tc.before, tc.after); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}

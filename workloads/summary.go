@@ -183,6 +183,17 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	}
 }
 
+// machineShare is the share of the cores that was busy between two readings, and negative if the system does not tell.
+// It is clamped: the system's idle times may run backwards (proc(5)), which between two readings in quick succession
+// made a share above 1, and a record that no reader accepts.
+func machineShare(before, after reading) float64 {
+	capacity := after.capacity - before.capacity
+	if capacity <= 0 {
+		return -1
+	}
+	return min(1, max(0, (after.busy-before.busy)/capacity))
+}
+
 // fillGenerator is the verdict on lockbench itself.
 func (e *engine) fillGenerator(r *results.Record) {
 	g := &r.Generator
@@ -195,9 +206,7 @@ func (e *engine) fillGenerator(r *results.Record) {
 	if e.before.cpu >= 0 {
 		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall
 	}
-	if capacity := e.after.capacity - e.before.capacity; capacity > 0 {
-		g.Machine = (e.after.busy - e.before.busy) / capacity
-	}
+	g.Machine = machineShare(e.before, e.after)
 	switch {
 	case g.CPU >= saturatedShare*procs:
 		g.Saturated = true

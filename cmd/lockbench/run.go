@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
@@ -128,7 +129,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		r.progress.begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
 		err := r.trial(ctx, t)
 		r.progress.end()
-		if err != nil && ctx.Err() == nil {
+		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed, r.out[t.cell] = true, true
 			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
 		}

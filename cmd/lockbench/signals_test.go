@@ -49,8 +49,11 @@ func TestFirstSignal(t *testing.T) {
 		signal()
 		close(g.leave)
 	})
-	if code != exitInterrupted || !strings.Contains(stderr, "stopped by interrupt") {
-		t.Errorf("exit code %d, stderr %q", code, stderr)
+	if _, err := os.Stat(file); err != nil || code != exitInterrupted || !strings.Contains(stderr, "stopped by interrupt") {
+		t.Errorf("exit code %d, stderr %q, %v", code, stderr, err)
+	}
+	if t.Failed() {
+		return
 	}
 	recs := readFile(t, file)
 	if len(recs) != 1 || recs[0].Partial == "" || !strings.Contains(stdout, "test-gate fake") {
