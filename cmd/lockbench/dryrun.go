@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/lockbench/lockbench/results/render"
 )
 
 // print writes the whole plan.
 func (p plan) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "server: %v\n", p.target)
-	fmt.Fprintf(&b, "%s, %s of each, at least %s\n", count(int64(len(p.cells)), "cell"), count(int64(p.trials), "trial"), seconds(p.length(0)))
+	fmt.Fprintf(&b, "%s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
 	for i, c := range p.cells {
 		fmt.Fprintf(&b, "\ncell %d: %s\n", i+1, c.plan.Command)
 		fmt.Fprintf(&b, "  %s %s -wait %s: %s, %s, hold %v, think %v, TTL %v", c.plan.Driver, c.plan.Lock, c.plan.Wait,
-			count(int64(c.plan.Clients), "client"), count(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
+			render.Many(int64(c.plan.Clients), "client"), render.Many(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
 		if c.plan.Timeout > 0 {
 			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
 		}

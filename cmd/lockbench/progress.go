@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -89,7 +90,7 @@ func (p *progress) line(s workloads.Snapshot, rate float64) string {
 	if s.Total > 0 {
 		fmt.Fprintf(&b, " of %s", seconds(s.Total))
 	}
-	fmt.Fprintf(&b, " | %s locks/s | %s | %s", thousands(int64(rate)), count(s.Violations, "violation"), count(s.Errors, "error"))
+	fmt.Fprintf(&b, " | %s locks/s | %s | %s", render.Thousands(int64(rate)), render.Many(s.Violations, "violation"), render.Many(s.Errors, "error"))
 	if left := p.left(s); left > 0 {
 		fmt.Fprintf(&b, " | about %s left", seconds(left))
 	}
@@ -110,22 +111,6 @@ func seconds(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if short, ok := strings.CutSuffix(s, "m0s"); ok {
 		return short + "m"
-	}
-	return s
-}
-
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
-}
-
-// thousands groups the digits of a count: 1,234,567.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
 	}
 	return s
 }

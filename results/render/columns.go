@@ -30,8 +30,8 @@ var axes = []axis{
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
-	{title: "clients", right: true, value: func(c *results.Cell) string { return thousands(int64(plan(c).Clients)) }},
-	{title: "keys", right: true, value: func(c *results.Cell) string { return thousands(int64(plan(c).Keys)) }},
+	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
+	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
 	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
 	{title: "think", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Think })},
 	{title: "ttl", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.TTL })},
@@ -43,7 +43,7 @@ var axes = []axis{
 		if plan(c).Conns == 0 {
 			return ""
 		}
-		return thousands(int64(plan(c).Conns))
+		return Thousands(int64(plan(c).Conns))
 	}},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
@@ -111,7 +111,7 @@ func serverKind(c *results.Cell) string {
 
 // machine describes where the load was made, and with what.
 func machine(e results.Env) string {
-	cpu := many(int64(e.CPUs), "CPU")
+	cpu := Many(int64(e.CPUs), "CPU")
 	if e.CPU != "" {
 		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
 	}
@@ -187,7 +187,7 @@ func (u unit) format(v float64) string {
 	case u == duration:
 		return measured(time.Duration(v))
 	case u == whole:
-		return thousands(int64(v))
+		return Thousands(int64(v))
 	case u == share:
 		return percent(v)
 	case u == ratio:

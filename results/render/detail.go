@@ -41,7 +41,7 @@ func (p *page) detail(c *results.Cell) error {
 		p.para(yellow, "  warning: ", warning)
 	}
 	if c.Duplicates > 0 {
-		p.para(yellow, "  warning: ", many(int64(c.Duplicates), "record")+" that had been read before left out")
+		p.para(yellow, "  warning: ", Many(int64(c.Duplicates), "record")+" that had been read before left out")
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (p *page) asked(c *results.Cell) {
 	if r.Plan.Wait != "" {
 		title += ", wait " + r.Plan.Wait
 	}
-	p.para(bold, "", title+": "+many(int64(r.Plan.Clients), "client")+" on "+many(int64(r.Plan.Keys), "key")+", closed loop")
+	p.para(bold, "", title+": "+Many(int64(r.Plan.Clients), "client")+" on "+Many(int64(r.Plan.Keys), "key")+", closed loop")
 	if why := c.Partial(); why != "" {
 		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), asked(r.Plan.Duration)))
 	}
@@ -83,7 +83,7 @@ func (p *page) asked(c *results.Cell) {
 	}
 	replicas := ""
 	if s.Replicas > 0 {
-		replicas = many(int64(s.Replicas), "replica")
+		replicas = Many(int64(s.Replicas), "replica")
 	}
 	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, persistence, replicas, s.Network, s.Addr))
 	p.item("", "machine", machine(r.Env))
@@ -134,7 +134,7 @@ func (p *page) latencies(c *results.Cell) error {
 		if title == "" {
 			title = string(m)
 		}
-		row := []string{title, thousands(l.Count)}
+		row := []string{title, Thousands(l.Count)}
 		for _, d := range []time.Duration{l.Mean, l.P50, l.P90, l.P99, l.P999, l.Max} {
 			if l.Count == 0 {
 				row = append(row, none)
@@ -144,7 +144,7 @@ func (p *page) latencies(c *results.Cell) error {
 		}
 		g.rows = append(g.rows, row)
 		if l.Overflow > 0 {
-			overflow = append(overflow, title+" "+thousands(l.Overflow))
+			overflow = append(overflow, title+" "+Thousands(l.Overflow))
 		}
 	}
 	lines, err := g.text()
@@ -165,11 +165,11 @@ func (p *page) latencies(c *results.Cell) error {
 // outcomes says how the acquisitions and releases ended, and who got the locks.
 func (p *page) outcomes(c *results.Cell) {
 	n := c.Counts
-	p.item("", "outcomes", list("acquired "+thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
+	p.item("", "outcomes", list("acquired "+Thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
 		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
-	p.item("", "releases", list("released "+thousands(n.Released), some("lost", n.Lost), some("failed", n.ReleaseError)))
+	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("failed", n.ReleaseError)))
 	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
-		text := class + " " + thousands(n.Errors[class])
+		text := class + " " + Thousands(n.Errors[class])
 		if sample := n.ErrorSample[class]; sample != "" {
 			text += ", the first: " + sample
 		}
@@ -183,10 +183,10 @@ func (p *page) outcomes(c *results.Cell) {
 		return
 	}
 	p.item("", "fairness", list(fmt.Sprintf("Jain %.2f", f.Jain),
-		fmt.Sprintf("%s to %s grants a client", thousands(f.MinClient), thousands(f.MaxClient)),
-		fmt.Sprintf("%s of %s starved", thousands(int64(f.Starved)), thousands(int64(plan(c).Clients))),
+		fmt.Sprintf("%s to %s grants a client", Thousands(f.MinClient), Thousands(f.MaxClient)),
+		fmt.Sprintf("%s of %s starved", Thousands(int64(f.Starved)), Thousands(int64(plan(c).Clients))),
 		"longest wait "+measured(f.LongestWait),
-		many(f.OwnerChanges, "owner change"), "longest run "+thousands(f.LongestRun)))
+		Many(f.OwnerChanges, "owner change"), "longest run "+Thousands(f.LongestRun)))
 	if f.Starved > 0 {
 		p.item(yellow, "", starved)
 	}
@@ -197,7 +197,7 @@ func some(label string, n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return label + " " + thousands(n)
+	return label + " " + Thousands(n)
 }
 
 // safety is the oracle's verdict.
@@ -234,14 +234,14 @@ func (p *page) safety(c *results.Cell) {
 // the rate is below 3/n at 95 % confidence, if grants are independent (Hanley and Lippman-Hand, JAMA 249, 1983: "If
 // nothing goes wrong, is everything all right?").
 func safetyLine(s results.Safety) string {
-	grants := many(s.Grants, "grant")
+	grants := Many(s.Grants, "grant")
 	switch {
 	case !s.Checked:
 		return "mutual exclusion: not checked, the oracle was off"
 	case s.Grants == 0:
 		return "mutual exclusion: no grants to check"
 	case s.Violations > 0:
-		return fmt.Sprintf("mutual exclusion: %s in %s (%s each)", many(s.Violations, "violation"), grants,
+		return fmt.Sprintf("mutual exclusion: %s in %s (%s each)", Many(s.Violations, "violation"), grants,
 			odds(float64(s.Violations)/float64(s.Grants)))
 	case s.Grants <= 3:
 		return "mutual exclusion: 0 violations in " + grants + ", too few to tell anything"

@@ -21,7 +21,7 @@ func three(v float64) string {
 	case v == 0:
 		return "0"
 	case v >= 99.95:
-		return thousands(int64(math.Round(v)))
+		return Thousands(int64(math.Round(v)))
 	case v >= 9.995:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
@@ -64,8 +64,8 @@ func asked(d time.Duration) string {
 	return strconv.FormatInt(int64(d), 10) + " ns"
 }
 
-// thousands formats a count: 1,234,567.
-func thousands(n int64) string {
+// Thousands formats a count: 1,234,567.
+func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -73,12 +73,12 @@ func thousands(n int64) string {
 	return s
 }
 
-// many is a count with its noun, which takes an s for all counts but one.
-func many(n int64, noun string) string {
+// Many is a count with its noun, which takes an s for all counts but one.
+func Many(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return thousands(n) + " " + noun + "s"
+	return Thousands(n) + " " + noun + "s"
 }
 
 // percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.

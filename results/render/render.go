@@ -247,7 +247,7 @@ func (t *table) remark(c *results.Cell) string {
 		ref(warning)
 	}
 	if c.Duplicates > 0 {
-		ref(many(int64(c.Duplicates), "record") + " that had been read before left out")
+		ref(Many(int64(c.Duplicates), "record") + " that had been read before left out")
 	}
 	if text := t.wideAxes(c); text != "" {
 		ref(text)
@@ -285,7 +285,7 @@ func otherWitnesses(s results.Safety) string {
 		noun string
 	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
 		if w.n > 0 {
-			parts = append(parts, many(w.n, w.noun))
+			parts = append(parts, Many(w.n, w.noun))
 		}
 	}
 	return strings.Join(parts, ", ")

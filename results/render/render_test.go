@@ -343,8 +343,8 @@ func TestPercent(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", -1: "-1", 999: "999", 1000: "1,000", -123456: "-123,456", 1234567: "1,234,567", math.MinInt64: "-9,223,372,036,854,775,808"} {
-		if got := thousands(n); got != want {
-			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
+		if got := Thousands(n); got != want {
+			t.Errorf("Thousands(%d) = %q, want %q", n, got, want)
 		}
 	}
 	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 3.1: "3.10", 9.994: "9.99", 9.996: "10.0", 99.94: "99.9", 99.96: "100", 8130.4: "8,130"} {
