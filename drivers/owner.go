@@ -7,8 +7,8 @@ import (
 )
 
 // Owners makes owner tokens: 22 characters that carry 128 random bits. Each is unique to one acquisition. The bits come
-// from the runtime's ChaCha8, which the system has seeded: crypto/rand, which never repeats either, took a tenth of
-// the harness's time. It makes a few tokens at a time, so that one costs a fraction of an allocation. One goroutine
+// from the runtime's ChaCha8, which the system has seeded: crypto/rand, which never repeats either, is a system
+// call or close to one. It makes a few tokens at a time, so that one costs a fraction of an allocation. One goroutine
 // uses it at a time; the zero value is ready.
 type Owners struct {
 	batch string

@@ -16,8 +16,8 @@ import (
 // every record. All methods are safe for concurrent use.
 //
 // A shard belongs to a processor and not to a client. Clients wander between processors, and with a shard fixed for each
-// of them half of the records fetched their line from the other processor's cache: 4 % of the throughput of 512 clients
-// over a pipelined connection. More shards made it worse, since they are more cache lines.
+// of them records fetched their line from another processor's cache. That cost some per cent of the throughput of 512
+// clients over a pipelined connection, and more shards cost more, since they are more cache lines.
 type Recorder struct {
 	shards []Shard
 	near   sync.Pool     // of *Shard; it keeps one at hand for each processor

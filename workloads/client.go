@@ -241,7 +241,7 @@ func (c *client) edge(begin, finish time.Duration, recorded bool) {
 	}
 }
 
-// cross is the rare part of edge, apart so that the compiler inlines the check: a call in each cycle cost a tenth of it.
+// cross is the rare part of edge, apart so that the compiler inlines the check in every cycle.
 func (c *client) cross(begin, finish time.Duration, recorded bool) {
 	c.tally.edges += c.e.inside(begin, finish)
 	if recorded {

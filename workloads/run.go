@@ -132,8 +132,8 @@ func newEngine(r *Run) *engine {
 	return e
 }
 
-// nameKeys names the keys, all in one piece of memory: clients jump between them at random, and a cache miss for each
-// name would be the largest part of what the harness costs.
+// nameKeys names the keys, all in one piece of memory: clients jump between them at random, and each
+// name in a place of its own would be a cache miss of its own.
 func nameKeys(keys []string, prefix string) {
 	var all []byte
 	ends := make([]int, len(keys))
