@@ -26,6 +26,10 @@ type Recorder struct {
 
 // Shard is a part of a Recorder. Several goroutines may record to the same one.
 type Shard struct {
+	// Granted counts locks that were granted and given back, whether their latencies are recorded or not. It is here
+	// because the shard is in the cache anyhow: an atomic store to memory of the client's own is dearer.
+	Granted atomic.Int64
+
 	metrics [metricCount]atomic.Pointer[slots] // nil until a metric is first used, so that the others cost nothing
 	_       [64]byte                           // keeps the pointers of two shards off one cache line
 }
@@ -53,6 +57,14 @@ func (r *Recorder) Borrow() *Shard { return r.near.Get().(*Shard) }
 
 // Return takes a borrowed shard back.
 func (r *Recorder) Return(s *Shard) { r.near.Put(s) }
+
+// Granted is the sum of what the shards have counted.
+func (r *Recorder) Granted() (n int64) {
+	for i := range r.shards {
+		n += r.shards[i].Granted.Load()
+	}
+	return n
+}
 
 // Record counts one value. It never waits and, but for the first value of a metric, never allocates. A value below
 // 1 ns counts as 1 ns: two stamps may fall on the same tick of the clock. A value above one hour counts as one hour

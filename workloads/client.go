@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -24,36 +23,52 @@ import (
 // state has left the cache by the time they run again, the lines that a cycle touches are most of what the harness
 // costs.
 type client struct {
+	// What begins a cycle:
 	e       *engine
 	session drivers.Session
-	waiter  drivers.Waiter // nil for -wait none
+	rng     rand.PCG
+	start   time.Duration // when the cycle began
+	key     int
 	id      int
 
-	rng      rand.PCG
-	wants    time.Duration // since when it has wanted a lock without getting one
-	acquired atomic.Int64  // all grants, warm-up included
-	entered  int64         // grants that the oracle saw
-	pause    time.Duration // the next one after an error
-	sleep    *time.Timer
-
+	// What follows the grant:
 	lease drivers.Lease
-	tally tally
+	wants time.Duration // since when it has wanted a lock without getting one
+
+	granted     time.Duration // when the acquisition was answered
+	sent        time.Duration // when the release was about to be sent
+	grant       oracle.Grant
+	recorded    bool // granted lies in the measured window
+	undisturbed bool // the oracle saw nobody else during the hold
+	tally       tally
+
+	// Now and then:
+	waiter   drivers.Waiter // nil for -wait none
+	finished time.Duration  // when a cycle was over that ended without a hold
+	pause    time.Duration  // the next one after an error
+	sleep    *time.Timer
 }
 
 // tally is what one client counted in the measured window; see results.Counts and results.Fairness.
 type tally struct {
 	// In every cycle:
-	acquired, tries, waits, released int64
-	changes                          int64         // grants of a key to this client after another
-	longestRun                       int64         // grants of a key in a row
-	longest                          time.Duration // without a grant while it wanted one
+	acquired, released int64
+	longest            time.Duration // without a grant while it wanted one
+	longestRun         int64         // grants of a key in a row
+	changes            int64         // grants of a key to this client after another
 
 	// Now and then:
+	retries, waits                                            int64 // tries after the first one of an acquisition
 	contended, timedOut, unknown, refused, lost, releaseError int64
 	canceled, unfinished, thoughts                            int64
 	thought                                                   time.Duration // in think pauses, as they really were
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
+}
+
+// attempts are the acquisitions that were answered in the measured window.
+func (t *tally) attempts() int64 {
+	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
 }
 
 const (
@@ -116,83 +131,131 @@ func (c *client) loop() {
 //
 // Requests run under the background context. Their time limit is the driver's IO time-out; a context with a
 // deadline for each would cost four allocations, and its Done channel a select in the client library.
+//
+// It is cut so that only this small frame lies between the loop and the driver, and the functions around it are kept
+// out of it. Two requests a cycle block here, and of hundreds of clients each finds its stack out of the cache when the
+// answer has come. What did not help: to give each client's stack another offset, so that their hot lines fall into
+// different sets of the cache; a prefetch of the oracle's cell for writing; cells of half a line.
 func (c *client) cycle(start time.Duration) time.Duration {
-	e, l := c.e, &c.lease
-	key := c.pick()
-	l.Key = e.keys[key]
-	l.Deadline = time.Time{}
-	if patience := e.run.Plan.Timeout; patience > 0 {
-		l.Deadline = e.clock.Time(start + patience)
+	c.begin(start)
+	held, err := c.session.Try(context.Background(), &c.lease)
+	if held && err == nil {
+		c.answered()
+	} else if !c.contend(held, err) {
+		return c.finished
 	}
-	a, err := wait.Acquire(context.Background(), c.session, c.waiter, l, e.clock)
-	granted := e.clock.Now()
-	end := e.until() // read once: an interruption moves it
-	recorded := granted >= e.from && granted < end
-	if recorded {
-		c.tally.tries += int64(a.Tries)
+	c.hold()
+	removed, err := c.session.Release(context.Background(), &c.lease)
+	return c.released(removed, err)
+}
+
+// begin chooses the key of a cycle and fills the lease in.
+//
+//go:noinline
+func (c *client) begin(start time.Duration) {
+	e := c.e
+	c.start, c.key = start, c.pick()
+	c.lease.Key = e.keys[c.key]
+	c.lease.Deadline = time.Time{}
+	if patience := e.run.Plan.Timeout; patience > 0 {
+		c.lease.Deadline = e.clock.Time(start + patience)
+	}
+}
+
+// contend goes on after a first try that was not granted, and tells whether the lock is held in the end. If not, it
+// has finished the cycle.
+//
+//go:noinline
+func (c *client) contend(held bool, err error) bool {
+	a, err := wait.After(context.Background(), held, err, c.session, c.waiter, &c.lease, &c.e.clock)
+	c.answered()
+	if c.recorded {
+		c.tally.retries += int64(a.Tries - 1)
 		c.tally.waits += int64(a.Waits)
 	}
 	if a.Leave != nil {
-		e.errors.add("leave", a.Leave, recorded)
-	}
-	if granted >= end {
-		c.outlast(end)
+		c.e.errors.add("leave", a.Leave, c.recorded)
 	}
 	switch {
 	case err != nil:
-		return c.failed(start, granted, a, err, recorded)
+		c.finished = c.failed(a, err)
 	case !a.Held:
-		return c.refused(start, granted, recorded)
+		c.finished = c.refused()
 	}
-	c.acquired.Store(c.acquired.Load() + 1)
-	if recorded {
-		c.tally.acquired++
-		c.tally.longest = max(c.tally.longest, granted-c.wants)
+	return a.Held
+}
+
+// answered takes down when an acquisition ended, however it did.
+//
+//go:noinline
+func (c *client) answered() {
+	e := c.e
+	c.granted = e.clock.Now()
+	end := e.until() // read once: an interruption moves it
+	c.recorded = c.granted >= e.from && c.granted < end
+	if c.granted >= end {
+		c.outlast(end)
 	}
-	c.wants = c.think(c.hold(key, start, granted, recorded))
+}
+
+// hold is the time in which the client believes to hold the lock. It ends when the release is about to be sent.
+//
+//go:noinline
+func (c *client) hold() {
+	e := c.e
+	if e.oracle != nil {
+		c.grant = e.oracle.Enter(c.key, c.id, c.lease.Fence, c.granted)
+	}
+	if c.recorded {
+		c.tally.grant(&c.grant, c.granted-c.wants)
+	}
+	c.sent = c.granted
+	if e.run.Plan.Hold > 0 {
+		c.sent = c.rest(e.run.Plan.Hold)
+	}
+	c.undisturbed = e.oracle == nil || e.oracle.Exit(c.key, c.id, c.grant, c.sent)
+}
+
+// released takes down how a release ended, and finishes the cycle.
+//
+//go:noinline
+func (c *client) released(removed bool, err error) time.Duration {
+	e := c.e
+	now := e.clock.Now()
+	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
+		e.oracle.WrongRelease()
+	}
+	shard := e.recorder.Borrow()
+	shard.Granted.Add(1)
+	if c.recorded {
+		c.tally.release(removed, err)
+		c.record(shard, now, err)
+	}
+	e.recorder.Return(shard)
+	if err != nil {
+		c.edge(c.start, c.sent, c.recorded)
+		e.errors.add("release", err, c.recorded)
+		now = c.recover(c.sent)
+	} else {
+		c.edge(c.start, now, c.recorded)
+		c.pause = minErrorPause
+	}
+	c.wants = c.think(now)
 	return c.wants
 }
 
-// hold is the part of a cycle in which the client believes to hold the lock, and the release.
-func (c *client) hold(key int, start, granted time.Duration, recorded bool) (released time.Duration) {
-	e, l := c.e, &c.lease
-	var grant oracle.Grant
-	if e.oracle != nil {
-		c.entered++
-		grant = e.oracle.Enter(key, c.id, l.Fence, granted)
-	}
-	sent, undisturbed := granted, true
-	if e.run.Plan.Hold > 0 {
-		sent = c.rest(e.run.Plan.Hold)
-	}
-	if e.oracle != nil {
-		undisturbed = e.oracle.Exit(key, c.id, grant, sent)
-	}
-	removed, err := c.session.Release(context.Background(), l)
-	released = e.clock.Now()
-	if removed && !undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
-		e.oracle.WrongRelease()
-	}
-	if recorded {
-		c.tally.release(grant, removed, err)
-		c.record(start, granted, sent, released, grant.Handoff, err)
-	}
-	if err != nil {
-		c.edge(start, sent, recorded)
-		e.errors.add("release", err, recorded)
-		return c.recover(sent)
-	}
-	c.edge(start, released, recorded)
-	c.pause = minErrorPause
-	return released
-}
-
-// release counts the end of a hold; g is zero without the oracle.
-func (t *tally) release(g oracle.Grant, removed bool, err error) {
+// grant counts the begin of a hold, for which the client has waited that long; g is zero without the oracle.
+func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
+	t.acquired++
+	t.longest = max(t.longest, waited)
 	t.longestRun = max(t.longestRun, g.Run)
 	if g.Moved {
 		t.changes++
 	}
+}
+
+// release counts the end of a hold.
+func (t *tally) release(removed bool, err error) {
 	switch {
 	case err != nil:
 		t.releaseError++
@@ -203,20 +266,18 @@ func (t *tally) release(g oracle.Grant, removed bool, err error) {
 	}
 }
 
-// record takes the latencies of a whole cycle down at once. handoff is when the key was let go before, or 0.
-func (c *client) record(start, granted, sent, released, handoff time.Duration, err error) {
-	shard := c.e.recorder.Borrow()
-	shard.Record(results.AcquireIndex, granted-start)
-	if handoff > start { // it was waiting when the key was let go
-		shard.Record(results.HandoffIndex, granted-handoff)
+// record takes the latencies of a whole cycle down at once.
+func (c *client) record(shard *results.Shard, released time.Duration, err error) {
+	shard.Record(results.AcquireIndex, c.granted-c.start)
+	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
+		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
 	if c.e.run.Plan.Hold > 0 {
-		shard.Record(results.HoldIndex, sent-granted)
+		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
 	if err == nil {
-		shard.Record(results.ReleaseIndex, released-sent)
+		shard.Record(results.ReleaseIndex, released-c.sent)
 	}
-	c.e.recorder.Return(shard)
 }
 
 func (c *client) think(now time.Duration) time.Duration {
@@ -260,41 +321,41 @@ func (c *client) outlast(end time.Duration) {
 }
 
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
-func (c *client) refused(start, now time.Duration, recorded bool) time.Duration {
-	if recorded {
+func (c *client) refused() time.Duration {
+	if c.recorded {
 		if c.waiter == nil {
 			c.tally.contended++
 		} else {
 			c.tally.timedOut++
 		}
 		shard := c.e.recorder.Borrow()
-		shard.Record(results.RefusalIndex, now-start)
+		shard.Record(results.RefusalIndex, c.granted-c.start)
 		c.e.recorder.Return(shard)
 	}
-	c.edge(start, now, recorded)
-	return c.think(now)
+	c.edge(c.start, c.granted, c.recorded)
+	return c.think(c.granted)
 }
 
 // failed ends an acquisition by an error. One whose answer was not heard may have been granted, so it is released, best
 // effort. After an error of Wait nothing is released: the lock is known to be somebody else's, and one without owners
 // would take it away from him.
-func (c *client) failed(start, now time.Duration, a wait.Attempt, err error, recorded bool) time.Duration {
+func (c *client) failed(a wait.Attempt, err error) time.Duration {
 	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // it waited, and was sent home
-		c.edge(start, now, false)
-		return now
+		c.edge(c.start, c.granted, false)
+		return c.granted
 	}
-	c.e.errors.add("acquire", err, recorded)
+	c.e.errors.add("acquire", err, c.recorded)
 	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
 	}
-	if recorded {
+	if c.recorded {
 		if a.Unknown {
 			c.tally.unknown++
 		} else {
 			c.tally.refused++
 		}
 	}
-	return c.recover(start)
+	return c.recover(c.start)
 }
 
 // recover pauses after an error, longer each time until something succeeds, so that a server that is gone is not

@@ -20,7 +20,7 @@ const inspectTimeout = 5 * time.Second
 // reading is the state of all running totals at one moment.
 type reading struct {
 	at       time.Duration
-	acquired int64
+	granted  int64
 	server   drivers.Server
 	usage    drivers.Usage
 	err      error         // why server and usage are empty; errNoInspector if the driver cannot tell
@@ -35,7 +35,7 @@ type reading struct {
 func (e *engine) read(ctx context.Context) reading {
 	var r reading
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
-	r.at, r.acquired = e.clock.Now(), e.acquired()
+	r.at, r.granted = e.clock.Now(), e.recorder.Granted()
 	r.cpu = processCPU()
 	r.busy, r.capacity = machineCPU()
 	var gc debug.GCStats

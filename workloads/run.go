@@ -252,19 +252,11 @@ func (e *engine) report(phase Phase, elapsed, total time.Duration) {
 		return
 	}
 	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
-	s.Acquired = e.acquired()
+	s.Acquired = e.recorder.Granted()
 	if e.oracle != nil {
 		s.Violations = e.oracle.Violations()
 	}
 	e.run.Progress(s)
-}
-
-// acquired counts all grants so far, warm-up included.
-func (e *engine) acquired() (n int64) {
-	for i := range e.clients {
-		n += e.clients[i].acquired.Load()
-	}
-	return n
 }
 
 // drain waits for the clients. Nobody waits for a lock any longer, so what is left is one request each, which the

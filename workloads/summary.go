@@ -71,7 +71,7 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		n.Unknown += c.unknown
 		n.Refused += c.refused
 		n.Unfinished += c.unfinished
-		n.Tries += c.tries
+		n.Tries += c.attempts() + c.retries
 		n.Released += c.released
 		n.Lost += c.lost
 		n.ReleaseError += c.releaseError
@@ -112,9 +112,7 @@ func (e *engine) fillSafety(r *results.Record) {
 		return
 	}
 	r.Safety = e.oracle.Report()
-	for i := range e.clients {
-		r.Safety.Grants += e.clients[i].entered
-	}
+	r.Safety.Grants = e.recorder.Granted()
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
 }
 
@@ -134,7 +132,7 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 		c.Wakeups = float64(t.waits) / float64(n.Acquired)
 	}
 	b, a := &e.before, &e.after
-	locks := float64(a.acquired - b.acquired)
+	locks := float64(a.granted - b.granted)
 	if locks <= 0 || r.Elapsed == 0 { // stopped in the warm-up: the readings are next to each other
 		return
 	}

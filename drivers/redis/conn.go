@@ -39,28 +39,32 @@ type Subscription interface {
 // Closed is the error of a Conn or Subscription that is used after it was closed.
 var Closed error = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
 
-// Reply is what a server answers to one command.
+// Reply is what a server answers to one command. It is four words, which is the most that the compiler still keeps in
+// registers on the way through the calls of an operation.
 type Reply struct {
-	kind  replyKind
-	text  string
-	n     int64
+	kind *replyKind // nil is the nil reply
+	n    int64
+	text string
+}
+
+// replyKind is one of the kinds below, or an array's own.
+type replyKind struct {
+	name  string
 	items []Reply
 }
 
-type replyKind uint8
-
-const (
-	nilReply replyKind = iota
-	textReply
-	intReply
-	arrayReply
+var (
+	textReply = &replyKind{name: "a string"}
+	intReply  = &replyKind{name: "an integer"}
 )
+
+const arrayName = "an array"
 
 // Nil, Text, Int and Array make replies; the status +OK is a Text like a bulk string is.
 func Nil() Reply                 { return Reply{} }
 func Text(s string) Reply        { return Reply{kind: textReply, text: s} }
 func Int(n int64) Reply          { return Reply{kind: intReply, n: n} }
-func Array(items ...Reply) Reply { return Reply{kind: arrayReply, items: items} }
+func Array(items ...Reply) Reply { return Reply{kind: &replyKind{name: arrayName, items: items}} }
 
 // AsInt is the integer of the reply; any other kind is an error of class protocol.
 func (r Reply) AsInt() (int64, error) {
@@ -80,25 +84,17 @@ func (r Reply) AsText() (string, error) {
 
 // AsArray are the elements of the reply; any other kind is an error of class protocol.
 func (r Reply) AsArray() ([]Reply, error) {
-	if r.kind != arrayReply {
-		return nil, r.unexpected("an array")
+	if r.kind == nil || r.kind.name != arrayName {
+		return nil, r.unexpected(arrayName)
 	}
-	return r.items, nil
-}
-
-// granted reads the reply to SET … NX: OK when it was set, nil when something was there.
-func (r Reply) granted() (bool, error) {
-	switch {
-	case r.kind == nilReply:
-		return false, nil
-	case r.kind == textReply && r.text == "OK":
-		return true, nil
-	}
-	return false, r.unexpected("OK or nil")
+	return r.kind.items, nil
 }
 
 func (r Reply) unexpected(want string) error {
-	got := [...]string{"nil", "a string", "an integer", "an array"}[r.kind]
+	got := "nil"
+	if r.kind != nil {
+		got = r.kind.name
+	}
 	return Unexpected(fmt.Sprintf("got %s where %s was due", got, want))
 }
 

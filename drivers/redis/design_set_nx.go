@@ -22,39 +22,48 @@ type setNXSession struct{ session }
 
 // Try implements drivers.Session with SET key owner NX PX ttl.
 func (s *setNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	args, err := s.set(l)
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	return opTry.granted(s.do(ctx, args))
+}
+
+// set makes the command of Try. Like remove it is not inlined, so that what it needs is off the stack while the client
+// waits for the server.
+//
+//go:noinline
+func (s *setNXSession) set(l *drivers.Lease) ([]string, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
-		return false, fail("try", err)
+		return nil, err
 	}
 	l.Reset()
 	l.Owner = s.owners.Next()
-	reply, err := s.do(ctx, append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl))
-	if err != nil {
-		return false, fail("try", err)
-	}
-	held, err := reply.granted()
-	if err != nil {
-		return false, fail("try", err)
-	}
-	return held, nil
+	return append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl), nil
 }
 
 // Release implements drivers.Session: it deletes the key if it still carries the owner's token, and publishes that.
 func (s *setNXSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return opRelease.count(s.run(ctx, releaseScript, s.remove(l)))
+}
+
+// remove makes the command of Release.
+//
+//go:noinline
+func (s *setNXSession) remove(l *drivers.Lease) []string {
+	args := append(s.call(releaseScript, l.Key), l.Owner)
 	if s.wakes {
-		reply, err := s.run(ctx, releaseScript, l.Key, l.Owner, releasedSuffix)
-		return count("release", reply, err)
+		args = append(args, releasedSuffix)
 	}
-	reply, err := s.run(ctx, releaseScript, l.Key, l.Owner)
-	return count("release", reply, err)
+	return args
 }
 
 // Renew implements drivers.Renewer: it sets the full lease again if the key still carries the owner's token.
 func (s *setNXSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
-		return false, fail("renew", err)
+		return false, opRenew.fail(err)
 	}
-	reply, err := s.run(ctx, renewScript, l.Key, l.Owner, ttl)
-	return count("renew", reply, err)
+	return opRenew.count(s.run(ctx, renewScript, append(s.call(renewScript, l.Key), l.Owner, ttl)))
 }

@@ -23,16 +23,13 @@ type plainSETNXSession struct{ session }
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
-	reply, err := s.do(ctx, append(s.args[:0], "SETNX", l.Key, "1"))
-	return count("try", reply, err)
+	return opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, "1")))
 }
 
 // Release implements drivers.Session with DEL key. A script takes its place only to publish in the same round trip.
 func (s *plainSETNXSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if s.wakes {
-		reply, err := s.run(ctx, deleteScript, l.Key, releasedSuffix)
-		return count("release", reply, err)
+		return opRelease.count(s.run(ctx, deleteScript, append(s.call(deleteScript, l.Key), releasedSuffix)))
 	}
-	reply, err := s.do(ctx, append(s.args[:0], "DEL", l.Key))
-	return count("release", reply, err)
+	return opRelease.count(s.do(ctx, append(s.args[:0], "DEL", l.Key)))
 }

@@ -52,14 +52,26 @@ func NewScript(source string) *Script {
 	return &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
 }
 
-// run calls the script by its hash and, when the server does not know it (yet, or any more), by its source. The
-// second try is safe: NOSCRIPT means that nothing was run.
-func (s *session) run(ctx context.Context, script *Script, key string, args ...string) (Reply, error) {
-	s.args = append(append(s.args[:0], "EVALSHA", script.sha, "1", key), args...)
-	reply, err := s.conn.Do(ctx, s.args, 3)
+// call begins the command that runs script on key; the caller appends the script's arguments.
+func (s *session) call(script *Script, key string) []string {
+	return append(s.args[:0], "EVALSHA", script.sha, "1", key)
+}
+
+// run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any
+// more), by its source.
+func (s *session) run(ctx context.Context, script *Script, args []string) (Reply, error) {
+	reply, err := s.conn.Do(ctx, args, 3)
+	if err != nil {
+		return s.rerun(ctx, script, args, err)
+	}
+	return reply, nil
+}
+
+// rerun is the rare part of run. The second try is safe: NOSCRIPT means that nothing was run.
+func (s *session) rerun(ctx context.Context, script *Script, args []string, err error) (reply Reply, _ error) {
 	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
-		s.args = append(append(s.args[:0], "EVAL", script.source, "1", key), args...)
-		reply, err = s.conn.Do(ctx, s.args, 3)
+		args[0], args[1] = "EVAL", script.source
+		reply, err = s.conn.Do(ctx, args, 3)
 	}
 	if err != nil && classOf(err) == drivers.ClassAuth {
 		// The server does not say which command of a script it minds.

@@ -22,19 +22,17 @@ var designs = []design{setNX, plainSETNX}
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
 type session struct {
-	conn   Conn
-	wakes  bool // publish releases
-	owners drivers.Owners
-
-	args    []string // of the command being made; Conn copies them
+	conn    Conn
+	wakes   bool // publish releases
 	ttl     time.Duration
 	ttlText string // ttl in milliseconds, formatted once
+	owners  drivers.Owners
+	args    [8]string // of the command being made; Conn copies them
 }
 
 // do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than to
 // have it copied there: with hundreds of clients, what each of them touches is what the adapter costs.
 func (s *session) do(ctx context.Context, args []string) (Reply, error) {
-	s.args = args
 	return s.conn.Do(ctx, args, 1)
 }
 
@@ -55,12 +53,12 @@ func (s *session) millis(ttl time.Duration) (string, error) {
 func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	reply, err := s.do(ctx, append(s.args[:0], "PTTL", l.Key))
 	if err != nil {
-		return 0, fail("remaining", err)
+		return 0, opRemaining.fail(err)
 	}
 	ms, err := reply.AsInt()
 	switch {
 	case err != nil:
-		return 0, fail("remaining", err)
+		return 0, opRemaining.fail(err)
 	case ms == -2: // no such key
 		return 0, nil
 	case ms < 0: // no expiry
@@ -74,16 +72,48 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 // prefix and keeps the key's hash tag, if it has one.
 const releasedSuffix = ":released"
 
+// op names what a request was for, and reads the answer to it. Its methods take what do and run return as it is, so
+// that a design keeps nothing on the stack while it waits for the server.
+type op uint8
+
+const (
+	opTry op = iota
+	opRelease
+	opRenew
+	opRemaining
+)
+
+func (o op) String() string { return [...]string{"try", "release", "renew", "remaining"}[o] }
+
+func (o op) fail(err error) error { return fail(o.String(), err) }
+
 // count reads the reply of a script or command that answers how many locks it has touched.
-func count(op string, reply Reply, err error) (bool, error) {
+//
+//go:noinline
+func (o op) count(reply Reply, err error) (bool, error) {
 	if err != nil {
-		return false, fail(op, err)
+		return false, o.fail(err)
 	}
 	n, err := reply.AsInt()
 	if err != nil {
-		return false, fail(op, err)
+		return false, o.fail(err)
 	}
 	return n > 0, nil
+}
+
+// granted reads the reply to SET … NX: OK when it was set, nil when something was there.
+//
+//go:noinline
+func (o op) granted(reply Reply, err error) (bool, error) {
+	switch {
+	case err != nil:
+		return false, o.fail(err)
+	case reply.kind == nil:
+		return false, nil
+	case reply.kind == textReply && reply.text == "OK":
+		return true, nil
+	}
+	return false, o.fail(reply.unexpected("OK or nil"))
 }
 
 func asServerError(err error) (ServerError, bool) {

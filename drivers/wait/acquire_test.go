@@ -65,6 +65,12 @@ func (s *scripted) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.leaveErr
 }
 
+// acquire is a whole acquisition, first try included.
+func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock *drivers.Clock) (wait.Attempt, error) {
+	held, err := s.Try(ctx, l)
+	return wait.After(ctx, held, err, s, w, l, clock)
+}
+
 func TestAcquire(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -113,7 +119,7 @@ func TestAcquire(t *testing.T) {
 				if test.alone {
 					w = nil
 				}
-				a, err := wait.Acquire(t.Context(), &test.s, w, &l, clock)
+				a, err := acquire(t.Context(), &test.s, w, &l, &clock)
 				if a != test.want || err != test.err {
 					t.Errorf("got %+v, %v; want %+v, %v", a, err, test.want, test.err)
 				}
@@ -133,7 +139,7 @@ func TestAcquireLeavesAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "kept"))
-		s := &scripted{waiting: time.Millisecond, waitErr: context.Canceled, inWait: cancel}
+		s, clock := &scripted{waiting: time.Millisecond, waitErr: context.Canceled, inWait: cancel}, drivers.NewClock()
 		s.leaveCtx = func(ctx context.Context) {
 			if ctx.Err() != nil || ctx.Value(key{}) != "kept" {
 				t.Errorf("Leave got a context with error %v and value %v", ctx.Err(), ctx.Value(key{}))
@@ -142,7 +148,7 @@ func TestAcquireLeavesAfterCancel(t *testing.T) {
 				t.Errorf("Leave may take until %v", end)
 			}
 		}
-		a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock())
+		a, err := acquire(ctx, s, s, &drivers.Lease{}, &clock)
 		if a.Held || !errors.Is(err, context.Canceled) || s.leaves != 1 {
 			t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 		}
@@ -151,13 +157,13 @@ func TestAcquireLeavesAfterCancel(t *testing.T) {
 
 // While the caller's context lives, Leave gets that one, with its values and its end.
 func TestAcquireLeavesWithCallersContext(t *testing.T) {
-	s := &scripted{answers: []bool{false, true}}
+	s, clock := &scripted{answers: []bool{false, true}}, drivers.NewClock()
 	s.leaveCtx = func(ctx context.Context) {
 		if ctx != t.Context() {
 			t.Error("Leave got another context")
 		}
 	}
-	if a, err := wait.Acquire(t.Context(), s, s, &drivers.Lease{}, drivers.NewClock()); !a.Held || err != nil || s.leaves != 1 {
+	if a, err := acquire(t.Context(), s, s, &drivers.Lease{}, &clock); !a.Held || err != nil || s.leaves != 1 {
 		t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 	}
 }
@@ -165,8 +171,8 @@ func TestAcquireLeavesWithCallersContext(t *testing.T) {
 // A wake-up and the end of the context that come together send no further try: its outcome would be unknown.
 func TestAcquireSendsNothingAfterCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &scripted{answers: []bool{false, true}, inWait: cancel}
-	a, err := wait.Acquire(ctx, s, s, &drivers.Lease{}, drivers.NewClock())
+	s, clock := &scripted{answers: []bool{false, true}, inWait: cancel}, drivers.NewClock()
+	a, err := acquire(ctx, s, s, &drivers.Lease{}, &clock)
 	if a.Held || a.Tries != 1 || err != context.Canceled || s.leaves != 1 {
 		t.Errorf("got %+v, %v after %d leaves", a, err, s.leaves)
 	}
@@ -187,7 +193,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		s.answers = test.answers
 		if n := testing.AllocsPerRun(1000, func() {
 			s.tries = 0
-			if a, err := wait.Acquire(ctx, s, s, &l, clock); !a.Held || err != nil {
+			if a, err := acquire(ctx, s, s, &l, &clock); !a.Held || err != nil {
 				t.Fatal(a, err)
 			}
 		}); n != 0 {
@@ -204,7 +210,7 @@ func BenchmarkAcquireUncontended(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.tries = 0
-		if a, err := wait.Acquire(ctx, s, s, &l, clock); !a.Held || err != nil {
+		if a, err := acquire(ctx, s, s, &l, &clock); !a.Held || err != nil {
 			b.Fatal(a, err)
 		}
 	}

@@ -266,7 +266,7 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 func (c *client) patience(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
 
 func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
-	return wait.Acquire(ctx, c.session, c.waiter, &c.lease, c.clock)
+	return acquire(ctx, c.session, c.waiter, &c.lease, &c.clock)
 }
 
 // closeRoom closes the room and fails the test if that fails.

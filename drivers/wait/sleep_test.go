@@ -317,7 +317,7 @@ func TestSleepAllocatesNothing(t *testing.T) {
 		ctx := t.Context()
 		if n := testing.AllocsPerRun(50, func() {
 			s.tries = 0
-			if a, err := wait.Acquire(ctx, s, c.waiter, &l, c.clock); !a.Held || a.Waits != 3 || err != nil {
+			if a, err := acquire(ctx, s, c.waiter, &l, &c.clock); !a.Held || a.Waits != 3 || err != nil {
 				t.Fatal(a, err)
 			}
 		}); n != 0 {

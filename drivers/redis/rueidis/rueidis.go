@@ -120,7 +120,15 @@ type conn struct {
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
-	message, err := c.client.Do(ctx, c.command(args, key)).ToMessage()
+	return c.answer(c.client.Do(ctx, c.command(args, key)))
+}
+
+// answer is apart from Do, and not inlined, because Do's frame lies on the stack of each client that waits for the
+// server, and with hundreds of them each cache line of it is fetched anew after every reply.
+//
+//go:noinline
+func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
+	message, err := result.ToMessage()
 	if err != nil {
 		if rueidis.IsRedisNil(err) {
 			return redis.Nil(), nil
