@@ -13,12 +13,20 @@ type Config struct {
 
 	// Addrs are the addresses of the service in the service's own spelling: host:port, a unix socket's path
 	// (unix:///…), or a URL. A URL may carry user, password and database number; the fields below take precedence.
+	// How many there may be, and of what, depends on the Topology.
 	Addrs    []string
 	Username string
 	Password Secret
 	Database string      // number or name, as the service has it
 	TLS      *tls.Config // nil: no TLS, unless the URL's scheme asks for it
 	Embedded bool        // the server is the in-process stand-in, which lacks a few commands
+
+	Topology    Topology
+	Master      string        // TopologySentinel: the sentinels' name for the primary
+	Acks        int           // TopologyReplicated: replicas that have to acknowledge an acquisition; 0 means one
+	NodeTimeout time.Duration // how long one node of TopologyRedlock, or the acknowledgement of TopologyReplicated, may take; 0 means DefaultNodeTimeout
+
+	Release Release // how a compare-and-delete is spelled
 
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
@@ -36,6 +44,32 @@ type Config struct {
 // DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's own default
 // for reading a reply.
 const DefaultIOTimeout = 3 * time.Second
+
+// DefaultNodeTimeout is the time after which Redlock counts a node as having said no. The algorithm's description asks
+// for 5 to 50 ms with a lease of 10 s: long for a node that answers, and short against the lease.
+const DefaultNodeTimeout = 50 * time.Millisecond
+
+// Topology is how several servers make one lock service.
+type Topology string
+
+const (
+	TopologySingle     Topology = "single"     // one server; the empty value means the same
+	TopologyRedlock    Topology = "redlock"    // a majority of independent servers; Addrs has each of them
+	TopologyReplicated Topology = "replicated" // a primary, whose replicas acknowledge each acquisition; Addrs has the primary
+	TopologySentinel   Topology = "sentinel"   // a primary that sentinels know and replace; Addrs has the sentinels
+	TopologyCluster    Topology = "cluster"    // keys are spread over primaries; Addrs has one node or more
+)
+
+// Release is a way to delete a key if it carries the right value, atomically.
+type Release string
+
+const (
+	ReleaseDefault Release = ""        // the design's own; lua where it has the choice
+	ReleaseLua     Release = "lua"     // a script
+	ReleaseWatch   Release = "watch"   // WATCH, GET, MULTI, DEL, EXEC
+	ReleaseDelIfEq Release = "delifeq" // DELIFEQ key owner (Valkey ≥ 9.0)
+	ReleaseDelEx   Release = "delex"   // DELEX key IFEQ owner (Redis ≥ 8.4)
+)
 
 // IO is IOTimeout with its default filled in.
 func (c Config) IO() time.Duration {

@@ -121,6 +121,16 @@ type Waiter interface {
 	Leave(ctx context.Context, l *Lease) error
 }
 
+// Passer is a Session that can hand a held lock over to another acquisition without releasing it in between, so that no
+// stranger gets in.
+type Passer interface {
+	// Pass makes the lock of from that of to, in one atomic step on the server and with the full lease of to.TTL from
+	// now. It sets the out-fields of to, as a Try that was granted would: Owner before it sends anything, and a Fence
+	// of its own if the design is fenced. Both leases have the same Key. It answers whether from was still owned;
+	// if not, nothing has changed and to is not held. After an error the outcome is unknown for both.
+	Pass(ctx context.Context, from, to *Lease) (owned bool, err error)
+}
+
 // Remainer is a Session that can tell how long the present holder's lease still lasts.
 type Remainer interface {
 	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it

@@ -40,28 +40,40 @@ type Record struct {
 
 // Plan is the cell: everything that was asked for and that decides whether two records may be compared.
 type Plan struct {
-	Driver     string        `json:"driver"`
-	Lock       string        `json:"lock"`
-	Wait       string        `json:"wait"`
-	Clients    int           `json:"clients"`
-	Keys       int           `json:"keys"`
-	Hold       time.Duration `json:"hold_ns"`
-	Think      time.Duration `json:"think_ns"`
-	TTL        time.Duration `json:"ttl_ns"`
-	Timeout    time.Duration `json:"timeout_ns"` // patience: how long a client waits for one lock
-	Poll       time.Duration `json:"poll_ns,omitempty"`
-	BackoffMin time.Duration `json:"backoff_min_ns,omitempty"`
-	BackoffMax time.Duration `json:"backoff_max_ns,omitempty"`
-	Duration   time.Duration `json:"duration_ns"`
-	Warmup     time.Duration `json:"warmup_ns"`
-	Seed       uint64        `json:"seed"`
-	Conns      int           `json:"conns,omitempty"`      // 0: the client library's default
-	Pipelining string        `json:"pipelining,omitempty"` // empty: the client library's default
-	FlushDelay time.Duration `json:"flush_delay_ns,omitempty"`
-	IOTimeout  time.Duration `json:"io_timeout_ns"`
-	Oracle     bool          `json:"oracle"`
-	Server     string        `json:"server"`            // "private", "embedded", "external" or "in-process"; see Server
-	Command    string        `json:"command,omitempty"` // the command line that makes this cell, secrets left out
+	Driver      string        `json:"driver"`
+	Lock        string        `json:"lock"`
+	Wait        string        `json:"wait"`
+	Topology    string        `json:"topology,omitempty"` // empty: one server
+	Release     string        `json:"release,omitempty"`  // empty: the design's own
+	Renew       bool          `json:"renew,omitempty"`
+	Reentry     int           `json:"reentry,omitempty"` // acquisitions of a lock that is held already; 0: none
+	Clients     int           `json:"clients"`
+	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
+	Keys        int           `json:"keys"`
+	Hold        time.Duration `json:"hold_ns"`
+	Think       time.Duration `json:"think_ns"`
+	TTL         time.Duration `json:"ttl_ns"`
+	Timeout     time.Duration `json:"timeout_ns"` // patience: how long a client waits for one lock
+	Poll        time.Duration `json:"poll_ns,omitempty"`
+	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
+	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
+	Handover    string        `json:"handover,omitempty"`     // how -wait queue hands a lock over: "release" or "swap"
+	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row
+	Nodes       int           `json:"nodes,omitempty"`        // servers of redlock, primaries of a cluster
+	Replicas    int           `json:"replicas,omitempty"`     // of a primary
+	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
+	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
+	Params      string        `json:"params,omitempty"` // the library's own options, "name=value,…"
+	Duration    time.Duration `json:"duration_ns"`
+	Warmup      time.Duration `json:"warmup_ns"`
+	Seed        uint64        `json:"seed"`
+	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
+	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
+	FlushDelay  time.Duration `json:"flush_delay_ns,omitempty"`
+	IOTimeout   time.Duration `json:"io_timeout_ns"`
+	Oracle      bool          `json:"oracle"`
+	Server      string        `json:"server"`            // "private", "embedded", "external" or "in-process"; see Server
+	Command     string        `json:"command,omitempty"` // the command line that makes this cell, secrets left out
 }
 
 // Traits are the guarantees that the design claims as it ran; see drivers.Traits.
