@@ -100,6 +100,10 @@ type Design struct {
 	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+
+	// Releases are the values of Config.Release that it can be opened with, the default one first; nil if it has one
+	// release of its own.
+	Releases []Release
 }
 
 // Renewer is a Session that can extend a held lease to its full TTL from now.

@@ -40,6 +40,8 @@ type axis struct {
 var axes = []axis{
 	{"driver", func(p results.Plan) string { return p.Driver }},
 	{"lock", func(p results.Plan) string { return p.Lock }},
+	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
+	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
@@ -50,12 +52,16 @@ var axes = []axis{
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
+	{"nodes", func(p results.Plan) string { return fmt.Sprint(p.Nodes) }},
+	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
+	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},
+	{"node-timeout", func(p results.Plan) string { return p.NodeTimeout.String() }},
 }
 
-// show names a value; the first three axes speak for themselves.
+// show names a value; some axes' values speak for themselves.
 func (a axis) show(v string) string {
 	switch a.flag {
-	case "driver", "lock", "wait":
+	case "driver", "lock", "wait", "topology":
 		return v
 	}
 	return a.flag + " " + v

@@ -16,6 +16,8 @@ import (
 func commandLine(o *options, c results.Plan, t target) string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
+		"topology": c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
+		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
 		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
 		"duration": written(c.Duration), "warmup": written(c.Warmup),
@@ -23,6 +25,9 @@ func commandLine(o *options, c results.Plan, t target) string {
 		"oracle": strconv.FormatBool(c.Oracle),
 		"conns":  strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
+	}
+	if c.NodeTimeout == 0 {
+		delete(values, "node-timeout")
 	}
 	switch c.Wait {
 	case wait.Poll:
@@ -42,6 +47,14 @@ func commandLine(o *options, c results.Plan, t target) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// number leaves out what a cell does not read.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // written spells a time in ASCII, as it is typed: 100us.

@@ -101,7 +101,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(c results.Plan) error {
-	design, what, why := resolve(&c)
+	design, what, why := resolve(&c, p.target)
 	if why != "" {
 		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
 		if i >= 0 {
@@ -111,7 +111,6 @@ func (p *plan) add(c results.Plan) error {
 		p.skipped = append(p.skipped, skip{what, why, 1})
 		return nil
 	}
-	c.Server = string(p.target.kindFor(c.Driver))
 	if err := workloads.Check(c); err != nil {
 		return p.options.explain(err)
 	}
@@ -158,7 +157,7 @@ func (p plan) length(from int) time.Duration {
 
 // resolve fills in the driver's default design and clears what the way of waiting does not read. If the combination
 // makes no sense it names the part that does not fit, and why.
-func resolve(c *results.Plan) (d drivers.Design, what, why string) {
+func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	driver, err := drivers.Lookup(c.Driver)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
@@ -171,6 +170,9 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if c.Wait != wait.Poll {
 		c.Poll = 0
 	}
+	if c.Wait == wait.None {
+		c.Timeout = 0 // there is nothing to be patient about
+	}
 	if c.Wait != wait.Backoff {
 		c.BackoffMin, c.BackoffMax = 0, 0
 	}
@@ -180,7 +182,18 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
 		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
 	}
+	c.Server = string(t.kindFor(c.Driver))
+	if c.Release == "default" {
+		c.Release = string(drivers.ReleaseDefault)
+	}
 	lib, remote := libraries[c.Driver]
+	topology := c.Topology
+	if why := settleTopology(c, lib, t.kindFor(c.Driver)); why != "" {
+		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
+	}
+	if c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)) {
+		return d, fmt.Sprintf("%s %s -release %s", c.Driver, c.Lock, c.Release), "this design has one release of its own"
+	}
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
 	switch {
 	case !remote && c.Conns > 0:
@@ -225,6 +238,8 @@ func (o *options) checkNames(cells []results.Plan) error {
 			{"lock", c.Lock, append([]string{""}, locks...)},
 			{"wait", c.Wait, waits},
 			{"pipelining", c.Pipelining, pipelinings},
+			{"topology", c.Topology, topologies},
+			{"release", c.Release, releases},
 		} {
 			if !slices.Contains(v.known, v.name) {
 				known := slices.DeleteFunc(slices.Clone(v.known), func(s string) bool { return s == "" })
@@ -239,6 +254,19 @@ func (o *options) checkNames(cells []results.Plan) error {
 // checkRead refuses a flag that no cell reads, since it would be ignored. Variables may be unused: they are set once
 // for many runs.
 func (o *options) checkRead(cells []cell) error {
+	for flag, readers := range topologyFlags {
+		read := slices.ContainsFunc(cells, func(c cell) bool { return slices.Contains(readers, drivers.Topology(c.plan.Topology)) })
+		if opt := o.get(flag); opt.from == fromFlag && !read {
+			names := make([]string, len(readers))
+			for i, t := range readers {
+				names[i] = string(t)
+			}
+			return usageErrorf("%s: only -topology %s reads it, and -topology is %s", opt.written(), strings.Join(names, " and "), o.text("topology"))
+		}
+	}
+	if opt := o.get("timeout"); opt.from == fromFlag && !slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait != wait.None }) {
+		return usageErrorf("%s: with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request", opt.written())
+	}
 	for flag, kind := range map[string]string{"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
@@ -297,6 +325,8 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	plans := []results.Plan{base}
 	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
 	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
+	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
+	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
 	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
 	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
@@ -307,6 +337,10 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
+	cross(r, &plans, "nodes", parseInt, func(p *results.Plan, v int) { p.Nodes = v })
+	cross(r, &plans, "replicas", parseInt, func(p *results.Plan, v int) { p.Replicas = v })
+	cross(r, &plans, "acks", parseInt, func(p *results.Plan, v int) { p.Acks = v })
+	cross(r, &plans, "node-timeout", parseTime, func(p *results.Plan, v time.Duration) { p.NodeTimeout = v })
 	return plans
 }
 

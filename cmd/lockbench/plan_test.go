@@ -13,7 +13,7 @@ import (
 )
 
 // planFor is the plan of a command line on a machine where found is the redis-server.
-func planFor(t *testing.T, line string, env func(string) (string, bool)) (plan, error) {
+func planFor(t *testing.T, line string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parse(t, line, env)
 	if err != nil {

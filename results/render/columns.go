@@ -30,6 +30,9 @@ var axes = []axis{
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
+	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
+	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
+	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
 	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
@@ -89,6 +92,20 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 		}
 		return ""
 	}
+}
+
+// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
+// user's own.
+func topology(p *results.Plan) string {
+	switch {
+	case p.Topology == "replicated" && p.Replicas > 0:
+		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
+	case p.Topology == "replicated":
+		return fmt.Sprintf("replicated %d", p.Acks)
+	case p.Nodes+p.Replicas > 0:
+		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
+	}
+	return p.Topology
 }
 
 // ofServer is what a record says of its server; it does not apply where there is none.
