@@ -28,8 +28,6 @@ func sample() *Record {
 		Partial: "interrupted",
 		Plan: Plan{
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Clients: 64, Keys: 10,
-			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16,
-			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
 			Hold: time.Millisecond, Think: time.Microsecond, TTL: 30 * time.Second, Timeout: 10 * time.Second,
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
