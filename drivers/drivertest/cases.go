@@ -68,17 +68,18 @@ var cases = []oneCase{
 	{name: "clean", when: cleans, run: clean},
 	{name: "ping", when: pings, run: ping},
 	{name: "inspect", when: inspects, run: inspect},
-	{name: "crowd", run: crowd},
+	{name: "crowd", alone: true, run: crowd},
 	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
 	{name: "goroutines", run: goroutines},
 }
 
 // oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile.
+// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb.
 type oneCase struct {
 	name  string
 	timed bool
+	alone bool
 	when  func(known) bool
 	run   func(*T)
 }
