@@ -100,6 +100,10 @@ type Design struct {
 	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+
+	// Releases are the ways of spelling its compare-and-delete that Config.Release can choose from, the default first.
+	// None means that it releases in one way only, and refuses every choice.
+	Releases []Release
 }
 
 // Renewer is a Session that can extend a held lease to its full TTL from now.
