@@ -23,6 +23,7 @@ var cases = []oneCase{
 	{name: "independent keys", when: exclusive, run: independentKeys},
 	{name: "contention", when: exclusive, run: contention},
 	{name: "re-entry", when: exclusive, run: reentry},
+	{name: "re-entry in depth", when: reenters, run: reentryInDepth},
 	{name: "order", when: exclusive, run: order},
 
 	// Giving it up.
@@ -134,6 +135,7 @@ func exclusive(k known) bool   { return k.traits.Exclusive }
 func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
+func reenters(k known) bool    { return k.traits.Exclusive && k.traits.Reentrant }
 func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
