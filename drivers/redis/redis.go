@@ -76,11 +76,12 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 
 // service is one design on one server.
 type service struct {
-	cfg    drivers.Config
-	conn   Conn
-	traits drivers.Traits
-	design design
-	names  *channelNames
+	cfg     drivers.Config
+	conn    Conn
+	traits  drivers.Traits
+	design  design
+	names   *channelNames
+	process string // names this process, where a design needs that
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
