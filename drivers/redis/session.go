@@ -26,7 +26,7 @@ type design struct {
 // designs are all designs, the default one first, and then as they came up in history.
 var designs = []design{
 	setNX, plainSETNX, setnxExpire, luaSetnxExpire, setNXDel, setNXGetDel, getset,
-	reentrantCount, redisson,
+	reentrantCount, redisson, fenced,
 }
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
