@@ -46,7 +46,9 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
+	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: target}
+	o.Wakes = cfg.Wakes || design.listens
 	if err := greet(ctx, o); err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
@@ -54,12 +56,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
-	for _, d := range designs {
-		if d.Name == chosen.Name {
-			s.design = d
-		}
-	}
+	s := &service{cfg: cfg, conn: conn, design: design, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
 	if s.names = s.design.channel; s.names == nil {
 		s.names = &releasedChannels
 	}
@@ -82,6 +79,7 @@ type service struct {
 	design  design
 	names   *channelNames
 	process string // names this process, where a design needs that
+	inbox   *inbox // nil unless the design has one
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called

@@ -20,13 +20,14 @@ type design struct {
 	// What few designs have besides; nil is none.
 	beside  []string                                    // kinds of further keys that it makes of each lock; see beside
 	channel *channelNames                               // of the channels on which releases are published; nil is releasedChannels
+	listens bool                                        // its services subscribe, also without Config.Wakes
 	prepare func(ctx context.Context, s *service) error // opens what the sessions of a service share
 }
 
 // designs are all designs, the default one first, and then as they came up in history.
 var designs = []design{
 	setNX, plainSETNX, setnxExpire, luaSetnxExpire, setNXDel, setNXGetDel, getset,
-	reentrantCount, redisson, fenced,
+	reentrantCount, redisson, fenced, fair,
 }
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
@@ -39,7 +40,7 @@ type session struct {
 	ttl     time.Duration
 	ttlText string // ttl in milliseconds, formatted once
 	owners  drivers.Owners
-	args    [8]string // of the command being made; Conn copies them
+	args    [10]string // of the command being made; Conn copies them
 }
 
 // do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than to
@@ -121,9 +122,13 @@ const (
 	opRelease
 	opRenew
 	opRemaining
+	opWait
+	opLeave
 )
 
-func (o op) String() string { return [...]string{"try", "release", "renew", "remaining"}[o] }
+func (o op) String() string {
+	return [...]string{"try", "release", "renew", "remaining", "wait", "leave"}[o]
+}
 
 func (o op) fail(err error) error { return fail(o.String(), err) }
 
