@@ -29,8 +29,8 @@ const (
 	polledPlaceTime = 2 * time.Second
 )
 
-// expiryGrace is added to what is left of the holder's lease, which the server rounds down to whole milliseconds.
-const expiryGrace = time.Millisecond
+// serverTick is how far a time that the server tells may be from the truth: it counts whole milliseconds.
+const serverTick = time.Millisecond
 
 // place is where a session stands in line. One session stands in one line at a time.
 type place struct {
@@ -84,10 +84,10 @@ func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, 
 	p.sent, p.at = sent, at
 	p.rest = sent.Add(placeTime) // if the owner's lease never ends, which is not of our making
 	if rest >= 0 {
-		p.rest = time.Now().Add(time.Duration(rest)*time.Millisecond + expiryGrace)
+		p.rest = time.Now().Add(time.Duration(rest)*time.Millisecond + serverTick)
 	}
 	if granted == 1 {
-		p.valid = sent.Add(time.Duration(rest) * time.Millisecond)
+		p.valid = sent.Add(time.Duration(rest)*time.Millisecond - serverTick)
 		return true, nil
 	}
 	if keep != "0" {
@@ -114,7 +114,7 @@ func (s *fairSession) granted(l *drivers.Lease) bool {
 	p := &s.place
 	valid := p.valid
 	if heard := s.svc.inbox.heardBy(s); valid.IsZero() && heard != 0 && p.at != 0 {
-		valid = p.sent.Add(time.Duration(heard-p.at)*time.Millisecond + l.TTL)
+		valid = p.sent.Add(time.Duration(heard-p.at)*time.Millisecond - serverTick + l.TTL)
 	}
 	if valid.IsZero() {
 		return false
