@@ -203,3 +203,31 @@ func reentry(t *T) {
 	a.release(outer, true, "the client held the key")
 	b.hold(lease(key, long), "the key was released as often as it was acquired")
 }
+
+// reentryInDepth enters two keys in turn, leaves them with the outermost lease first, and does so twice: a count that
+// belongs to a lease, or to the session as a whole, or that is left over from before, would show.
+func reentryInDepth(t *T) {
+	const depth = 3
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	keys := []string{t.key(), t.key()}
+	for range 2 {
+		var leases [2][depth]*drivers.Lease
+		for i := range depth {
+			for k, key := range keys {
+				leases[k][i] = lease(key, long)
+				a.hold(leases[k][i], "the key is free, or the client holds it (Traits.Reentrant)")
+			}
+		}
+		for k, key := range keys {
+			for i, l := range leases[k] {
+				b.refused(lease(key, long), fmt.Sprintf("another client entered it %d times and left it %d times", depth, i))
+				a.release(l, true, "the client has not left the key as often as it entered it")
+			}
+			a.release(leases[k][0], false, "the client has left the key as often as it entered it")
+			l := lease(key, long)
+			b.hold(l, "the key was left as often as it was entered")
+			b.release(l, true, "the client held the key")
+		}
+	}
+}

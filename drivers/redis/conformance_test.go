@@ -3,6 +3,7 @@ package redis_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,10 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(server.name, func(t *testing.T) {
 			url := server.start(t)
+			// Most of the time goes into waiting, so more run at once than there are processors. t.Parallel would
+			// not do that.
+			var all sync.WaitGroup
+			slots := make(chan struct{}, 6)
 			for _, name := range []string{"go-redis", "rueidis"} {
 				d, err := drivers.Lookup(name)
 				if err != nil {
@@ -34,14 +39,19 @@ func TestConformance(t *testing.T) {
 						if i > 0 && pipelining == drivers.PipeliningOff {
 							continue // a way to send commands, which is all the same to a design
 						}
-						t.Run(name+"/"+design.Name+"/pipelining-"+string(pipelining), func(t *testing.T) {
-							cfg := server.Config
-							cfg.Lock, cfg.Pipelining = design.Name, pipelining
-							conform(t, d, cfg, url)
+						cfg := server.Config
+						cfg.Lock, cfg.Pipelining = design.Name, pipelining
+						all.Go(func() {
+							slots <- struct{}{}
+							defer func() { <-slots }()
+							t.Run(name+"/"+design.Name+"/pipelining-"+string(pipelining), func(t *testing.T) {
+								conform(t, d, cfg, url)
+							})
 						})
 					}
 				}
 			}
+			all.Wait()
 		})
 	}
 }

@@ -14,7 +14,7 @@ type closingConn struct {
 	sub   *deafSubscription
 }
 
-func (c closingConn) Subscribe(context.Context, func(string)) (Subscription, error) {
+func (c closingConn) Subscribe(context.Context, func(string, string)) (Subscription, error) {
 	c.close()
 	return c.sub, nil
 }

@@ -6,6 +6,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -45,7 +46,9 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
+	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: target}
+	o.Wakes = cfg.Wakes || design.listens
 	if err := greet(ctx, o); err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
@@ -53,11 +56,13 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
-	for _, d := range designs {
-		if d.Name == chosen.Name {
-			s.session = d.session
-		}
+	s := &service{cfg: cfg, conn: conn, design: design, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
+	if s.names = s.design.channel; s.names == nil {
+		s.names = &releasedChannels
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+		return nil, fail("open "+target.Redacted(), err)
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
 	if s.traits.Wakes {
@@ -71,18 +76,29 @@ type service struct {
 	cfg     drivers.Config
 	conn    Conn
 	traits  drivers.Traits
-	session func(session) drivers.Session
+	design  design
+	names   *channelNames
+	process string // names this process, where a design needs that
+	inbox   *inbox // nil unless the design has one
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+}
+
+// prepare opens what the design needs before its first session.
+func (s *service) prepare(ctx context.Context) error {
+	if err := s.chooseRelease(ctx); err != nil || s.design.prepare == nil {
+		return err
+	}
+	return s.design.prepare(ctx, s)
 }
 
 // wakingService is a service whose releases are published.
 type wakingService struct{ *service }
 
 // Session implements drivers.Service.
-func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	return s.session(session{conn: s.conn, wakes: s.traits.Wakes}), nil
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	return s.design.session(session{conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, release: s.cfg.Release}), nil
 }
 
 // Traits implements drivers.Service.
@@ -133,6 +149,7 @@ const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
+	keys = s.withBeside(keys)
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)
@@ -143,4 +160,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		keys = keys[n:]
 	}
 	return nil
+}
+
+// withBeside adds the further keys that the design makes of each lock.
+func (s *service) withBeside(keys []string) []string {
+	all := slices.Clip(keys)
+	for _, kind := range s.design.beside {
+		for _, key := range keys {
+			all = append(all, beside(s.cfg.Prefix, kind, key))
+		}
+	}
+	return all
 }

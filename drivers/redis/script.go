@@ -40,7 +40,7 @@ type Script struct {
 	needs  string // the commands that it calls
 }
 
-var scriptCall = regexp.MustCompile(`redis\.call\('(\w+)'`)
+var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
 // NewScript makes a Script of its source.
 func NewScript(source string) *Script {
@@ -55,6 +55,11 @@ func NewScript(source string) *Script {
 // call begins the command that runs script on key; the caller appends the script's arguments.
 func (s *session) call(script *Script, key string) []string {
 	return append(s.args[:0], "EVALSHA", script.sha, "1", key)
+}
+
+// call2 is call for a script with two keys.
+func (s *session) call2(script *Script, key, beside string) []string {
+	return append(s.args[:0], "EVALSHA", script.sha, "2", key, beside)
 }
 
 // run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any
