@@ -81,9 +81,10 @@ const (
 	opRelease
 	opRenew
 	opRemaining
+	opPass
 )
 
-func (o op) String() string { return [...]string{"try", "release", "renew", "remaining"}[o] }
+func (o op) String() string { return [...]string{"try", "release", "renew", "remaining", "pass"}[o] }
 
 func (o op) fail(err error) error { return fail(o.String(), err) }
 

@@ -1,0 +1,37 @@
+// Handing a held lock over: one script swaps the owner, so that the lock is never free in between.
+package redis
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/pass.lua
+var passSource string
+
+var passScript = NewScript(passSource) // compare the owner, then set the next one and his lease
+
+// Pass implements drivers.Passer. Nothing is published: whoever waits elsewhere has nothing to try for.
+func (s *setNXSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
+	args, err := s.swap(from, to)
+	if err != nil {
+		return false, opPass.fail(err)
+	}
+	return opPass.count(s.run(ctx, passScript, args))
+}
+
+// swap makes the command of Pass. The next owner's token comes from the passing client, whose goroutine runs this; it
+// is as random as his own would be.
+//
+//go:noinline
+func (s *setNXSession) swap(from, to *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(to.TTL)
+	if err != nil {
+		return nil, err
+	}
+	to.Reset()
+	to.Owner = s.owners.Next()
+	return append(s.call(passScript, from.Key), from.Owner, to.Owner, ttl), nil
+}
