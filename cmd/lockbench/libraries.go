@@ -45,7 +45,7 @@ func connections(c results.Plan) int {
 		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
 	}
 	if wakes(c) {
-		n++ // the subscription
+		n += max(c.Lockers, 1) // the subscriptions
 	}
 	return n
 }

@@ -5,6 +5,7 @@ package wait_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -28,6 +29,9 @@ type service struct {
 	remove  func(key string)           // the request to unsubscribe has arrived
 	tried   func(s *session, won bool) // a try is decided, but its answer is not out yet
 	asked   func(s *session) error     // the lease's rest is read, but the answer is not out yet
+
+	releasing func(s *session, l *drivers.Lease) (bool, error)  // the request to release has arrived; false: not its own
+	passing   func(s *session, to *drivers.Lease) (bool, error) // the request to pass the lock on has arrived
 
 	mu      sync.Mutex
 	held    map[string]time.Time // key → end of the lease; zero is never
@@ -164,12 +168,13 @@ func (l *listener) Close() error {
 
 // session is one client. It counts what it was asked to do.
 type session struct {
-	svc   *service
-	tries int
-	rests int
-	base  time.Time
-	at    []time.Duration // when each try was made, if base is set
-	err   error           // what Try answers
+	svc              *service
+	tries            int
+	rests            int
+	releases, passes int
+	base             time.Time
+	at               []time.Duration // when each try was made, if base is set
+	err              error           // what Try answers
 }
 
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -197,7 +202,31 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (s *session) Release(_ context.Context, l *drivers.Lease) (bool, error) {
+	s.releases++
+	if s.svc.releasing != nil {
+		if owned, err := s.svc.releasing(s, l); !owned || err != nil {
+			return owned, err
+		}
+	}
 	s.svc.release(l.Key)
+	return true, nil
+}
+
+func (s *session) Pass(_ context.Context, from, to *drivers.Lease) (bool, error) {
+	s.passes++
+	to.Reset()
+	to.Owner = fmt.Sprintf("passed by %s", from.Owner)
+	if s.svc.passing != nil {
+		if owned, err := s.svc.passing(s, to); !owned || err != nil {
+			return owned, err
+		}
+	}
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	if !s.svc.taken(from.Key) {
+		return false, nil
+	}
+	s.svc.held[from.Key] = time.Now().Add(to.TTL)
 	return true, nil
 }
 
@@ -232,6 +261,7 @@ type deaf struct{ drivers.Service }
 // client is a session with its waiter and its lease.
 type client struct {
 	*session
+	use    drivers.Session // the session as the room wants it used
 	waiter drivers.Waiter
 	lease  drivers.Lease
 	clock  drivers.Clock
@@ -256,7 +286,7 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 		clock:   drivers.NewClock(),
 	}
 	var err error
-	if c.waiter, err = room.Waiter(c.session, id); err != nil {
+	if c.use, c.waiter, err = room.Client(c.session, id); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -266,7 +296,7 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 func (c *client) patience(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
 
 func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
-	return acquire(ctx, c.session, c.waiter, &c.lease, &c.clock)
+	return acquire(ctx, c.use, c.waiter, &c.lease, &c.clock)
 }
 
 // closeRoom closes the room and fails the test if that fails.

@@ -39,12 +39,10 @@ var axes = []axis{
 	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
 	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
 	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
-	{title: "conns", right: true, value: func(c *results.Cell) string {
-		if plan(c).Conns == 0 {
-			return ""
-		}
-		return Thousands(int64(plan(c).Conns))
-	}},
+	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
+	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
+	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
+	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
 	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
@@ -86,6 +84,15 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if d := get(plan(c)); d != 0 {
 			return asked(d)
+		}
+		return ""
+	}
+}
+
+func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if n := get(plan(c)); n != 0 {
+			return Thousands(int64(n))
 		}
 		return ""
 	}
