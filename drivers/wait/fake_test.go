@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // service is the fake server. The hooks are called without its lock held and may use it; nil ones do nothing.
 type service struct {
 	traits drivers.Traits
+	named  atomic.Uint64
 
 	listen  func() error
 	add     func(key string) error     // the request to subscribe has arrived
@@ -35,6 +37,8 @@ type service struct {
 
 	mu      sync.Mutex
 	held    map[string]time.Time // key → end of the lease; zero is never
+	owner   map[string]string
+	owned   bool // a release has to name the owner
 	granted map[string]*session
 	wake    func(string)
 	subs    map[string]bool
@@ -45,10 +49,22 @@ func newService() *service {
 	return &service{
 		traits:  drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
 		held:    map[string]time.Time{},
+		owner:   map[string]string{},
 		granted: map[string]*session{},
 		subs:    map[string]bool{},
 	}
 }
+
+// names are owners that cost nothing.
+var names = func() (list [4096]string) {
+	for i := range list {
+		list[i] = fmt.Sprint("owner ", i)
+	}
+	return
+}()
+
+// name is an owner's that nobody has had for long.
+func (s *service) name() string { return names[s.named.Add(1)%uint64(len(names))] }
 
 func (s *service) Traits() drivers.Traits { return s.traits }
 func (s *service) Close() error           { return nil }
@@ -188,9 +204,12 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	l.Reset()
+	l.Owner = s.svc.name()
 	s.svc.mu.Lock()
 	won := !s.svc.taken(l.Key)
 	if won {
+		s.svc.owner[l.Key] = l.Owner
 		s.svc.held[l.Key] = time.Now().Add(l.TTL)
 		s.svc.granted[l.Key] = s
 	}
@@ -208,6 +227,14 @@ func (s *session) Release(_ context.Context, l *drivers.Lease) (bool, error) {
 			return owned, err
 		}
 	}
+	if s.svc.owned {
+		s.svc.mu.Lock()
+		mine := s.svc.taken(l.Key) && s.svc.owner[l.Key] == l.Owner
+		s.svc.mu.Unlock()
+		if !mine {
+			return false, nil
+		}
+	}
 	s.svc.release(l.Key)
 	return true, nil
 }
@@ -215,7 +242,7 @@ func (s *session) Release(_ context.Context, l *drivers.Lease) (bool, error) {
 func (s *session) Pass(_ context.Context, from, to *drivers.Lease) (bool, error) {
 	s.passes++
 	to.Reset()
-	to.Owner = fmt.Sprintf("passed by %s", from.Owner)
+	to.Owner = s.svc.name()
 	if s.svc.passing != nil {
 		if owned, err := s.svc.passing(s, to); !owned || err != nil {
 			return owned, err
@@ -223,10 +250,11 @@ func (s *session) Pass(_ context.Context, from, to *drivers.Lease) (bool, error)
 	}
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	if !s.svc.taken(from.Key) {
+	if !s.svc.taken(from.Key) || s.svc.owned && s.svc.owner[from.Key] != from.Owner {
 		return false, nil
 	}
 	s.svc.held[from.Key] = time.Now().Add(to.TTL)
+	s.svc.owner[from.Key] = to.Owner
 	return true, nil
 }
 

@@ -114,6 +114,7 @@ func (s *shard) advance(ln *line) {
 		s.free = ln
 		return
 	}
+	q.yields = ln.passes > 0 && ln.passes >= q.max
 	ln.remove(q)
 	ln.turn(q)
 	q.wake()

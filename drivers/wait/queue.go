@@ -46,6 +46,7 @@ type queued struct {
 	sent    time.Duration // when the last Try began
 	first   bool          // the last Try was made with the place at the front and was refused: nobody was before it
 	fresh   bool          // it contends, and has not called Wait yet
+	yields  bool          // its turn has come after too many hand-overs in a row; the shard's lock guards it
 	depth   int           // acquisitions of what it held already
 }
 
@@ -172,9 +173,21 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 	for {
 		err := q.sleeper.sleep(ctx, q.until-q.lines.clock.Now(), q.woken)
 		if done, err := q.look(err); done {
+			if q.yields && q.state == contending && err == nil {
+				return q.yield(ctx, l)
+			}
 			return err
 		}
 	}
+}
+
+// yield lets the clients of other processes go first, after as many hand-overs in this one as there may be: it registers
+// and asks for the holder's lease before it tries, which is one round trip later than they do.
+func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
+	if err := q.sub.Wait(ctx, l); err != nil {
+		return err
+	}
+	return q.sub.Wait(ctx, l)
 }
 
 // join stands in line, or takes the turn if nobody is there.
@@ -200,7 +213,7 @@ func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 	case <-q.woken: // left over
 	default:
 	}
-	q.state, q.line, q.key = standing, ln, l.Key
+	q.state, q.line, q.key, q.yields = standing, ln, l.Key, false
 	if q.first {
 		ln.prepend(q)
 	} else {
