@@ -31,6 +31,7 @@ type Config struct {
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
+	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
 
 	Conns      int           // connections of the pool; 0 is the client library's own default
 	Pipelining Pipelining    // whether concurrent commands share a connection

@@ -47,5 +47,8 @@ func connections(c results.Plan) int {
 	if wakes(c) {
 		n += max(c.Lockers, 1) // the subscriptions
 	}
+	if blocks(c) {
+		n += c.Clients // each sleeps on one of its own
+	}
 	return n
 }

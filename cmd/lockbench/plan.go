@@ -193,6 +193,9 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if err == nil && kind.Wakes && !d.Traits.Wakes {
 		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
 	}
+	if err == nil && kind.Blocks && !d.Traits.Blocks {
+		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
+	}
 	switch {
 	case c.Lockers == 1:
 		c.Lockers = 0 // what a plan calls the usual

@@ -11,7 +11,7 @@ import (
 var setNX = design{
 	Design: drivers.Design{
 		Name:   "set-nx",
-		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true},
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true, Blocks: true},
 		Models: "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
 		Wrong:  "a holder that outlives its lease overlaps the next one, which only a fencing token would catch",
 	},
@@ -45,6 +45,9 @@ func (s *setNXSession) set(l *drivers.Lease) ([]string, error) {
 
 // Release implements drivers.Session: it deletes the key if it still carries the owner's token, and publishes that.
 func (s *setNXSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.blocks {
+		return opRelease.count(s.run(ctx, releaseTokenScript, s.removeLeavingToken(l)))
+	}
 	return opRelease.count(s.run(ctx, releaseScript, s.remove(l)))
 }
 

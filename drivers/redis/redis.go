@@ -53,13 +53,14 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
+	s := &service{cfg: cfg, options: o, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
 	for _, d := range designs {
 		if d.Name == chosen.Name {
 			s.session = d.session
 		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
+	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}
@@ -69,12 +70,14 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 // service is one design on one server.
 type service struct {
 	cfg     drivers.Config
+	options Options
 	conn    Conn
 	traits  drivers.Traits
 	session func(session) drivers.Session
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+	places    []*place               // likewise
 }
 
 // wakingService is a service whose releases are published.
@@ -82,7 +85,11 @@ type wakingService struct{ *service }
 
 // Session implements drivers.Service.
 func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	return s.session(session{conn: s.conn, wakes: s.traits.Wakes}), nil
+	inner := s.session(session{conn: s.conn, wakes: s.traits.Wakes, blocks: s.traits.Blocks})
+	if s.traits.Blocks {
+		return s.sleeping(inner)
+	}
+	return inner, nil
 }
 
 // Traits implements drivers.Service.
@@ -91,9 +98,12 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 // Close implements drivers.Service.
 func (s *service) Close() error {
 	s.mu.Lock()
-	listeners := s.listeners
-	s.listeners = nil
+	listeners, places := s.listeners, s.places
+	s.listeners, s.places = nil, nil
 	s.mu.Unlock()
+	for _, p := range places {
+		p.close()
+	}
 	for l := range listeners {
 		l.Close()
 	}
@@ -133,6 +143,9 @@ const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
+	if s.traits.Blocks {
+		keys = withTokens(keys)
+	}
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)

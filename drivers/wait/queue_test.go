@@ -199,8 +199,8 @@ func TestQueueOutlivesADeadHolder(t *testing.T) {
 		if len(*order) != 1 {
 			t.Fatalf("served %v when the lease had ended", *order)
 		}
-		if owned, err := dead.use.Release(t.Context(), &dead.lease); owned || err != nil { // late
-			t.Errorf("a late release: %v, %v", owned, err)
+		if owned, err := dead.use.Release(t.Context(), &dead.lease); owned || err != nil || dead.passes != 0 { // late
+			t.Errorf("a late release: %v, %v, %d hand-overs", owned, err, dead.passes)
 		}
 		all.Wait()
 		if took := time.Since(start); !slices.Equal(*order, counting(5)) || took != lease+wait.Grace+5*time.Second {

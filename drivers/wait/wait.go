@@ -26,6 +26,7 @@ const (
 	Backoff = "backoff"
 	PubSub  = "pubsub"
 	Queue   = "queue"
+	Block   = "block"
 	Native  = "native"
 )
 
@@ -34,6 +35,7 @@ type Kind struct {
 	Name   string // the value of -wait
 	Text   string // one line for people who choose
 	Wakes  bool   // releases have to wake subscribers: the service is opened with drivers.Config.Wakes
+	Blocks bool   // releases have to wake a sleeper: the service is opened with drivers.Config.Blocks
 	Local  bool   // the clients of a room share something, so that it matters how many rooms there are (-lockers)
 	Native bool   // the sessions have to be drivers.Waiters themselves
 }
@@ -48,6 +50,7 @@ func Kinds() []Kind {
 			Wakes: true, Local: true},
 		{Name: Queue, Text: "stand in a local line, whose front alone waits as by pubsub (-handover says how the next gets it)",
 			Wakes: true, Local: true},
+		{Name: Block, Text: "sleep on the server in a blocking list pop; a release wakes one waiter (a connection each)", Blocks: true},
 		{Name: Native, Text: "whatever the service or library does by itself", Native: true},
 	}
 }
@@ -160,6 +163,10 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 	if o, err = o.complete(); err != nil {
 		return nil, err
 	}
+	if k.Blocks && !svc.Traits().Blocks {
+		return nil, fmt.Errorf("wait: %s: the releases of this lock, as it was opened, wake nobody who sleeps on the server; "+
+			"it can be waited for by poll and backoff", kind)
+	}
 	r := &Room{kind: k, options: o, traits: svc.Traits()}
 	if !k.Wakes {
 		return r, nil
@@ -208,6 +215,12 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 			return nil, nil, err
 		}
 		return q, q, nil
+	case Block:
+		b, err := r.blocked(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, b, nil
 	case Native:
 		w, ok := drivers.As[drivers.Waiter](s)
 		if !ok {
@@ -220,12 +233,27 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 }
 
 func (r *Room) subscriber(s drivers.Session) (subscriber, error) {
+	lease, err := r.remainer(s)
+	return subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, err
+}
+
+// remainer tells how long a sleep may be at the most; nil if leases do not end.
+func (r *Room) remainer(s drivers.Session) (drivers.Remainer, error) {
 	lease, ok := drivers.As[drivers.Remainer](s)
 	if !ok && r.traits.Expires {
-		return subscriber{}, fmt.Errorf("wait: %s: the sessions of this lock cannot tell how long the holder's lease "+
+		return nil, fmt.Errorf("wait: %s: the sessions of this lock cannot tell how long the holder's lease "+
 			"still lasts, and nobody announces its expiry; poll and backoff need not know", r.kind.Name)
 	}
-	return subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, nil
+	return lease, nil
+}
+
+func (r *Room) blocked(s drivers.Session) (*blocked, error) {
+	server, ok := drivers.As[drivers.Blocker](s)
+	if !ok {
+		return nil, errors.New("wait: block: the sessions of this lock cannot sleep on the server; poll and backoff work with every lock")
+	}
+	lease, err := r.remainer(s)
+	return &blocked{server: server, lease: lease}, err
 }
 
 func (r *Room) queued(s drivers.Session) (*queued, error) {

@@ -44,7 +44,7 @@ func TestNewRoomRefuses(t *testing.T) {
 		options wait.Options
 		want    []string // in the error
 	}{
-		{"unknown kind", "polling", newService(), wait.Options{}, []string{`"polling"`, "none, poll, backoff, pubsub, queue, native"}},
+		{"unknown kind", "polling", newService(), wait.Options{}, []string{`"polling"`, "none, poll, backoff, pubsub, queue, block, native"}},
 		{"no kind", "", newService(), wait.Options{}, []string{`""`, "none, poll"}},
 		{"negative poll", wait.Poll, newService(), wait.Options{Poll: -1}, []string{"poll interval -1ns"}},
 		{"negative min", wait.Backoff, newService(), wait.Options{BackoffMin: -time.Second}, []string{"least back-off -1s"}},
