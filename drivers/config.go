@@ -33,6 +33,7 @@ type Config struct {
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
 	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
+	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
 
 	Conns      int           // connections of the pool; 0 is the client library's own default
 	Pipelining Pipelining    // whether concurrent commands share a connection

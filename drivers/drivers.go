@@ -96,6 +96,7 @@ type Traits struct {
 	Reentrant   bool `json:"reentrant"`              // a session may acquire again what it holds; see Session
 	Renews      bool `json:"renews"`                 // sessions are Renewers
 	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
+	Blocks      bool `json:"blocks,omitempty"`       // the sessions are Blockers: a client can sleep on the server
 	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
 }
 
@@ -145,6 +146,19 @@ type Remainer interface {
 	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it
 	// never expires. It may answer from the reply to the last Try.
 	Remaining(ctx context.Context, l *Lease) (time.Duration, error)
+}
+
+// Blocker is a Session whose client can sleep on the server until a lock is released. Each release wakes one sleeper of
+// the key, the one that has slept longest; none is remembered for long if nobody sleeps. Both methods need a connection,
+// Block one of its own for as long as it sleeps.
+type Blocker interface {
+	// Block sleeps for d at the most, and returns at once if the key was released after the last Try and before Block,
+	// and nobody else was woken by that. It answers whether a release has woken it, and then nobody else will be. It
+	// returns ctx.Err() when ctx is done; a wake-up may get lost with that.
+	Block(ctx context.Context, l *Lease, d time.Duration) (woken bool, err error)
+
+	// Rouse wakes one sleeper as a release would, by a client who was woken and has no use for it.
+	Rouse(ctx context.Context, l *Lease) error
 }
 
 // Subscriber is a Service whose releases can be listened to.

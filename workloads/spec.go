@@ -20,6 +20,8 @@ const (
 	MaxKeys    = 10_000_000
 	MaxConns   = 100_000
 
+	maxHandovers = 1_000_000
+
 	maxTime     = 24 * time.Hour
 	maxNodes    = 100
 	maxDuration = 7 * 24 * time.Hour
@@ -55,6 +57,7 @@ func Check(p results.Plan) error {
 		checkWait(p),
 		checkTopology(p),
 		checkInt("clients", p.Clients, 1, MaxClients),
+		checkLockers(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
 		checkTime("hold", p.Hold, 0, maxTime),
 		checkTime("think", p.Think, 0, maxTime),
@@ -90,6 +93,13 @@ func checkWait(p results.Plan) error {
 		return err
 	}
 	switch p.Wait {
+	case wait.Queue:
+		if err := checkName("handover", p.Handover, wait.Handovers()); err != nil {
+			return err
+		}
+		if p.Handover == wait.HandoverSwap {
+			return checkInt("handover-max", p.HandoverMax, 1, maxHandovers)
+		}
 	case "poll":
 		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
 	case "backoff":
@@ -101,6 +111,14 @@ func checkWait(p results.Plan) error {
 				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin)}
 		}
 		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+// checkLockers wants at least one client a locker; 0 lockers are one.
+func checkLockers(p results.Plan) error {
+	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
+		return &FieldError{"lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients)}
 	}
 	return nil
 }

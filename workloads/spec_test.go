@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{func(p *results.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
 		{func(p *results.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
-		{func(p *results.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, native"},
+		{func(p *results.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, queue, block, native"},
 		{func(p *results.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
 		{func(p *results.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
 		{func(p *results.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},

@@ -16,7 +16,7 @@ func (p plan) label(i int) string {
 	var parts []string
 	for _, a := range axes {
 		mine := a.text(p.cells[i].plan)
-		if slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+		if mine != "" && slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
 			parts = append(parts, a.show(mine))
 		}
 	}
@@ -49,6 +49,8 @@ var axes = []axis{
 	{"think", func(p results.Plan) string { return p.Think.String() }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
+	{"handover", func(p results.Plan) string { return p.Handover }},
+	{"lockers", func(p results.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},

@@ -32,8 +32,16 @@ func commandLine(o *options, c results.Plan, t target) string {
 	switch c.Wait {
 	case wait.Poll:
 		values["poll"] = written(c.Poll)
+	case wait.Queue:
+		values["handover"] = c.Handover
+		if c.Handover == wait.HandoverSwap {
+			values["handover-max"] = strconv.Itoa(c.HandoverMax)
+		}
 	case wait.Backoff:
 		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
+	}
+	if c.Lockers > 0 {
+		values["lockers"] = strconv.Itoa(c.Lockers)
 	}
 	if _, remote := libraries[c.Driver]; remote {
 		for name, text := range t.flags() {

@@ -54,7 +54,10 @@ func connections(c results.Plan) int {
 		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
 	}
 	if wakes(c) {
-		n++ // the subscription
+		n += max(c.Lockers, 1) // the subscriptions
+	}
+	if blocks(c) {
+		n += c.Clients // each sleeps on one of its own
 	}
 	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
 }

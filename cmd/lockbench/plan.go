@@ -64,9 +64,12 @@ func planOf(o *options, t target) (plan, error) {
 		Poll:       scalar(&r, "poll", parseTime),
 		BackoffMin: scalar(&r, "backoff-min", parseTime),
 		BackoffMax: scalar(&r, "backoff-max", parseTime),
-		IOTimeout:  scalar(&r, "io-timeout", parseTime),
-		Oracle:     scalar(&r, "oracle", parseSwitch),
-		Seed:       seed,
+
+		HandoverMax: scalar(&r, "handover-max", parseInt),
+
+		IOTimeout: scalar(&r, "io-timeout", parseTime),
+		Oracle:    scalar(&r, "oracle", parseSwitch),
+		Seed:      seed,
 	})
 	if r.err != nil {
 		return plan{}, r.err
@@ -115,6 +118,9 @@ func (p *plan) add(c results.Plan) error {
 		return p.options.explain(err)
 	}
 	c.Command = commandLine(p.options, c, p.target)
+	if slices.ContainsFunc(p.cells, func(there cell) bool { return there.plan == c }) {
+		return nil // the axis in which they differed is not read by this way of waiting
+	}
 	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
 	return nil
 }
@@ -179,12 +185,31 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	if c.Pipelining == "default" {
 		c.Pipelining = string(drivers.PipeliningDefault)
 	}
-	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
+	if c.Wait != wait.Queue {
+		c.Handover = ""
+	}
+	if c.Handover != wait.HandoverSwap {
+		c.HandoverMax = 0
+	}
+	kind, err := wait.Find(c.Wait)
+	if err == nil && kind.Wakes && !d.Traits.Wakes {
 		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
 	}
 	c.Server = string(t.kindFor(c.Driver))
 	if c.Release == "default" {
 		c.Release = string(drivers.ReleaseDefault)
+	}
+	if err == nil && kind.Blocks && !d.Traits.Blocks {
+		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
+	}
+	if kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua) {
+		return d, fmt.Sprintf("-wait %s -release %s", c.Wait, c.Release), "the release that wakes a sleeper is a script"
+	}
+	switch {
+	case c.Lockers == 1:
+		c.Lockers = 0 // what a plan calls the usual
+	case c.Lockers > 1 && !kind.Local:
+		return d, fmt.Sprintf("-wait %s -lockers %d", c.Wait, c.Lockers), "clients that wait like this share nothing, whatever their process"
 	}
 	lib, remote := libraries[c.Driver]
 	topology := c.Topology
@@ -237,6 +262,7 @@ func (o *options) checkNames(cells []results.Plan) error {
 			{"driver", c.Driver, drivers.Names()},
 			{"lock", c.Lock, append([]string{""}, locks...)},
 			{"wait", c.Wait, waits},
+			{"handover", c.Handover, wait.Handovers()},
 			{"pipelining", c.Pipelining, pipelinings},
 			{"topology", c.Topology, topologies},
 			{"release", c.Release, releases},
@@ -267,11 +293,17 @@ func (o *options) checkRead(cells []cell) error {
 	if opt := o.get("timeout"); opt.from == fromFlag && !slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait != wait.None }) {
 		return usageErrorf("%s: with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request", opt.written())
 	}
-	for flag, kind := range map[string]string{"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff} {
+	for flag, kind := range map[string]string{
+		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff, "handover": wait.Queue, "handover-max": wait.Queue,
+	} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
 			return usageErrorf("%s: only -wait %s reads it, and -wait is %s", opt.written(), kind, o.text("wait"))
 		}
+	}
+	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
+	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
+		return usageErrorf("%s: only -handover %s reads it, and -handover is %s", opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
 }
@@ -334,6 +366,8 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
+	cross(r, &plans, "handover", parseText, func(p *results.Plan, v string) { p.Handover = v })
+	cross(r, &plans, "lockers", parseInt, func(p *results.Plan, v int) { p.Lockers = v })
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })

@@ -153,7 +153,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
 		{"-driver=", `-driver "": must not have an empty part`},
 		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
-		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are none, poll, backoff, pubsub, native`},
+		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are none, poll, backoff, pubsub, queue, block, native`},
 		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
 		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
 		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},

@@ -190,10 +190,14 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		return err
 	}
 	defer svc.Close()
-	why, err := checkNative(ctx, c, svc)
+	why, err := checkSession(ctx, c, svc)
 	if why != "" {
 		r.out[t.cell] = true
-		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, c.Wait, why)
+		way := c.Wait
+		if c.Handover != "" {
+			way += " -handover " + c.Handover
+		}
+		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, way, why)
 		return nil
 	}
 	r.ran = true

@@ -195,7 +195,7 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 		return nil, err
 	}
 	cfg := drivers.Config{
-		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c),
+		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c),
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
 		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
 	}
@@ -215,6 +215,12 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 func wakes(c results.Plan) bool {
 	kind, err := wait.Find(c.Wait)
 	return err == nil && kind.Wakes
+}
+
+// blocks reports whether clients sleep on the server for the cell's way of waiting.
+func blocks(c results.Plan) bool {
+	kind, err := wait.Find(c.Wait)
+	return err == nil && kind.Blocks
 }
 
 // describe fills the parts of the record's Server that the engine cannot know.

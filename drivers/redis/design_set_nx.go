@@ -11,7 +11,7 @@ import (
 var setNX = design{
 	Design: drivers.Design{
 		Name:     "set-nx",
-		Traits:   drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true},
+		Traits:   drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true, Blocks: true},
 		Models:   "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
 		Wrong:    "a holder that outlives its lease overlaps the next one, which only a fencing token would catch",
 		Releases: compareAndDelete,

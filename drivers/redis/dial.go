@@ -65,6 +65,11 @@ func greet(ctx context.Context, o Options) error {
 		return err
 	}
 	defer conn.Close()
+	return introduce(ctx, o, conn, bufio.NewReader(conn))
+}
+
+// introduce logs in on a new connection, and leaves no deadline on it.
+func introduce(ctx context.Context, o Options, conn net.Conn, r *bufio.Reader) error {
 	deadline := time.Now().Add(o.IO())
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
@@ -73,7 +78,6 @@ func greet(ctx context.Context, o Options) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	r := bufio.NewReader(conn)
 	for _, command := range greeting(o.Target) {
 		if _, err := conn.Write(encode(command)); err != nil {
 			return explainGreeting(ctx, o.Target, err)
@@ -83,7 +87,7 @@ func greet(ctx context.Context, o Options) error {
 			return explainGreeting(ctx, o.Target, err)
 		}
 	}
-	return nil
+	return conn.SetDeadline(time.Time{})
 }
 
 func greeting(t Target) (commands [][]string) {

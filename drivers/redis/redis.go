@@ -56,7 +56,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
-	s := &service{cfg: cfg, conn: conn, design: design, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
+	s := &service{cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
 	if s.names = s.design.channel; s.names == nil {
 		s.names = &releasedChannels
 	}
@@ -65,6 +65,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fail("open "+target.Redacted(), err)
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
+	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}
@@ -74,6 +75,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 // service is one design on one server.
 type service struct {
 	cfg     drivers.Config
+	options Options
 	conn    Conn
 	traits  drivers.Traits
 	design  design
@@ -83,6 +85,7 @@ type service struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+	poppers   []*popper              // likewise
 }
 
 // prepare opens what the design needs before its first session.
@@ -98,7 +101,13 @@ type wakingService struct{ *service }
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	return s.design.session(session{conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, release: s.cfg.Release}), nil
+	inner := s.design.session(session{
+		conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, blocks: s.traits.Blocks, release: s.cfg.Release,
+	})
+	if s.traits.Blocks {
+		return s.sleeping(inner)
+	}
+	return inner, nil
 }
 
 // Traits implements drivers.Service.
@@ -107,9 +116,12 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 // Close implements drivers.Service.
 func (s *service) Close() error {
 	s.mu.Lock()
-	listeners := s.listeners
-	s.listeners = nil
+	listeners, poppers := s.listeners, s.poppers
+	s.listeners, s.poppers = nil, nil
 	s.mu.Unlock()
+	for _, p := range poppers {
+		p.close()
+	}
 	for l := range listeners {
 		l.Close()
 	}
@@ -150,6 +162,9 @@ const cleanBatch = 256
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
 	keys = s.withBeside(keys)
+	if s.traits.Blocks {
+		keys = withTokens(keys)
+	}
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)

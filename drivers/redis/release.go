@@ -37,7 +37,7 @@ var compareAndDelete = []drivers.Release{
 
 // Release implements drivers.Session: it deletes the key if it still carries the owner's token, and publishes that.
 func (s *tagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.release != drivers.ReleaseLua {
+	if s.release != drivers.ReleaseLua || s.blocks {
 		return s.releaseOtherwise(ctx, l)
 	}
 	return opRelease.count(s.run(ctx, releaseScript, s.compare(l)))
@@ -55,10 +55,13 @@ func (s *tagged) compare(l *drivers.Lease) []string {
 	return args
 }
 
-// releaseOtherwise is Release without a script.
+// releaseOtherwise is Release without the usual script.
 //
 //go:noinline
 func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
+	if s.blocks {
+		return opRelease.count(s.run(ctx, releaseTokenScript, s.compareLeavingToken(l)))
+	}
 	switch s.release {
 	case drivers.ReleaseDelIfEq:
 		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELIFEQ", l.Key, l.Owner)))
@@ -156,6 +159,8 @@ func (s *service) chooseRelease(ctx context.Context) error {
 			s.design.Name, wanted)
 	case !slices.Contains(able, wanted):
 		return fmt.Errorf("the release %q is unknown; there are %s", wanted, spelled(able))
+	case s.cfg.Blocks && wanted != drivers.ReleaseLua:
+		return fmt.Errorf("the release %q leaves no token for those who sleep on the server: use lua", wanted)
 	}
 	switch wanted {
 	case drivers.ReleaseDelIfEq:

@@ -36,6 +36,7 @@ type session struct {
 	svc     *service
 	id      int             // of the client
 	wakes   bool            // publish releases
+	blocks  bool            // leave a token at releases
 	release drivers.Release // how a compare-and-delete is spelled
 	ttl     time.Duration
 	ttlText string // ttl in milliseconds, formatted once
@@ -124,10 +125,11 @@ const (
 	opRemaining
 	opWait
 	opLeave
+	opPass
 )
 
 func (o op) String() string {
-	return [...]string{"try", "release", "renew", "remaining", "wait", "leave"}[o]
+	return [...]string{"try", "release", "renew", "remaining", "wait", "leave", "pass"}[o]
 }
 
 func (o op) fail(err error) error { return fail(o.String(), err) }

@@ -42,12 +42,10 @@ var axes = []axis{
 	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
 	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
 	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
-	{title: "conns", right: true, value: func(c *results.Cell) string {
-		if plan(c).Conns == 0 {
-			return ""
-		}
-		return Thousands(int64(plan(c).Conns))
-	}},
+	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
+	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
+	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
+	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
 	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
@@ -106,6 +104,15 @@ func topology(p *results.Plan) string {
 		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
 	}
 	return p.Topology
+}
+
+func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if n := get(plan(c)); n != 0 {
+			return Thousands(int64(n))
+		}
+		return ""
+	}
 }
 
 // ofServer is what a record says of its server; it does not apply where there is none.
