@@ -263,18 +263,24 @@ func TestReentryFails(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := reentered(4)
 			p.Think = ms
+			balance := 0
 			bubble(t, p, func(svc drivers.Service) drivers.Service {
 				n := 0
 				return &able{Service: svc, try: func(s drivers.Session, l *drivers.Lease) (bool, error) {
 					if n++; n%3 == 0 {
-						return tc.third(s, l)
+						return tc.third(counting{s, &balance}, l)
 					}
-					return s.Try(context.Background(), l)
+					return counting{s, &balance}.Try(context.Background(), l)
+				}, release: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+					return counting{s, &balance}.Release(context.Background(), l)
 				}}
 			}, func(t *testing.T, r *results.Record) {
 				n := r.Counts
 				if n.Acquired < 1900 || n.Released != n.Acquired || n.Reentries != n.Acquired || !tc.check(n) {
 					t.Errorf("counts %+v", n)
+				}
+				if balance != 0 {
+					t.Errorf("%d grants more than releases", balance)
 				}
 				if r.Latency[results.Hold].Max > ms {
 					t.Errorf("it was held for %v", r.Latency[results.Hold].Max)
@@ -282,6 +288,57 @@ func TestReentryFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// counting keeps the balance of what was granted and given back.
+type counting struct {
+	drivers.Session
+	balance *int
+}
+
+func (c counting) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := c.Session.Try(ctx, l)
+	if held {
+		*c.balance++
+	}
+	return held, err
+}
+
+func (c counting) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	removed, err := c.Session.Release(ctx, l)
+	if removed {
+		*c.balance--
+	}
+	return removed, err
+}
+
+// TestLostReentry loses every hold of two to the watchdog while the server still has it, three times over: all of it
+// has to be given back. Every other acquisition fails in its second entry and so never comes to hold.
+func TestLostReentry(t *testing.T) {
+	p := reentered(3)
+	p.Renew, p.Hold, p.TTL = true, time.Second, 300*ms
+	balance, n := 0, 0
+	bubble(t, p, func(svc drivers.Service) drivers.Service {
+		return &able{Service: svc, try: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+			if n++; n%5 == 0 { // 1 2 3 and 4 5
+				return false, nil
+			}
+			return counting{s, &balance}.Try(context.Background(), l)
+		}, release: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+			return counting{s, &balance}.Release(context.Background(), l)
+		}, renew: func(s drivers.Session, l *drivers.Lease) (bool, error) {
+			renewal(s, l)
+			return false, io.ErrUnexpectedEOF
+		}}
+	}, func(t *testing.T, r *results.Record) {
+		c := r.Counts
+		if c.Acquired < 12 || c.LostRenewal < c.Acquired/2-1 || c.LostRenewal > c.Acquired/2+1 || c.Released != c.Acquired-c.LostRenewal {
+			t.Errorf("counts %+v: want every other lock lost, and the others given back", c)
+		}
+		if balance != 0 {
+			t.Errorf("%d grants more than releases", balance)
+		}
+	})
 }
 
 // TestInnerReleaseFails loses the answer to every first inner release, which had its effect or not: in either case the
