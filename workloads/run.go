@@ -70,6 +70,9 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := Check(r.Plan); err != nil {
 		return nil, err
 	}
+	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
+		return nil, err
+	}
 	e := newEngine(r)
 	defer e.stopWaiting()
 	if err := e.open(ctx); err != nil {
@@ -89,6 +92,8 @@ type engine struct {
 	run      *Run
 	traits   drivers.Traits
 	clock    drivers.Clock
+	holds    bool // a hold takes time
+	keeps    bool // there is more to it than a sleep
 	keys     []string
 	clients  []client
 	rooms    []*wait.Room // client i waits in number i modulo their number
@@ -113,6 +118,7 @@ type engine struct {
 	closeError    error
 
 	errors errorLog
+	dog    watchdog
 }
 
 func newEngine(r *Run) *engine {
@@ -123,6 +129,8 @@ func newEngine(r *Run) *engine {
 		clients:  make([]client, r.Plan.Clients),
 		recorder: results.NewRecorder(0),
 		start:    make(chan struct{}),
+		holds:    r.Plan.Hold > 0 || r.Plan.Reentry > 1,
+		keeps:    r.Plan.Renew || r.Plan.Reentry > 1,
 	}
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
@@ -228,6 +236,7 @@ func (e *engine) measure(ctx context.Context) {
 	p := &e.run.Plan
 	e.began = time.Now()
 	e.clock = drivers.NewClock()
+	e.startWatchdog()
 	e.from = p.Warmup
 	e.end.Store(int64(p.Warmup + p.Duration))
 	close(e.start)
@@ -291,6 +300,7 @@ func (e *engine) drain() {
 	for {
 		select {
 		case <-done:
+			e.stopWatchdog()
 			for i := range e.clients {
 				e.clients[i].close()
 			}

@@ -43,9 +43,11 @@ var axes = []axis{
 	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
 	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
+	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
 	{"hold", func(p results.Plan) string { return p.Hold.String() }},
+	{"reentry", func(p results.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
 	{"think", func(p results.Plan) string { return p.Think.String() }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
@@ -58,6 +60,13 @@ var axes = []axis{
 	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
 	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},
 	{"node-timeout", func(p results.Plan) string { return p.NodeTimeout.String() }},
+}
+
+func onOff(on bool) string {
+	if on {
+		return switchOn
+	}
+	return switchOff
 }
 
 // show names a value; some axes' values speak for themselves.

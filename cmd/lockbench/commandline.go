@@ -18,6 +18,7 @@ func commandLine(o *options, c results.Plan, t target) string {
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
 		"topology": c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
 		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
+		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
 		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
 		"duration": written(c.Duration), "warmup": written(c.Warmup),
@@ -80,7 +81,7 @@ func (o *option) same(v string) bool {
 
 func (o *option) assign(v string) string {
 	if o.isSwitch() {
-		if v == "true" {
+		if v == o.bare() {
 			return "-" + o.name
 		}
 		return "-" + o.name + "=" + v

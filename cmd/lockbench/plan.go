@@ -199,13 +199,17 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	if c.Release == "default" {
 		c.Release = string(drivers.ReleaseDefault)
 	}
-	if err == nil && kind.Blocks && !d.Traits.Blocks {
-		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
-	}
-	if kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua) {
-		return d, fmt.Sprintf("-wait %s -release %s", c.Wait, c.Release), "the release that wakes a sleeper is a script"
-	}
 	switch {
+	case c.Renew && !d.Traits.Renews:
+		return d, fmt.Sprintf("%s %s -renew", c.Driver, c.Lock), "its leases cannot be renewed"
+	case c.Reentry > 1 && !d.Traits.Reentrant:
+		return d, fmt.Sprintf("%s %s -reentry %d", c.Driver, c.Lock, c.Reentry), "its holder cannot enter it again"
+	case c.Reentry > 1 && c.Wait == wait.Queue:
+		return d, fmt.Sprintf("-wait %s -reentry %d", c.Wait, c.Reentry), "its line hands the lock on at each release, the inner ones too"
+	case kind.Blocks && !d.Traits.Blocks:
+		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
+	case kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua):
+		return d, fmt.Sprintf("-wait %s -release %s", c.Wait, c.Release), "the release that wakes a sleeper is a script"
 	case c.Lockers == 1:
 		c.Lockers = 0 // what a plan calls the usual
 	case c.Lockers > 1 && !kind.Local:
@@ -360,9 +364,11 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
 	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
+	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })
 	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
 	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
 	cross(r, &plans, "hold", parseTime, func(p *results.Plan, v time.Duration) { p.Hold = v })
+	cross(r, &plans, "reentry", parseReentry, func(p *results.Plan, v int) { p.Reentry = v })
 	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })

@@ -33,6 +33,18 @@ var axes = []axis{
 	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
 	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
 	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
+	{title: "renew", value: func(c *results.Cell) string {
+		if plan(c).Renew {
+			return "on"
+		}
+		return ""
+	}},
+	{title: "re-entry", right: true, value: func(c *results.Cell) string {
+		if plan(c).Reentry <= 1 {
+			return ""
+		}
+		return Thousands(int64(plan(c).Reentry))
+	}},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
 	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
