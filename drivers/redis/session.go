@@ -68,6 +68,9 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond), nil
 }
 
+// Adopt implements drivers.Adopter for every design whose tokens come from owners.
+func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
+
 // releasedSuffix makes the name of a key's channel. It comes last, so that the channel begins with the run's own
 // prefix and keeps the key's hash tag, if it has one.
 const releasedSuffix = ":released"
