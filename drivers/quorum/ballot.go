@@ -69,8 +69,8 @@ var (
 	errBusy = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
 )
 
-// judge tells what the votes so far amount to.
-func (b *ballot) judge(nodes, majority int) outcome {
+// judge tells what the votes so far amount to. Suspects are nodes for which a refusal does not wait.
+func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 	pending := nodes - b.yes - b.no - b.failed
 	if b.kind == remaining { // which needs all answers, unless it knows already that there is nothing to wait for
 		switch {
@@ -87,6 +87,8 @@ func (b *ballot) judge(nodes, majority int) outcome {
 		return open
 	case b.yes >= majority:
 		return won
+	case b.no >= veto && b.kind == try && b.heard|suspects != 1<<nodes-1:
+		return open
 	case b.no >= veto:
 		return lost
 	case b.yes+pending < majority && b.no+pending < veto:

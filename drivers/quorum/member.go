@@ -22,14 +22,13 @@ type member struct {
 	id      int
 	inbox   chan *ballot
 	unsent  string // the session's: the owner whose last attempt was not put into the inbox
-	suspect bool   // the session's: the last request has failed
 
 	inner    drivers.Session // nil until the node is open
 	adopter  drivers.Adopter
 	renewer  drivers.Renewer
 	remainer drivers.Remainer
 	lease    drivers.Lease
-	dropped  string // the owner whose last attempt was not sent
+	dropped  string // the owner whose last attempt was not sent, or had no effect
 	deadline *deadline
 }
 
@@ -53,8 +52,8 @@ func (m *member) open(ctx context.Context) error {
 // work carries requests to the node until the session ends.
 func (m *member) work() {
 	for b := range m.inbox {
-		yes, left, err := m.do(b)
-		m.session.answer(b, m, yes, left, err)
+		a, err := m.do(b)
+		m.session.answer(b, m, a, err)
 	}
 	if m.inner != nil {
 		if closer, ok := drivers.As[io.Closer](m.inner); ok {
@@ -68,16 +67,23 @@ var (
 	errUnsupported = &drivers.Error{Class: drivers.ClassOther, Op: "node", Err: errors.ErrUnsupported}
 )
 
+// answer is what a node says.
+type answer struct {
+	yes   bool
+	asked bool          // it has been asked; there may have been no need
+	left  time.Duration // of a lease
+}
+
 // do puts one request to the node. An attempt that has come too late to be of use is not sent. A release is, and has
 // its full time from now on.
-func (m *member) do(b *ballot) (yes bool, left time.Duration, err error) {
+func (m *member) do(b *ballot) (a answer, err error) {
 	rest := b.limit - time.Since(b.start)
 	switch {
 	case b.kind == try && rest <= 0:
 		m.dropped = b.owner
-		return false, 0, errLate
+		return a, errLate
 	case b.kind == release && b.owner != "" && m.dropped == b.owner:
-		return false, 0, nil
+		return a, nil
 	}
 	if b.kind == release {
 		rest = m.node.s.patience
@@ -87,35 +93,40 @@ func (m *member) do(b *ballot) (yes bool, left time.Duration, err error) {
 	if m.inner == nil {
 		if err := m.open(ctx); err != nil {
 			m.dropped = b.owner
-			return false, 0, err
+			return a, err
 		}
 	}
 	m.lease.Key, m.lease.TTL, m.lease.Owner = b.key, b.ttl, b.owner
-	return m.send(ctx, b)
+	a, err = m.send(ctx, b)
+	if b.kind == try && err != nil && drivers.Refused(err) {
+		m.dropped = b.owner // there is nothing to release
+	}
+	return a, err
 }
 
 // send calls the node's session.
-func (m *member) send(ctx context.Context, b *ballot) (yes bool, left time.Duration, err error) {
+func (m *member) send(ctx context.Context, b *ballot) (a answer, err error) {
 	switch {
 	case b.kind == try && m.adopter != nil:
 		m.adopter.Adopt(b.owner)
-		if yes, err = m.inner.Try(ctx, &m.lease); yes && m.lease.Owner != b.owner {
+		if a.yes, err = m.inner.Try(ctx, &m.lease); a.yes && m.lease.Owner != b.owner {
 			m.inner.Release(ctx, &m.lease)
-			return false, 0, errOwner
+			err = errOwner
 		}
 	case b.kind == release:
-		yes, err = m.inner.Release(ctx, &m.lease)
+		a.yes, err = m.inner.Release(ctx, &m.lease)
 	case b.kind == renew && m.renewer != nil:
-		yes, err = m.renewer.Renew(ctx, &m.lease)
+		a.yes, err = m.renewer.Renew(ctx, &m.lease)
 	case b.kind == remaining && m.remainer != nil:
-		if left, err = m.remainer.Remaining(ctx, &m.lease); left < 0 {
-			left = never
+		if a.left, err = m.remainer.Remaining(ctx, &m.lease); a.left < 0 {
+			a.left = never
 		}
-		return err == nil, left, err
+		a.yes = true
 	default:
-		return false, 0, errUnsupported
+		return a, errUnsupported
 	}
-	return yes && err == nil, 0, err
+	a.asked = true
+	return a, err
 }
 
 // within is a context for the next request. It is the last one's again, unless that has run out: context.WithTimeout

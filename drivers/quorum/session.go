@@ -28,6 +28,7 @@ type session struct {
 	closed   bool
 	free     *ballot         // to be used again
 	left     []time.Duration // what each node has said to the last request for what remains
+	suspects uint64          // nodes whose last request has failed, by index
 	pausing  bool            // the session waits for progress
 	progress chan struct{}
 }
@@ -66,7 +67,7 @@ func (c *session) reasons() (errs []error) {
 	return errs
 }
 
-// Try implements drivers.Session. A majority that has refused is contention. A majority that cannot be had because
+// Try implements drivers.Session. It is granted as soon as a majority has granted it. A majority that has refused is contention. A majority that cannot be had because
 // nodes fail is an error, after everything has been given back as far as the nodes answer. That it is given back at
 // all nodes, also those that have refused, is in the algorithm.
 func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -106,10 +107,9 @@ func (c *session) giveUp(ctx context.Context, r request, err error) error {
 		c.tell(r)
 		return fail("try", err)
 	}
-	before := c.silent
 	r.all = true
 	c.ask(ctx, r, c.s.patience)
-	if drivers.Refused(err) && c.silent&^before != 0 {
+	if drivers.Refused(err) && c.silent != 0 {
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
 	}
 	return fail("try", err)
@@ -221,8 +221,8 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 
 // crowded tells whether a node is behind that has not failed. It may be the machine that is behind.
 func (c *session) crowded(room int) bool {
-	for _, m := range c.members {
-		if len(m.inbox) >= room && !m.suspect {
+	for i, m := range c.members {
+		if len(m.inbox) >= room && c.suspects&(1<<i) == 0 {
 			return !c.closed
 		}
 	}
@@ -248,10 +248,16 @@ func (c *session) pause(room int, limit time.Duration) {
 }
 
 // answer takes down what a member has heard from its node.
-func (c *session) answer(b *ballot, m *member, yes bool, left time.Duration, err error) {
+func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.suspect = err != nil
+	bit := uint64(1) << m.index
+	switch {
+	case err != nil:
+		c.suspects |= bit
+	case a.asked:
+		c.suspects &^= bit
+	}
 	if c.pausing {
 		c.pausing = false
 		select {
@@ -259,19 +265,19 @@ func (c *session) answer(b *ballot, m *member, yes bool, left time.Duration, err
 		default: // one is left from a pause that ended in another way
 		}
 	}
-	if yes && (b.outcome == lost || b.outcome == failed) {
+	if a.yes && (b.outcome == lost || b.outcome == failed) {
 		b.late++
 	}
-	if bit := uint64(1) << m.index; b.heard&bit == 0 {
+	if b.heard&bit == 0 {
 		switch {
 		case err != nil:
 			c.fails(b, m.index, err)
-		case yes:
+		case a.yes:
 			b.heard |= bit
 			b.yes++
 			if b.kind == remaining && b.outcome == open {
-				c.left[m.index] = left
-				if left == 0 {
+				c.left[m.index] = a.left
+				if a.left == 0 {
 					b.free++
 				}
 			}
@@ -310,7 +316,7 @@ func (c *session) decide(b *ballot) {
 	if b.outcome != open {
 		return
 	}
-	if b.outcome = b.judge(len(c.members), c.s.majority); b.outcome != open && b.waits {
+	if b.outcome = b.judge(len(c.members), c.s.majority, c.suspects); b.outcome != open && b.waits {
 		c.verdict <- struct{}{}
 	}
 }
