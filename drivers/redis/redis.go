@@ -59,6 +59,12 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 			s.session = d.session
 		}
 	}
+	if cfg.Topology == drivers.TopologyReplicated {
+		if err := s.replicate(ctx); err != nil {
+			conn.Close()
+			return nil, fail("open "+target.Redacted(), err)
+		}
+	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
 	if s.traits.Wakes {
 		return wakingService{s}, nil

@@ -164,6 +164,26 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	return reply(cmd.Val())
 }
 
+// DoWait implements redis.Waiter with a pipeline, which has one connection to itself also where others are shared.
+func (c *conn) DoWait(ctx context.Context, args []string, key, replicas int, limit time.Duration) (answer redis.Reply, err error, acked int64, waitErr error) {
+	cmd := goredis.NewCmd(ctx, newArgs(args)...)
+	cmd.SetFirstKeyPos(int8(key))
+	wait := goredis.NewIntCmd(ctx, "wait", replicas, limit.Milliseconds())
+	pipe := c.client.Pipeline()
+	pipe.Process(ctx, cmd)
+	pipe.Process(ctx, wait)
+	pipe.Exec(ctx) // each command has its own error
+	acked, waitErr = wait.Result()
+	switch err = cmd.Err(); {
+	case err == goredis.Nil:
+		return redis.Nil(), nil, acked, translate(waitErr)
+	case err != nil:
+		return redis.Reply{}, translate(err), acked, translate(waitErr)
+	}
+	answer, err = reply(cmd.Val())
+	return answer, err, acked, translate(waitErr)
+}
+
 func reply(value any) (redis.Reply, error) {
 	switch v := value.(type) {
 	case nil:

@@ -123,6 +123,21 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	return c.answer(c.client.Do(ctx, c.command(args, key)))
 }
 
+// DoWait implements redis.Waiter. WAIT holds up its connection until the replicas have answered. Over the shared ones
+// it would hold up everybody else's commands; so it has a connection of the library's pool for blocking commands to
+// itself, on which the library sets no time limit of its own.
+func (c *conn) DoWait(ctx context.Context, args []string, key, replicas int, limit time.Duration) (reply redis.Reply, err error, acked int64, waitErr error) {
+	ctx, cancel := context.WithTimeout(ctx, c.io)
+	defer cancel()
+	wait := c.client.B().Wait().Numreplicas(int64(replicas)).Timeout(limit.Milliseconds()).Build()
+	results := c.client.DoMulti(ctx, c.command(args, key), wait)
+	reply, err = c.answer(results[0])
+	if acked, waitErr = results[1].AsInt64(); waitErr != nil {
+		waitErr = translate(waitErr)
+	}
+	return reply, err, acked, waitErr
+}
+
 // answer is apart from Do, and not inlined, because Do's frame lies on the stack of each client that waits for the
 // server, and with hundreds of them each cache line of it is fetched anew after every reply.
 //
