@@ -35,7 +35,7 @@ type outcome uint8
 const (
 	open   outcome = iota
 	won            // a majority has said yes
-	lost           // so many have said no that no majority can say yes
+	lost           // no majority can say yes any more, and a majority has answered
 	failed         // neither can come about any more, because nodes have not answered
 )
 
@@ -87,11 +87,17 @@ func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 		return open
 	case b.yes >= majority:
 		return won
-	case b.no >= veto && b.kind == try && b.heard|suspects != 1<<nodes-1:
-		return open
+	case b.kind == try: // a majority that has answered decides; failures count only if there is none
+		if b.failed >= veto {
+			return failed
+		}
+		if b.yes+pending >= majority || b.heard|suspects != 1<<nodes-1 {
+			return open
+		}
+		return lost
 	case b.no >= veto:
 		return lost
-	case b.yes+pending < majority && b.no+pending < veto:
+	case b.yes+pending < majority && b.no+pending < veto: // what the failed ones have done nobody knows
 		return failed
 	}
 	return open

@@ -67,9 +67,12 @@ func (c *session) reasons() (errs []error) {
 	return errs
 }
 
-// Try implements drivers.Session. It is granted as soon as a majority has granted it. A majority that has refused is contention. A majority that cannot be had because
-// nodes fail is an error, after everything has been given back as far as the nodes answer. That it is given back at
-// all nodes, also those that have refused, is in the algorithm.
+// Try implements drivers.Session. It is granted as soon as a majority has granted it. If a majority has answered and not
+// granted it, that is contention, whatever the others do; if none has, it is an error, after everything has been given
+// back as far as the nodes answer. That it is given back at all nodes, also those that have refused, is in the algorithm.
+//
+// A refusal waits for every node whose last request has not failed: a request that is still under way after Try has
+// returned would take a vote when the holder releases, and the next one who comes would find nobody with a majority.
 func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = c.owners.Next()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -15,10 +16,9 @@ import (
 
 // Waiter is a Conn that can follow a command with WAIT.
 type Waiter interface {
-	// DoWait sends a command as Do does, and WAIT on the same connection in the same round trip: it asks for the
-	// acknowledgement of so many replicas and has the server answer after the time at the latest. reply and err are
-	// those of the command; acked is what WAIT has answered, and waitErr why it has not.
-	DoWait(ctx context.Context, args []string, key, replicas int, limit time.Duration) (reply Reply, err error, acked int64, waitErr error)
+	// DoWait sends a command as Do does, and the command wait, a WAIT, on the same connection in the same round trip.
+	// reply and err are those of the first; acked is what WAIT has answered, and waitErr why it has not.
+	DoWait(ctx context.Context, args []string, key int, wait []string) (reply Reply, err error, acked int64, waitErr error)
 }
 
 // replicate has every session of the service wait for replicas. It refuses a server that has too few of them, because
@@ -47,9 +47,11 @@ func (s *service) replicate(ctx context.Context) error {
 	case n < int64(acks): // or unknown
 		return fmt.Errorf("%d replicas have to acknowledge and the server has %d: give fewer, or a server that has them", acks, max(n, 0))
 	}
+	limit = max(limit, time.Millisecond) // 0 would be without end
+	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(limit.Milliseconds(), 10)}
 	inner := s.session
 	s.session = func(one session) drivers.Session {
-		conn := &waitingConn{Conn: one.conn, waiter: waiter, acks: acks, limit: max(limit, time.Millisecond)}
+		conn := &waitingConn{Conn: one.conn, waiter: waiter, acks: acks, wait: wait}
 		one.conn = conn
 		r := &replicatedSession{inner(one), conn}
 		if p, ok := r.Session.(drivers.Passer); ok {
@@ -66,7 +68,7 @@ type waitingConn struct {
 	Conn
 	waiter Waiter
 	acks   int
-	limit  time.Duration
+	wait   []string // the command
 
 	armed bool
 	acked int64 // what the last WAIT has answered,
@@ -78,7 +80,7 @@ func (c *waitingConn) Do(ctx context.Context, args []string, key int) (reply Rep
 	if !c.armed {
 		return c.Conn.Do(ctx, args, key)
 	}
-	reply, err, c.acked, c.err = c.waiter.DoWait(ctx, args, key, c.acks, c.limit)
+	reply, err, c.acked, c.err = c.waiter.DoWait(ctx, args, key, c.wait)
 	return reply, err
 }
 
@@ -124,7 +126,7 @@ func (s *replicatedSession) confirm(ctx context.Context, held bool, err error, o
 func (s *replicatedSession) giveBack(ctx context.Context, o op, l *drivers.Lease) error {
 	why := s.conn.err
 	if why == nil {
-		why = fmt.Errorf("%d of %d replicas have acknowledged within %v", s.conn.acked, s.conn.acks, s.conn.limit)
+		why = fmt.Errorf("%d of %d replicas have acknowledged within %sms", s.conn.acked, s.conn.acks, s.conn.wait[2])
 	}
 	class := drivers.ClassUnacked
 	if _, err := s.Session.Release(ctx, l); err != nil {

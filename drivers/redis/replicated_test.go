@@ -131,7 +131,7 @@ func (c *scripted) Do(_ context.Context, args []string, _ int) (redis.Reply, err
 	return redis.Int(1), c.releaseErr
 }
 
-func (c *scripted) DoWait(_ context.Context, args []string, _, _ int, _ time.Duration) (redis.Reply, error, int64, error) {
+func (c *scripted) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
 	c.waited = append(c.waited, args[0])
 	switch {
 	case c.setErr != nil:

@@ -165,15 +165,15 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 }
 
 // DoWait implements redis.Waiter with a pipeline, which has one connection to itself also where others are shared.
-func (c *conn) DoWait(ctx context.Context, args []string, key, replicas int, limit time.Duration) (answer redis.Reply, err error, acked int64, waitErr error) {
+func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (answer redis.Reply, err error, acked int64, waitErr error) {
 	cmd := goredis.NewCmd(ctx, newArgs(args)...)
 	cmd.SetFirstKeyPos(int8(key))
-	wait := goredis.NewIntCmd(ctx, "wait", replicas, limit.Milliseconds())
+	acks := goredis.NewIntCmd(ctx, newArgs(wait)...)
 	pipe := c.client.Pipeline()
 	pipe.Process(ctx, cmd)
-	pipe.Process(ctx, wait)
+	pipe.Process(ctx, acks)
 	pipe.Exec(ctx) // each command has its own error
-	acked, waitErr = wait.Result()
+	acked, waitErr = acks.Result()
 	switch err = cmd.Err(); {
 	case err == goredis.Nil:
 		return redis.Nil(), nil, acked, translate(waitErr)
