@@ -6,6 +6,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -18,11 +19,15 @@ type Driver struct {
 	Dial func(ctx context.Context, o Options) (Conn, error)
 }
 
-// Options are what a client library has to be set up with: the Config that Open was given, and the server that it
+// Options are what a client library has to be set up with: the Config that Open was given, and the servers that it
 // names.
 type Options struct {
 	drivers.Config
-	Target Target
+	Target  Target   // the server, or the first of the Targets, which are logged in to alike
+	Targets []Target // the sentinels, or nodes of the cluster, that were given
+
+	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
+	Sharded      bool // subscriptions are made with SSUBSCRIBE
 }
 
 // Designs implements drivers.Driver.
@@ -40,20 +45,25 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	target, err := targetOf(cfg)
+	targets, err := targetsOf(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
-	o := Options{Config: cfg, Target: target}
-	if err := greet(ctx, o); err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o.Addrs = nil
+	for _, t := range targets {
+		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
 	}
-	conn, err := d.Dial(ctx, o)
+	cfg.Addrs = o.Addrs
+	names := strings.Join(o.Addrs, ", ")
+	if err := o.meet(ctx); err != nil {
+		return nil, fail("open "+names, err)
+	}
+	conn, err := d.dial(ctx, o)
 	if err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+		return nil, fail("open "+names, err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
+	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, sharded: o.Sharded, listeners: map[*listener]struct{}{}}
 	for _, d := range designs {
 		if d.Name == chosen.Name {
 			s.session = d.session
@@ -72,11 +82,20 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// service is one design on one server.
+// dial opens the client library, which in a cluster alone does not do for everything.
+func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
+	if o.Topology == drivers.TopologyCluster {
+		return dialCluster(ctx, d.Dial, o)
+	}
+	return d.Dial(ctx, o)
+}
+
+// service is one design on one server, or on several that appear as one.
 type service struct {
 	cfg     drivers.Config
 	conn    Conn
 	traits  drivers.Traits
+	sharded bool // releases are published with SPUBLISH
 	session func(session) drivers.Session
 
 	mu        sync.Mutex
@@ -88,7 +107,7 @@ type wakingService struct{ *service }
 
 // Session implements drivers.Service.
 func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	return s.session(session{conn: s.conn, wakes: s.traits.Wakes}), nil
+	return s.session(session{conn: s.conn, wakes: s.traits.Wakes, sharded: s.sharded}), nil
 }
 
 // Traits implements drivers.Service.
@@ -139,9 +158,15 @@ const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
+	if s.cfg.Topology == drivers.TopologyCluster {
+		keys = bySlot(keys)
+	}
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)
+		if s.cfg.Topology == drivers.TopologyCluster {
+			n = sameSlot(keys[:n])
+		}
 		args = append(append(args[:0], "DEL"), keys[:n]...)
 		if _, err := s.conn.Do(ctx, args, 1); err != nil {
 			return fail("clean", err)

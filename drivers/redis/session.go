@@ -24,6 +24,7 @@ var designs = []design{setNX, plainSETNX}
 type session struct {
 	conn    Conn
 	wakes   bool // publish releases
+	sharded bool // and with SPUBLISH
 	ttl     time.Duration
 	ttlText string // ttl in milliseconds, formatted once
 	owners  drivers.Owners
