@@ -145,6 +145,14 @@ type Passer interface {
 	Pass(ctx context.Context, from, to *Lease) (owned bool, err error)
 }
 
+// Adopter is a Session whose caller can choose the owner of an acquisition, so that one token stands for it on several
+// servers. Sessions of designs with Traits.Owned that make a token for each Try with Owners offer it.
+type Adopter interface {
+	// Adopt makes owner the Owner of the next Try, and of that one alone. Whoever calls it answers for its being
+	// unique.
+	Adopt(owner string)
+}
+
 // Remainer is a Session that can tell how long the present holder's lease still lasts.
 type Remainer interface {
 	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it
@@ -183,6 +191,34 @@ type Listener interface {
 // Pinger is a Service that can measure a bare round trip: the cheapest request that the server answers.
 type Pinger interface {
 	Ping(ctx context.Context) error
+}
+
+// Voter is a Service whose locks several nodes grant together, each with one vote.
+type Voter interface {
+	// Watch has vote called once for each Try, by the goroutine that heard of its last node, which may be after Try has
+	// answered. vote does not block. One watcher at a time: nil ends it, though a call that is under way may follow.
+	Watch(vote func(Vote))
+
+	// Nodes tells what has happened to each node since the service was opened.
+	Nodes() []Node
+}
+
+// Vote is one attempt, as it stood when each node had answered or failed.
+type Vote struct {
+	Held            bool          // what Try has answered
+	Yes, No, Failed int           // nodes; those that did not answer in time have failed
+	Late            int           // grants that came after Try had answered that it is not held; they are given back
+	Elapsed         time.Duration // until the last node was heard or given up
+}
+
+// Split tells whether the votes were split: no majority, though every node has answered and some have granted it. It
+// looks at one attempt; whether another had a majority at that moment no client can see.
+func (v Vote) Split() bool { return !v.Held && v.Yes > 0 && v.Failed == 0 }
+
+// Node is one of the nodes of a Voter.
+type Node struct {
+	Failed int64 // requests without an answer, those that were not sent because earlier ones had none included
+	Err    error // the first reason; nil if none has failed and the node has answered when it was opened
 }
 
 // Cleaner is a Service that can delete every trace that its design leaves of some keys: the lock itself and

@@ -42,6 +42,9 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
+// Adopt makes owner the Owner of the next Try.
+func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
+
 // Release frees the key if this very acquisition still holds it, and then wakes the listeners.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := s.service.check(ctx, "memory: release"); err != nil {

@@ -64,7 +64,8 @@ func (p *popper) connect(ctx context.Context) (net.Conn, error) {
 	} else {
 		p.reader.Reset(conn)
 	}
-	if err := introduce(ctx, p.options, conn, p.reader); err != nil {
+	l := &link{conn: conn, r: p.reader}
+	if err := p.options.introduce(ctx, p.options.Target, l, func(*link) error { return nil }); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -5,8 +5,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -19,11 +21,15 @@ type Driver struct {
 	Dial func(ctx context.Context, o Options) (Conn, error)
 }
 
-// Options are what a client library has to be set up with: the Config that Open was given, and the server that it
+// Options are what a client library has to be set up with: the Config that Open was given, and the servers that it
 // names.
 type Options struct {
 	drivers.Config
-	Target Target
+	Target  Target   // the server, or the first of the Targets, which are logged in to alike
+	Targets []Target // the sentinels, or nodes of the cluster, that were given
+
+	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
+	Sharded      bool // subscriptions are made with SSUBSCRIBE
 }
 
 // Designs implements drivers.Driver.
@@ -41,28 +47,48 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	target, err := targetOf(cfg)
+	targets, err := targetsOf(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
+	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o.Addrs = nil
+	for _, t := range targets {
+		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
+	}
+	cfg.Addrs = o.Addrs
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: target}
 	o.Wakes = cfg.Wakes || design.listens
-	if err := greet(ctx, o); err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+	names := strings.Join(o.Addrs, ", ")
+	if err := o.meet(ctx); err != nil {
+		return nil, fail("open "+names, err)
 	}
-	conn, err := d.Dial(ctx, o)
+	if design.channel != nil || design.listens {
+		o.Sharded = false // not every channel of its own is in the slot of its key
+	}
+	if several := cfg.Topology != "" && cfg.Topology != drivers.TopologySingle; several && cfg.Blocks {
+		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
+	}
+	conn, err := d.dial(ctx, o)
 	if err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+		return nil, fail("open "+names, err)
 	}
-	s := &service{cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
+	s := &service{
+		cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, sharded: o.Sharded,
+		listeners: map[*listener]struct{}{},
+	}
 	if s.names = s.design.channel; s.names == nil {
 		s.names = &releasedChannels
 	}
 	if err := s.prepare(ctx); err != nil {
 		s.Close()
-		return nil, fail("open "+target.Redacted(), err)
+		return nil, fail("open "+names, err)
+	}
+	if cfg.Topology == drivers.TopologyReplicated {
+		if err := s.replicate(ctx); err != nil {
+			conn.Close()
+			return nil, fail("open "+names, err)
+		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
 	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks
@@ -72,13 +98,22 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// service is one design on one server.
+// dial opens the client library, which in a cluster alone does not do for everything.
+func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
+	if o.Topology == drivers.TopologyCluster {
+		return dialCluster(ctx, d.Dial, o)
+	}
+	return d.Dial(ctx, o)
+}
+
+// service is one design on one server, or on several that appear as one.
 type service struct {
 	cfg     drivers.Config
 	options Options
 	conn    Conn
 	traits  drivers.Traits
 	design  design
+	sharded bool // releases are published with SPUBLISH
 	names   *channelNames
 	process string // names this process, where a design needs that
 	inbox   *inbox // nil unless the design has one
@@ -102,7 +137,7 @@ type wakingService struct{ *service }
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 	inner := s.design.session(session{
-		conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, blocks: s.traits.Blocks, release: s.cfg.Release,
+		conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks, release: s.cfg.Release,
 	})
 	if s.traits.Blocks {
 		return s.sleeping(inner)
@@ -165,9 +200,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	if s.traits.Blocks {
 		keys = withTokens(keys)
 	}
+	if s.cfg.Topology == drivers.TopologyCluster {
+		keys = bySlot(keys)
+	}
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)
+		if s.cfg.Topology == drivers.TopologyCluster {
+			n = sameSlot(keys[:n])
+		}
 		args = append(append(args[:0], "DEL"), keys[:n]...)
 		if _, err := s.conn.Do(ctx, args, 1); err != nil {
 			return fail("clean", err)

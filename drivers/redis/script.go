@@ -38,6 +38,8 @@ type Script struct {
 	source string
 	sha    string
 	needs  string // the commands that it calls
+
+	sharded *Script // what publishes with SPUBLISH; nil if it publishes nothing
 }
 
 var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
@@ -49,12 +51,27 @@ func NewScript(source string) *Script {
 	for _, call := range scriptCall.FindAllStringSubmatch(source, -1) {
 		needs = append(needs, call[1])
 	}
-	return &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
+	script := &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
+	if strings.Contains(source, plainPublish) {
+		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
+	}
+	return script
+}
+
+// plainPublish is how a script begins to publish. Its first key begins the channel's name.
+const plainPublish = "redis.call('PUBLISH', "
+
+// form is the variant of a script for the service at hand.
+func (s *session) form(script *Script) *Script {
+	if s.sharded && script.sharded != nil {
+		return script.sharded
+	}
+	return script
 }
 
 // call begins the command that runs script on key; the caller appends the script's arguments.
 func (s *session) call(script *Script, key string) []string {
-	return append(s.args[:0], "EVALSHA", script.sha, "1", key)
+	return append(s.args[:0], "EVALSHA", s.form(script).sha, "1", key)
 }
 
 // call2 is call for a script with two keys.
@@ -74,6 +91,7 @@ func (s *session) run(ctx context.Context, script *Script, args []string) (Reply
 
 // rerun is the rare part of run. The second try is safe: NOSCRIPT means that nothing was run.
 func (s *session) rerun(ctx context.Context, script *Script, args []string, err error) (reply Reply, _ error) {
+	script = s.form(script)
 	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
 		args[0], args[1] = "EVAL", script.source
 		reply, err = s.conn.Do(ctx, args, 3)

@@ -36,6 +36,7 @@ type session struct {
 	svc     *service
 	id      int             // of the client
 	wakes   bool            // publish releases
+	sharded bool            // and with SPUBLISH
 	blocks  bool            // leave a token at releases
 	release drivers.Release // how a compare-and-delete is spelled
 	ttl     time.Duration
@@ -81,6 +82,9 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	// PTTL rounds: a key in its last half millisecond answers 0 and is still there.
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond), nil
 }
+
+// Adopt implements drivers.Adopter for every design whose tokens come from owners.
+func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
 
 // releasedSuffix makes the name of a key's channel. It comes last, so that the channel begins with the run's own
 // prefix and keeps the key's hash tag, if it has one.
