@@ -154,6 +154,9 @@ type conn struct {
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if c.closed.Load() {
+		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
+	}
 	return c.answer(c.client.Do(ctx, c.command(args, key)))
 }
 
