@@ -76,6 +76,9 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 		return o.DialTo(ctx, addr)
 	}
 	if o.Topology == drivers.TopologyCluster {
+		// With several addresses the library connects to all of them, goes on with the first that answers, and may
+		// have two connections to each of the others then. The first one has just answered, and names all others.
+		option.InitAddress = option.InitAddress[:1]
 		option.ClusterOption.MaxMovedRedirections = redirects
 		return
 	}
