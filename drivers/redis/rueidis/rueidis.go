@@ -76,6 +76,9 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 		return o.DialTo(ctx, addr)
 	}
 	if o.Topology == drivers.TopologyCluster {
+		// With several addresses the library connects to all of them, goes on with the first that answers, and may
+		// have two connections to each of the others then. The first one has just answered, and names all others.
+		option.InitAddress = option.InitAddress[:1]
 		option.ClusterOption.MaxMovedRedirections = redirects
 		return
 	}
@@ -154,6 +157,9 @@ type conn struct {
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if c.closed.Load() {
+		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
+	}
 	return c.answer(c.client.Do(ctx, c.command(args, key)))
 }
 
