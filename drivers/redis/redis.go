@@ -72,7 +72,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if cfg.Topology == drivers.TopologyReplicated {
 		if err := s.replicate(ctx); err != nil {
 			conn.Close()
-			return nil, fail("open "+target.Redacted(), err)
+			return nil, fail("open "+names, err)
 		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes

@@ -35,7 +35,7 @@ func (s *service) replicate(ctx context.Context) error {
 	if limit >= s.cfg.IO() {
 		return fmt.Errorf("an acknowledgement may take %v and a reply %v: the node time-out must be below the I/O time-out", limit, s.cfg.IO())
 	}
-	fields, err := s.info(ctx)
+	fields, err := askInfo(ctx, s.conn)
 	if err != nil {
 		return err
 	}
