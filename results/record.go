@@ -128,6 +128,9 @@ type Counts struct {
 	Released     int64             `json:"released"`   // the server removed the lock
 	Lost         int64             `json:"lost"`       // the release (or a renewal) found that it was no longer ours
 	ReleaseError int64             `json:"release_error"`
+	SplitVotes   int64             `json:"split_votes,omitempty"`  // redlock: tries that every node answered, some with yes, without a majority
+	LateGrants   int64             `json:"late_grants,omitempty"`  // redlock: votes that came after their try had failed, and were given back
+	NodeErrors   []int64           `json:"node_errors,omitempty"`  // redlock: requests that failed, by node
 	Errors       map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, releases, and withdrawals from waiting
 	ErrorSample  map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
@@ -137,6 +140,11 @@ type Metric string
 
 const (
 	Acquire Metric = "acquire" // start of the acquisition to the grant, granted ones only
+
+	// AcquireAll is, for redlock, the time from the start of a granted try until the last node was heard or given up.
+	// The client has gone on long before; what it waits for is in Acquire.
+	AcquireAll Metric = "acquire_all"
+
 	Refusal Metric = "refusal" // start of the acquisition to giving up (contended, timed out)
 	Handoff Metric = "handoff" // release sent to the next grant of that key, if its client was already waiting
 	Hold    Metric = "hold"    // grant to release sent: the hold as it really was
@@ -152,6 +160,7 @@ const (
 	HandoffIndex
 	HoldIndex
 	ReleaseIndex
+	AcquireAllIndex
 	metricCount
 )
 
@@ -162,6 +171,8 @@ var Metrics = []Metric{
 	HandoffIndex: Handoff,
 	HoldIndex:    Hold,
 	ReleaseIndex: Release,
+
+	AcquireAllIndex: AcquireAll,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.

@@ -74,6 +74,14 @@ func (c *Counts) add(o Counts) {
 	c.Released += o.Released
 	c.Lost += o.Lost
 	c.ReleaseError += o.ReleaseError
+	c.SplitVotes += o.SplitVotes
+	c.LateGrants += o.LateGrants
+	for i, n := range o.NodeErrors {
+		if i == len(c.NodeErrors) {
+			c.NodeErrors = append(slices.Clip(c.NodeErrors), 0)
+		}
+		c.NodeErrors[i] += n
+	}
 	for class, n := range o.Errors {
 		if c.Errors == nil {
 			c.Errors = map[string]int64{}

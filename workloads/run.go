@@ -71,6 +71,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e := newEngine(r)
 	defer e.stopWaiting()
+	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
@@ -112,6 +113,7 @@ type engine struct {
 	closeError    error
 
 	errors errorLog
+	votes  votes
 }
 
 func newEngine(r *Run) *engine {

@@ -118,7 +118,7 @@ func (p *page) throughput(c *results.Cell) {
 }
 
 // metricTitles are the metrics as the table names them.
-var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off"}
+var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off", results.AcquireAll: "all nodes"}
 
 // latencies writes the distributions that have values, a row each; acquire and release always.
 func (p *page) latencies(c *results.Cell) error {
@@ -168,6 +168,18 @@ func (p *page) outcomes(c *results.Cell) {
 	p.item("", "outcomes", list("acquired "+Thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
 		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
 	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("failed", n.ReleaseError)))
+	if n.SplitVotes+n.LateGrants > 0 {
+		p.item("", "votes", list(some("split", n.SplitVotes), some("late", n.LateGrants)))
+	}
+	var failed []string
+	for i, count := range n.NodeErrors {
+		if count > 0 {
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, Thousands(count)))
+		}
+	}
+	if failed != nil {
+		p.item(yellow, "unanswered", list(failed...))
+	}
 	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
 		text := class + " " + Thousands(n.Errors[class])
 		if sample := n.ErrorSample[class]; sample != "" {
