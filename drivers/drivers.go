@@ -102,9 +102,13 @@ type Design struct {
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
 }
 
-// Renewer is a Session that can extend a held lease to its full TTL from now.
+// Renewer is a Session that can extend a held lease to its full TTL from now. A watchdog calls it while the holder's own
+// goroutine does something else, which is why a Session must not depend on the goroutine that uses it; it is still used
+// by one at a time.
 type Renewer interface {
-	// Renew answers whether the lease is still owned; false means that it is lost.
+	// Renew answers whether the lease is still owned; false means that it is lost. It changes nothing of l but
+	// ValidUntil, which it sets if Try does. After an error the outcome is unknown: the lease may have been extended,
+	// and it is safe to ask again.
 	Renew(ctx context.Context, l *Lease) (owned bool, err error)
 }
 

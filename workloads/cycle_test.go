@@ -49,6 +49,8 @@ func lone(t testing.TB, p results.Plan) *client {
 		t.Fatal(err)
 	}
 	e.clock = drivers.NewClock()
+	e.startWatchdog()
+	t.Cleanup(e.stopWatchdog)
 	e.end.Store(int64(time.Hour))
 	return c
 }

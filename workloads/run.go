@@ -69,6 +69,9 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := Check(r.Plan); err != nil {
 		return nil, err
 	}
+	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
+		return nil, err
+	}
 	e := newEngine(r)
 	defer e.stopWaiting()
 	defer e.watchVotes()()
@@ -89,6 +92,8 @@ type engine struct {
 	run      *Run
 	traits   drivers.Traits
 	clock    drivers.Clock
+	holds    bool // a hold takes time
+	keeps    bool // there is more to it than a sleep
 	keys     []string
 	clients  []client
 	room     *wait.Room
@@ -114,6 +119,7 @@ type engine struct {
 
 	errors errorLog
 	votes  votes
+	dog    watchdog
 }
 
 func newEngine(r *Run) *engine {
@@ -124,6 +130,8 @@ func newEngine(r *Run) *engine {
 		clients:  make([]client, r.Plan.Clients),
 		recorder: results.NewRecorder(0),
 		start:    make(chan struct{}),
+		holds:    r.Plan.Hold > 0 || r.Plan.Reentry > 1,
+		keeps:    r.Plan.Renew || r.Plan.Reentry > 1,
 	}
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
@@ -209,6 +217,7 @@ func (e *engine) measure(ctx context.Context) {
 	p := &e.run.Plan
 	e.began = time.Now()
 	e.clock = drivers.NewClock()
+	e.startWatchdog()
 	e.from = p.Warmup
 	e.end.Store(int64(p.Warmup + p.Duration))
 	close(e.start)
@@ -272,6 +281,7 @@ func (e *engine) drain() {
 	for {
 		select {
 		case <-done:
+			e.stopWatchdog()
 			for i := range e.clients {
 				e.clients[i].close()
 			}

@@ -19,10 +19,12 @@ const (
 	MaxClients = 1_000_000
 	MaxKeys    = 10_000_000
 	MaxConns   = 100_000
+	MaxReentry = 1000
 
 	maxTime     = 24 * time.Hour
 	maxDuration = 7 * 24 * time.Hour
 	minTTL      = time.Millisecond // what Redis's PX can express
+	coarseTTL   = 20 * time.Millisecond
 	minIO       = time.Millisecond
 )
 
@@ -55,6 +57,7 @@ func Check(p results.Plan) error {
 		checkInt("clients", p.Clients, 1, MaxClients),
 		checkInt("keys", p.Keys, 1, MaxKeys),
 		checkTime("hold", p.Hold, 0, maxTime),
+		checkReentry(p),
 		checkTime("think", p.Think, 0, maxTime),
 		checkTime("ttl", p.TTL, minTTL, maxTime),
 		checkTime("timeout", p.Timeout, 0, maxTime),
@@ -69,6 +72,18 @@ func Check(p results.Plan) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// CheckTraits returns a *FieldError for what a plan asks of a design that does not offer it.
+func CheckTraits(p results.Plan, t drivers.Traits) error {
+	switch {
+	case p.Renew && !t.Renews:
+		return &FieldError{"renew", "on", fmt.Sprintf("off with %s %s, which cannot renew a lease", p.Driver, p.Lock)}
+	case p.Reentry > 1 && !t.Reentrant:
+		return &FieldError{"reentry", strconv.Itoa(p.Reentry),
+			fmt.Sprintf("1 with %s %s, which its holder cannot enter again", p.Driver, p.Lock)}
 	}
 	return nil
 }
@@ -101,6 +116,14 @@ func checkWait(p results.Plan) error {
 		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
 	}
 	return nil
+}
+
+// checkReentry lets 0 stand for the usual 1.
+func checkReentry(p results.Plan) error {
+	if p.Reentry == 0 {
+		return nil
+	}
+	return checkInt("reentry", p.Reentry, 1, MaxReentry)
 }
 
 func checkInt(field string, n, low, high int) error {
@@ -157,6 +180,10 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 
 	switch {
 	case !t.Expires:
+	case p.Renew && p.TTL < coarseTTL:
+		add("a lease of %v is renewed every %v, and timers may be a millisecond late: holds may be lost for that alone",
+			p.TTL, p.TTL/3)
+	case p.Renew: // it may hold as long as it likes
 	case p.Hold >= p.TTL && p.Oracle:
 		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; the oracle will count them", p.Hold, p.TTL)
 	case p.Hold >= p.TTL:

@@ -75,7 +75,11 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		n.Tries += c.attempts() + c.retries
 		n.Released += c.released
 		n.Lost += c.lost
+		n.LostRenewal += c.lostRenewal
 		n.ReleaseError += c.releaseError
+		n.Reentries += c.reentries
+		n.ReentryRefused += c.reentryRefused
+		n.ReentryError += c.reentryError
 		t.waits += c.waits
 		t.thoughts += c.thoughts
 		t.thought += c.thought
@@ -94,6 +98,7 @@ func (e *engine) sum(r *results.Record) (t tally) {
 	if squares > 0 { // Jain, Chiu, Hawe 1984
 		f.Jain = float64(n.Acquired) * float64(n.Acquired) / (float64(len(e.clients)) * squares)
 	}
+	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
 	n.Errors, n.ErrorSample = e.errors.copy()
 	return t
 }
@@ -175,11 +180,13 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	if r.Elapsed > 0 {
 		inSystem := t.thought + t.edges
 		for metric, l := range r.Latency {
-			if metric != results.AcquireAll { // in which nobody waits
+			switch metric {
+			case results.Handoff, results.Reentry, results.Renew: // parts of acquire and hold
+			case results.AcquireAll: // in which nobody waits
+			default:
 				inSystem += time.Duration(l.Count) * l.Mean
 			}
 		}
-		inSystem -= time.Duration(r.Latency[results.Handoff].Count) * r.Latency[results.Handoff].Mean // part of acquire
 		b.Little = max(0, float64(inSystem)/float64(r.Elapsed)/float64(p.Clients))
 	}
 }

@@ -41,15 +41,24 @@ var axes = []axis{
 	{"driver", func(p results.Plan) string { return p.Driver }},
 	{"lock", func(p results.Plan) string { return p.Lock }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
+	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
 	{"hold", func(p results.Plan) string { return p.Hold.String() }},
+	{"reentry", func(p results.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
 	{"think", func(p results.Plan) string { return p.Think.String() }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
+}
+
+func onOff(on bool) string {
+	if on {
+		return switchOn
+	}
+	return switchOff
 }
 
 // show names a value; the first three axes speak for themselves.

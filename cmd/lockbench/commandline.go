@@ -16,6 +16,7 @@ import (
 func commandLine(o *options, c results.Plan, t target) string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
+		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
 		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
 		"duration": written(c.Duration), "warmup": written(c.Warmup),
@@ -59,7 +60,7 @@ func (o *option) same(v string) bool {
 
 func (o *option) assign(v string) string {
 	if o.isSwitch() {
-		if v == "true" {
+		if v == o.bare() {
 			return "-" + o.name
 		}
 		return "-" + o.name + "=" + v

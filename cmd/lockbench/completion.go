@@ -56,7 +56,7 @@ func (p *program) completeFlags(c *cobra.Command) {
 	}
 	for flag, names := range map[string][]string{
 		"driver": drivers.Names(), "lock": locks, "wait": waits,
-		"pipelining": pipelinings, "server": serverChoices,
+		"renew": {switchOff, switchOn}, "pipelining": pipelinings, "server": serverChoices,
 	} {
 		// It fails only for a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results/render"
 )
@@ -21,6 +22,12 @@ func (p plan) print(w io.Writer) error {
 			render.Many(int64(c.plan.Clients), "client"), render.Many(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
 		if c.plan.Timeout > 0 {
 			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
+		}
+		if c.plan.Renew {
+			fmt.Fprintf(&b, ", renewed every %v", (c.plan.TTL / 3).Round(time.Microsecond))
+		}
+		if c.plan.Reentry > 1 {
+			fmt.Fprintf(&b, ", entered %d times", c.plan.Reentry)
 		}
 		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan.Server))
 		for _, text := range c.warnings {

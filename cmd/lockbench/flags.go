@@ -27,7 +27,16 @@ type flagDef struct {
 	usage string
 }
 
+// isSwitch tells that the bare flag means on: -quiet. A switch that is an axis takes a list of off and on.
 func (f flagDef) isSwitch() bool { return f.value == "" }
+
+// bare is the value of a switch that is given without one.
+func (f flagDef) bare() string {
+	if f.axis {
+		return switchOn
+	}
+	return "true"
+}
 
 // variable is the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
 func (f flagDef) variable() string {
@@ -50,10 +59,12 @@ var runFlags = []flagDef{
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
 	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock (default backoff: it suits every\n" +
 		"driver, and is fast and fairly fair without a herd)"},
+	{"renew", "", groupWhat, "", switchOff, true, "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)"},
 
 	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
 	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
 	{"hold", "", groupLoad, "TIME", "0s", true, "how long a lock is held"},
+	{"reentry", "", groupLoad, "N", "1", true, "acquisitions of a lock by its holder, and releases, before it is\nfree again; for re-entrant designs"},
 	{"think", "", groupLoad, "TIME", "0s", true, "pause of a client between two locks"},
 	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's)"},
 	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
@@ -220,7 +231,7 @@ func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)
 		if def.isSwitch() {
-			flag.NoOptDefVal = "true"
+			flag.NoOptDefVal = def.bare()
 		}
 		o.list = append(o.list, opt)
 	}
@@ -234,7 +245,7 @@ func (o *options) fill(env func(string) (string, bool)) error {
 		if v, ok := env(opt.variable()); ok && v != "" && opt.from == fromDefault {
 			opt.text, opt.from = v, fromVariable
 		}
-		if !opt.isSwitch() {
+		if !opt.isSwitch() || opt.axis {
 			continue
 		}
 		if _, err := parseSwitch(opt.text); err != nil {

@@ -198,6 +198,8 @@ func noArgs(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
+	case args[0] == switchOn || args[0] == switchOff || args[0] == switchOff+","+switchOn || args[0] == switchOn+","+switchOff:
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
 	case args[0] == "true" || args[0] == "false":
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])
 	}

@@ -180,6 +180,12 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
 		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
 	}
+	switch {
+	case c.Renew && !d.Traits.Renews:
+		return d, fmt.Sprintf("%s %s -renew", c.Driver, c.Lock), "its leases cannot be renewed"
+	case c.Reentry > 1 && !d.Traits.Reentrant:
+		return d, fmt.Sprintf("%s %s -reentry %d", c.Driver, c.Lock, c.Reentry), "its holder cannot enter it again"
+	}
 	lib, remote := libraries[c.Driver]
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
 	switch {
@@ -298,9 +304,11 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
 	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
+	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })
 	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
 	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
 	cross(r, &plans, "hold", parseTime, func(p *results.Plan, v time.Duration) { p.Hold = v })
+	cross(r, &plans, "reentry", parseReentry, func(p *results.Plan, v int) { p.Reentry = v })
 	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })

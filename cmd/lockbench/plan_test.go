@@ -161,6 +161,11 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
 		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
 		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
+		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
+		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
+		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
+		{"-reentry 0", "-reentry 0: must be 1 to 1000"},
+		{"-reentry 1001", "-reentry 1001: must be 1 to 1000"},
 		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
 	} {
 		_, err := planFor(t, test.line, environment())
@@ -194,7 +199,7 @@ func TestSkipsAreSaidOnce(t *testing.T) {
 	if err != nil || len(p.cells) != 3 || len(p.skipped) != 1 {
 		t.Fatalf("%v, %d cells, %v", err, len(p.cells), p.skipped)
 	}
-	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex (3 cells)"; got != want {
+	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := p.label(1), "clients 2"; got != want {

@@ -186,6 +186,11 @@ var brokenLeases = []broken{
 	{"renews for too long", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		return r.Renew(ctx, times(l, 50))
 	}), "renewal"},
+	{"draws a new owner with each renewal", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
+		owned, err := r.Renew(ctx, l)
+		l.Owner += "'"
+		return owned, err
+	}), "renewal"},
 	{"brings a lost lease back", extending(func(s drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		owned, err := r.Renew(ctx, l)
 		if !owned && err == nil {

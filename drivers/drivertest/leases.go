@@ -169,10 +169,13 @@ func renewal(t *T) {
 		renewed := 0
 		for ; renewed < renewals; renewed++ {
 			time.Sleep(short / 2)
-			before := time.Now()
+			before, kept := time.Now(), *l
 			owned, err := renewer.Renew(t.ctx, l)
 			if err != nil {
 				t.Fatalf("Renew: %v", err)
+			}
+			if l.Key != kept.Key || l.TTL != kept.TTL || l.Owner != kept.Owner || l.Fence != kept.Fence {
+				t.Fatalf("Renew made %+v of %+v; ValidUntil is all that it may change", *l, kept)
 			}
 			if !owned {
 				if since := time.Since(sent); since < short-early {

@@ -30,6 +30,18 @@ var axes = []axis{
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
+	{title: "renew", value: func(c *results.Cell) string {
+		if plan(c).Renew {
+			return "on"
+		}
+		return ""
+	}},
+	{title: "re-entry", right: true, value: func(c *results.Cell) string {
+		if plan(c).Reentry <= 1 {
+			return ""
+		}
+		return Thousands(int64(plan(c).Reentry))
+	}},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
 	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
