@@ -140,6 +140,11 @@ type Counts struct {
 	ReentryRefused int64 `json:"reentry_refused,omitempty"` // answered with no, though the client held the lock
 	ReentryError   int64 `json:"reentry_error,omitempty"`   // failed, or their releases did
 
+	// There is none of these unless several nodes grant a lock together (redlock).
+	SplitVotes int64   `json:"split_votes,omitempty"` // tries that every node answered, some with yes, without a majority
+	LateGrants int64   `json:"late_grants,omitempty"` // votes that came after their try had failed, and were given back
+	NodeErrors []int64 `json:"node_errors,omitempty"` // requests that failed, by node
+
 	Errors      map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, re-entries, renewals, releases, and withdrawals from waiting
 	ErrorSample map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
@@ -149,6 +154,11 @@ type Metric string
 
 const (
 	Acquire Metric = "acquire" // start of the acquisition to the grant, granted ones only
+
+	// AcquireAll is, for redlock, the time from the start of a granted try until the last node was heard or given up.
+	// The client has gone on long before; what it waits for is in Acquire.
+	AcquireAll Metric = "acquire_all"
+
 	Refusal Metric = "refusal" // start of the acquisition to giving up (contended, timed out)
 	Handoff Metric = "handoff" // release sent to the next grant of that key, if its client was already waiting
 	Reentry Metric = "reentry" // start of an acquisition by the holder to its grant
@@ -168,6 +178,7 @@ const (
 	HoldIndex
 	RenewIndex
 	ReleaseIndex
+	AcquireAllIndex
 	metricCount
 )
 
@@ -180,6 +191,8 @@ var Metrics = []Metric{
 	HoldIndex:    Hold,
 	RenewIndex:   Renew,
 	ReleaseIndex: Release,
+
+	AcquireAllIndex: AcquireAll,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.

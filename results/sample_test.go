@@ -49,6 +49,7 @@ func sample() *Record {
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
 			Released: 98, Lost: 1, ReleaseError: 1,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
+			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
 		},
 		Latency:  maps.Clone(sampleLatencies()),
@@ -73,6 +74,7 @@ func firstSample() *Record {
 	p.Topology, p.Release, p.Renew, p.Reentry, p.Lockers, p.Handover, p.HandoverMax = "", "", false, 0, 0, "", 0
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
+	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	return r
 }
 

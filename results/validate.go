@@ -76,6 +76,8 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
 	case !s.Checked && s.Grants > 0:
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
+	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:
+		return fmt.Errorf("counts.node_errors: of %d nodes, and there are %d", len(r.Counts.NodeErrors), r.Plan.Nodes)
 	case r.Generator.Machine > 1+1e-9:
 		return fmt.Errorf("generator.machine: a share of %v", r.Generator.Machine)
 	}

@@ -75,6 +75,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e := newEngine(r)
 	defer e.stopWaiting()
+	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
@@ -118,6 +119,7 @@ type engine struct {
 	closeError    error
 
 	errors errorLog
+	votes  votes
 	dog    watchdog
 }
 

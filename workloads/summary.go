@@ -48,6 +48,7 @@ func (e *engine) record() *results.Record {
 		}
 	}
 	t := e.sum(r)
+	e.fillVotes(r)
 	e.fillServer(r)
 	e.fillSafety(r)
 	e.fillCost(r, t)
@@ -181,6 +182,7 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 		for metric, l := range r.Latency {
 			switch metric {
 			case results.Handoff, results.Reentry, results.Renew: // parts of acquire and hold
+			case results.AcquireAll: // in which nobody waits
 			default:
 				inSystem += time.Duration(l.Count) * l.Mean
 			}
@@ -248,6 +250,11 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
 		add("the server was restarted during the measured window: what it spent is unknown, and locks without persistence were lost")
+	}
+	for i, n := range r.Counts.NodeErrors {
+		if err := e.after.nodes[i].Err; n > 0 {
+			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
+		}
 	}
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")

@@ -37,6 +37,7 @@ var floors = []rule{
 	// 1: what is built on one of them. A driver has one client library at most; designs have none.
 	{"drivers/memory", []string{"drivers"}, nil},
 	{"drivers/redis", []string{"drivers"}, nil},
+	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
 	{"drivers/all", []string{"drivers/memory", "drivers/redis/goredis", "drivers/redis/rueidis"}, nil},
@@ -56,7 +57,7 @@ var floors = []rule{
 	{
 		"cmd/lockbench",
 		[]string{
-			"drivers", "drivers/all", "drivers/redis", "drivers/servers", "drivers/wait", "drivers/renew",
+			"drivers", "drivers/all", "drivers/quorum", "drivers/redis", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...",
 		},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},

@@ -77,7 +77,7 @@ func (s *service) server(usages []*drivers.Usage, answered int) (all drivers.Ser
 		if first {
 			all, first = one, false
 		} else {
-			all.Connected += one.Connected
+			all.Connected = max(all.Connected, one.Connected) // connections are limited node by node
 			all.MaxClients = min(all.MaxClients, one.MaxClients)
 			all.Persistence = same(all.Persistence, one.Persistence)
 			all.Version = same(all.Version, one.Version)

@@ -154,6 +154,7 @@ func (c *primary) Close() error { return nil }
 // TestReplicatedAnswers goes through what SET, WAIT and the release can answer.
 func TestReplicatedAnswers(t *testing.T) {
 	lost := errors.New("connection lost")
+	greets := plainRedis(t) // Open makes sure of a server before it dials
 	for _, test := range []struct {
 		name  string
 		conn  primary
@@ -171,9 +172,8 @@ func TestReplicatedAnswers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conn := &test.conn
-			greets := talker(t, "+PONG\r\n")
 			s, err := redis.Driver{Dial: func(context.Context, redis.Options) (redis.Conn, error) { return conn, nil }}.
-				Open(t.Context(), drivers.Config{Addrs: []string{greets}, Topology: drivers.TopologyReplicated, Acks: 2})
+				Open(t.Context(), drivers.Config{Addrs: greets, Topology: drivers.TopologyReplicated, Acks: 2})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -255,6 +255,7 @@ var columns = []column{
 	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
 	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
 	{"acquire", "max", duration, 8, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
+	{"all nodes", "p50", duration, 12, func(c *results.Cell) float64 { return quantile(c, results.AcquireAll, p50) }, voted},
 	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
 	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
 	{"commands", "/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
@@ -269,6 +270,9 @@ func efficiency(c *results.Cell) float64 {
 	}
 	return c.Bound.Efficiency
 }
+
+// voted tells whether several nodes grant a lock together.
+func voted(c *results.Cell) bool { return c.Latency[results.AcquireAll].Count > 0 }
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
 

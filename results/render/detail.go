@@ -118,7 +118,9 @@ func (p *page) throughput(c *results.Cell) {
 }
 
 // metricTitles are the metrics as the table names them.
-var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off", results.Reentry: "re-entry"}
+var metricTitles = map[results.Metric]string{
+	results.Refusal: "gave up", results.Handoff: "hand-off", results.Reentry: "re-entry", results.AcquireAll: "all nodes",
+}
 
 // latencies writes the distributions that have values, a row each; acquire and release always.
 func (p *page) latencies(c *results.Cell) error {
@@ -177,6 +179,18 @@ func (p *page) outcomes(c *results.Cell) {
 	}
 	if plan(c).Reentry > 1 {
 		p.item("", "re-entries", list("granted "+Thousands(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
+	}
+	if n.SplitVotes+n.LateGrants > 0 {
+		p.item("", "votes", list(some("split", n.SplitVotes), some("late", n.LateGrants)))
+	}
+	var failed []string
+	for i, count := range n.NodeErrors {
+		if count > 0 {
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, Thousands(count)))
+		}
+	}
+	if failed != nil {
+		p.item(yellow, "unanswered", list(failed...))
 	}
 	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
 		text := class + " " + Thousands(n.Errors[class])
