@@ -163,7 +163,7 @@ func inspect(t *T) {
 // crowd opens thousands of sessions, as far as the service takes them, and uses each on a key of its own.
 func crowd(t *T) {
 	const workers, perSession = 32, 64 << 10
-	size := 5000
+	size := 2000
 	if t.Config.Embedded {
 		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
 		// server there.
