@@ -58,6 +58,10 @@ var cases = []oneCase{
 	{name: "wakes as configured", when: exclusive, run: wakesAsConfigured},
 	{name: "wait by listening", when: wakes, run: waitByListening},
 
+	// Sleeping on the server.
+	{name: "blocks", timed: true, when: exclusive, run: blocks},
+	{name: "cancelled block", when: sleeps, run: blockCancelled},
+
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},
 	{name: "cut", when: cuts, run: cutOff},
@@ -133,6 +137,7 @@ func exclusive(k known) bool   { return k.traits.Exclusive }
 func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
+func sleeps(k known) bool      { return k.traits.Exclusive && k.traits.Blocks }
 func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
