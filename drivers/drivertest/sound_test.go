@@ -305,6 +305,7 @@ func TestSound(t *testing.T) {
 		{"re-entrant", reentrant()},
 		{"polling", polling()},
 		{"blocking", blocking(false)},
+		{"sleeping", sleeping(1, doze)},
 		{"fair", queueing(false)},
 		{"fair by try", queueing(true)},
 	} {
