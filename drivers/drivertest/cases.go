@@ -59,6 +59,10 @@ var cases = []oneCase{
 	{name: "wakes as configured", when: exclusive, run: wakesAsConfigured},
 	{name: "wait by listening", when: wakes, run: waitByListening},
 
+	// Sleeping on the server.
+	{name: "blocks", timed: true, when: exclusive, run: blocks},
+	{name: "cancelled block", when: sleeps, run: blockCancelled},
+
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},
 	{name: "cut", when: cuts, run: cutOff},
@@ -136,6 +140,7 @@ func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
 func reenters(k known) bool    { return k.traits.Exclusive && k.traits.Reentrant }
+func sleeps(k known) bool      { return k.traits.Exclusive && k.traits.Blocks }
 func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }

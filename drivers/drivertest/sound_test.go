@@ -307,6 +307,7 @@ func TestSound(t *testing.T) {
 		{"re-entrant", reentrant(false)},
 		{"polling", polling()},
 		{"blocking", blocking(false)},
+		{"sleeping", sleeping(1, doze)},
 		{"fair", queueing(false)},
 		{"fair by try", queueing(true)},
 	} {

@@ -18,7 +18,7 @@ var releaseTokenSource string
 var rouseSource string
 
 var (
-	releaseTokenScript = NewScript(releaseTokenSource) // compare the owner, leave a token, then delete
+	releaseTokenScript = NewScript(releaseTokenSource) // compare the owner, leave a token, publish, then delete
 	rouseScript        = NewScript(rouseSource)        // leave a token
 )
 
@@ -81,7 +81,11 @@ func (s *sleeper) Close() error {
 //
 //go:noinline
 func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
-	return append(s.call(releaseTokenScript, l.Key), l.Owner, tokensSuffix, tokenLife)
+	args := append(s.call(releaseTokenScript, l.Key), l.Owner, tokensSuffix, tokenLife)
+	if s.wakes {
+		args = append(args, releasedSuffix)
+	}
+	return args
 }
 
 // sleeping makes s a sleeper, whose connection ends with the service at the latest.

@@ -72,7 +72,9 @@ func (s *scripted) converse(conn net.Conn) {
 		}
 		command[0] = strings.ToUpper(command[0])
 		s.mu.Lock()
-		s.seen = append(s.seen, strings.Join(command, " "))
+		if line := strings.Join(command, " "); line != "INFO server" { // the greeting asks what kind of server it is
+			s.seen = append(s.seen, line)
+		}
 		reply := s.answer(command)
 		s.mu.Unlock()
 		if reply == "" {

@@ -27,6 +27,7 @@ type queued struct {
 	lines     *lines
 	passer    drivers.Passer // nil: release, and let the next acquire
 	max       int            // hand-overs in a row
+	nobody    string         // its owner in tries that the server has not heard of
 	expires   bool
 	reentrant bool
 
@@ -96,6 +97,7 @@ func (q *queued) enter(l *drivers.Lease) bool {
 		ln = s.line(l.Key)
 	} else if !ln.vacant(q.sent) {
 		l.Reset()
+		l.Owner = q.nobody
 		q.first = false
 		return false
 	}

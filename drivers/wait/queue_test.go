@@ -120,6 +120,7 @@ func TestQueueWaitsForAStranger(t *testing.T) {
 		var all sync.WaitGroup
 		clients, order := lineUp(t, svc, room, &all, n, 0)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if clients[0].tries != 2 || clients[0].rests != 1 {
 			t.Errorf("the front has tried %d times and asked %d times for the lease", clients[0].tries, clients[0].rests)
 		}
@@ -150,11 +151,15 @@ func TestQueueGivesOtherRoomsATurn(t *testing.T) {
 		svc.tried = func(*session, bool) { time.Sleep(time.Microsecond) }
 		var turns []int // by room, unguarded on purpose
 		var all sync.WaitGroup
-		wakes := make([]func(string), 2)
-		for number := range 2 {
-			room := newRoom(t, wait.Queue, svc, o)
-			defer closeRoom(t, room)
+		var wakes [2]func(string)
+		var rooms [2]*wait.Room
+		for number := range rooms {
+			rooms[number] = newRoom(t, wait.Queue, svc, o)
+			defer closeRoom(t, rooms[number])
 			wakes[number] = svc.wake
+		}
+		svc.wake = func(key string) { wakes[0](key); wakes[1](key) }
+		for number, room := range rooms {
 			for i := range n {
 				c := newClient(t, svc, room, i, "k")
 				all.Go(func() {
@@ -165,7 +170,6 @@ func TestQueueGivesOtherRoomsATurn(t *testing.T) {
 				})
 			}
 		}
-		svc.wake = func(key string) { wakes[0](key); wakes[1](key) }
 		all.Wait()
 		if len(turns) != 2*n {
 			t.Fatalf("%d turns of %d", len(turns), 2*n)
@@ -196,6 +200,7 @@ func TestQueueOutlivesADeadHolder(t *testing.T) {
 		_, order := lineUp(t, svc, room, &all, 5, time.Second)
 		synctest.Wait()
 		time.Sleep(lease + wait.Grace + time.Millisecond)
+		synctest.Wait()
 		if len(*order) != 1 {
 			t.Fatalf("served %v when the lease had ended", *order)
 		}

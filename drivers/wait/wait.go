@@ -265,6 +265,10 @@ func (r *Room) queued(s drivers.Session) (*queued, error) {
 		Session: s, sub: sub, lines: r.lines, max: r.options.HandoverMax, woken: make(chan struct{}, 1),
 		expires: r.traits.Expires, reentrant: r.traits.Reentrant,
 	}
+	if r.traits.Owned {
+		var owners drivers.Owners
+		q.nobody = owners.Next()
+	}
 	if r.options.Handover == HandoverRelease {
 		return q, nil
 	}
