@@ -39,8 +39,8 @@ func (driver) Params() []drivers.Param {
 		drivers.ChoiceParam("retry", "exponential", "how -wait native asks again; the library's own default is none, which cannot wait",
 			"none", "linear", "exponential"),
 		drivers.TimeParam("retry-min", "16ms", "interval of linear, and the least of exponential (16ms is what the library advises)"),
-		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no default: its "+
-			"intervals have no jitter, so that waiters ask at the same moments, and without a limit those are soon seconds apart)"),
+		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no default: without jitter "+
+			"all waiters ask at the same moments, which without a limit are soon seconds apart)"),
 		drivers.IntParam("retry-limit", "0", 0, "times that one wait asks again; 0 is no limit"),
 	}
 }

@@ -46,7 +46,6 @@ func (driver) Params() []drivers.Param {
 		drivers.ShareParam("drift-factor", "0.01", "share of the TTL that clocks may differ by"),
 		drivers.ShareParam("timeout-factor", "0.05", "share of the TTL after which an attempt counts as failed"),
 		drivers.SwitchParam("fail-fast", "false", "answer with the majority, not with the last node"),
-		drivers.SwitchParam("set-nx-on-extend", "false", "a renewal may bring a lease back that has ended"),
 		drivers.SwitchParam("shuffle-pools", "false", "ask the nodes in random order"),
 	}
 }
@@ -101,7 +100,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// optionsOf are the library's options, without those that it has as its defaults already.
+// optionsOf are the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back, which
+// would then count as never lost.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	options := []redsync.Option{
 		redsync.WithTries(p.Int("tries")),
@@ -109,9 +109,6 @@ func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 		redsync.WithTimeoutFactor(p.Share("timeout-factor")),
 		redsync.WithFailFast(p.On("fail-fast")),
 		redsync.WithShufflePools(p.On("shuffle-pools")),
-	}
-	if p.On("set-nx-on-extend") {
-		options = append(options, redsync.WithSetNXOnExtend())
 	}
 	if p.Share("timeout-factor") == 0 {
 		return nil, errors.New("parameter timeout-factor=0: gives no attempt any time: give more than 0")

@@ -23,6 +23,7 @@ type hold struct {
 
 	mu      sync.Mutex // several keys of a lock are released at once
 	token   string
+	heard   int   // answers to releases
 	removed int   // keys that a release found to be ours
 	err     error // of a release that had no answer
 }
@@ -59,7 +60,7 @@ func (e *ear) expect(h *hold, token string) {
 	if h.token != "" {
 		e.holds.Delete(h.token)
 	}
-	h.token, h.removed, h.err = token, 0, nil
+	h.token, h.heard, h.removed, h.err = token, 0, 0, nil
 	e.holds.Store(token, h)
 }
 
@@ -73,9 +74,10 @@ func (h *hold) released(result rueidislib.RedisResult) {
 	}
 	if err != nil {
 		h.err = err
-	} else if n > 0 {
-		h.removed++
+		return
 	}
+	h.heard++
+	h.removed += int(n)
 }
 
 // forget ends the listening.
@@ -90,6 +92,13 @@ func (h *hold) owner() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.token
+}
+
+// takenBack tells whether the server has confirmed that nothing is left of the attempt.
+func (h *hold) takenBack() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.heard > 0 && h.err == nil
 }
 
 // answer is what the releases have said.

@@ -67,7 +67,8 @@ func (s *session) giveUp(h *hold) (owned bool, err error) {
 }
 
 // Try implements drivers.Session. It confirms what Wait has won, unless it is lost since. The lease is Config.TTL,
-// whatever l.TTL is: the library fixes it at set-up.
+// whatever l.TTL is: the library fixes it at set-up. A server that is alive but does not answer within the library's own
+// time-out (try-next-after) has said no, as far as the library is concerned, which has then taken the attempt back.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -89,6 +90,8 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded) && h.takenBack():
+		return false, nil
 	}
 	return false, fail("try", err)
 }
