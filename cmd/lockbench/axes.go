@@ -50,6 +50,7 @@ var axes = []axis{
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
+	{"param", func(p results.Plan) string { return cmp.Or(p.Params, "default") }},
 }
 
 // show names a value; the first three axes speak for themselves.

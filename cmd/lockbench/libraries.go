@@ -6,6 +6,7 @@ package main
 import (
 	"runtime"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -32,6 +33,14 @@ var libraries = map[string]library{
 			return min(clients, 1024) // BlockingPoolSize
 		},
 	},
+	// The lock libraries, which have one connection more for what is not a lock.
+	"redsync":   {module: "github.com/go-redsync/redsync/v4", conns: func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) }},
+	"redislock": {module: "github.com/bsm/redislock", conns: func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) }},
+	"rueidislock": {
+		module:    "github.com/redis/rueidis",
+		pipelines: true,
+		conns:     func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+	},
 }
 
 // connections is how many connections a cell will open at most, as far as is known beforehand.
@@ -46,6 +55,9 @@ func connections(c results.Plan) int {
 	}
 	if wakes(c) {
 		n++ // the subscription
+	}
+	if d, err := drivers.Lookup(c.Driver); err == nil && drivers.ParamsOf(d) != nil {
+		n *= max(1, c.Lockers) // a lock library keeps a client for each
 	}
 	return n
 }

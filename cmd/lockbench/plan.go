@@ -168,6 +168,9 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 		return d, c.Driver + " -lock " + c.Lock, fmt.Sprintf("%s has only %s", c.Driver, strings.Join(designNames(driver), ", "))
 	}
 	c.Lock = d.Name
+	if _, err := drivers.ReadParams(driver, paramMap(c.Params)); err != nil {
+		return d, fmt.Sprintf("%s -param %s", c.Driver, c.Params), err.Error()
+	}
 	if c.Wait != wait.Poll {
 		c.Poll = 0
 	}
@@ -307,6 +310,7 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
+	cross(r, &plans, "param", parseParams, func(p *results.Plan, v string) { p.Params = v })
 	return plans
 }
 

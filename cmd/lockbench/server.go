@@ -100,6 +100,7 @@ func (s *server) open(ctx context.Context, c results.Plan, prefix string) (drive
 	}
 	cfg := drivers.Config{
 		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c),
+		TTL: c.TTL, Lockers: c.Lockers, Params: paramMap(c.Params),
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
 	}
 	if _, remote := libraries[c.Driver]; remote {
