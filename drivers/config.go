@@ -35,6 +35,16 @@ type Config struct {
 	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
 	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
 
+	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's own default. What can take
+	// it from the Lease does.
+	TTL time.Duration
+
+	// Lockers is how many processes' worth of clients there are: whatever a library keeps once a process (a client, a
+	// local queue) exists so often, and session id uses number id % Lockers. 0 means 1.
+	Lockers int
+
+	Params map[string]string // the library's own options by name; see Parametrised
+
 	Conns      int           // connections of the pool; 0 is the client library's own default
 	Pipelining Pipelining    // whether concurrent commands share a connection
 	FlushDelay time.Duration // how long a pipelining client collects commands before it writes; 0 is none

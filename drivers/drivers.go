@@ -252,6 +252,18 @@ type Usage struct {
 	BytesOut int64
 }
 
+// Plus adds what two servers have spent. A field is unknown if it is for either.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{both(u.CPU, v.CPU), both(u.Commands, v.Commands), both(u.BytesIn, v.BytesIn), both(u.BytesOut, v.BytesOut)}
+}
+
+func both[N ~int64](a, b N) N {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
 // Unwrapper is implemented by Sessions and Services that wrap another one; see As.
 type Unwrapper[T any] interface{ Unwrap() T }
 

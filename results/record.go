@@ -63,7 +63,7 @@ type Plan struct {
 	Replicas    int           `json:"replicas,omitempty"`     // of a primary
 	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
 	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
-	Params      string        `json:"params,omitempty"` // the library's own options, "name=value,…"
+	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
 	Duration    time.Duration `json:"duration_ns"`
 	Warmup      time.Duration `json:"warmup_ns"`
 	Seed        uint64        `json:"seed"`

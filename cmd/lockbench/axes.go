@@ -56,6 +56,7 @@ var axes = []axis{
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
+	{"param", func(p results.Plan) string { return cmp.Or(p.Params, "default") }},
 	{"nodes", func(p results.Plan) string { return fmt.Sprint(p.Nodes) }},
 	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
 	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},

@@ -26,6 +26,7 @@ func commandLine(o *options, c results.Plan, t target) string {
 		"oracle": strconv.FormatBool(c.Oracle),
 		"conns":  strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
+		"param": c.Params,
 	}
 	if c.NodeTimeout == 0 {
 		delete(values, "node-timeout")

@@ -50,6 +50,7 @@ func version(info *debug.BuildInfo) string {
 // measured are the modules that a figure depends on, besides lockbench itself.
 var measured = []string{
 	libraries["go-redis"].module, libraries["rueidis"].module,
+	libraries["redsync"].module, libraries["redislock"].module,
 	"github.com/alicebob/miniredis/v2",
 }
 

@@ -95,6 +95,7 @@ var runFlags = []flagDef{
 	{"conns", "", groupClient, "N", "0", true, "connections of the pool; 0 is the library's default"},
 	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients, or not (default: as the library ships)"},
 	{"flush-delay", "", groupClient, "TIME", "0s", true, "how long a pipelining library collects commands"},
+	{"param", "", groupClient, "NAME=VALUE", "", true, "options of a lock library, several joined by a plus sign:\nretry=linear+retry-min=10ms; see lockbench list"},
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 
 	{"server", "", groupServer, "KIND", "auto", false, "auto, private (a redis-server of our own), embedded (in-process)\nor external (-addr, REDIS_URL)"},

@@ -14,6 +14,7 @@ import (
 type library struct {
 	module    string // its Go module
 	pipelines bool   // it shares connections between goroutines unless told otherwise
+	locks     bool   // it is a lock library: its locks are its own, and a process keeps one client of it
 
 	topologies []drivers.Topology // besides the single server
 	conns      func(clients int, pipelined bool) int
@@ -41,6 +42,24 @@ var libraries = map[string]library{
 			return min(clients, 1024) // BlockingPoolSize
 		},
 	},
+	// The lock libraries, which have one connection more for what is not a lock.
+	"redsync": {
+		module:     "github.com/go-redsync/redsync/v4",
+		locks:      true,
+		topologies: []drivers.Topology{drivers.TopologyRedlock},
+		conns:      func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+	},
+	"redislock": {
+		module: "github.com/bsm/redislock",
+		locks:  true,
+		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+	},
+	"rueidislock": {
+		module:    "github.com/redis/rueidis",
+		pipelines: true,
+		locks:     true,
+		conns:     func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+	},
 }
 
 // connections is how many connections a cell will open at most, as far as is known beforehand.
@@ -58,6 +77,9 @@ func connections(c results.Plan) int {
 	}
 	if blocks(c) {
 		n += c.Clients // each sleeps on one of its own
+	}
+	if lib.locks {
+		n *= max(1, c.Lockers)
 	}
 	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
 }

@@ -43,6 +43,7 @@ func (p *program) listCommand() *cobra.Command {
 // listing is all that list knows; its JSON form is for scripts.
 type listing struct {
 	Locks   []listedLock   `json:"locks"`
+	Params  []listedParam  `json:"params"`
 	Waits   []listedWait   `json:"waits"`
 	Servers []listedServer `json:"servers"`
 }
@@ -54,6 +55,14 @@ type listedLock struct {
 	Traits  drivers.Traits `json:"traits"`
 	Models  string         `json:"models"`
 	Wrong   string         `json:"wrong,omitempty"`
+}
+
+// listedParam is an option of a lock library.
+type listedParam struct {
+	Driver  string `json:"driver"`
+	Param   string `json:"param"`
+	Default string `json:"default"`
+	Text    string `json:"text"`
 }
 
 type listedWait struct {
@@ -73,6 +82,9 @@ func newListing(ctx context.Context) listing {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
 			l.Locks = append(l.Locks, listedLock{name, design.Name, i == 0, design.Traits, design.Models, design.Wrong})
+		}
+		for _, param := range drivers.ParamsOf(d) {
+			l.Params = append(l.Params, listedParam{name, param.Name, param.Default, param.Text})
 		}
 	}
 	for _, k := range wait.Kinds() {
@@ -116,10 +128,18 @@ func (l listing) write(w io.Writer) error {
 	fmt.Fprintln(w, "\nKnown to be wrong with them:")
 	wrong := map[string]bool{}
 	for _, d := range l.Locks {
-		if line := d.Lock + ": " + d.Wrong; d.Wrong != "" && !wrong[line] {
+		name := d.Lock
+		if name == "library" {
+			name = d.Driver
+		}
+		if line := name + ": " + d.Wrong; d.Wrong != "" && !wrong[line] {
 			wrong[line] = true
 			fmt.Fprintf(w, "  %s\n", line)
 		}
+	}
+	fmt.Fprintln(t, "\nDRIVER\t-param\tDEFAULT\t")
+	for _, v := range l.Params {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Driver, v.Param, v.Default, v.Text)
 	}
 	fmt.Fprintln(t, "\nWAIT\t")
 	for _, k := range l.Waits {

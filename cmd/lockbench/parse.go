@@ -139,3 +139,36 @@ func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, erro
 	}
 	return list, nil
 }
+
+// parseParams reads NAME=VALUE+NAME=VALUE: a plus sign joins, because commas separate the values of an axis and a
+// semicolon would end the shell's command. It returns them in alphabetical order, so that a set has one spelling.
+func parseParams(s string) (string, error) {
+	params := map[string]bool{}
+	var words []string
+	for word := range strings.SplitSeq(s, "+") {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok || name == "" || value == "":
+			return "", errors.New("must be NAME=VALUE, or several of them joined by a plus sign")
+		case params[name]:
+			return "", fmt.Errorf("must not set %s twice", name)
+		}
+		params[name] = true
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return strings.Join(words, "+"), nil
+}
+
+// paramMap takes apart what parseParams has put together.
+func paramMap(s string) map[string]string {
+	if s == "" {
+		return nil
+	}
+	params := map[string]string{}
+	for word := range strings.SplitSeq(s, "+") {
+		name, value, _ := strings.Cut(word, "=")
+		params[name] = value
+	}
+	return params
+}

@@ -161,10 +161,10 @@ func (p plan) length(from int) time.Duration {
 	return sum
 }
 
-// resolve fills in the driver's default design and clears what the way of waiting does not read. If the combination
-// makes no sense it names the part that does not fit, and why.
+// resolve fills in the driver's default design and clears what the cell does not read. If the combination makes no sense
+// it names the part that does not fit, and why.
 func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
-	driver, err := drivers.Lookup(c.Driver)
+	driver, err := driverOf(*c)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
 	}
@@ -173,6 +173,29 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 		return d, c.Driver + " -lock " + c.Lock, fmt.Sprintf("%s has only %s", c.Driver, strings.Join(designNames(driver), ", "))
 	}
 	c.Lock = d.Name
+	if _, err := drivers.ReadParams(driver, paramMap(c.Params)); err != nil {
+		return d, fmt.Sprintf("%s -param %s", c.Driver, c.Params), err.Error()
+	}
+	c.Server = string(t.kindFor(c.Driver))
+	settle(c)
+	topology := c.Topology
+	if why := settleTopology(c, libraries[c.Driver], t.kindFor(c.Driver)); why != "" {
+		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
+	}
+	if what, why = unfit(c, d); why == "" {
+		what, why = unconnected(c)
+	}
+	if why != "" {
+		return d, c.Driver + " " + what, why
+	}
+	if c.Lockers == 1 {
+		c.Lockers = 0 // what a plan calls the usual
+	}
+	return d, "", ""
+}
+
+// settle clears what the cell's way of waiting does not read, and what is spelt out though it is the usual.
+func settle(c *results.Plan) {
 	if c.Wait != wait.Poll {
 		c.Poll = 0
 	}
@@ -182,59 +205,69 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	if c.Wait != wait.Backoff {
 		c.BackoffMin, c.BackoffMax = 0, 0
 	}
-	if c.Pipelining == "default" {
-		c.Pipelining = string(drivers.PipeliningDefault)
-	}
 	if c.Wait != wait.Queue {
 		c.Handover = ""
 	}
 	if c.Handover != wait.HandoverSwap {
 		c.HandoverMax = 0
 	}
-	kind, err := wait.Find(c.Wait)
-	if err == nil && kind.Wakes && !d.Traits.Wakes {
-		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
+	if c.Pipelining == "default" {
+		c.Pipelining = string(drivers.PipeliningDefault)
 	}
-	c.Server = string(t.kindFor(c.Driver))
 	if c.Release == "default" {
 		c.Release = string(drivers.ReleaseDefault)
 	}
+}
+
+// unfit tells what of a cell its design cannot do.
+func unfit(c *results.Plan, d drivers.Design) (what, why string) {
+	kind, err := wait.Find(c.Wait)
+	if err != nil {
+		return "", "" // checkNames has seen to it
+	}
+	waits := c.Lock + " -wait " + c.Wait
+	several := c.Topology != ""
 	switch {
-	case c.Renew && !d.Traits.Renews:
-		return d, fmt.Sprintf("%s %s -renew", c.Driver, c.Lock), "its leases cannot be renewed"
-	case c.Reentry > 1 && !d.Traits.Reentrant:
-		return d, fmt.Sprintf("%s %s -reentry %d", c.Driver, c.Lock, c.Reentry), "its holder cannot enter it again"
-	case c.Reentry > 1 && c.Wait == wait.Queue:
-		return d, fmt.Sprintf("-wait %s -reentry %d", c.Wait, c.Reentry), "its line hands the lock on at each release, the inner ones too"
+	case kind.Wakes && !d.Traits.Wakes:
+		return waits, "its releases wake nobody"
+	case kind.Blocks && several:
+		return waits + " -topology " + c.Topology, "a client can sleep on a single server only"
 	case kind.Blocks && !d.Traits.Blocks:
-		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
+		return waits, "its releases wake nobody who sleeps on the server"
 	case kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua):
-		return d, fmt.Sprintf("-wait %s -release %s", c.Wait, c.Release), "the release that wakes a sleeper is a script"
-	case c.Lockers == 1:
-		c.Lockers = 0 // what a plan calls the usual
-	case c.Lockers > 1 && !kind.Local:
-		return d, fmt.Sprintf("-wait %s -lockers %d", c.Wait, c.Lockers), "clients that wait like this share nothing, whatever their process"
+		return waits + " -release " + c.Release, "the release that wakes a sleeper is a script"
+	case c.Handover == wait.HandoverSwap && c.Topology == string(drivers.TopologyRedlock):
+		return waits + " -handover swap -topology redlock", "several servers cannot hand a lock over in one step"
+	case c.Renew && !d.Traits.Renews:
+		return c.Lock + " -renew", "its leases cannot be renewed"
+	case c.Reentry > 1 && !d.Traits.Reentrant:
+		return fmt.Sprintf("%s -reentry %d", c.Lock, c.Reentry), "its holder cannot enter it again"
+	case c.Reentry > 1 && c.Wait == wait.Queue:
+		return fmt.Sprintf("%s -reentry %d", waits, c.Reentry), "the line hands the lock on at each release, the inner ones too"
+	case c.Lockers > 1 && !kind.Local && !(kind.Native && libraries[c.Driver].locks):
+		return fmt.Sprintf("%s -lockers %d", waits, c.Lockers), "clients that wait like this share nothing, whatever their process"
+	case c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)):
+		return c.Lock + " -release " + c.Release, "this design has one release of its own"
 	}
+	return "", ""
+}
+
+// unconnected tells what of a cell its client library cannot do.
+func unconnected(c *results.Plan) (what, why string) {
 	lib, remote := libraries[c.Driver]
-	topology := c.Topology
-	if why := settleTopology(c, lib, t.kindFor(c.Driver)); why != "" {
-		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
-	}
-	if c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)) {
-		return d, fmt.Sprintf("%s %s -release %s", c.Driver, c.Lock, c.Release), "this design has one release of its own"
-	}
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
+	const inside = "it runs in-process and has no connections"
 	switch {
 	case !remote && c.Conns > 0:
-		return d, fmt.Sprintf("%s -conns %d", c.Driver, c.Conns), "it runs in-process and has no connections"
+		return fmt.Sprintf("-conns %d", c.Conns), inside
 	case !remote && c.Pipelining != "":
-		return d, fmt.Sprintf("%s -pipelining %s", c.Driver, c.Pipelining), "it runs in-process and has no connections"
+		return "-pipelining " + c.Pipelining, inside
 	case !remote && c.FlushDelay > 0:
-		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "it runs in-process and has no connections"
+		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), inside
 	case c.FlushDelay > 0 && !pipelines:
-		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
+		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
 	}
-	return d, "", ""
+	return "", ""
 }
 
 func designNames(d drivers.Driver) []string {
@@ -377,6 +410,7 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
+	cross(r, &plans, "param", parseParams, func(p *results.Plan, v string) { p.Params = v })
 	cross(r, &plans, "nodes", parseInt, func(p *results.Plan, v int) { p.Nodes = v })
 	cross(r, &plans, "replicas", parseInt, func(p *results.Plan, v int) { p.Replicas = v })
 	cross(r, &plans, "acks", parseInt, func(p *results.Plan, v int) { p.Acks = v })

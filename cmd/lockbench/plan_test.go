@@ -163,7 +163,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
 		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
 		{"-wait queue -lockers -1", "-lockers -1: must be 1 to -clients, which is 64"},
-		{"-lockers 8", "nothing to run: -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
+		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
 		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
 		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
 		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
@@ -190,12 +191,13 @@ func (f tlsFiles) config() (*tls.Config, error) {
 
 // open opens the service for one cell.
 func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (drivers.Service, error) {
-	d, err := drivers.Lookup(c.Driver)
+	d, err := driverOf(c)
 	if err != nil {
 		return nil, err
 	}
 	cfg := drivers.Config{
-		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c),
+		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c), Polls: polls(c),
+		TTL: c.TTL, Lockers: c.Lockers, Params: paramMap(c.Params),
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
 		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
 	}
@@ -210,6 +212,18 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 	}
 	return d.Open(ctx, cfg)
 }
+
+// driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
+func driverOf(c results.Plan) (drivers.Driver, error) {
+	d, err := drivers.Lookup(c.Driver)
+	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraries[c.Driver].locks {
+		d = quorum.Driver{Node: d}
+	}
+	return d, err
+}
+
+// polls reports whether a refused client comes back by itself.
+func polls(c results.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
 
 // wakes reports whether releases have to wake subscribers for the cell's way of waiting.
 func wakes(c results.Plan) bool {

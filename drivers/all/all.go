@@ -5,4 +5,7 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/memory"        // memory, null
 	_ "github.com/lockbench/lockbench/drivers/redis/goredis" // go-redis
 	_ "github.com/lockbench/lockbench/drivers/redis/rueidis" // rueidis
+	_ "github.com/lockbench/lockbench/drivers/redislock"     // redislock
+	_ "github.com/lockbench/lockbench/drivers/redsync"       // redsync
+	_ "github.com/lockbench/lockbench/drivers/rueidislock"   // rueidislock
 )

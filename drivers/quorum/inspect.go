@@ -41,7 +41,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		switch {
 		case u != nil:
 			answered++
-			all = add(all, *u)
+			all = all.Plus(*u)
 		case s.nodes[i].svc.Load() != nil:
 			all = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 		}
@@ -95,19 +95,4 @@ func same(a, b string) string {
 		return a
 	}
 	return "mixed"
-}
-
-// add adds what two nodes have spent. What one of them does not tell is unknown.
-func add(a, b drivers.Usage) drivers.Usage {
-	return drivers.Usage{
-		CPU: plus(a.CPU, b.CPU), Commands: plus(a.Commands, b.Commands),
-		BytesIn: plus(a.BytesIn, b.BytesIn), BytesOut: plus(a.BytesOut, b.BytesOut),
-	}
-}
-
-func plus[N ~int64](a, b N) N {
-	if a < 0 || b < 0 {
-		return -1
-	}
-	return a + b
 }

@@ -67,10 +67,7 @@ func (r *clusterReport) add(s drivers.Server, u drivers.Usage) {
 	// Connections are limited node by node: the fullest one is what counts.
 	r.server.Connected = max(r.server.Connected, s.Connected)
 	r.server.MaxClients = min(r.server.MaxClients, s.MaxClients)
-	r.usage.CPU = sum(r.usage.CPU, u.CPU)
-	r.usage.Commands = sum(r.usage.Commands, u.Commands)
-	r.usage.BytesIn = sum(r.usage.BytesIn, u.BytesIn)
-	r.usage.BytesOut = sum(r.usage.BytesOut, u.BytesOut)
+	r.usage = r.usage.Plus(u)
 }
 
 // both names what some nodes have and what others have.
@@ -79,14 +76,6 @@ func both(a, b string) string {
 		return a
 	}
 	return a + ", " + b
-}
-
-// sum is unknown if either is.
-func sum[N ~int64](a, b N) N {
-	if a < 0 || b < 0 {
-		return -1
-	}
-	return a + b
 }
 
 // inspect inspects the server at the other end of conn.

@@ -60,6 +60,7 @@ var axes = []axis{
 	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
+	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
 	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
 	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
 	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},

@@ -22,7 +22,7 @@ import (
 )
 
 func init() {
-	drivers.Register("go-redis", redis.Driver{Dial: Dial})
+	drivers.Register("go-redis", Driver)
 	// The library writes to standard error when a connection cannot be made. Whoever called hears of it anyway.
 	goredis.SetLogger(&logging.VoidLogger{})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-func init() { drivers.Register("rueidis", redis.Driver{Dial: Dial}) }
+func init() { drivers.Register("rueidis", Driver) }
 
 // Dial opens a client and connects it.
 func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {

@@ -1,0 +1,122 @@
+// The options that a lock library has for itself, as parameters of its driver.
+
+package drivers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parametrised is a Driver whose library has options of its own.
+type Parametrised interface {
+	// Params lists them. It needs no server.
+	Params() []Param
+}
+
+// Param is one option of a library. Its value is text, as in Config.Params.
+type Param struct {
+	Name    string
+	Default string // the library's own, unless Text says otherwise
+	Text    string // one line for people who choose
+	Check   func(value string) error
+}
+
+// IntParam is an option that is a whole number from low.
+func IntParam(name, def string, low int, text string) Param {
+	return Param{name, def, text, func(value string) error {
+		if n, err := strconv.Atoi(value); err != nil || n < low {
+			return fmt.Errorf("must be a whole number from %d", low)
+		}
+		return nil
+	}}
+}
+
+// TimeParam is an option that is a time, 0 or longer.
+func TimeParam(name, def, text string) Param {
+	return Param{name, def, text, func(value string) error {
+		if d, err := time.ParseDuration(value); err != nil || d < 0 {
+			return errors.New("must be a time such as 250us, 20ms or 1s, and not negative")
+		}
+		return nil
+	}}
+}
+
+// ShareParam is an option that is a fraction, from 0 to 1.
+func ShareParam(name, def, text string) Param {
+	return Param{name, def, text, func(value string) error {
+		if f, err := strconv.ParseFloat(value, 64); err != nil || !(f >= 0 && f <= 1) {
+			return errors.New("must be a number from 0 to 1")
+		}
+		return nil
+	}}
+}
+
+// SwitchParam is an option that is on or off.
+func SwitchParam(name, def, text string) Param { return ChoiceParam(name, def, text, "true", "false") }
+
+// ChoiceParam is an option that is one of a few names.
+func ChoiceParam(name, def, text string, choices ...string) Param {
+	return Param{name, def, text, func(value string) error {
+		if !slices.Contains(choices, value) {
+			return fmt.Errorf("must be one of %s", strings.Join(choices, ", "))
+		}
+		return nil
+	}}
+}
+
+// ParamsOf lists the options of a driver; one that is not Parametrised has none.
+func ParamsOf(d Driver) []Param {
+	if p, ok := d.(Parametrised); ok {
+		return p.Params()
+	}
+	return nil
+}
+
+// ParamValues are the values of all options of a library, checked, so that reading one cannot fail.
+type ParamValues map[string]string
+
+// ReadParams fills the defaults of d in where given has no value. The error names the option and what is allowed.
+func ReadParams(d Driver, given map[string]string) (ParamValues, error) {
+	known := ParamsOf(d)
+	values, names := ParamValues{}, make([]string, len(known))
+	for i, p := range known {
+		values[p.Name], names[i] = p.Default, p.Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.Index(names, name)
+		switch {
+		case len(known) == 0:
+			return nil, fmt.Errorf("unknown parameter %q; there are none", name)
+		case i < 0:
+			return nil, fmt.Errorf("unknown parameter %q; there are %s", name, strings.Join(names, ", "))
+		}
+		if err := known[i].Check(given[name]); err != nil {
+			return nil, fmt.Errorf("parameter %s=%s: %w", name, given[name], err)
+		}
+		values[name] = given[name]
+	}
+	return values, nil
+}
+
+// Int, Time, Share and On are the value of an option of their kind.
+func (v ParamValues) Int(name string) int {
+	n, _ := strconv.Atoi(v[name])
+	return n
+}
+
+func (v ParamValues) Time(name string) time.Duration {
+	d, _ := time.ParseDuration(v[name])
+	return d
+}
+
+func (v ParamValues) Share(name string) float64 {
+	f, _ := strconv.ParseFloat(v[name], 64)
+	return f
+}
+
+func (v ParamValues) On(name string) bool { return v[name] == "true" }

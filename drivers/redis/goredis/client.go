@@ -1,0 +1,32 @@
+// The client as other packages need it: the drivers of lock libraries that send their own commands through go-redis.
+package goredis
+
+import (
+	"errors"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+)
+
+// Driver is the driver that is registered as "go-redis".
+var Driver = redis.Driver{Dial: Dial}
+
+// NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when it is
+// first used. A lock library sends one command at a time on a connection, so that pipelining is refused.
+func NewClient(o redis.Options) (*goredis.Client, error) {
+	switch {
+	case o.Conns < 0:
+		return nil, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
+	case o.FlushDelay != 0:
+		return nil, errors.New("a flush delay needs pipelining, which the library does not do: drop it")
+	case o.Pipelining != drivers.PipeliningDefault && o.Pipelining != drivers.PipeliningOff:
+		return nil, fmt.Errorf("pipelining %q is not possible: the library sends one command at a time on a connection", o.Pipelining)
+	}
+	return goredis.NewClient(poolOptions(o)), nil
+}
+
+// Translate gives the library's own errors their class, as package redis wants them.
+func Translate(err error) error { return translate(err) }

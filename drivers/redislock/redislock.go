@@ -1,0 +1,176 @@
+// Package redislock drives github.com/bsm/redislock as it ships, over go-redis, and registers it as "redislock".
+//
+// The lock is one key with a token; an attempt and a release are one script each. The library waits (-wait native) by
+// asking again as its RetryStrategy says, of which it ships three.
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bsm/redislock"
+	goredislib "github.com/redis/go-redis/v9"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/redis/goredis"
+)
+
+func init() { drivers.Register("redislock", driver{}) }
+
+type driver struct{}
+
+var design = drivers.Design{
+	Name:   "library",
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true},
+	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
+	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; " +
+		"waiters poll, so that whoever has just released comes first",
+}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
+
+// Params implements drivers.Parametrised.
+func (driver) Params() []drivers.Param {
+	return []drivers.Param{
+		drivers.ChoiceParam("retry", "exponential", "how -wait native asks again; the library's own default is none, which cannot wait",
+			"none", "linear", "exponential"),
+		drivers.TimeParam("retry-min", "16ms", "interval of linear, and the least of exponential (16ms is what the library advises)"),
+		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no default: without jitter "+
+			"all waiters ask at the same moments, which without a limit are soon seconds apart)"),
+		drivers.IntParam("retry-limit", "0", 0, "times that one wait asks again; 0 is no limit"),
+	}
+}
+
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("redislock: %w", err)
+	}
+	return s, nil
+}
+
+func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+		return nil, err
+	}
+	params, err := drivers.ReadParams(d, cfg.Params)
+	if err != nil {
+		return nil, err
+	}
+	retry, err := strategyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Topology != "" && cfg.Topology != drivers.TopologySingle {
+		return nil, fmt.Errorf("topology %s: the library knows one server only: give single", cfg.Topology)
+	}
+	if len(cfg.Addrs) != 1 {
+		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	}
+	beside, options, err := redis.OpenBeside(ctx, goredis.Driver, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{Beside: beside, retry: retry}
+	for range max(1, cfg.Lockers) {
+		client, err := goredis.NewClient(options[0])
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.clients = append(s.clients, client)
+		s.lockers = append(s.lockers, locker{redislock.New(client), redislock.New(forger{client})})
+	}
+	return s, nil
+}
+
+// strategyOf makes the function that makes the library's RetryStrategy of one wait: they count, so that each wait needs
+// its own. It is nil for none.
+func strategyOf(p drivers.ParamValues) (func() redislock.RetryStrategy, error) {
+	low, high, limit := p.Time("retry-min"), p.Time("retry-max"), p.Int("retry-limit")
+	var base func() redislock.RetryStrategy
+	switch p["retry"] {
+	case "none":
+		return nil, nil
+	case "linear":
+		if low == 0 {
+			return nil, errors.New("parameter retry-min=0s: retry=linear needs an interval, or it does not ask again")
+		}
+		base = func() redislock.RetryStrategy { return redislock.LinearBackoff(low) }
+	default:
+		if high > 0 && high < low {
+			return nil, fmt.Errorf("parameter retry-max=%v: must be at least retry-min, which is %v, or 0s", high, low)
+		}
+		base = func() redislock.RetryStrategy { return redislock.ExponentialBackoff(low, high) }
+	}
+	if limit == 0 {
+		return base, nil
+	}
+	return func() redislock.RetryStrategy { return redislock.LimitRetry(base(), limit) }, nil
+}
+
+// locker is one process's worth of the library.
+type locker struct {
+	*redislock.Client
+	forge *redislock.Client // see forger
+}
+
+type service struct {
+	*redis.Beside
+	retry   func() redislock.RetryStrategy
+	clients []*goredislib.Client
+	lockers []locker
+}
+
+// Session implements drivers.Service.
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	own := &session{locker: s.lockers[id%len(s.lockers)]}
+	if s.retry == nil {
+		return own, nil
+	}
+	return &waiter{session: own, retry: s.retry}, nil
+}
+
+// Traits implements drivers.Service.
+func (s *service) Traits() drivers.Traits { return design.Traits }
+
+// Close implements drivers.Service.
+func (s *service) Close() error {
+	errs := []error{s.Beside.Close()}
+	for _, c := range s.clients {
+		errs = append(errs, c.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fail("close", err)
+	}
+	return nil
+}
+
+func fail(op string, err error) error { return redis.Fail("redislock: "+op, goredis.Translate(err)) }
+
+// forger makes the library's Lock of a token, without a request: the library itself makes one only of an answer, so that
+// an attempt whose answer was not heard could not be released.
+type forger struct{ goredislib.Scripter }
+
+// EvalSha answers the script that obtains a lock, which alone has three arguments, and passes the others on.
+func (f forger) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *goredislib.Cmd {
+	if len(args) < 3 {
+		return f.Scripter.EvalSha(ctx, sha, keys, args...)
+	}
+	cmd := goredislib.NewCmd(ctx)
+	cmd.SetVal("OK")
+	return cmd
+}
+
+// lock is the library's Lock for a lease that it may have no Lock for. An empty owner gets a token that nobody has.
+func (k locker) lock(l *drivers.Lease) (*redislock.Lock, error) {
+	if lock, ok := l.Aux.(*redislock.Lock); ok && lock.Key() == l.Key && lock.Token() == l.Owner {
+		return lock, nil
+	}
+	return k.forge.Obtain(context.Background(), l.Key, time.Second, &redislock.Options{Token: l.Owner})
+}

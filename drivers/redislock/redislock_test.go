@@ -1,0 +1,132 @@
+package redislock
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	t.Run("redis-server", func(t *testing.T) {
+		conform(t, drivers.Config{}, servertest.Redis(t, servers.RedisOptions{}).URL())
+	})
+	t.Run("embedded", func(t *testing.T) {
+		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
+	})
+}
+
+func conform(t *testing.T, cfg drivers.Config, url string) {
+	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
+	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+}
+
+func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	cfg.Lock, cfg.Addrs, cfg.Embedded = "library", []string{servertest.Embedded(t).URL()}, true
+	svc, err := driver{}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := svc.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return svc
+}
+
+func sessionOf(t *testing.T, svc drivers.Service, id int) drivers.Session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The library's strategies count, so that each wait needs one of its own.
+func TestStrategies(t *testing.T) {
+	for _, tt := range []struct {
+		params map[string]string
+		want   []time.Duration // of one wait
+	}{
+		{map[string]string{"retry": "linear", "retry-limit": "2"}, []time.Duration{16 * time.Millisecond, 16 * time.Millisecond, 0}},
+		{map[string]string{"retry-min": "6ms", "retry-max": "20ms"}, []time.Duration{6 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 20 * time.Millisecond}},
+		{map[string]string{"retry-max": "0s"}, []time.Duration{16 * time.Millisecond, 16 * time.Millisecond, 16 * time.Millisecond, 32 * time.Millisecond}},
+	} {
+		params, err := drivers.ReadParams(driver{}, tt.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strategy, err := strategyOf(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for wait := range 2 {
+			s := strategy()
+			for i, want := range tt.want {
+				if got := s.NextBackoff(); got != want {
+					t.Errorf("%v: delay %d of wait %d is %v, want %v", tt.params, i+1, wait+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A strategy that has had enough is no error: whoever waits comes again. Without a strategy nobody can wait.
+func TestRetries(t *testing.T) {
+	svc := openWith(t, drivers.Config{Params: map[string]string{"retry": "linear", "retry-min": "1ms", "retry-limit": "2"}})
+	l := &drivers.Lease{Key: "k", TTL: time.Minute}
+	if held, err := sessionOf(t, svc, 0).Try(t.Context(), l); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	w := sessionOf(t, svc, 1).(drivers.Waiter)
+	if err := w.Wait(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute}); err != nil {
+		t.Errorf("Wait: %v", err)
+	}
+	none := openWith(t, drivers.Config{Params: map[string]string{"retry": "none"}})
+	if _, waits := sessionOf(t, none, 0).(drivers.Waiter); waits {
+		t.Error("a session without a strategy offers to wait")
+	}
+}
+
+// Each locker has a client of its own, and the sessions take turns.
+func TestLockers(t *testing.T) {
+	svc := openWith(t, drivers.Config{Lockers: 2})
+	a, b, c := sessionOf(t, svc, 0).(*waiter), sessionOf(t, svc, 1).(*waiter), sessionOf(t, svc, 2).(*waiter)
+	if a.Client == b.Client || a.Client != c.Client || len(svc.(*service).clients) != 2 {
+		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	one := []string{"127.0.0.1:1"}
+	for want, cfg := range map[string]drivers.Config{
+		"give single":               {Topology: drivers.TopologyRedlock, Addrs: one},
+		"there are 2 addresses":     {Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}},
+		`unknown parameter "tries"`: {Addrs: one, Params: map[string]string{"tries": "3"}},
+		"at least retry-min":        {Addrs: one, Params: map[string]string{"retry-max": "1ms"}},
+		"needs an interval":         {Addrs: one, Params: map[string]string{"retry": "linear", "retry-min": "0s"}},
+		"127.0.0.1:1":               {Addrs: one},
+	} {
+		cfg.Lock = "library"
+		if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}

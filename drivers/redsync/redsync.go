@@ -1,0 +1,158 @@
+// Package redsync drives github.com/go-redsync/redsync as it ships, over go-redis, and registers it as "redsync".
+//
+// The lock is one key on each node with a token, held with a majority of the nodes: with one address it is a lock on one
+// server, with several (topology redlock) the library's own Redlock. Each failed attempt is taken back with a release on
+// every node. The library waits (-wait native) by asking again after a random delay, a limited number of times.
+package redsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	redsyncpool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	goredislib "github.com/redis/go-redis/v9"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/redis/goredis"
+)
+
+func init() { drivers.Register("redsync", driver{}) }
+
+type driver struct{}
+
+var design = drivers.Design{
+	Name:   "library",
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true},
+	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on all, random delays",
+	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; a node that " +
+		"restarts empty can grant it twice; waiters poll, so that whoever has just released comes first",
+}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
+
+// Params implements drivers.Parametrised.
+func (driver) Params() []drivers.Param {
+	return []drivers.Param{
+		drivers.IntParam("tries", "32", 1, "attempts of one wait"),
+		drivers.TimeParam("retry-delay-min", "50ms", "least of the random delay between them"),
+		drivers.TimeParam("retry-delay-max", "250ms", "its limit; the same as the least makes it fixed"),
+		drivers.ShareParam("drift-factor", "0.01", "share of the TTL that clocks may differ by"),
+		drivers.ShareParam("timeout-factor", "0.05", "share of the TTL after which an attempt counts as failed"),
+		drivers.SwitchParam("fail-fast", "false", "answer with the majority, not with the last node"),
+		drivers.SwitchParam("shuffle-pools", "false", "ask the nodes in random order"),
+	}
+}
+
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("redsync: %w", err)
+	}
+	return s, nil
+}
+
+func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+		return nil, err
+	}
+	params, err := drivers.ReadParams(d, cfg.Params)
+	if err != nil {
+		return nil, err
+	}
+	options, err := optionsOf(params)
+	if err != nil {
+		return nil, err
+	}
+	switch nodes := len(cfg.Addrs); {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyRedlock:
+		return nil, fmt.Errorf("topology %s: the library knows one server or a majority of several: give single or redlock", cfg.Topology)
+	case cfg.Topology != drivers.TopologyRedlock && nodes != 1:
+		return nil, fmt.Errorf("one server is meant, and there are %d addresses: give exactly one, or topology redlock", nodes)
+	case nodes == 0:
+		return nil, errors.New("there are no addresses: give one for each node")
+	}
+	beside, nodes, err := redis.OpenBeside(ctx, goredis.Driver, cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{Beside: beside, options: options, nodes: len(nodes)}
+	for range max(1, cfg.Lockers) {
+		var pools []redsyncredis.Pool
+		for _, node := range nodes {
+			client, err := goredis.NewClient(node)
+			if err != nil {
+				s.Close()
+				return nil, err
+			}
+			s.clients = append(s.clients, client)
+			pools = append(pools, redsyncpool.NewPool(client))
+		}
+		s.lockers = append(s.lockers, redsync.New(pools...))
+	}
+	return s, nil
+}
+
+// optionsOf are the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back, which
+// would then count as never lost.
+func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
+	options := []redsync.Option{
+		redsync.WithTries(p.Int("tries")),
+		redsync.WithDriftFactor(p.Share("drift-factor")),
+		redsync.WithTimeoutFactor(p.Share("timeout-factor")),
+		redsync.WithFailFast(p.On("fail-fast")),
+		redsync.WithShufflePools(p.On("shuffle-pools")),
+	}
+	if p.Share("timeout-factor") == 0 {
+		return nil, errors.New("parameter timeout-factor=0: gives no attempt any time: give more than 0")
+	}
+	low, high := p.Time("retry-delay-min"), p.Time("retry-delay-max")
+	switch {
+	case high < low:
+		return nil, fmt.Errorf("parameter retry-delay-max=%v: must be at least retry-delay-min, which is %v", high, low)
+	case high == low:
+		return append(options, redsync.WithRetryDelay(low)), nil
+	case p["retry-delay-min"] == "50ms" && p["retry-delay-max"] == "250ms":
+		return options, nil // the library's own function
+	}
+	return append(options, redsync.WithRetryDelayFunc(func(int) time.Duration {
+		return low + rand.N(high-low)
+	})), nil
+}
+
+type service struct {
+	*redis.Beside
+	options []redsync.Option
+	nodes   int
+	clients []*goredislib.Client
+	lockers []*redsync.Redsync // one a process
+}
+
+// Session implements drivers.Service.
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	return &session{locker: s.lockers[id%len(s.lockers)], options: s.options, nodes: s.nodes}, nil
+}
+
+// Traits implements drivers.Service.
+func (s *service) Traits() drivers.Traits { return design.Traits }
+
+// Close implements drivers.Service.
+func (s *service) Close() error {
+	errs := []error{s.Beside.Close()}
+	for _, c := range s.clients {
+		errs = append(errs, c.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fail("close", err)
+	}
+	return nil
+}
+
+func fail(op string, err error) error { return redis.Fail("redsync: "+op, goredis.Translate(err)) }

@@ -1,0 +1,220 @@
+package redsync
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patient gives attempts more time than the library's own 5 % of a lease: the suite's leases are so short that those would
+// be 10 ms, and machines stall.
+var patient = map[string]string{"timeout-factor": "0.5"}
+
+func TestConformance(t *testing.T) {
+	t.Run("redis-server", func(t *testing.T) { conform(t, drivers.Config{}, redisServers(t, 1)...) })
+	t.Run("embedded", func(t *testing.T) {
+		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t).URL())
+	})
+	t.Run("five nodes", func(t *testing.T) {
+		conform(t, drivers.Config{Topology: drivers.TopologyRedlock}, redisServers(t, 5)...)
+	})
+}
+
+func redisServers(t *testing.T, n int) (urls []string) {
+	for range n {
+		urls = append(urls, servertest.Redis(t, servers.RedisOptions{}).URL())
+	}
+	return urls
+}
+
+func conform(t *testing.T, cfg drivers.Config, urls ...string) {
+	var proxies []*fault.Proxy
+	for _, url := range urls {
+		proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		proxies = append(proxies, proxy)
+		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
+	}
+	every := func(fault func(*fault.Proxy) func()) func() func() {
+		return func() func() {
+			var restores []func()
+			for _, p := range proxies {
+				restores = append(restores, fault(p))
+			}
+			return func() {
+				for _, restore := range restores {
+					restore()
+				}
+			}
+		}
+	}
+	cfg.Lock, cfg.IOTimeout, cfg.Params = "library", time.Second, patient
+	drivertest.Run(t, drivertest.Setup{
+		Driver: driver{}, Config: cfg, Cut: every((*fault.Proxy).Outage), Mute: every((*fault.Proxy).Mute),
+	})
+}
+
+// open opens a service that is closed with the test.
+func open(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	cfg.Lock = "library"
+	svc, err := driver{}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := svc.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return svc
+}
+
+func sessionOf(t *testing.T, svc drivers.Service, id int) *session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*session)
+}
+
+func lease() *drivers.Lease { return &drivers.Lease{Key: "k", TTL: time.Minute} }
+
+// What the library's errors mean depends on how many nodes have said nothing.
+func TestFailed(t *testing.T) {
+	taken, dead := &redsync.ErrNodeTaken{}, &redsync.RedisError{Err: io.EOF}
+	refused := &redsync.RedisError{Err: &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: io.EOF}}
+	for _, tt := range []struct {
+		name  string
+		nodes int
+		err   error
+		class drivers.Class // empty: the lock was taken
+	}{
+		{"one node, taken", 1, &redsync.ErrTaken{Nodes: []int{0}}, ""},
+		{"one node, joined", 1, errors.Join(taken), ""},
+		{"one node, no answer", 1, errors.Join(dead), drivers.ClassClosed},
+		{"one node, no connection", 1, errors.Join(refused), drivers.ClassConnect},
+		{"granted too late, or tries used up", 1, redsync.ErrFailed, ""},
+		{"split vote", 5, errors.Join(errors.Join(taken), taken), ""},
+		{"minority dead", 5, errors.Join(errors.Join(errors.Join(taken), dead), dead), ""},
+		{"majority dead", 5, errors.Join(errors.Join(errors.Join(taken, dead), dead), dead), drivers.ClassClosed},
+		{"something else", 1, io.ErrShortBuffer, drivers.ClassOther},
+	} {
+		err := (&session{nodes: tt.nodes}).failed(tt.err)
+		if (err == nil) != (tt.class == "") || err != nil && drivers.ClassOf(err) != tt.class {
+			t.Errorf("%s: %v, want class %q", tt.name, err, tt.class)
+		}
+	}
+}
+
+// With a minority of the nodes dead the lock works, and contention is still no error; without a majority nothing does.
+func TestDeadNodes(t *testing.T) {
+	var proxies []*fault.Proxy
+	cfg := drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, IOTimeout: time.Second}
+	for range 5 {
+		proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		proxies = append(proxies, proxy)
+		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
+	}
+	svc := open(t, cfg)
+	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
+	for _, p := range proxies[:2] {
+		defer p.Outage()()
+	}
+	l := lease()
+	if held, err := a.Try(t.Context(), l); !held || err != nil {
+		t.Fatalf("Try with 2 of 5 nodes dead: %v, %v", held, err)
+	}
+	if held, err := b.Try(t.Context(), lease()); held || err != nil {
+		t.Fatalf("Try of a held key with 2 of 5 nodes dead: %v, %v", held, err)
+	}
+	if owned, err := b.Release(t.Context(), lease()); owned || err != nil {
+		t.Fatalf("Release by a stranger with 2 of 5 nodes dead: %v, %v", owned, err)
+	}
+	if owned, err := a.Release(t.Context(), l); !owned || err != nil {
+		t.Fatalf("Release with 2 of 5 nodes dead: %v, %v", owned, err)
+	}
+	defer proxies[2].Outage()()
+	if held, err := a.Try(t.Context(), l); held || err == nil {
+		t.Fatalf("Try with 3 of 5 nodes dead: %v, %v", held, err)
+	}
+	if owned, err := a.Release(t.Context(), l); owned || err == nil {
+		t.Fatalf("Release with 3 of 5 nodes dead: %v, %v", owned, err)
+	}
+}
+
+// The library gives up after its tries. That is no error: whoever waits comes again.
+func TestTriesUsedUp(t *testing.T) {
+	svc := open(t, drivers.Config{
+		Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true,
+		Params: map[string]string{"tries": "2", "retry-delay-min": "1ms", "retry-delay-max": "1ms"},
+	})
+	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
+	if held, err := a.Try(t.Context(), lease()); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	if err := b.Wait(t.Context(), lease()); err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+	if held, err := b.Try(t.Context(), lease()); held || err != nil {
+		t.Fatalf("Try after the library had used its tries up: %v, %v", held, err)
+	}
+}
+
+// Each locker has clients of its own, and the sessions take turns.
+func TestLockers(t *testing.T) {
+	svc := open(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Lockers: 2})
+	a, b, c := sessionOf(t, svc, 0), sessionOf(t, svc, 1), sessionOf(t, svc, 2)
+	if a.locker == b.locker || a.locker != c.locker {
+		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
+	}
+	if n := len(svc.(*service).clients); n != 2 {
+		t.Errorf("%d clients for 2 lockers", n)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	one := []string{"127.0.0.1:1"}
+	for want, cfg := range map[string]drivers.Config{
+		"give single or redlock":    {Topology: drivers.TopologyCluster, Addrs: one},
+		"there are 2 addresses":     {Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}},
+		"there are no addresses":    {Topology: drivers.TopologyRedlock},
+		`unknown parameter "tires"`: {Addrs: one, Params: map[string]string{"tires": "3"}},
+		"at least retry-delay-min":  {Addrs: one, Params: map[string]string{"retry-delay-max": "1ms"}},
+		"timeout-factor=0":          {Addrs: one, Params: map[string]string{"timeout-factor": "0"}},
+		"the address is empty":      {Addrs: []string{""}},
+		"127.0.0.1:1":               {Addrs: one},
+	} {
+		cfg.Lock = "library"
+		if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	_, err := driver{}.Open(t.Context(), drivers.Config{
+		Lock: "library", Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Pipelining: drivers.PipeliningAuto,
+	})
+	if err == nil || !strings.Contains(err.Error(), "one command at a time") {
+		t.Errorf("pipelining auto: %v", err)
+	}
+}

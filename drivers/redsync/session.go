@@ -1,0 +1,203 @@
+// One client of redsync.
+package redsync
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/redis/goredis"
+)
+
+type session struct {
+	locker  *redsync.Redsync
+	options []redsync.Option
+	nodes   int
+	owners  drivers.Owners
+	won     drivers.Lease // by Wait, for the next Try to confirm; its Key is empty if there is none
+}
+
+// mutex makes the library's Mutex of a lease. The token is the lease's Owner, so that it is known before anything is sent
+// and a lock whose answer was not heard can be released.
+func (s *session) mutex(l *drivers.Lease) (*redsync.Mutex, error) {
+	if m, ok := l.Aux.(*redsync.Mutex); ok && m.Name() == l.Key && m.Value() == l.Owner {
+		return m, nil
+	}
+	ttl, err := redis.WholeMillis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
+	owner := l.Owner
+	own := [...]redsync.Option{
+		redsync.WithExpiry(ttl), redsync.WithValue(owner),
+		redsync.WithGenValueFunc(func() (string, error) { return owner, nil }),
+	}
+	return s.locker.NewMutex(l.Key, append(own[:], s.options...)...), nil
+}
+
+// Try implements drivers.Session with one attempt of the library.
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.won.Key == l.Key && l.Key != "" {
+		return s.confirm(l), nil
+	}
+	l.Reset()
+	l.Aux = nil
+	l.Owner = s.owners.Next()
+	m, err := s.mutex(l)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = m.TryLockContext(ctx)
+	}
+	if err == nil {
+		l.Aux, l.ValidUntil = m, m.Until()
+		return true, nil
+	}
+	if err = s.failed(err); err != nil {
+		return false, fail("try", err)
+	}
+	return false, nil
+}
+
+// confirm hands over what Wait has won.
+func (s *session) confirm(l *drivers.Lease) bool {
+	l.Reset()
+	l.Owner, l.ValidUntil, l.Aux = s.won.Owner, s.won.ValidUntil, s.won.Aux
+	s.won = drivers.Lease{}
+	return true
+}
+
+// failed tells an attempt that failed because others hold the lock, which is an answer, from one that so many nodes did
+// not answer that it had to fail: nil is the answer, and else it is what those nodes said.
+func (s *session) failed(err error) error {
+	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
+		return nil // by a majority
+	}
+	if err == redsync.ErrFailed {
+		return nil // granted too late, which the library has taken back, or the library's tries are used up
+	}
+	failures := failuresOf(err)
+	if len(failures) == 0 {
+		if ofNode := (*redsync.ErrNodeTaken)(nil); errors.As(err, &ofNode) {
+			return nil
+		}
+		return err
+	}
+	if quorum := s.nodes/2 + 1; s.nodes-len(failures) >= quorum {
+		return nil // the nodes that did answer could have granted it
+	}
+	return errors.Join(failures...)
+}
+
+// failuresOf are the errors of the nodes that did not answer, with their classes.
+func failuresOf(err error) (failures []error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			failures = append(failures, failuresOf(e)...)
+		}
+		return failures
+	}
+	if ofNode, ok := err.(*redsync.RedisError); ok {
+		return []error{goredis.Translate(ofNode.Err)}
+	}
+	return nil
+}
+
+// Release implements drivers.Session. A majority that says that the lock is not ours outweighs nodes that say nothing.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.ask("release", ctx, l, (*redsync.Mutex).UnlockContext)
+}
+
+// Renew implements drivers.Renewer.
+func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if m, ok := l.Aux.(*redsync.Mutex); ok && m.Name() == l.Key {
+		l.Aux = nil // it has the TTL of the acquisition, and the lease may ask for another
+	}
+	return s.ask("renew", ctx, l, func(m *redsync.Mutex, ctx context.Context) (bool, error) {
+		owned, err := m.ExtendContext(ctx)
+		if owned {
+			l.Aux, l.ValidUntil = m, m.Until()
+		}
+		return owned, err
+	})
+}
+
+func (s *session) ask(op string, ctx context.Context, l *drivers.Lease, do func(*redsync.Mutex, context.Context) (bool, error)) (bool, error) {
+	m, err := s.mutex(l)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return false, fail(op, err)
+	}
+	owned, err := do(m, ctx)
+	if owned {
+		return true, nil
+	}
+	failures := failuresOf(err)
+	if s.nodes-len(failures) >= s.nodes/2+1 {
+		return false, nil
+	}
+	return false, fail(op, errors.Join(failures...))
+}
+
+// Wait implements drivers.Waiter with the library's own loop, which ends after its tries, and at the deadline.
+func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	limited := ctx
+	if !l.Deadline.IsZero() {
+		if !time.Now().Before(l.Deadline) {
+			return nil
+		}
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, l.Deadline)
+		defer cancel()
+	}
+	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: s.owners.Next()}
+	m, err := s.mutex(&own)
+	if err != nil {
+		return fail("wait", err)
+	}
+	err = m.LockContext(limited)
+	if err == nil {
+		own.Aux, own.ValidUntil = m, m.Until()
+		s.won = own
+		return nil
+	}
+	if err = s.failed(err); err != nil || limited.Err() != nil {
+		// The end of the context may have cut a request short, or the release with which the library takes it back.
+		s.giveUp(ctx, &own)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil || err == nil:
+		return nil
+	}
+	return fail("wait", err)
+}
+
+// giveUp releases what may or may not be held, best effort.
+func (s *session) giveUp(ctx context.Context, l *drivers.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drivers.DefaultIOTimeout)
+	defer cancel()
+	s.Release(ctx, l)
+}
+
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
+	if s.won.Key == "" {
+		return nil
+	}
+	won := s.won
+	s.won = drivers.Lease{}
+	_, err := s.Release(ctx, &won)
+	return err
+}

@@ -1,0 +1,182 @@
+// Package rueidislock drives github.com/redis/rueidis/rueidislock as it ships and registers it as "rueidislock".
+//
+// A Locker stands for a process: its clients wait (-wait native) in a queue of its own, and the server's client-side cache
+// invalidations wake it when a key changes. It renews what is held by itself, until the holder releases it or the
+// process ends. Its release has no answer; the driver overhears the one that the server gives (see ear.go).
+package rueidislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	rueidislib "github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/redis/rueidis"
+)
+
+func init() { drivers.Register("rueidislock", driver{}) }
+
+type driver struct{}
+
+// Expires is not claimed, because a client that neither releases nor ends its process keeps the lock for ever: its Locker
+// goes on renewing. When the process dies the lock comes free after Config.TTL.
+var design = drivers.Design{
+	Name:   "library",
+	Traits: drivers.Traits{Exclusive: true, Owned: true},
+	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a local queue, client-side caching",
+	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose process dies, for a TTL); " +
+		"a release has no answer; the local queue lets whoever has just released barge in",
+}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
+
+// Params implements drivers.Parametrised.
+func (driver) Params() []drivers.Param {
+	return []drivers.Param{
+		drivers.TimeParam("extend-interval", "0s", "how often a held lock is renewed; 0s is half of its TTL"),
+		drivers.TimeParam("try-next-after", "20ms", "how long a key may take to answer, and a waiter sleeps without client-side caching"),
+		drivers.IntParam("key-majority", "1", 1, "keys that make a lock, of twice as many less one (the library's own default is 2, for several nodes)"),
+		drivers.SwitchParam("fallback-setpx", "false", "SET PX in place of PXAT, for servers before 6.2"),
+		drivers.SwitchParam("no-loop-tracking", "false", "no invalidations for own writes, for servers from 7.0.5 on"),
+	}
+}
+
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("rueidislock: %w", err)
+	}
+	return s, nil
+}
+
+func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+		return nil, err
+	}
+	params, err := drivers.ReadParams(d, cfg.Params)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle:
+		return nil, fmt.Errorf("topology %s: the driver takes one server, on which the library's majority of keys lie: give single", cfg.Topology)
+	case len(cfg.Addrs) != 1:
+		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	case cfg.Conns > 1:
+		return nil, fmt.Errorf("%d connections are not possible: each locker has one; give more lockers", cfg.Conns)
+	case cfg.Pipelining == drivers.PipeliningOff:
+		return nil, errors.New("pipelining off is not possible: the library sends the commands of all clients over one connection")
+	}
+	if cfg.TTL > 0 {
+		if _, err := redis.WholeMillis(cfg.TTL); err != nil {
+			return nil, err
+		}
+	}
+	cfg.Conns = 1
+	option := rueidislock.LockerOption{
+		KeyPrefix:      strings.TrimSuffix(cfg.Prefix, ":"), // empty is the library's own
+		KeyValidity:    cfg.TTL,
+		ExtendInterval: params.Time("extend-interval"),
+		TryNextAfter:   params.Time("try-next-after"),
+		KeyMajority:    int32(params.Int("key-majority")),
+		FallbackSETPX:  params.On("fallback-setpx"),
+		NoLoopTracking: params.On("no-loop-tracking"),
+	}
+	if option.KeyPrefix == "" {
+		option.KeyPrefix = "rueidislock"
+	}
+	keys := keysOf(option.KeyPrefix, params.Int("key-majority"))
+	beside, options, err := redis.OpenBeside(ctx, rueidis.Driver, cfg, keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{Beside: beside, keys: keys, majority: params.Int("key-majority")}
+	if option.ClientOption, err = rueidis.ClientOption(options[0]); err != nil {
+		s.Close()
+		return nil, err
+	}
+	option.ClientOption.DisableCache = cfg.Embedded // which has no CLIENT TRACKING
+	for range max(1, cfg.Lockers) {
+		if err := s.add(option); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// keysOf makes the function that tells the keys of a lock, which the library numbers.
+func keysOf(prefix string, majority int) func(name string) []string {
+	return func(name string) []string {
+		keys := make([]string, 2*majority-1)
+		for i := range keys {
+			keys[i] = prefix + ":" + strconv.Itoa(i) + ":" + name
+		}
+		return keys
+	}
+}
+
+// locker is one process's worth of the library.
+type locker struct {
+	rueidislock.Locker
+	ear *ear
+}
+
+type service struct {
+	*redis.Beside
+	keys     func(name string) []string
+	majority int
+	lockers  []locker
+}
+
+func (s *service) add(option rueidislock.LockerOption) error {
+	var e *ear
+	option.ClientBuilder = func(o rueidislib.ClientOption) (rueidislib.Client, error) {
+		client, err := rueidislib.NewClient(o)
+		if err != nil {
+			return nil, err
+		}
+		e = &ear{Client: client}
+		return e, nil
+	}
+	l, err := rueidislock.NewLocker(option)
+	if err != nil {
+		return rueidis.Translate(err)
+	}
+	s.lockers = append(s.lockers, locker{l, e})
+	return nil
+}
+
+// Session implements drivers.Service.
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	return &session{locker: s.lockers[id%len(s.lockers)], service: s}, nil
+}
+
+// Traits implements drivers.Service.
+func (s *service) Traits() drivers.Traits { return design.Traits }
+
+// Close implements drivers.Service.
+func (s *service) Close() error {
+	for _, l := range s.lockers {
+		l.Close()
+	}
+	if err := s.Beside.Close(); err != nil {
+		return fail("close", err)
+	}
+	return nil
+}
+
+func fail(op string, err error) error {
+	if errors.Is(err, rueidislock.ErrLockerClosed) {
+		err = redis.Closed
+	}
+	return redis.Fail("rueidislock: "+op, rueidis.Translate(err))
+}

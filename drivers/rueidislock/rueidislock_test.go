@@ -1,0 +1,223 @@
+package rueidislock
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	rueidislib "github.com/redis/rueidis"
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patient gives a request more time than the library's own 20 ms: machines stall.
+func patient(majority string) map[string]string {
+	return map[string]string{"try-next-after": "500ms", "key-majority": majority}
+}
+
+func TestConformance(t *testing.T) {
+	t.Run("redis-server", func(t *testing.T) {
+		conform(t, drivers.Config{Params: patient("1")}, servertest.Redis(t, servers.RedisOptions{}).URL())
+	})
+	t.Run("embedded", func(t *testing.T) {
+		conform(t, drivers.Config{Embedded: true, Params: patient("1")}, servertest.Embedded(t).URL())
+	})
+	t.Run("three keys", func(t *testing.T) {
+		conform(t, drivers.Config{Lockers: 2, Params: patient("2")},
+			servertest.Redis(t, servers.RedisOptions{}).URL())
+	})
+}
+
+func conform(t *testing.T, cfg drivers.Config, url string) {
+	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
+	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+}
+
+func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	cfg.Lock = "library"
+	svc, err := driver{}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := svc.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return svc
+}
+
+func sessionOf(t *testing.T, svc drivers.Service, id int) *session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*session)
+}
+
+func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
+	t.Helper()
+	if held, err := s.Try(t.Context(), l); held != want || err != nil {
+		t.Fatalf("Try answered %v, %v; want %v", held, err, want)
+	}
+}
+
+// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has died.
+func TestLeaseOfTheProcess(t *testing.T) {
+	const ttl = 400 * time.Millisecond
+	server := servertest.Redis(t, servers.RedisOptions{})
+	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient("1")}
+	cfg.Addrs = []string{proxy.Addr()}
+	dying := sessionOf(t, openWith(t, cfg), 0)
+	cfg.Addrs = []string{server.URL()}
+	other := sessionOf(t, openWith(t, cfg), 0)
+
+	held, next := &drivers.Lease{Key: "test:k", TTL: ttl}, &drivers.Lease{Key: "test:k", TTL: ttl}
+	mustTry(t, dying, held, true)
+	time.Sleep(3 * ttl)
+	mustTry(t, other, next, false)
+	defer proxy.Outage()() // to the server, a process that is cut off for good is as dead as can be
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if got, err := other.Try(t.Context(), next); err != nil {
+			t.Fatal(err)
+		} else if got {
+			break
+		}
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the lock of a dead process has not come free")
+		}
+	}
+	if owned, err := dying.Release(t.Context(), held); owned {
+		t.Errorf("Release by a process that was cut off answered %v, %v", owned, err)
+	}
+	if owned, err := other.Release(t.Context(), next); !owned || err != nil {
+		t.Errorf("Release answered %v, %v", owned, err)
+	}
+}
+
+// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its release
+// says nothing: the answer is overheard.
+func TestReleaseOfWhatWasTakenAway(t *testing.T) {
+	for name, cfg := range map[string]drivers.Config{
+		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient("1")},
+		"embedded":     {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")},
+		"three keys":   {Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			svc := openWith(t, cfg)
+			s, l := sessionOf(t, svc, 0), &drivers.Lease{Key: "k", TTL: time.Minute}
+			mustTry(t, s, l, true)
+			if err := svc.(drivers.Cleaner).Clean(t.Context(), []string{"k"}); err != nil {
+				t.Fatal(err)
+			}
+			if owned, err := s.Release(t.Context(), l); owned || err != nil {
+				t.Errorf("Release answered %v, %v", owned, err)
+			}
+		})
+	}
+}
+
+// Nothing is remembered of what is over.
+func TestEarForgets(t *testing.T) {
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
+	a, b, l := sessionOf(t, svc, 0), sessionOf(t, svc, 1), &drivers.Lease{Key: "k", TTL: time.Minute}
+	mustTry(t, a, l, true)
+	other := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(30 * time.Millisecond)}
+	mustTry(t, b, other, false)
+	if err := b.Wait(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if owned, err := a.Release(t.Context(), l); !owned || err != nil {
+		t.Fatal(owned, err)
+	}
+	a.ear.holds.Range(func(token, _ any) bool {
+		t.Errorf("it still listens for %q", token)
+		return true
+	})
+}
+
+// A Locker stands for a process, and the sessions take turns.
+func TestLockers(t *testing.T) {
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Lockers: 2})
+	a, b, c := sessionOf(t, svc, 0), sessionOf(t, svc, 1), sessionOf(t, svc, 2)
+	if a.Locker == b.Locker || a.Locker != c.Locker {
+		t.Error("sessions 0 and 2 share the first of two lockers, session 1 has the second")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	one := []string{"127.0.0.1:1"}
+	for want, cfg := range map[string]drivers.Config{
+		"give single":               {Topology: drivers.TopologyRedlock, Addrs: one},
+		"there are 2 addresses":     {Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}},
+		"give more lockers":         {Addrs: one, Conns: 2},
+		"pipelining off":            {Addrs: one, Pipelining: drivers.PipeliningOff},
+		`unknown parameter "tries"`: {Addrs: one, Params: map[string]string{"tries": "3"}},
+		"is too short":              {Addrs: one, TTL: time.Microsecond},
+		"127.0.0.1:1":               {Addrs: one},
+	} {
+		cfg.Lock = "library"
+		if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// The library's own time-out is short. If the server then confirms that the attempt was taken back, it is a no.
+func TestTimeoutOfTheLibrary(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		h    *hold
+		want bool
+	}{
+		{"confirmed", &hold{heard: 1}, true},
+		{"not heard", &hold{err: context.DeadlineExceeded}, false},
+		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false},
+		{"not asked", &hold{}, false},
+	} {
+		s := &session{locker: locker{gaveUp{tt.h}, &ear{}}}
+		held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+		if held || (err == nil) != tt.want {
+			t.Errorf("%s: Try answered %v, %v", tt.name, held, err)
+		}
+	}
+}
+
+// gaveUp is a Locker whose attempts all take too long.
+type gaveUp struct{ h *hold }
+
+func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
+	h := ctx.Value(holdOf{}).(*hold)
+	h.heard, h.err = g.h.heard, g.h.err
+	return ctx, func() {}, context.DeadlineExceeded
+}
+
+func (gaveUp) WithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
+	panic("not used")
+}
+
+func (gaveUp) ForceWithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
+	panic("not used")
+}
+func (gaveUp) Client() rueidislib.Client { panic("not used") }
+func (gaveUp) Close()                    {}

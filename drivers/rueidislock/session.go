@@ -1,0 +1,160 @@
+// One client of rueidislock.
+package rueidislock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	rueidislib "github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type session struct {
+	locker
+	service *service
+	won     *hold // by Wait, for the next Try to confirm
+	key     string
+}
+
+// acquisition is one of the library's two: TryWithContext and WithContext.
+type acquisition func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
+
+// acquire runs one. The library holds a lock for as long as the context that it was acquired with, so that context is one
+// of the hold's own: the caller's context and the deadline end it until the lock is held, and have no more to do with it
+// then.
+func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Lease, do acquisition) (*hold, error) {
+	h := &hold{}
+	own, cancel := context.WithCancel(context.WithValue(context.Background(), holdOf{}, h))
+	stop := func() bool { return true }
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, cancel)
+	}
+	var timer *time.Timer
+	if !deadline.IsZero() {
+		timer = time.AfterFunc(time.Until(deadline), cancel)
+	}
+	held, release, err := do(own, l.Key)
+	undisturbed := stop()
+	if timer != nil {
+		undisturbed = timer.Stop() && undisturbed
+	}
+	if err != nil {
+		s.ear.forget(h)
+		cancel()
+		return h, err
+	}
+	h.ctx, h.end = held, func() { release(); cancel() }
+	if !undisturbed { // granted at the last moment, and given up as the wait was
+		_, err := s.giveUp(h)
+		return h, errors.Join(context.Canceled, err)
+	}
+	return h, nil
+}
+
+// giveUp releases a hold and tells whether it was still ours. The library has been through with it when end returns.
+func (s *session) giveUp(h *hold) (owned bool, err error) {
+	lost := h.ctx.Err() != nil
+	h.end()
+	s.ear.forget(h)
+	removed, err := h.answer()
+	if removed >= s.service.majority {
+		return !lost, nil
+	}
+	return false, err
+}
+
+// Try implements drivers.Session. It confirms what Wait has won, unless it is lost since. The lease is Config.TTL,
+// whatever l.TTL is: the library fixes it at set-up. A server that is alive but does not answer within the library's own
+// time-out (try-next-after) has said no, as far as the library is concerned, which has then taken the attempt back.
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	l.Aux = nil
+	if won := s.won; won != nil && s.key == l.Key && won.ctx.Err() == nil {
+		s.won = nil
+		l.Owner, l.Aux = won.owner(), won
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, fail("try", err)
+	}
+	h, err := s.acquire(ctx, time.Time{}, l, s.TryWithContext)
+	l.Owner = h.owner()
+	switch {
+	case err == nil:
+		l.Aux = h
+		return true, nil
+	case errors.Is(err, rueidislock.ErrNotLocked):
+		return false, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded) && h.takenBack():
+		return false, nil
+	}
+	return false, fail("try", err)
+}
+
+// compareAndDelete is the library's own script, for what it has no hold of any more.
+var compareAndDelete = rueidislib.NewLuaScript(
+	`if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0`)
+
+// Release implements drivers.Session. What is held the library releases. An attempt whose answer was not heard it has
+// released already, but perhaps without being heard: that is asked for again, as is a lease that was never tried.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, fail("release", err)
+	}
+	if h, ok := l.Aux.(*hold); ok && h.owner() == l.Owner {
+		l.Aux = nil
+		owned, err := s.giveUp(h)
+		if err != nil {
+			return false, fail("release", err)
+		}
+		return owned, nil
+	}
+	removed := 0
+	for _, key := range s.service.keys(l.Key) {
+		n, err := compareAndDelete.Exec(ctx, s.ear.Client, []string{key}, []string{l.Owner}).AsInt64()
+		if err != nil {
+			return false, fail("release", err)
+		}
+		removed += int(n)
+	}
+	return removed >= s.service.majority, nil
+}
+
+// Wait implements drivers.Waiter with the library's queue.
+func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+		return nil
+	}
+	h, err := s.acquire(ctx, l.Deadline, l, s.WithContext)
+	switch {
+	case err == nil:
+		s.won, s.key = h, l.Key
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.Canceled): // by the deadline
+		return nil
+	}
+	return fail("wait", err)
+}
+
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+func (s *session) Leave(context.Context, *drivers.Lease) error {
+	won := s.won
+	if won == nil {
+		return nil
+	}
+	s.won = nil
+	if _, err := s.giveUp(won); err != nil {
+		return fail("leave", err)
+	}
+	return nil
+}
