@@ -50,13 +50,14 @@ func (f *fake) sent() []time.Duration {
 type bench struct {
 	*Scheduler
 	t     *testing.T
+	began time.Time
 	clock drivers.Clock
 }
 
 func bubble(t *testing.T, workers int, f func(*bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, clock: drivers.NewClock()}
+		b := &bench{t: t, began: time.Now(), clock: drivers.NewClock()}
 		b.Scheduler = New(Options{Clock: b.clock, Workers: workers})
 		defer b.Close()
 		f(b)
@@ -288,6 +289,48 @@ func TestStopInLine(t *testing.T) {
 	})
 }
 
+// TestTwiceInLine has a hold stopped, started and due again while it still has its old place in the line.
+func TestTwiceInLine(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		start := func(answer func(int, *drivers.Lease) (bool, error), ttl time.Duration) (*Hold, *fake) {
+			f := &fake{began: b.began, answer: answer}
+			h := NewHold(f)
+			b.Start(h, &drivers.Lease{TTL: ttl}, b.clock.Now())
+			return h, f
+		}
+		busy, _ := start(slow(6*sec, true, nil), 30*sec)
+		time.Sleep(9 * sec)
+		again, f1 := start(nil, 6*sec) // in line at 11 s
+		time.Sleep(sec)
+		behind, f2 := start(nil, 9*sec) // at 13 s
+		time.Sleep(2500 * time.Millisecond)
+		b.stop(again, false, false)
+		b.Start(again, again.lease, b.clock.Now()) // due at 14.5 s
+		time.Sleep(sec)
+		last, f3 := start(nil, 6*sec) // in line at 15.5 s
+		time.Sleep(3 * sec)
+		for _, h := range []*Hold{busy, again, behind, last} {
+			b.stop(h, false, false)
+		}
+		for _, f := range []*fake{f1, f2, f3} {
+			b.sentAt(f, 16*sec)
+		}
+	})
+}
+
+// TestUnreadLoss leaves the report of a loss unread: the next hold must not take it for its own.
+func TestUnreadLoss(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, _ := b.hold(func(int, *drivers.Lease) (bool, error) { return false, nil })
+		time.Sleep(11 * sec)
+		b.stop(h, true, false)
+		b.Await(h)
+		b.Start(h, h.lease, b.clock.Now())
+		b.quiet(h)
+		b.stop(h, false, false)
+	})
+}
+
 // TestManyLeases renews leases of different lengths, on holds of their own and on one after the other.
 func TestManyLeases(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
@@ -312,20 +355,35 @@ func TestValidUntil(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		valid := func(of time.Duration) time.Time { return time.Now().Add(of) }
 		f := &fake{began: time.Now(), answer: func(n int, l *drivers.Lease) (bool, error) {
-			if n > 1 {
-				return false, io.ErrUnexpectedEOF
+			switch n {
+			case 1:
+				l.ValidUntil = valid(25 * sec)
+				return true, nil
+			case 2:
+				return true, nil // of which the driver says no more than that
+			case 3:
+				l.ValidUntil = valid(25 * sec)
+				return true, nil
 			}
-			l.ValidUntil = valid(25 * sec)
-			return true, nil
+			return false, io.ErrUnexpectedEOF
 		}}
 		h := NewHold(f)
 		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(29 * sec)}, 0)
-		b.lostAt(h, 35*sec)
-		if got := b.clock.Reading(h.lease.ValidUntil); got != 35*sec {
-			t.Errorf("the lease is valid until %v after a renewal that failed, want 35 s as confirmed", got)
+		time.Sleep(25 * sec)
+		if !h.lease.ValidUntil.IsZero() {
+			t.Errorf("the lease is valid until %v, want what the last renewal says, nothing", h.lease.ValidUntil)
+		}
+		b.lostAt(h, 55*sec)
+		if got := b.clock.Reading(h.lease.ValidUntil); got != 55*sec {
+			t.Errorf("the lease is valid until %v after a renewal that failed, want 55 s as confirmed", got)
 		}
 		b.stop(h, true, false)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec)
+		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
+
+		short, g := NewHold(f), b.clock.Now()
+		b.Start(short, &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(5 * sec)}, g)
+		b.lostAt(short, g+5*sec)
+		b.stop(short, true, false)
 	})
 }
 
