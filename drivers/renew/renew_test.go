@@ -350,40 +350,43 @@ func TestManyLeases(t *testing.T) {
 	})
 }
 
-// TestValidUntil takes the driver's word for the end of the lease.
+// TestValidUntil takes the driver's word for the end of the lease, as the last renewal that was confirmed gave it.
 func TestValidUntil(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		valid := func(of time.Duration) time.Time { return time.Now().Add(of) }
-		f := &fake{began: time.Now(), answer: func(n int, l *drivers.Lease) (bool, error) {
-			switch n {
-			case 1:
-				l.ValidUntil = valid(25 * sec)
+		for _, tc := range []struct {
+			name       string
+			first      time.Duration   // what Try has said
+			says       []time.Duration // what the renewals say; 0 for nothing, and after these they fail
+			sent       int
+			lost, left time.Duration // when it is lost, and what the lease says then
+		}{
+			{"as Try said", 29 * sec, nil, 2, 29 * sec, 29 * sec},
+			{"sooner than the first renewal", 5 * sec, nil, 0, 5 * sec, 5 * sec},
+			{"as a renewal said", 29 * sec, []time.Duration{25 * sec}, 3, 35 * sec, 35 * sec},
+			{"the last says nothing", 29 * sec, []time.Duration{25 * sec, 0}, 4, 50 * sec, 0},
+		} {
+			began := b.clock.Now()
+			f := &fake{answer: func(n int, l *drivers.Lease) (bool, error) {
+				if n > len(tc.says) {
+					return false, io.ErrUnexpectedEOF
+				}
+				if tc.says[n-1] > 0 {
+					l.ValidUntil = valid(tc.says[n-1])
+				}
 				return true, nil
-			case 2:
-				return true, nil // of which the driver says no more than that
-			case 3:
-				l.ValidUntil = valid(25 * sec)
-				return true, nil
+			}}
+			h, l := NewHold(f), &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(tc.first)}
+			b.Start(h, l, began)
+			b.lostAt(h, began+tc.lost)
+			b.stop(h, true, false)
+			if n := len(f.sent()); n != tc.sent {
+				t.Errorf("%s: %d renewals, want %d", tc.name, n, tc.sent)
 			}
-			return false, io.ErrUnexpectedEOF
-		}}
-		h := NewHold(f)
-		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(29 * sec)}, 0)
-		time.Sleep(25 * sec)
-		if !h.lease.ValidUntil.IsZero() {
-			t.Errorf("the lease is valid until %v, want what the last renewal says, nothing", h.lease.ValidUntil)
+			if left := b.clock.Reading(l.ValidUntil) - began; l.ValidUntil.IsZero() != (tc.left == 0) || tc.left > 0 && left != tc.left {
+				t.Errorf("%s: the lease says %v, want %v", tc.name, left, tc.left)
+			}
 		}
-		b.lostAt(h, 55*sec)
-		if got := b.clock.Reading(h.lease.ValidUntil); got != 55*sec {
-			t.Errorf("the lease is valid until %v after a renewal that failed, want 55 s as confirmed", got)
-		}
-		b.stop(h, true, false)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
-
-		short, g := NewHold(f), b.clock.Now()
-		b.Start(short, &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(5 * sec)}, g)
-		b.lostAt(short, g+5*sec)
-		b.stop(short, true, false)
 	})
 }
 
