@@ -242,8 +242,6 @@ func unfit(c *results.Plan, d drivers.Design) (what, why string) {
 		return c.Lock + " -renew", "its leases cannot be renewed"
 	case c.Reentry > 1 && !d.Traits.Reentrant:
 		return fmt.Sprintf("%s -reentry %d", c.Lock, c.Reentry), "its holder cannot enter it again"
-	case c.Reentry > 1 && c.Wait == wait.Queue:
-		return fmt.Sprintf("%s -reentry %d", waits, c.Reentry), "the line hands the lock on at each release, the inner ones too"
 	case c.Lockers > 1 && !kind.Local && !(kind.Native && libraries[c.Driver].locks):
 		return fmt.Sprintf("%s -lockers %d", waits, c.Lockers), "clients that wait like this share nothing, whatever their process"
 	case c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)):

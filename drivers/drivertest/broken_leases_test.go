@@ -186,9 +186,9 @@ var brokenLeases = []broken{
 	{"renews for too long", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		return r.Renew(ctx, times(l, 50))
 	}), "renewal"},
-	{"draws a new owner with each renewal", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
+	{"draws a new fence with each renewal", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		owned, err := r.Renew(ctx, l)
-		l.Owner += "'"
+		l.Fence++
 		return owned, err
 	}), "renewal"},
 	{"brings a lost lease back", extending(func(s drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {

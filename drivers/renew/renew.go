@@ -1,10 +1,10 @@
 // Package renew is the watchdog (-renew): it extends the leases of those who hold on, every third of the lease, as
 // Redisson does with its 30 s and 10 s. One Scheduler serves all holds of a process with a handful of goroutines.
 //
-// A hold costs two compare-and-swaps and no allocation. It enters the scheduler's queue only if it is not there yet, and
-// what is queued stays so when it is stopped, until its turn comes: then the scheduler forgets it, or looks again a third
-// of the lease after it was last started. So a client that holds over and over takes the scheduler's lock three times a
-// lease however fast it is, and nothing is ever sent for holds that are short.
+// A hold costs two compare-and-swaps and no allocation. It enters the scheduler's queue only if it is not there yet,
+// and what is queued stays so when it is stopped, until its turn comes: then the scheduler forgets it, or looks
+// again a third of the lease after it was last started. So a client that holds over and over takes the scheduler's
+// lock three times a lease however fast it is, and nothing is ever sent for holds that are short.
 //
 // From Start to Stop the holder's session belongs to the scheduler, which renews through it: "one goroutine at a time"
 // holds, and drivers need no session that may speak for another one.

@@ -50,13 +50,14 @@ func (f *fake) sent() []time.Duration {
 type bench struct {
 	*Scheduler
 	t     *testing.T
+	began time.Time
 	clock drivers.Clock
 }
 
 func bubble(t *testing.T, workers int, f func(*bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, clock: drivers.NewClock()}
+		b := &bench{t: t, began: time.Now(), clock: drivers.NewClock()}
 		b.Scheduler = New(Options{Clock: b.clock, Workers: workers})
 		defer b.Close()
 		f(b)
@@ -288,6 +289,48 @@ func TestStopInLine(t *testing.T) {
 	})
 }
 
+// TestTwiceInLine has a hold stopped, started and due again while it still has its old place in the line.
+func TestTwiceInLine(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		start := func(answer func(int, *drivers.Lease) (bool, error), ttl time.Duration) (*Hold, *fake) {
+			f := &fake{began: b.began, answer: answer}
+			h := NewHold(f)
+			b.Start(h, &drivers.Lease{TTL: ttl}, b.clock.Now())
+			return h, f
+		}
+		busy, _ := start(slow(6*sec, true, nil), 30*sec)
+		time.Sleep(9 * sec)
+		again, f1 := start(nil, 6*sec) // in line at 11 s
+		time.Sleep(sec)
+		behind, f2 := start(nil, 9*sec) // at 13 s
+		time.Sleep(2500 * time.Millisecond)
+		b.stop(again, false, false)
+		b.Start(again, again.lease, b.clock.Now()) // due at 14.5 s
+		time.Sleep(sec)
+		last, f3 := start(nil, 6*sec) // in line at 15.5 s
+		time.Sleep(3 * sec)
+		for _, h := range []*Hold{busy, again, behind, last} {
+			b.stop(h, false, false)
+		}
+		for _, f := range []*fake{f1, f2, f3} {
+			b.sentAt(f, 16*sec)
+		}
+	})
+}
+
+// TestUnreadLoss leaves the report of a loss unread: the next hold must not take it for its own.
+func TestUnreadLoss(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, _ := b.hold(func(int, *drivers.Lease) (bool, error) { return false, nil })
+		time.Sleep(11 * sec)
+		b.stop(h, true, false)
+		b.Await(h)
+		b.Start(h, h.lease, b.clock.Now())
+		b.quiet(h)
+		b.stop(h, false, false)
+	})
+}
+
 // TestManyLeases renews leases of different lengths, on holds of their own and on one after the other.
 func TestManyLeases(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
@@ -307,25 +350,43 @@ func TestManyLeases(t *testing.T) {
 	})
 }
 
-// TestValidUntil takes the driver's word for the end of the lease.
+// TestValidUntil takes the driver's word for the end of the lease, as the last renewal that was confirmed gave it.
 func TestValidUntil(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		valid := func(of time.Duration) time.Time { return time.Now().Add(of) }
-		f := &fake{began: time.Now(), answer: func(n int, l *drivers.Lease) (bool, error) {
-			if n > 1 {
-				return false, io.ErrUnexpectedEOF
+		for _, tc := range []struct {
+			name       string
+			first      time.Duration   // what Try has said
+			says       []time.Duration // what the renewals say; 0 for nothing, and after these they fail
+			sent       int
+			lost, left time.Duration // when it is lost, and what the lease says then
+		}{
+			{"as Try said", 29 * sec, nil, 2, 29 * sec, 29 * sec},
+			{"sooner than the first renewal", 5 * sec, nil, 0, 5 * sec, 5 * sec},
+			{"as a renewal said", 29 * sec, []time.Duration{25 * sec}, 3, 35 * sec, 35 * sec},
+			{"the last says nothing", 29 * sec, []time.Duration{25 * sec, 0}, 4, 50 * sec, 0},
+		} {
+			began := b.clock.Now()
+			f := &fake{answer: func(n int, l *drivers.Lease) (bool, error) {
+				if n > len(tc.says) {
+					return false, io.ErrUnexpectedEOF
+				}
+				if tc.says[n-1] > 0 {
+					l.ValidUntil = valid(tc.says[n-1])
+				}
+				return true, nil
+			}}
+			h, l := NewHold(f), &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(tc.first)}
+			b.Start(h, l, began)
+			b.lostAt(h, began+tc.lost)
+			b.stop(h, true, false)
+			if n := len(f.sent()); n != tc.sent {
+				t.Errorf("%s: %d renewals, want %d", tc.name, n, tc.sent)
 			}
-			l.ValidUntil = valid(25 * sec)
-			return true, nil
-		}}
-		h := NewHold(f)
-		b.Start(h, &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(29 * sec)}, 0)
-		b.lostAt(h, 35*sec)
-		if got := b.clock.Reading(h.lease.ValidUntil); got != 35*sec {
-			t.Errorf("the lease is valid until %v after a renewal that failed, want 35 s as confirmed", got)
+			if left := b.clock.Reading(l.ValidUntil) - began; l.ValidUntil.IsZero() != (tc.left == 0) || tc.left > 0 && left != tc.left {
+				t.Errorf("%s: the lease says %v, want %v", tc.name, left, tc.left)
+			}
 		}
-		b.stop(h, true, false)
-		b.sentAt(f, 10*sec, 20*sec, 30*sec)
 	})
 }
 
