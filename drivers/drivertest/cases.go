@@ -139,7 +139,7 @@ func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
 func remains(k known) bool     { return k.traits.Exclusive && k.remainer }
-func adopts(k known) bool      { return owned(k) && k.adopter }
+func adopts(k known) bool      { return owned(k) && k.adopter && !k.traits.Reentrant }
 func cleans(k known) bool      { return k.traits.Exclusive && k.cleaner }
 func pings(k known) bool       { return k.pinger }
 func inspects(k known) bool    { return k.inspector }
