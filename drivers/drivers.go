@@ -53,6 +53,11 @@ type Service interface {
 }
 
 // Session is one simulated client. One goroutine uses it at a time; different sessions are used concurrently.
+//
+// If Traits.Reentrant is true, a Try for a key that the session holds is granted. The key takes as many Releases as there
+// were such grants, with their leases in any order: each answers true, and only the last one frees the key. What a second
+// grant does to the TTL is the design's affair, and all of them may have the same Owner: it names the session then, not
+// the acquisition. Without Reentrant, a session's own hold refuses it as any other would.
 type Session interface {
 	// Try makes one attempt to acquire l.Key for l.TTL and never waits for another holder. It reads the in-fields
 	// of l and, when it answers true, has set the out-fields. It sets Owner before it sends anything, so that
@@ -88,9 +93,10 @@ type Traits struct {
 	Expires     bool `json:"expires"`                // a dead holder's lock comes free after its TTL (or session time-out)
 	Fenced      bool `json:"fenced"`                 // each grant carries a fencing token that grows
 	Fair        bool `json:"fair"`                   // waiters are served in the order of their arrival
-	Reentrant   bool `json:"reentrant"`              // the holder may acquire again
+	Reentrant   bool `json:"reentrant"`              // a session may acquire again what it holds; see Session
 	Renews      bool `json:"renews"`                 // sessions are Renewers
 	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
+	Blocks      bool `json:"blocks,omitempty"`       // the sessions are Blockers: a client can sleep on the server
 	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
 }
 
@@ -100,6 +106,10 @@ type Design struct {
 	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+
+	// Releases are the ways of spelling its compare-and-delete that Config.Release can choose from, the default first.
+	// None means that it releases in one way only, and refuses every choice.
+	Releases []Release
 }
 
 // Renewer is a Session that can extend a held lease to its full TTL from now. A watchdog calls it while the holder's own
@@ -149,6 +159,19 @@ type Remainer interface {
 	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it
 	// never expires. It may answer from the reply to the last Try.
 	Remaining(ctx context.Context, l *Lease) (time.Duration, error)
+}
+
+// Blocker is a Session whose client can sleep on the server until a lock is released. Each release wakes one sleeper of
+// the key, the one that has slept longest; none is remembered for long if nobody sleeps. Both methods need a connection,
+// Block one of its own for as long as it sleeps.
+type Blocker interface {
+	// Block sleeps for d at the most, and returns at once if the key was released after the last Try and before Block,
+	// and nobody else was woken by that. It answers whether a release has woken it, and then nobody else will be. It
+	// returns ctx.Err() when ctx is done; a wake-up may get lost with that.
+	Block(ctx context.Context, l *Lease, d time.Duration) (woken bool, err error)
+
+	// Rouse wakes one sleeper as a release would, by a client who was woken and has no use for it.
+	Rouse(ctx context.Context, l *Lease) error
 }
 
 // Subscriber is a Service whose releases can be listened to.

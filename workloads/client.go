@@ -93,11 +93,12 @@ func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
 		c.close()
 		return err
 	}
-	w, err := e.room.Waiter(c.session, id)
+	waiting, w, err := e.rooms[id%len(e.rooms)].Client(c.session, id)
 	if err != nil {
 		c.close()
 		return err
 	}
+	c.session = waiting
 	if w != nil {
 		c.waiter = stoppable{w, e.stopping}
 	}

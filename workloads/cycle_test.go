@@ -39,11 +39,11 @@ func lone(t testing.TB, p results.Plan) *client {
 	t.Helper()
 	e := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
 	t.Cleanup(e.stopWaiting)
-	room, err := newRoom(t.Context(), &p, e.run.Service)
+	rooms, err := newRooms(t.Context(), &p, e.run.Service)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.room = room
+	e.rooms = rooms
 	c := &e.clients[0]
 	if err := c.open(t.Context(), e, 0); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,7 +97,7 @@ type engine struct {
 	keeps    bool // there is more to it than a sleep
 	keys     []string
 	clients  []client
-	room     *wait.Room
+	rooms    []*wait.Room // client i waits in number i modulo their number
 	recorder *results.Recorder
 	oracle   *oracle.Oracle // nil if it is off
 
@@ -162,7 +163,7 @@ func nameKeys(keys []string, prefix string) {
 func (e *engine) open(ctx context.Context) error {
 	e.report(PhaseOpen, 0, 0)
 	var err error
-	if e.room, err = newRoom(ctx, &e.run.Plan, e.run.Service); err != nil {
+	if e.rooms, err = newRooms(ctx, &e.run.Plan, e.run.Service); err != nil {
 		return err
 	}
 	for id := range e.clients {
@@ -179,10 +180,30 @@ func (e *engine) open(ctx context.Context) error {
 	return nil
 }
 
-func newRoom(ctx context.Context, p *results.Plan, svc drivers.Service) (*wait.Room, error) {
-	return wait.NewRoom(ctx, p.Wait, svc, wait.Options{
-		Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
-	})
+// newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
+// connections of the service.
+func newRooms(ctx context.Context, p *results.Plan, svc drivers.Service) ([]*wait.Room, error) {
+	var rooms []*wait.Room
+	for range max(p.Lockers, 1) {
+		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{
+			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
+			Handover: p.Handover, HandoverMax: p.HandoverMax,
+		})
+		if err != nil {
+			closeRooms(rooms)
+			return nil, err
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, nil
+}
+
+func closeRooms(rooms []*wait.Room) error {
+	var errs []error
+	for _, room := range rooms {
+		errs = append(errs, room.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // unopen closes the first n clients after the next one could not be opened.
@@ -190,7 +211,7 @@ func (e *engine) unopen(n int, err error) error {
 	for id := range n {
 		e.clients[id].close()
 	}
-	e.room.Close()
+	closeRooms(e.rooms)
 	return err
 }
 
@@ -285,7 +306,7 @@ func (e *engine) drain() {
 			for i := range e.clients {
 				e.clients[i].close()
 			}
-			e.closeError = e.room.Close()
+			e.closeError = closeRooms(e.rooms)
 			return
 		case <-tick.C:
 			e.report(PhaseDrain, time.Since(since), 0)

@@ -21,7 +21,10 @@ const (
 	MaxConns   = 100_000
 	MaxReentry = 1000
 
+	maxHandovers = 1_000_000
+
 	maxTime     = 24 * time.Hour
+	maxNodes    = 100
 	maxDuration = 7 * 24 * time.Hour
 	minTTL      = time.Millisecond // what Redis's PX can express
 	coarseTTL   = 20 * time.Millisecond
@@ -54,7 +57,9 @@ func Check(p results.Plan) error {
 	}
 	for _, err := range []error{
 		checkWait(p),
+		checkTopology(p),
 		checkInt("clients", p.Clients, 1, MaxClients),
+		checkLockers(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
 		checkTime("hold", p.Hold, 0, maxTime),
 		checkReentry(p),
@@ -103,6 +108,13 @@ func checkWait(p results.Plan) error {
 		return err
 	}
 	switch p.Wait {
+	case wait.Queue:
+		if err := checkName("handover", p.Handover, wait.Handovers()); err != nil {
+			return err
+		}
+		if p.Handover == wait.HandoverSwap {
+			return checkInt("handover-max", p.HandoverMax, 1, maxHandovers)
+		}
 	case "poll":
 		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
 	case "backoff":
@@ -114,6 +126,14 @@ func checkWait(p results.Plan) error {
 				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin)}
 		}
 		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+// checkLockers wants at least one client a locker; 0 lockers are one.
+func checkLockers(p results.Plan) error {
+	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
+		return &FieldError{"lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients)}
 	}
 	return nil
 }
@@ -131,6 +151,36 @@ func checkInt(field string, n, low, high int) error {
 		return nil
 	}
 	return &FieldError{field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high)}
+}
+
+// checkTopology looks at what the topology of p reads; the rest is zero.
+func checkTopology(p results.Plan) error {
+	acknowledged := p.Topology == "replicated"
+	for _, err := range []error{
+		checkInt("nodes", p.Nodes, 0, maxNodes),
+		checkInt("replicas", p.Replicas, 0, maxNodes),
+		checkInt("acks", p.Acks, 0, maxNodes),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case acknowledged && p.Acks == 0:
+		return &FieldError{"acks", "0", "1 or more, or -topology single"}
+	case acknowledged && p.Replicas > 0 && p.Acks > p.Replicas:
+		return &FieldError{"acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas)}
+	case acknowledged || p.Topology == "redlock":
+		return checkTime("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+// memory is about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
+// 6 KB), a key its name and its cell in the oracle.
+func memory(p results.Plan) int64 {
+	const client, key = 8 << 10, 128
+	return int64(p.Clients)*client + int64(p.Keys)*key
 }
 
 func checkTime(field string, d, low, high time.Duration) error {
@@ -206,6 +256,9 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 	}
 	if p.Hold+p.Think >= p.Duration {
 		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", p.Hold+p.Think, p.Duration)
+	}
+	if need := memory(p); need > 1<<30 {
+		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
 	}
 	return w
 }

@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{func(p *results.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
 		{func(p *results.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
-		{func(p *results.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, native"},
+		{func(p *results.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, queue, block, native"},
 		{func(p *results.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
 		{func(p *results.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
 		{func(p *results.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
@@ -43,6 +43,10 @@ func TestCheck(t *testing.T) {
 		{func(p *results.Plan) { p.Wait = "poll" }, "poll", "-poll 0s: must be 1µs to 24h"},
 		{func(p *results.Plan) { p.BackoffMin = 0 }, "backoff-min", "-backoff-min 0s: must be 1µs to 24h"},
 		{func(p *results.Plan) { p.BackoffMax = 0 }, "backoff-max", "-backoff-max 0s: must be at least -backoff-min, which is 1ms"},
+		{func(p *results.Plan) { p.Wait = "queue" }, "handover", `-handover "": must be one of release, swap`},
+		{func(p *results.Plan) { p.Wait, p.Handover = "queue", "swap" }, "handover-max", "-handover-max 0: must be 1 to 1000000"},
+		{func(p *results.Plan) { p.Lockers = 2 }, "lockers", "-lockers 2: must be 1 to -clients, which is 1"},
+		{func(p *results.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to -clients, which is 1"},
 		{func(p *results.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be more than 0s and at most 168h"},
 		{func(p *results.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
 		{func(p *results.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
@@ -90,6 +94,8 @@ func TestWarnings(t *testing.T) {
 		{"oracle off", func(p *results.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
 		{"patient", func(p *results.Plan, _ *drivers.Traits) { p.Timeout = p.Duration }, "a client's patience (timeout 1s)"},
 		{"slow poll", func(p *results.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
+		{"many clients", func(p *results.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and "},
+		{"many keys", func(p *results.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 2 GiB"},
 		{"slow think", func(p *results.Plan, _ *drivers.Traits) { p.Think = time.Second }, "one hold and one pause take 1s"},
 	} {
 		p, c := sound(), claims

@@ -16,7 +16,7 @@ func (p plan) label(i int) string {
 	var parts []string
 	for _, a := range axes {
 		mine := a.text(p.cells[i].plan)
-		if slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+		if mine != "" && slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
 			parts = append(parts, a.show(mine))
 		}
 	}
@@ -40,6 +40,8 @@ type axis struct {
 var axes = []axis{
 	{"driver", func(p results.Plan) string { return p.Driver }},
 	{"lock", func(p results.Plan) string { return p.Lock }},
+	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
+	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
 	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
@@ -49,9 +51,15 @@ var axes = []axis{
 	{"think", func(p results.Plan) string { return p.Think.String() }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
+	{"handover", func(p results.Plan) string { return p.Handover }},
+	{"lockers", func(p results.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
+	{"nodes", func(p results.Plan) string { return fmt.Sprint(p.Nodes) }},
+	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
+	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},
+	{"node-timeout", func(p results.Plan) string { return p.NodeTimeout.String() }},
 }
 
 func onOff(on bool) string {
@@ -61,10 +69,10 @@ func onOff(on bool) string {
 	return switchOff
 }
 
-// show names a value; the first three axes speak for themselves.
+// show names a value; some axes' values speak for themselves.
 func (a axis) show(v string) string {
 	switch a.flag {
-	case "driver", "lock", "wait":
+	case "driver", "lock", "wait", "topology":
 		return v
 	}
 	return a.flag + " " + v

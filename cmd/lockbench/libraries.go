@@ -6,6 +6,7 @@ package main
 import (
 	"runtime"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -13,18 +14,26 @@ import (
 type library struct {
 	module    string // its Go module
 	pipelines bool   // it shares connections between goroutines unless told otherwise
-	conns     func(clients int, pipelined bool) int
+
+	topologies []drivers.Topology // besides the single server
+	conns      func(clients int, pipelined bool) int
+}
+
+var everyTopology = []drivers.Topology{
+	drivers.TopologyRedlock, drivers.TopologyReplicated, drivers.TopologySentinel, drivers.TopologyCluster,
 }
 
 var libraries = map[string]library{
 	"go-redis": {
-		module: "github.com/redis/go-redis/v9",
+		module:     "github.com/redis/go-redis/v9",
+		topologies: everyTopology,
 		// PoolSize is 10 a processor, and the pool opens a connection when none is idle.
 		conns: func(clients int, _ bool) int { return min(clients, 10*runtime.GOMAXPROCS(0)) },
 	},
 	"rueidis": {
-		module:    "github.com/redis/rueidis",
-		pipelines: true,
+		module:     "github.com/redis/rueidis",
+		pipelines:  true,
+		topologies: everyTopology,
 		conns: func(clients int, pipelined bool) int {
 			if pipelined {
 				return 4 // 2^PipelineMultiplex
@@ -45,7 +54,10 @@ func connections(c results.Plan) int {
 		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
 	}
 	if wakes(c) {
-		n++ // the subscription
+		n += max(c.Lockers, 1) // the subscriptions
 	}
-	return n
+	if blocks(c) {
+		n += c.Clients // each sleeps on one of its own
+	}
+	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
 }

@@ -64,9 +64,12 @@ func planOf(o *options, t target) (plan, error) {
 		Poll:       scalar(&r, "poll", parseTime),
 		BackoffMin: scalar(&r, "backoff-min", parseTime),
 		BackoffMax: scalar(&r, "backoff-max", parseTime),
-		IOTimeout:  scalar(&r, "io-timeout", parseTime),
-		Oracle:     scalar(&r, "oracle", parseSwitch),
-		Seed:       seed,
+
+		HandoverMax: scalar(&r, "handover-max", parseInt),
+
+		IOTimeout: scalar(&r, "io-timeout", parseTime),
+		Oracle:    scalar(&r, "oracle", parseSwitch),
+		Seed:      seed,
 	})
 	if r.err != nil {
 		return plan{}, r.err
@@ -101,7 +104,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(c results.Plan) error {
-	design, what, why := resolve(&c)
+	design, what, why := resolve(&c, p.target)
 	if why != "" {
 		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
 		if i >= 0 {
@@ -111,11 +114,13 @@ func (p *plan) add(c results.Plan) error {
 		p.skipped = append(p.skipped, skip{what, why, 1})
 		return nil
 	}
-	c.Server = string(p.target.kindFor(c.Driver))
 	if err := workloads.Check(c); err != nil {
 		return p.options.explain(err)
 	}
 	c.Command = commandLine(p.options, c, p.target)
+	if slices.ContainsFunc(p.cells, func(there cell) bool { return there.plan == c }) {
+		return nil // the axis in which they differed is not read by this way of waiting
+	}
 	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
 	return nil
 }
@@ -158,7 +163,7 @@ func (p plan) length(from int) time.Duration {
 
 // resolve fills in the driver's default design and clears what the way of waiting does not read. If the combination
 // makes no sense it names the part that does not fit, and why.
-func resolve(c *results.Plan) (d drivers.Design, what, why string) {
+func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	driver, err := drivers.Lookup(c.Driver)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
@@ -171,22 +176,53 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if c.Wait != wait.Poll {
 		c.Poll = 0
 	}
+	if c.Wait == wait.None {
+		c.Timeout = 0 // there is nothing to be patient about
+	}
 	if c.Wait != wait.Backoff {
 		c.BackoffMin, c.BackoffMax = 0, 0
 	}
 	if c.Pipelining == "default" {
 		c.Pipelining = string(drivers.PipeliningDefault)
 	}
-	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
+	if c.Wait != wait.Queue {
+		c.Handover = ""
+	}
+	if c.Handover != wait.HandoverSwap {
+		c.HandoverMax = 0
+	}
+	kind, err := wait.Find(c.Wait)
+	if err == nil && kind.Wakes && !d.Traits.Wakes {
 		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
+	}
+	c.Server = string(t.kindFor(c.Driver))
+	if c.Release == "default" {
+		c.Release = string(drivers.ReleaseDefault)
 	}
 	switch {
 	case c.Renew && !d.Traits.Renews:
 		return d, fmt.Sprintf("%s %s -renew", c.Driver, c.Lock), "its leases cannot be renewed"
 	case c.Reentry > 1 && !d.Traits.Reentrant:
 		return d, fmt.Sprintf("%s %s -reentry %d", c.Driver, c.Lock, c.Reentry), "its holder cannot enter it again"
+	case c.Reentry > 1 && c.Wait == wait.Queue:
+		return d, fmt.Sprintf("-wait %s -reentry %d", c.Wait, c.Reentry), "its line hands the lock on at each release, the inner ones too"
+	case kind.Blocks && !d.Traits.Blocks:
+		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody who sleeps on the server"
+	case kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua):
+		return d, fmt.Sprintf("-wait %s -release %s", c.Wait, c.Release), "the release that wakes a sleeper is a script"
+	case c.Lockers == 1:
+		c.Lockers = 0 // what a plan calls the usual
+	case c.Lockers > 1 && !kind.Local:
+		return d, fmt.Sprintf("-wait %s -lockers %d", c.Wait, c.Lockers), "clients that wait like this share nothing, whatever their process"
 	}
 	lib, remote := libraries[c.Driver]
+	topology := c.Topology
+	if why := settleTopology(c, lib, t.kindFor(c.Driver)); why != "" {
+		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
+	}
+	if c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)) {
+		return d, fmt.Sprintf("%s %s -release %s", c.Driver, c.Lock, c.Release), "this design has one release of its own"
+	}
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
 	switch {
 	case !remote && c.Conns > 0:
@@ -230,7 +266,10 @@ func (o *options) checkNames(cells []results.Plan) error {
 			{"driver", c.Driver, drivers.Names()},
 			{"lock", c.Lock, append([]string{""}, locks...)},
 			{"wait", c.Wait, waits},
+			{"handover", c.Handover, wait.Handovers()},
 			{"pipelining", c.Pipelining, pipelinings},
+			{"topology", c.Topology, topologies},
+			{"release", c.Release, releases},
 		} {
 			if !slices.Contains(v.known, v.name) {
 				known := slices.DeleteFunc(slices.Clone(v.known), func(s string) bool { return s == "" })
@@ -245,11 +284,30 @@ func (o *options) checkNames(cells []results.Plan) error {
 // checkRead refuses a flag that no cell reads, since it would be ignored. Variables may be unused: they are set once
 // for many runs.
 func (o *options) checkRead(cells []cell) error {
-	for flag, kind := range map[string]string{"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff} {
+	for flag, readers := range topologyFlags {
+		read := slices.ContainsFunc(cells, func(c cell) bool { return slices.Contains(readers, drivers.Topology(c.plan.Topology)) })
+		if opt := o.get(flag); opt.from == fromFlag && !read {
+			names := make([]string, len(readers))
+			for i, t := range readers {
+				names[i] = string(t)
+			}
+			return usageErrorf("%s: only -topology %s reads it, and -topology is %s", opt.written(), strings.Join(names, " and "), o.text("topology"))
+		}
+	}
+	if opt := o.get("timeout"); opt.from == fromFlag && !slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait != wait.None }) {
+		return usageErrorf("%s: with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request", opt.written())
+	}
+	for flag, kind := range map[string]string{
+		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff, "handover": wait.Queue, "handover-max": wait.Queue,
+	} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
 			return usageErrorf("%s: only -wait %s reads it, and -wait is %s", opt.written(), kind, o.text("wait"))
 		}
+	}
+	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
+	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
+		return usageErrorf("%s: only -handover %s reads it, and -handover is %s", opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
 }
@@ -303,6 +361,8 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	plans := []results.Plan{base}
 	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
 	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
+	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
+	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
 	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })
 	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
@@ -312,9 +372,15 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
+	cross(r, &plans, "handover", parseText, func(p *results.Plan, v string) { p.Handover = v })
+	cross(r, &plans, "lockers", parseInt, func(p *results.Plan, v int) { p.Lockers = v })
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
+	cross(r, &plans, "nodes", parseInt, func(p *results.Plan, v int) { p.Nodes = v })
+	cross(r, &plans, "replicas", parseInt, func(p *results.Plan, v int) { p.Replicas = v })
+	cross(r, &plans, "acks", parseInt, func(p *results.Plan, v int) { p.Acks = v })
+	cross(r, &plans, "node-timeout", parseTime, func(p *results.Plan, v time.Duration) { p.NodeTimeout = v })
 	return plans
 }
 

@@ -126,20 +126,20 @@ func (c *clusterConn) primaries(ctx context.Context) ([]string, error) {
 }
 
 // Subscribe implements Conn with a connection to each primary, or to any one of them where publications go to all.
-func (c *clusterConn) Subscribe(ctx context.Context, message func(channel string)) (Subscription, error) {
+func (c *clusterConn) Subscribe(ctx context.Context, message func(channel, payload string)) (Subscription, error) {
 	ranges, err := c.slots(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &clusterSubscription{ranges: ranges, sharded: c.o.Sharded, subs: map[string]Subscription{}, done: make(chan struct{})}
 	var turn sync.Mutex // messages of several connections come one at a time
-	hear := func(channel string) {
+	hear := func(channel, payload string) {
 		turn.Lock()
 		defer turn.Unlock()
 		if s.sharded {
 			channel = unshardChannel(channel)
 		}
-		message(channel)
+		message(channel, payload)
 	}
 	for _, r := range ranges {
 		if _, there := s.subs[r.addr]; there || len(s.subs) > 0 && !s.sharded {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,10 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 
 func explainTLS(err error) error {
 	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("TLS handshake: %w: give the certificate of the authority that signed the server's (-tls-ca)", err)
 	case errors.As(err, &record), errors.Is(err, io.EOF):
 		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -90,17 +94,21 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 		return err
 	}
 	defer conn.Close()
+	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
+}
+
+// introduce logs in on a new connection and then lets more ask it for more. It leaves no deadline on it.
+func (o Options) introduce(ctx context.Context, t Target, l *link, more func(*link) error) error {
 	deadline := time.Now().Add(o.IO())
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
-	if err := conn.SetDeadline(deadline); err != nil {
+	if err := l.conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	l := &link{conn: conn, r: bufio.NewReader(conn)}
+	defer context.AfterFunc(ctx, func() { l.conn.Close() })()
 	for _, command := range greeting(t) {
-		if _, err := conn.Write(encode(command)); err != nil {
+		if _, err := l.conn.Write(encode(command)); err != nil {
 			return explainGreeting(ctx, t, err)
 		}
 		line, err := l.r.ReadSlice('\n')
@@ -111,7 +119,7 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 	if err := more(l); err != nil {
 		return explainGreeting(ctx, t, err)
 	}
-	return nil
+	return l.conn.SetDeadline(time.Time{})
 }
 
 func greeting(t Target) (commands [][]string) {

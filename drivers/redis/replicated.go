@@ -49,8 +49,8 @@ func (s *service) replicate(ctx context.Context) error {
 	}
 	limit = max(limit, time.Millisecond) // 0 would be without end
 	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(limit.Milliseconds(), 10)}
-	inner := s.session
-	s.session = func(one session) drivers.Session {
+	inner := s.design.session
+	s.design.session = func(one session) drivers.Session {
 		conn := &waitingConn{Conn: one.conn, waiter: waiter, acks: acks, wait: wait}
 		one.conn = conn
 		r := &replicatedSession{inner(one), conn}

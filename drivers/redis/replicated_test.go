@@ -112,8 +112,8 @@ func TestReplicatedOpen(t *testing.T) {
 	})
 }
 
-// scripted is a Conn that answers WAIT as it is told, and everything else as a server with replicas would.
-type scripted struct {
+// primary is a Conn that answers WAIT as it is told, and everything else as a server with replicas would.
+type primary struct {
 	setErr       error
 	setIsRefused bool
 	acked        int64
@@ -123,7 +123,7 @@ type scripted struct {
 	others       []string // all others
 }
 
-func (c *scripted) Do(_ context.Context, args []string, _ int) (redis.Reply, error) {
+func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, error) {
 	if args[0] == "INFO" {
 		return redis.Text("role:master\r\nconnected_slaves:2\r\n"), nil
 	}
@@ -131,7 +131,7 @@ func (c *scripted) Do(_ context.Context, args []string, _ int) (redis.Reply, err
 	return redis.Int(1), c.releaseErr
 }
 
-func (c *scripted) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
+func (c *primary) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
 	c.waited = append(c.waited, args[0])
 	switch {
 	case c.setErr != nil:
@@ -142,10 +142,14 @@ func (c *scripted) DoWait(_ context.Context, args []string, _ int, _ []string) (
 	return redis.Text("OK"), nil, c.acked, c.waitErr
 }
 
-func (c *scripted) Subscribe(context.Context, func(string)) (redis.Subscription, error) {
+func (c *primary) Dedicated(context.Context, string, func(redis.Link) error) error {
+	return errors.ErrUnsupported
+}
+
+func (c *primary) Subscribe(context.Context, func(string, string)) (redis.Subscription, error) {
 	return nil, errors.ErrUnsupported
 }
-func (c *scripted) Close() error { return nil }
+func (c *primary) Close() error { return nil }
 
 // TestReplicatedAnswers goes through what SET, WAIT and the release can answer.
 func TestReplicatedAnswers(t *testing.T) {
@@ -153,18 +157,18 @@ func TestReplicatedAnswers(t *testing.T) {
 	greets := plainRedis(t) // Open makes sure of a server before it dials
 	for _, test := range []struct {
 		name  string
-		conn  scripted
+		conn  primary
 		held  bool
 		class drivers.Class
 		gives bool // the lock is given back
 	}{
-		{"acknowledged", scripted{acked: 2}, true, "", false},
-		{"too few", scripted{acked: 1}, false, drivers.ClassUnacked, true},
-		{"WAIT refused", scripted{waitErr: redis.ServerError("NOPERM no WAIT")}, false, drivers.ClassUnacked, true},
-		{"taken", scripted{setIsRefused: true}, false, "", false},
-		{"reply lost", scripted{setErr: lost}, false, drivers.ClassOther, false},
-		{"release lost", scripted{acked: 1, releaseErr: lost}, false, drivers.ClassOther, true},
-		{"release refused", scripted{acked: 1, releaseErr: redis.ServerError("OOM")}, false, drivers.ClassOther, true},
+		{"acknowledged", primary{acked: 2}, true, "", false},
+		{"too few", primary{acked: 1}, false, drivers.ClassUnacked, true},
+		{"WAIT refused", primary{waitErr: redis.ServerError("NOPERM no WAIT")}, false, drivers.ClassUnacked, true},
+		{"taken", primary{setIsRefused: true}, false, "", false},
+		{"reply lost", primary{setErr: lost}, false, drivers.ClassOther, false},
+		{"release lost", primary{acked: 1, releaseErr: lost}, false, drivers.ClassOther, true},
+		{"release refused", primary{acked: 1, releaseErr: redis.ServerError("OOM")}, false, drivers.ClassOther, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conn := &test.conn

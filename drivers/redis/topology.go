@@ -42,23 +42,27 @@ func (o *Options) meet(ctx context.Context) error {
 }
 
 // meetAll greets each target. One that answers is enough, as is one for the client libraries; but whoever answers has
-// to be the right one, or an address is wrong.
+// to be the right one, or an address is wrong. Those that answer become the first ones.
 func (o *Options) meetAll(meet func(t Target) error) error {
+	var present, missing []Target
 	var absent []error
 	for _, t := range o.Targets {
 		err := meet(t)
-		switch drivers.ClassOf(err) {
+		switch classOf(err) {
 		case drivers.ClassConnect, drivers.ClassTimeout, drivers.ClassClosed:
-			absent = append(absent, fmt.Errorf("%s: %w", t.Addr(), err))
+			missing, absent = append(missing, t), append(absent, fmt.Errorf("%s: %w", t.Addr(), err))
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.Addr(), err)
 		}
+		present = append(present, t)
 	}
-	if len(absent) == len(o.Targets) {
+	if len(present) == 0 {
 		return &joined{absent}
 	}
+	o.Targets = append(present, missing...)
+	o.Target = o.Targets[0]
 	return nil
 }
 

@@ -30,6 +30,9 @@ var axes = []axis{
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
+	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
+	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
+	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
 	{title: "renew", value: func(c *results.Cell) string {
 		if plan(c).Renew {
 			return "on"
@@ -51,12 +54,10 @@ var axes = []axis{
 	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
 	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
 	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
-	{title: "conns", right: true, value: func(c *results.Cell) string {
-		if plan(c).Conns == 0 {
-			return ""
-		}
-		return Thousands(int64(plan(c).Conns))
-	}},
+	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
+	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
+	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
+	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
 	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
@@ -98,6 +99,29 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if d := get(plan(c)); d != 0 {
 			return asked(d)
+		}
+		return ""
+	}
+}
+
+// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
+// user's own.
+func topology(p *results.Plan) string {
+	switch {
+	case p.Topology == "replicated" && p.Replicas > 0:
+		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
+	case p.Topology == "replicated":
+		return fmt.Sprintf("replicated %d", p.Acks)
+	case p.Nodes+p.Replicas > 0:
+		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
+	}
+	return p.Topology
+}
+
+func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if n := get(plan(c)); n != 0 {
+			return Thousands(int64(n))
 		}
 		return ""
 	}

@@ -260,8 +260,51 @@ func (c *conn) Close() error {
 	return c.client.Close()
 }
 
+// Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
+func (c *conn) Dedicated(ctx context.Context, key string, f func(redis.Link) error) error {
+	var node *goredis.Client
+	switch client := c.client.(type) {
+	case *goredis.Client:
+		node = client
+	case *goredis.ClusterClient:
+		var err error
+		if node, err = client.MasterForKey(ctx, key); err != nil {
+			return translate(err)
+		}
+	}
+	lent := node.Conn()
+	defer lent.Close()
+	return f(link{lent})
+}
+
+type link struct{ conn *goredis.Conn }
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	pipe := l.conn.Pipeline()
+	sent := make([]*goredis.Cmd, len(commands))
+	for i, args := range commands {
+		sent[i] = pipe.Do(ctx, newArgs(args)...)
+	}
+	pipe.Exec(ctx) // whose error is that of the first command that has one, a nil reply included
+	replies := make([]redis.Reply, len(sent))
+	for i, cmd := range sent {
+		var err error
+		switch {
+		case cmd.Err() == goredis.Nil:
+		case cmd.Err() != nil:
+			return nil, translate(cmd.Err())
+		default:
+			if replies[i], err = reply(cmd.Val()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	pubsub := c.client.Subscribe(ctx)
 	if err := pubsub.Ping(ctx); err != nil { // which makes it connect
 		pubsub.Close()
@@ -278,7 +321,7 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 type subscription struct {
 	pubsub  *goredis.PubSub
 	io      time.Duration
-	message func(channel string)
+	message func(channel, payload string)
 	sharded bool
 	leaving redis.Leaving
 	ctx     context.Context
@@ -389,7 +432,7 @@ func (s *subscription) receive() {
 		}
 		switch event := event.(type) {
 		case *goredis.Message:
-			s.message(event.Channel)
+			s.message(event.Channel, event.Payload)
 		case *goredis.Subscription:
 			switch event.Kind {
 			case "subscribe", "ssubscribe":

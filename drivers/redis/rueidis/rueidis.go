@@ -76,6 +76,9 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 		return o.DialTo(ctx, addr)
 	}
 	if o.Topology == drivers.TopologyCluster {
+		// With several addresses the library connects to all of them, goes on with the first that answers, and may
+		// have two connections to each of the others then. The first one has just answered, and names all others.
+		option.InitAddress = option.InitAddress[:1]
 		option.ClusterOption.MaxMovedRedirections = redirects
 		return
 	}
@@ -154,6 +157,9 @@ type conn struct {
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if c.closed.Load() {
+		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
+	}
 	return c.answer(c.client.Do(ctx, c.command(args, key)))
 }
 
@@ -285,12 +291,38 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Dedicated implements redis.Conn.
+func (c *conn) Dedicated(_ context.Context, key string, f func(redis.Link) error) error {
+	return c.client.Dedicated(func(lent rueidis.DedicatedClient) error { return f(link{c, lent}) })
+}
+
+type link struct {
+	*conn
+	lent rueidis.DedicatedClient
+}
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	sent := make([]rueidis.Completed, len(commands))
+	for i, args := range commands {
+		sent[i] = l.lent.B().Arbitrary(args...).Build()
+	}
+	replies := make([]redis.Reply, len(sent))
+	for i, result := range l.lent.DoMulti(ctx, sent...) {
+		var err error
+		if replies[i], err = l.answer(result); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn. The library bounds it by the I/O time-out.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	client, _ := c.listening.Dedicate()
 	leaving, moved := new(redis.Leaving), make(chan struct{}, 1)
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel) },
+		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel, m.Message) },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" && !leaving.Expected(s.Channel) {
 				select {
