@@ -41,6 +41,7 @@ func (d Driver) Designs() []drivers.Design {
 	for _, design := range d.Node.Designs() {
 		if t := design.Traits; t.Exclusive && t.Owned && t.Expires && !t.Fair && !t.Reentrant {
 			design.Traits.Fenced = false // the counters of independent nodes cannot be compared
+			design.Traits.Blocks = false // a client sleeps on one server
 			design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
 			design.Wrong = "a node that restarts empty or whose clock jumps makes a second majority; no fencing token"
 			list = append(list, design)
