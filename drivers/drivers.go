@@ -146,7 +146,8 @@ type Passer interface {
 }
 
 // Adopter is a Session whose caller can choose the owner of an acquisition, so that one token stands for it on several
-// servers. Sessions of designs with Traits.Owned that make a token for each Try with Owners offer it.
+// servers. Sessions of designs with Traits.Owned offer it, but for Traits.Reentrant, whose owners outlast a Try: those
+// may have the method without heeding it.
 type Adopter interface {
 	// Adopt makes owner the Owner of the next Try, and of that one alone. Whoever calls it answers for its being
 	// unique.

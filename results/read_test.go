@@ -106,6 +106,8 @@ func TestReadSkipsDamage(t *testing.T) {
 		{"acquired", breakField(func(r *Record) { r.Counts.Acquired = -1 }), "counts.acquired: -1 is negative"},
 		{"error class", breakField(func(r *Record) { r.Counts.Errors = map[string]int64{"auth": -2} }), "counts.errors.auth: -2 is negative"},
 		{"event", breakField(func(r *Record) { r.Safety.Events[0].Key = -3 }), "safety.events[0].key: -3 is negative"},
+		{"nodes", breakField(func(r *Record) { r.Plan.Nodes = 3 }), "counts.node_errors: of 5 nodes, and there are 3"},
+		{"node error", breakField(func(r *Record) { r.Counts.NodeErrors[1] = -1 }), "counts.node_errors[1]: -1 is negative"},
 		{"violations", breakField(func(r *Record) { r.Safety.Violations = 121 }), "safety.violations: 121 in 120 grants"},
 		{"Jain", breakField(func(r *Record) { r.Fairness.Jain = 1.5 }), "fairness.jain: 1.5 is above 1"},
 		{"starved", breakField(func(r *Record) { r.Fairness.Starved = 65 }), "fairness.starved: 65 of 64 clients"},

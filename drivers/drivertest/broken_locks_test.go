@@ -365,18 +365,27 @@ func aliased(name func(service int64, id, n int) string) drivers.Driver {
 				truly := func(call answer) answer {
 					return func(ctx context.Context, l *drivers.Lease) (bool, error) {
 						sent := *l
-						sent.Owner = real[l.Owner]
+						if owner, aliased := real[l.Owner]; aliased {
+							sent.Owner = owner
+						}
 						return call(ctx, &sent)
 					}
 				}
-				return renewing{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				adopted := false // an owner that it is told it leaves alone
+				adopt := func(a drivers.Adopter, owner string) {
+					adopted = true
+					a.Adopt(owner)
+				}
+				return adopting{renewing{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					held, err := s.Try(ctx, l)
 					n++
-					alias := name(service, id, n)
-					real[alias] = l.Owner
-					l.Owner = alias
+					if alias := name(service, id, n); !adopted {
+						real[alias] = l.Owner
+						l.Owner = alias
+					}
+					adopted = false
 					return held, err
-				}, truly(s.Release)}, truly(capability[drivers.Renewer](s).Renew)}
+				}, truly(s.Release)}, truly(capability[drivers.Renewer](s).Renew)}, adopt}
 			}
 		},
 	}

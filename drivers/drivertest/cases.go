@@ -33,6 +33,7 @@ var cases = []oneCase{
 
 	// The lease.
 	{name: "owner", when: owned, run: owner},
+	{name: "adopted owner", when: adopts, run: adoptedOwner},
 	{name: "fence", timed: true, when: exclusive, run: fence},
 	{name: "lease is the caller's", when: exclusive, run: leaseIsTheCallers},
 	{name: "lease fields", when: exclusive, run: leaseFields},
@@ -98,7 +99,7 @@ type known struct {
 	traits drivers.Traits // of the design
 
 	// The capabilities, in so far as no trait claims them.
-	waiter, remainer, cleaner, pinger, inspector bool
+	waiter, remainer, adopter, cleaner, pinger, inspector bool
 }
 
 // find opens the service once to look for capabilities.
@@ -128,6 +129,7 @@ func find(s Setup) (k known, failure *Failure) {
 	}
 	_, k.waiter = drivers.As[drivers.Waiter](session)
 	_, k.remainer = drivers.As[drivers.Remainer](session)
+	_, k.adopter = drivers.As[drivers.Adopter](session)
 	_, k.cleaner = drivers.As[drivers.Cleaner](svc)
 	_, k.pinger = drivers.As[drivers.Pinger](svc)
 	_, k.inspector = drivers.As[drivers.Inspector](svc)
@@ -145,6 +147,7 @@ func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
 func remains(k known) bool     { return k.traits.Exclusive && k.remainer }
+func adopts(k known) bool      { return owned(k) && k.adopter && !k.traits.Reentrant }
 func cleans(k known) bool      { return k.traits.Exclusive && k.cleaner }
 func pings(k known) bool       { return k.pinger }
 func inspects(k known) bool    { return k.inspector }

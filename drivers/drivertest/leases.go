@@ -47,6 +47,32 @@ func owner(t *T) {
 	note(b, refused, "a refused attempt (an unknown outcome must be releasable)")
 }
 
+// adoptedOwner chooses the owner of an acquisition: that one has it, the next one does not, and whoever knows it can
+// release.
+func adoptedOwner(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	adopter, _ := drivers.As[drivers.Adopter](a.Session)
+	var unique drivers.Owners
+	for range 2 {
+		l, owner := lease(t.key(), long), unique.Next()
+		adopter.Adopt(owner)
+		a.hold(l, "the key is free")
+		if l.Owner != owner {
+			t.Fatalf("the owner %q was adopted, and the lease has %q", owner, l.Owner)
+		}
+		refused := lease(l.Key, long)
+		b.refused(refused, "another client holds the key with an adopted owner")
+		next := lease(t.key(), long)
+		a.hold(next, "the key is free")
+		if next.Owner == owner {
+			t.Fatalf("an owner that was adopted for one Try is that of the next one too")
+		}
+		b.release(&drivers.Lease{Key: l.Key, Owner: owner}, true, "it knows the owner that was adopted")
+		a.release(next, true, "the client held the key")
+	}
+}
+
 // fence grows from each grant of a key to the next, however the one before ended; without the claim it does not.
 func fence(t *T) {
 	svc := t.open(3)

@@ -49,7 +49,7 @@ func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i, addr := range cfg.Addrs {
 		one := cfg
-		one.Lock, one.Addrs, one.Topology = design.Name, []string{addr}, ""
+		one.Lock, one.Addrs, one.Topology, one.Blocks = design.Name, []string{addr}, "", false
 		s.nodes = append(s.nodes, &node{s: s, number: i + 1, cfg: one})
 	}
 	s.cfg.Addrs = nil // lest the password of a URL is printed with it

@@ -2,12 +2,16 @@ package quorum_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/memory"
 	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
@@ -421,4 +425,72 @@ func TestContextEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAllocs holds the combinator to nothing of its own: memory's sessions allocate nothing, and an owner is a fraction.
+func TestAllocs(t *testing.T) {
+	s, err := quorum.Driver{Node: memory.Driver{}}.Open(t.Context(), drivers.Config{Addrs: names(five), NodeTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, err := s.Session(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := drivers.Lease{Key: "k", TTL: time.Minute}
+	if n := testing.AllocsPerRun(1000, func() {
+		held, err := a.Try(context.Background(), &l)
+		must(t, "Try", held, err, true)
+		owned, err := a.Release(context.Background(), &l)
+		must(t, "Release", owned, err, true)
+	}); n >= 1 {
+		t.Errorf("a cycle allocates %v times", n)
+	}
+}
+
+// TestSplitVotes has three clients at once try for one key over and over: nobody has it twice, and in the end it is free.
+func TestSplitVotes(t *testing.T) {
+	f := newFakes(five)
+	cfg := drivers.Config{Addrs: names(five), NodeTimeout: time.Minute}
+	s, err := quorum.Driver{Node: f}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var inside atomic.Int32
+	var all sync.WaitGroup
+	for i := range 3 {
+		a, err := s.Session(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for range 500 {
+				l := drivers.Lease{Key: "k", TTL: time.Minute}
+				held, err := a.Try(context.Background(), &l)
+				if err != nil {
+					t.Error(err)
+				}
+				if !held {
+					continue
+				}
+				if inside.Add(1) > 1 {
+					t.Error("two clients hold the key")
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				if owned, err := a.Release(context.Background(), &l); !owned || err != nil {
+					t.Errorf("Release = %v, %v", owned, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.Close() // after which everything that was asked is done
+	for name, n := range f.nodes {
+		if left := n.owners(); left != 0 {
+			t.Errorf("node %s is left with %d locks", name, left)
+		}
+	}
 }

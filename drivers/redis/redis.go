@@ -66,7 +66,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if design.channel != nil || design.listens {
 		o.Sharded = false // not every channel of its own is in the slot of its key
 	}
-	if several := cfg.Topology != "" && cfg.Topology != drivers.TopologySingle; several && cfg.Blocks {
+	if several := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster; several && cfg.Blocks {
 		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
 	}
 	conn, err := d.dial(ctx, o)

@@ -28,6 +28,9 @@ func (s *service) replicate(ctx context.Context) error {
 	if !ok {
 		return errors.New("this client library cannot wait for replicas")
 	}
+	if s.design.Traits.Fair {
+		return errors.New("the releaser hands this lock over, and nobody waits for replicas to acknowledge that: choose another lock")
+	}
 	acks, limit := max(s.cfg.Acks, 1), s.cfg.NodeTimeout
 	if limit <= 0 {
 		limit = drivers.DefaultNodeTimeout
@@ -75,6 +78,9 @@ type waitingConn struct {
 	err   error // or why it has not
 }
 
+// arm has WAIT follow what is sent next. If nothing is sent, there is nothing to acknowledge.
+func (c *waitingConn) arm() { c.armed, c.acked, c.err = true, int64(c.acks), nil }
+
 // Do implements Conn.
 func (c *waitingConn) Do(ctx context.Context, args []string, key int) (reply Reply, err error) {
 	if !c.armed {
@@ -95,7 +101,7 @@ func (s *replicatedSession) Unwrap() drivers.Session { return s.Session }
 // Try implements drivers.Session. A lock that too few replicas acknowledge is released, and the error is of class
 // unacked.
 func (s *replicatedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	s.conn.armed = true
+	s.conn.arm()
 	held, err := s.Session.Try(ctx, l)
 	s.conn.armed = false
 	return s.confirm(ctx, held, err, opTry, l)
@@ -109,7 +115,7 @@ type replicatedPasser struct {
 
 // Pass implements drivers.Passer.
 func (s replicatedPasser) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
-	s.conn.armed = true
+	s.conn.arm()
 	owned, err := s.passer.Pass(ctx, from, to)
 	s.conn.armed = false
 	return s.confirm(ctx, owned, err, opTry, to)

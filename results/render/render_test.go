@@ -168,7 +168,19 @@ func scenes() map[string]struct {
 	}
 	kept[2].Latency[results.Renew], kept[2].Latency[results.Reentry] = rec.Latency(results.RenewIndex), rec.Latency(results.ReentryIndex)
 
+	voted := []*results.Record{record(0), record(1)}
+	v := voted[1]
+	v.Plan.Topology, v.Plan.Nodes, v.Server.Mode = "redlock", 5, "redlock, 5 of 5 nodes"
+	v.Counts.SplitVotes, v.Counts.LateGrants, v.Counts.NodeErrors = 71, 3, []int64{0, 1204, 0, 2, 0}
+	all := results.NewRecorder(1)
+	for i := range 1000 {
+		all.Borrow().Record(results.AcquireAllIndex, time.Duration(90+i)*time.Microsecond)
+	}
+	v.Latency[results.AcquireAll] = all.Latency(results.AcquireAllIndex)
+
 	return map[string]scene{
+		"voted":       {voted, 200},
+		"voted1":      {voted[1:], 0},
 		"kept":        {kept, 0},
 		"kept1":       {kept[2:], 0},
 		"serverless":  {serverless, 0},
