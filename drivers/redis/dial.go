@@ -20,7 +20,14 @@ import (
 
 // Dial makes one connection to the target within the I/O time-out, TLS included. Client libraries use it in place of
 // their own, so that what is compared is not how they dial. Its errors are of class connect.
-func (o Options) Dial(ctx context.Context) (net.Conn, error) { return o.dial(ctx, o.Target) }
+func (o Options) Dial(ctx context.Context) (net.Conn, error) {
+	switch o.Topology {
+	case drivers.TopologySentinel, drivers.TopologyCluster:
+		err := fmt.Errorf("topology %s has no one server to connect to", o.Topology)
+		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
+	}
+	return o.dial(ctx, o.Target)
+}
 
 // DialTo is Dial to a server that was found by another one, at host:port.
 func (o Options) DialTo(ctx context.Context, addr string) (net.Conn, error) {

@@ -52,13 +52,13 @@ func NewScript(source string) *Script {
 		needs = append(needs, call[1])
 	}
 	script := &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
-	if strings.Contains(source, plainPublish) {
+	if strings.Contains(source, plainPublish) && !strings.HasPrefix(source, shardPublish) {
 		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
 	}
 	return script
 }
 
-// plainPublish is how a script begins to publish. Its first key begins the channel's name.
+// plainPublish is how a script begins to publish.
 const plainPublish = "redis.call('PUBLISH', "
 
 // form is the variant of a script for the service at hand.

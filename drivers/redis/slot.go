@@ -71,11 +71,15 @@ func unshardChannel(name string) string {
 	return key + rest
 }
 
-// shardPublish is put before a script that publishes to make it do so by SPUBLISH; it follows shardChannel.
+// shardPublish is put before a script that publishes to make it do so by SPUBLISH; it follows shardChannel. A channel
+// that is not the key's is published to all nodes, as ever; a design that has such ones subscribes to them likewise.
 const shardPublish = `local function publish(channel, message)
 	local open = string.find(channel, '{', 1, true)
 	local close = open and string.find(channel, '}', open + 1, true)
 	if not (close and close > open + 1) then
+		if string.sub(channel, 1, #KEYS[1]) ~= KEYS[1] then
+			return redis.call('PUBLISH', channel, message)
+		end
 		channel = '{' .. KEYS[1] .. '}' .. string.sub(channel, #KEYS[1] + 1) .. '` + shardedMark + `'
 	end
 	return redis.call('SPUBLISH', channel, message)
