@@ -23,6 +23,7 @@ const (
 	maxHandovers = 1_000_000
 
 	maxTime     = 24 * time.Hour
+	maxNodes    = 100
 	maxDuration = 7 * 24 * time.Hour
 	minTTL      = time.Millisecond // what Redis's PX can express
 	minIO       = time.Millisecond
@@ -54,6 +55,7 @@ func Check(p results.Plan) error {
 	}
 	for _, err := range []error{
 		checkWait(p),
+		checkTopology(p),
 		checkInt("clients", p.Clients, 1, MaxClients),
 		checkLockers(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
@@ -128,6 +130,36 @@ func checkInt(field string, n, low, high int) error {
 	return &FieldError{field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high)}
 }
 
+// checkTopology looks at what the topology of p reads; the rest is zero.
+func checkTopology(p results.Plan) error {
+	acknowledged := p.Topology == "replicated"
+	for _, err := range []error{
+		checkInt("nodes", p.Nodes, 0, maxNodes),
+		checkInt("replicas", p.Replicas, 0, maxNodes),
+		checkInt("acks", p.Acks, 0, maxNodes),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case acknowledged && p.Acks == 0:
+		return &FieldError{"acks", "0", "1 or more, or -topology single"}
+	case acknowledged && p.Replicas > 0 && p.Acks > p.Replicas:
+		return &FieldError{"acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas)}
+	case acknowledged || p.Topology == "redlock":
+		return checkTime("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+// memory is about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
+// 6 KB), a key its name and its cell in the oracle.
+func memory(p results.Plan) int64 {
+	const client, key = 8 << 10, 128
+	return int64(p.Clients)*client + int64(p.Keys)*key
+}
+
 func checkTime(field string, d, low, high time.Duration) error {
 	if low <= d && d <= high {
 		return nil
@@ -197,6 +229,9 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 	}
 	if p.Hold+p.Think >= p.Duration {
 		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", p.Hold+p.Think, p.Duration)
+	}
+	if need := memory(p); need > 1<<30 {
+		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
 	}
 	return w
 }

@@ -89,6 +89,8 @@ func TestWarnings(t *testing.T) {
 		{"oracle off", func(p *results.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
 		{"patient", func(p *results.Plan, _ *drivers.Traits) { p.Timeout = p.Duration }, "a client's patience (timeout 1s)"},
 		{"slow poll", func(p *results.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
+		{"many clients", func(p *results.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and "},
+		{"many keys", func(p *results.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 2 GiB"},
 		{"slow think", func(p *results.Plan, _ *drivers.Traits) { p.Think = time.Second }, "one hold and one pause take 1s"},
 	} {
 		p, c := sound(), claims

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,10 @@ func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 
 func explainTLS(err error) error {
 	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("TLS handshake: %w: give the certificate of the authority that signed the server's (-tls-ca)", err)
 	case errors.As(err, &record), errors.Is(err, io.EOF):
 		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
