@@ -26,7 +26,7 @@ func open(t testing.TB, p results.Plan) drivers.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := d.Open(t.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients, Prefix: "test:", Wakes: p.Wait == "pubsub"})
+	svc, err := d.Open(t.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients, Prefix: "test:", Wakes: p.Wait == "pubsub" || p.Wait == "queue"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,9 @@ func TestWaitingConforms(t *testing.T) {
 				kind, err := wait.Find(way.kind)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if cfg.Embedded && !strings.Contains("queue-swap block", way.name) {
+					continue // they ask nothing of it that the other two do not
 				}
 				t.Run(way.name, func(t *testing.T) {
 					drivertest.Run(t, drivertest.Setup{Driver: waiting{d, kind, way.Options}, Config: cfg})
