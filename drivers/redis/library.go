@@ -14,12 +14,12 @@ import (
 // Beside is the part of a lock library's service that has nothing to do with its locks. It talks to the servers over a
 // connection of its own to each, so that nothing of it is in the library's way.
 type Beside struct {
-	nodes []beside
+	nodes []bystander
 	names func(key string) []string
 }
 
-// beside is what a service of this package can do for any lock.
-type beside interface {
+// bystander is what a service of this package can do for any lock.
+type bystander interface {
 	drivers.Service
 	drivers.Pinger
 	drivers.Cleaner
@@ -38,17 +38,17 @@ func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(ke
 	for _, addr := range cfg.Addrs {
 		c := cfg
 		c.Addrs, c.Topology, c.Lock = []string{addr}, drivers.TopologySingle, setNX.Name
-		target, err := targetOf(c)
-		if err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("redis: open: %w", err), b.Close())
-		}
-		options = append(options, Options{Config: c, Target: target})
 		c.Clients, c.Conns, c.Wakes, c.Pipelining, c.FlushDelay, c.Params = 1, 1, false, "", 0, nil
-		svc, err := d.Open(ctx, c)
+		svc, err := Driver{Dial: func(ctx context.Context, o Options) (Conn, error) {
+			own := o // what Open has made of the address holds for the library's clients too
+			own.Clients, own.Conns, own.Pipelining, own.FlushDelay = cfg.Clients, cfg.Conns, cfg.Pipelining, cfg.FlushDelay
+			options = append(options, own)
+			return d.Dial(ctx, o)
+		}}.Open(ctx, c)
 		if err != nil {
 			return nil, nil, errors.Join(err, b.Close())
 		}
-		b.nodes = append(b.nodes, svc.(beside))
+		b.nodes = append(b.nodes, svc.(bystander))
 	}
 	return b, options, nil
 }
@@ -90,16 +90,16 @@ func (b *Beside) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, er
 		if err != nil {
 			return server, total, err
 		}
-		total.CPU = sum(total.CPU, usage.CPU)
-		total.Commands = sum(total.Commands, usage.Commands)
-		total.BytesIn = sum(total.BytesIn, usage.BytesIn)
-		total.BytesOut = sum(total.BytesOut, usage.BytesOut)
+		total.CPU = plus(total.CPU, usage.CPU)
+		total.Commands = plus(total.Commands, usage.Commands)
+		total.BytesIn = plus(total.BytesIn, usage.BytesIn)
+		total.BytesOut = plus(total.BytesOut, usage.BytesOut)
 	}
 	return server, total, nil
 }
 
-// sum adds two totals, of which a negative one is unknown.
-func sum[T ~int64](a, b T) T {
+// plus adds two totals, of which a negative one is unknown.
+func plus[T ~int64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1
 	}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	rueidislib "github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
 	"go.uber.org/goleak"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -42,7 +43,8 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proxy.Close() })
-	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
+	// The TTL bounds what a wake-up costs that the library loses.
+	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
 	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
 }
 
@@ -195,7 +197,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false},
 		{"not asked", &hold{}, false},
 	} {
-		s := &session{locker: locker{gaveUp{tt.h}, &ear{}}}
+		s := &session{locker: locker{gaveUp{h: tt.h}, &ear{}}}
 		held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
 		if held || (err == nil) != tt.want {
 			t.Errorf("%s: Try answered %v, %v", tt.name, held, err)
@@ -203,21 +205,41 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 	}
 }
 
+// A wait ends after a TTL, even if nobody ever wakes it.
+func TestWaitIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &session{locker: locker{deaf{}, &ear{}}, service: &service{ttl: time.Minute}}
+		for _, tt := range []struct{ patience, want time.Duration }{
+			{0, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 0},
+		} {
+			l := &drivers.Lease{Key: "k", TTL: time.Minute}
+			if tt.patience != 0 {
+				l.Deadline = time.Now().Add(tt.patience)
+			}
+			start := time.Now()
+			if err := s.Wait(t.Context(), l); err != nil || time.Since(start) != tt.want {
+				t.Errorf("with a patience of %v Wait took %v: %v; want %v", tt.patience, time.Since(start), err, tt.want)
+			}
+		}
+	})
+}
+
+// deaf is a Locker that misses every wake-up.
+type deaf struct{ rueidislock.Locker }
+
+func (deaf) WithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
 // gaveUp is a Locker whose attempts all take too long.
-type gaveUp struct{ h *hold }
+type gaveUp struct {
+	rueidislock.Locker
+	h *hold
+}
 
 func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
 	h := ctx.Value(holdOf{}).(*hold)
 	h.heard, h.err = g.h.heard, g.h.err
 	return ctx, func() {}, context.DeadlineExceeded
 }
-
-func (gaveUp) WithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
-	panic("not used")
-}
-
-func (gaveUp) ForceWithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
-	panic("not used")
-}
-func (gaveUp) Client() rueidislib.Client { panic("not used") }
-func (gaveUp) Close()                    {}
