@@ -243,3 +243,32 @@ func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, 
 	h.heard, h.err = g.h.heard, g.h.err
 	return ctx, func() {}, context.DeadlineExceeded
 }
+
+// One wait makes many attempts, each with a token of its own, and only the last one counts.
+func TestEarExpectsTheLastToken(t *testing.T) {
+	e, h := &ear{}, &hold{removed: 1, heard: 1, err: context.Canceled}
+	e.expect(h, "first")
+	e.expect(h, "second")
+	if _, known := e.holds.Load("first"); known || h.owner() != "second" {
+		t.Errorf("it expects %q, and still listens for the first token: %t", h.owner(), known)
+	}
+	if removed, err := h.answer(); removed != 0 || err != nil {
+		t.Errorf("the second attempt begins with the answer to the first: %d, %v", removed, err)
+	}
+}
+
+// What the library has given up by itself, because it could not renew it, was lost, even if it then found the key and
+// removed it.
+func TestGivingUpWhatWasLost(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, lost := range []bool{false, true} {
+		if lost {
+			cancel()
+		}
+		s := &session{locker: locker{nil, &ear{}}, service: &service{majority: 1}}
+		owned, err := s.giveUp(&hold{ctx: ctx, end: func() {}, removed: 1})
+		if owned == lost || err != nil {
+			t.Errorf("lost %t: giving it up answered %v, %v", lost, owned, err)
+		}
+	}
+}
