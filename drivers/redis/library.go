@@ -14,12 +14,12 @@ import (
 // Beside is the part of a lock library's service that has nothing to do with its locks. It talks to the servers over a
 // connection of its own to each, so that nothing of it is in the library's way.
 type Beside struct {
-	nodes []plainService
+	nodes []bystander
 	names func(key string) []string
 }
 
-// plainService is what a service of this package can do for any lock.
-type plainService interface {
+// bystander is what a service of this package can do for any lock.
+type bystander interface {
 	drivers.Service
 	drivers.Pinger
 	drivers.Cleaner
@@ -38,17 +38,17 @@ func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(ke
 	for _, addr := range cfg.Addrs {
 		c := cfg
 		c.Addrs, c.Topology, c.Lock = []string{addr}, drivers.TopologySingle, setNX.Name
-		target, err := targetOf(c, addr)
-		if err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("redis: open: %w", err), b.Close())
-		}
-		options = append(options, Options{Config: c, Target: target})
 		c.Clients, c.Conns, c.Wakes, c.Pipelining, c.FlushDelay, c.Params = 1, 1, false, "", 0, nil
-		svc, err := d.Open(ctx, c)
+		svc, err := Driver{Dial: func(ctx context.Context, o Options) (Conn, error) {
+			own := o // what Open has made of the address holds for the library's clients too
+			own.Clients, own.Conns, own.Pipelining, own.FlushDelay = cfg.Clients, cfg.Conns, cfg.Pipelining, cfg.FlushDelay
+			options = append(options, own)
+			return d.Dial(ctx, o)
+		}}.Open(ctx, c)
 		if err != nil {
 			return nil, nil, errors.Join(err, b.Close())
 		}
-		b.nodes = append(b.nodes, svc.(plainService))
+		b.nodes = append(b.nodes, svc.(bystander))
 	}
 	return b, options, nil
 }

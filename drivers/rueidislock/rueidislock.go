@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	rueidislib "github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
@@ -31,7 +32,7 @@ var design = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true},
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a local queue, client-side caching",
 	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose process dies, for a TTL); " +
-		"a release has no answer; the local queue lets whoever has just released barge in",
+		"a release has no answer; the local queue may lose a wake-up, and lets whoever has just released barge in",
 }
 
 // Designs implements drivers.Driver.
@@ -75,10 +76,11 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	case cfg.Pipelining == drivers.PipeliningOff:
 		return nil, errors.New("pipelining off is not possible: the library sends the commands of all clients over one connection")
 	}
-	if cfg.TTL > 0 {
-		if _, err := redis.WholeMillis(cfg.TTL); err != nil {
-			return nil, err
-		}
+	if cfg.TTL == 0 {
+		cfg.TTL = 5 * time.Second // the library's own
+	}
+	if _, err := redis.WholeMillis(cfg.TTL); err != nil {
+		return nil, err
 	}
 	cfg.Conns = 1
 	option := rueidislock.LockerOption{
@@ -98,7 +100,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Beside: beside, keys: keys, majority: params.Int("key-majority")}
+	s := &service{Beside: beside, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL}
 	if option.ClientOption, err = rueidis.ClientOption(options[0]); err != nil {
 		s.Close()
 		return nil, err
@@ -134,6 +136,7 @@ type service struct {
 	*redis.Beside
 	keys     func(name string) []string
 	majority int
+	ttl      time.Duration
 	lockers  []locker
 }
 

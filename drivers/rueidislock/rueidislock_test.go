@@ -4,9 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	rueidislib "github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
 	"go.uber.org/goleak"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -42,7 +43,8 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proxy.Close() })
-	cfg.Lock, cfg.Addrs, cfg.IOTimeout = "library", []string{proxy.Addr()}, time.Second
+	// The TTL bounds what a wake-up costs that the library loses.
+	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
 	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
 }
 
@@ -195,7 +197,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false},
 		{"not asked", &hold{}, false},
 	} {
-		s := &session{locker: locker{gaveUp{tt.h}, &ear{}}}
+		s := &session{locker: locker{gaveUp{h: tt.h}, &ear{}}}
 		held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
 		if held || (err == nil) != tt.want {
 			t.Errorf("%s: Try answered %v, %v", tt.name, held, err)
@@ -203,8 +205,38 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 	}
 }
 
+// A wait ends after a TTL, even if nobody ever wakes it.
+func TestWaitIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &session{locker: locker{deaf{}, &ear{}}, service: &service{ttl: time.Minute}}
+		for _, tt := range []struct{ patience, want time.Duration }{
+			{0, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 0},
+		} {
+			l := &drivers.Lease{Key: "k", TTL: time.Minute}
+			if tt.patience != 0 {
+				l.Deadline = time.Now().Add(tt.patience)
+			}
+			start := time.Now()
+			if err := s.Wait(t.Context(), l); err != nil || time.Since(start) != tt.want {
+				t.Errorf("with a patience of %v Wait took %v: %v; want %v", tt.patience, time.Since(start), err, tt.want)
+			}
+		}
+	})
+}
+
+// deaf is a Locker that misses every wake-up.
+type deaf struct{ rueidislock.Locker }
+
+func (deaf) WithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
 // gaveUp is a Locker whose attempts all take too long.
-type gaveUp struct{ h *hold }
+type gaveUp struct {
+	rueidislock.Locker
+	h *hold
+}
 
 func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, context.CancelFunc, error) {
 	h := ctx.Value(holdOf{}).(*hold)
@@ -212,12 +244,31 @@ func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, 
 	return ctx, func() {}, context.DeadlineExceeded
 }
 
-func (gaveUp) WithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
-	panic("not used")
+// One wait makes many attempts, each with a token of its own, and only the last one counts.
+func TestEarExpectsTheLastToken(t *testing.T) {
+	e, h := &ear{}, &hold{removed: 1, heard: 1, err: context.Canceled}
+	e.expect(h, "first")
+	e.expect(h, "second")
+	if _, known := e.holds.Load("first"); known || h.owner() != "second" {
+		t.Errorf("it expects %q, and still listens for the first token: %t", h.owner(), known)
+	}
+	if removed, err := h.answer(); removed != 0 || err != nil {
+		t.Errorf("the second attempt begins with the answer to the first: %d, %v", removed, err)
+	}
 }
 
-func (gaveUp) ForceWithContext(context.Context, string) (context.Context, context.CancelFunc, error) {
-	panic("not used")
+// What the library has given up by itself, because it could not renew it, was lost, even if it then found the key and
+// removed it.
+func TestGivingUpWhatWasLost(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, lost := range []bool{false, true} {
+		if lost {
+			cancel()
+		}
+		s := &session{locker: locker{nil, &ear{}}, service: &service{majority: 1}}
+		owned, err := s.giveUp(&hold{ctx: ctx, end: func() {}, removed: 1})
+		if owned == lost || err != nil {
+			t.Errorf("lost %t: giving it up answered %v, %v", lost, owned, err)
+		}
+	}
 }
-func (gaveUp) Client() rueidislib.Client { panic("not used") }
-func (gaveUp) Close()                    {}

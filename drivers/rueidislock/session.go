@@ -125,7 +125,9 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return removed >= s.service.majority, nil
 }
 
-// Wait implements drivers.Waiter with the library's queue.
+// Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may lose a
+// wake-up: a failed attempt can count itself out of it twice, and whoever then stands in a queue that the library takes for
+// empty is not woken any more (v1.0.79, 23 of 6,000 waiters in a test of the library alone).
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -133,14 +135,18 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
 		return nil
 	}
-	h, err := s.acquire(ctx, l.Deadline, l, s.WithContext)
+	end := time.Now().Add(s.service.ttl)
+	if !l.Deadline.IsZero() && l.Deadline.Before(end) {
+		end = l.Deadline
+	}
+	h, err := s.acquire(ctx, end, l, s.WithContext)
 	switch {
 	case err == nil:
 		s.won, s.key = h, l.Key
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, context.Canceled): // by the deadline
+	case errors.Is(err, context.Canceled): // by the end of the wait
 		return nil
 	}
 	return fail("wait", err)
