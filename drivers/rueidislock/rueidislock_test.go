@@ -261,6 +261,7 @@ func TestEarExpectsTheLastToken(t *testing.T) {
 // removed it.
 func TestGivingUpWhatWasLost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, lost := range []bool{false, true} {
 		if lost {
 			cancel()
