@@ -31,6 +31,7 @@ type Config struct {
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
+	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
 
 	Conns      int           // connections of the pool; 0 is the client library's own default
 	Pipelining Pipelining    // whether concurrent commands share a connection

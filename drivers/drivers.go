@@ -53,6 +53,11 @@ type Service interface {
 }
 
 // Session is one simulated client. One goroutine uses it at a time; different sessions are used concurrently.
+//
+// If Traits.Reentrant is true, a Try for a key that the session holds is granted. The key takes as many Releases as there
+// were such grants, with their leases in any order: each answers true, and only the last one frees the key. What a second
+// grant does to the TTL is the design's affair, and all of them may have the same Owner: it names the session then, not
+// the acquisition. Without Reentrant, a session's own hold refuses it as any other would.
 type Session interface {
 	// Try makes one attempt to acquire l.Key for l.TTL and never waits for another holder. It reads the in-fields
 	// of l and, when it answers true, has set the out-fields. It sets Owner before it sends anything, so that
@@ -88,7 +93,7 @@ type Traits struct {
 	Expires     bool `json:"expires"`                // a dead holder's lock comes free after its TTL (or session time-out)
 	Fenced      bool `json:"fenced"`                 // each grant carries a fencing token that grows
 	Fair        bool `json:"fair"`                   // waiters are served in the order of their arrival
-	Reentrant   bool `json:"reentrant"`              // the holder may acquire again
+	Reentrant   bool `json:"reentrant"`              // a session may acquire again what it holds; see Session
 	Renews      bool `json:"renews"`                 // sessions are Renewers
 	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
 	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
@@ -100,6 +105,10 @@ type Design struct {
 	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+
+	// Releases are the ways of spelling its compare-and-delete that Config.Release can choose from, the default first.
+	// None means that it releases in one way only, and refuses every choice.
+	Releases []Release
 }
 
 // Renewer is a Session that can extend a held lease to its full TTL from now.

@@ -23,6 +23,7 @@ var cases = []oneCase{
 	{name: "independent keys", when: exclusive, run: independentKeys},
 	{name: "contention", when: exclusive, run: contention},
 	{name: "re-entry", when: exclusive, run: reentry},
+	{name: "re-entry in depth", when: reenters, run: reentryInDepth},
 	{name: "order", when: exclusive, run: order},
 
 	// Giving it up.
@@ -68,17 +69,18 @@ var cases = []oneCase{
 	{name: "clean", when: cleans, run: clean},
 	{name: "ping", when: pings, run: ping},
 	{name: "inspect", when: inspects, run: inspect},
-	{name: "crowd", run: crowd},
+	{name: "crowd", alone: true, run: crowd},
 	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
 	{name: "goroutines", run: goroutines},
 }
 
 // oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile.
+// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb.
 type oneCase struct {
 	name  string
 	timed bool
+	alone bool
 	when  func(known) bool
 	run   func(*T)
 }
@@ -133,6 +135,7 @@ func exclusive(k known) bool   { return k.traits.Exclusive }
 func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
+func reenters(k known) bool    { return k.traits.Exclusive && k.traits.Reentrant }
 func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }

@@ -6,6 +6,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,7 +50,9 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
+	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o.Wakes = cfg.Wakes || design.listens
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
@@ -59,15 +62,18 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err := o.meet(ctx); err != nil {
 		return nil, fail("open "+names, err)
 	}
+	o.Sharded = o.Sharded && !design.listens // its channels are a process's, and no key's
 	conn, err := d.dial(ctx, o)
 	if err != nil {
 		return nil, fail("open "+names, err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, sharded: o.Sharded, listeners: map[*listener]struct{}{}}
-	for _, d := range designs {
-		if d.Name == chosen.Name {
-			s.session = d.session
-		}
+	s := &service{cfg: cfg, conn: conn, design: design, traits: chosen.Traits, sharded: o.Sharded, listeners: map[*listener]struct{}{}}
+	if s.names = s.design.channel; s.names == nil {
+		s.names = &releasedChannels
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+		return nil, fail("open "+names, err)
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
 	if s.traits.Wakes {
@@ -90,18 +96,29 @@ type service struct {
 	conn    Conn
 	traits  drivers.Traits
 	sharded bool // releases are published with SPUBLISH
-	session func(session) drivers.Session
+	design  design
+	names   *channelNames
+	process string // names this process, where a design needs that
+	inbox   *inbox // nil unless the design has one
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+}
+
+// prepare opens what the design needs before its first session.
+func (s *service) prepare(ctx context.Context) error {
+	if err := s.chooseRelease(ctx); err != nil || s.design.prepare == nil {
+		return err
+	}
+	return s.design.prepare(ctx, s)
 }
 
 // wakingService is a service whose releases are published.
 type wakingService struct{ *service }
 
 // Session implements drivers.Service.
-func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	return s.session(session{conn: s.conn, wakes: s.traits.Wakes, sharded: s.sharded}), nil
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	return s.design.session(session{conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, sharded: s.sharded, release: s.cfg.Release}), nil
 }
 
 // Traits implements drivers.Service.
@@ -152,6 +169,7 @@ const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
+	keys = s.withBeside(keys)
 	if s.cfg.Topology == drivers.TopologyCluster {
 		keys = bySlot(keys)
 	}
@@ -168,4 +186,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		keys = keys[n:]
 	}
 	return nil
+}
+
+// withBeside adds the further keys that the design makes of each lock.
+func (s *service) withBeside(keys []string) []string {
+	all := slices.Clip(keys)
+	for _, kind := range s.design.beside {
+		for _, key := range keys {
+			all = append(all, beside(s.cfg.Prefix, kind, key))
+		}
+	}
+	return all
 }

@@ -42,7 +42,7 @@ type Script struct {
 	sharded *Script // what publishes with SPUBLISH; nil if it publishes nothing
 }
 
-var scriptCall = regexp.MustCompile(`redis\.call\('(\w+)'`)
+var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
 // NewScript makes a Script of its source.
 func NewScript(source string) *Script {
@@ -72,6 +72,11 @@ func (s *session) form(script *Script) *Script {
 // call begins the command that runs script on key; the caller appends the script's arguments.
 func (s *session) call(script *Script, key string) []string {
 	return append(s.args[:0], "EVALSHA", s.form(script).sha, "1", key)
+}
+
+// call2 is call for a script with two keys.
+func (s *session) call2(script *Script, key, beside string) []string {
+	return append(s.args[:0], "EVALSHA", s.form(script).sha, "2", key, beside)
 }
 
 // run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any

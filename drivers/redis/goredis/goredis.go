@@ -240,8 +240,41 @@ func (c *conn) Close() error {
 	return c.client.Close()
 }
 
+// Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
+func (c *conn) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
+	lent := c.client.(*goredis.Client).Conn() // in a cluster it is asked of a node
+	defer lent.Close()
+	return f(link{lent})
+}
+
+type link struct{ conn *goredis.Conn }
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	pipe := l.conn.Pipeline()
+	sent := make([]*goredis.Cmd, len(commands))
+	for i, args := range commands {
+		sent[i] = pipe.Do(ctx, newArgs(args)...)
+	}
+	pipe.Exec(ctx) // whose error is that of the first command that has one, a nil reply included
+	replies := make([]redis.Reply, len(sent))
+	for i, cmd := range sent {
+		var err error
+		switch {
+		case cmd.Err() == goredis.Nil:
+		case cmd.Err() != nil:
+			return nil, translate(cmd.Err())
+		default:
+			if replies[i], err = reply(cmd.Val()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	pubsub := c.client.Subscribe(ctx)
 	if err := pubsub.Ping(ctx); err != nil { // which makes it connect
 		pubsub.Close()
@@ -258,7 +291,7 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 type subscription struct {
 	pubsub  *goredis.PubSub
 	io      time.Duration
-	message func(channel string)
+	message func(channel, payload string)
 	sharded bool
 	leaving redis.Leaving
 	ctx     context.Context
@@ -369,7 +402,7 @@ func (s *subscription) receive() {
 		}
 		switch event := event.(type) {
 		case *goredis.Message:
-			s.message(event.Channel)
+			s.message(event.Channel, event.Payload)
 		case *goredis.Subscription:
 			switch event.Kind {
 			case "subscribe", "ssubscribe":

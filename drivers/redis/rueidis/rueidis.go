@@ -278,12 +278,38 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Dedicated implements redis.Conn.
+func (c *conn) Dedicated(_ context.Context, key string, f func(redis.Link) error) error {
+	return c.client.Dedicated(func(lent rueidis.DedicatedClient) error { return f(link{c, lent}) })
+}
+
+type link struct {
+	*conn
+	lent rueidis.DedicatedClient
+}
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	sent := make([]rueidis.Completed, len(commands))
+	for i, args := range commands {
+		sent[i] = l.lent.B().Arbitrary(args...).Build()
+	}
+	replies := make([]redis.Reply, len(sent))
+	for i, result := range l.lent.DoMulti(ctx, sent...) {
+		var err error
+		if replies[i], err = l.answer(result); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn. The library bounds it by the I/O time-out.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	client, _ := c.listening.Dedicate()
 	leaving, moved := new(redis.Leaving), make(chan struct{}, 1)
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel) },
+		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel, m.Message) },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" && !leaving.Expected(s.Channel) {
 				select {
