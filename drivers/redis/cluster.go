@@ -21,6 +21,8 @@ type clusterConn struct {
 
 	mu     sync.Mutex
 	nodes  map[string]Conn // by address; made when they are first needed
+	lent   map[string]Conn // likewise, with as many connections as were asked for
+	ranges []slotRange     // as they were last heard of
 	closed bool
 }
 
@@ -29,43 +31,101 @@ func dialCluster(ctx context.Context, open func(context.Context, Options) (Conn,
 	if err != nil {
 		return nil, err
 	}
-	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}}, nil
+	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}, lent: map[string]Conn{}}, nil
 }
 
 // node is a connection to one node, for subscriptions and questions about the node itself.
 func (c *clusterConn) node(ctx context.Context, addr string) (Conn, error) {
+	o := c.o
+	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
+	return c.connect(ctx, addr, c.nodes, o)
+}
+
+// lender is a connection to one node that lends connections, as many as were asked for.
+func (c *clusterConn) lender(ctx context.Context, addr string) (Conn, error) {
+	o := c.o
+	o.Pipelining, o.FlushDelay, o.Wakes = drivers.PipeliningOff, 0, false
+	return c.connect(ctx, addr, c.lent, o)
+}
+
+// connect finds the connection to a node among those that there are, or makes it.
+func (c *clusterConn) connect(ctx context.Context, addr string, among map[string]Conn, o Options) (Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, Closed
 	}
-	if conn, ok := c.nodes[addr]; ok {
+	if conn, ok := among[addr]; ok {
 		return conn, nil
 	}
-	o := c.o
 	var err error
 	if o.Target, err = o.at(addr); err != nil {
 		return nil, err
 	}
 	o.Topology, o.Targets = drivers.TopologySingle, []Target{o.Target}
-	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
 	conn, err := c.open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	c.nodes[addr] = conn
+	among[addr] = conn
 	return conn, nil
+}
+
+// Dedicated implements Conn: the connection leads to the node that has the key's slot, as far as is known.
+func (c *clusterConn) Dedicated(ctx context.Context, key string, f func(Link) error) error {
+	addr := c.lastKnown(Slot(key))
+	if addr == "" {
+		if err := c.learn(ctx); err != nil {
+			return err
+		}
+		if addr = c.lastKnown(Slot(key)); addr == "" {
+			return ServerError("CLUSTERDOWN Hash slot not served")
+		}
+	}
+	conn, err := c.lender(ctx, addr)
+	if err != nil {
+		return err
+	}
+	err = conn.Dedicated(ctx, key, f)
+	if e, ok := asServerError(err); ok && e.Code() == "MOVED" || classOf(err) == drivers.ClassConnect {
+		c.forget() // the next one finds the node that has it now
+	}
+	return err
+}
+
+func (c *clusterConn) lastKnown(slot int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return addrOf(c.ranges, slot)
+}
+
+func (c *clusterConn) forget() {
+	c.mu.Lock()
+	c.ranges = nil
+	c.mu.Unlock()
+}
+
+func (c *clusterConn) learn(ctx context.Context) error {
+	ranges, err := c.slots(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.ranges = ranges
+	c.mu.Unlock()
+	return nil
 }
 
 // Close implements Conn.
 func (c *clusterConn) Close() error {
 	c.mu.Lock()
-	nodes := c.nodes
-	c.nodes, c.closed = nil, true
+	c.closed = true
 	c.mu.Unlock()
 	errs := []error{c.Conn.Close()}
-	for _, conn := range nodes {
-		errs = append(errs, conn.Close())
+	for _, conns := range []map[string]Conn{c.nodes, c.lent} { // to which nothing is added any more
+		for _, conn := range conns {
+			errs = append(errs, conn.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -208,7 +268,7 @@ func (s *clusterSubscription) each(channels []string, do func(sub Subscription, 
 	}
 	for names = bySlot(names); len(names) > 0; {
 		n := sameSlot(names)
-		sub := s.subs[s.addrOf(Slot(names[0]))]
+		sub := s.subs[addrOf(s.ranges, Slot(names[0]))]
 		if sub == nil {
 			s.closeAll()
 			return Closed // nobody serves the slot now
@@ -221,8 +281,8 @@ func (s *clusterSubscription) each(channels []string, do func(sub Subscription, 
 	return nil
 }
 
-func (s *clusterSubscription) addrOf(slot int) string {
-	for _, r := range s.ranges {
+func addrOf(ranges []slotRange, slot int) string {
+	for _, r := range ranges {
 		if int64(slot) >= r.from && int64(slot) <= r.to {
 			return r.addr
 		}

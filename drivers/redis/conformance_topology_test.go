@@ -37,13 +37,23 @@ func TestTopologyConformance(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, lock := range []string{"set-nx", "setnx"} {
-					t.Run(name+"/"+lock, func(t *testing.T) {
-						cfg.Lock = lock
+				for _, cell := range topologyCells(cfg.Topology) {
+					t.Run(name+"/"+cell.Lock+string(cell.Release), func(t *testing.T) {
+						cfg.Lock, cfg.Release = cell.Lock, cell.Release
 						drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg})
 					})
 				}
 			}
 		})
 	}
+}
+
+// topologyCells are the designs to run: more where keys have to share a slot and publications go elsewhere.
+func topologyCells(topology drivers.Topology) []drivers.Config {
+	cells := []drivers.Config{{Lock: "set-nx"}, {Lock: "setnx"}}
+	if topology == drivers.TopologyCluster {
+		cells = append(cells, drivers.Config{Lock: "set-nx", Release: drivers.ReleaseWatch},
+			drivers.Config{Lock: "redisson"}, drivers.Config{Lock: "fenced"}, drivers.Config{Lock: "fair"})
+	}
+	return cells
 }

@@ -51,21 +51,19 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
+	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o.Wakes = cfg.Wakes || design.listens
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
 	}
 	cfg.Addrs = o.Addrs
-	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o.Wakes = cfg.Wakes || design.listens
 	names := strings.Join(o.Addrs, ", ")
 	if err := o.meet(ctx); err != nil {
 		return nil, fail("open "+names, err)
 	}
-	if design.channel != nil || design.listens {
-		o.Sharded = false // not every channel of its own is in the slot of its key
-	}
+	o.Sharded = o.Sharded && !design.listens // its channels are a process's, and no key's
 	if several := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster; several && cfg.Blocks {
 		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
 	}

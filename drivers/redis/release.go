@@ -80,11 +80,19 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 		// A second request, which the other spellings do without: the command publishes nothing, and what was
 		// published before it would wake waiters to a lock that is still there. A client that dies in between leaves
 		// them asleep until the end of the lease.
-		if _, err := s.conn.Do(ctx, []string{"PUBLISH", l.Key + releasedSuffix, ""}, 1); err != nil {
+		if _, err := s.conn.Do(ctx, s.publication(l.Key), 1); err != nil {
 			return false, opRelease.halfway(err)
 		}
 	}
 	return owned, err
+}
+
+// publication is the command that publishes a release.
+func (s *session) publication(key string) []string {
+	if s.sharded {
+		return []string{"SPUBLISH", shardChannel(key + releasedSuffix), ""}
+	}
+	return []string{"PUBLISH", key + releasedSuffix, ""}
 }
 
 // watch deletes in a transaction that fails if the key has changed since it was looked at. Then it looks again, because
@@ -92,7 +100,7 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned bool, err error) {
 	transaction := [][]string{{"MULTI"}, {"DEL", l.Key}, {"EXEC"}}
 	if s.wakes {
-		transaction = slices.Insert(transaction, 1, []string{"PUBLISH", l.Key + releasedSuffix, ""})
+		transaction = slices.Insert(transaction, 1, s.publication(l.Key))
 	}
 	defer func() {
 		if err != nil { // which may have left a WATCH or MULTI on a connection that lives on

@@ -100,7 +100,7 @@ func (s *scripted) commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.seen), func(c string) bool {
-		return strings.HasPrefix(c, "HELLO") || strings.HasPrefix(c, "PING") || strings.HasPrefix(c, "CLIENT")
+		return strings.HasPrefix(c, "HELLO") || strings.HasPrefix(c, "PING") || c == "INFO server" || strings.HasPrefix(c, "CLIENT")
 	})
 }
 

@@ -76,7 +76,7 @@ func (s *session) call(script *Script, key string) []string {
 
 // call2 is call for a script with two keys.
 func (s *session) call2(script *Script, key, beside string) []string {
-	return append(s.args[:0], "EVALSHA", script.sha, "2", key, beside)
+	return append(s.args[:0], "EVALSHA", s.form(script).sha, "2", key, beside)
 }
 
 // run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any

@@ -261,18 +261,8 @@ func (c *conn) Close() error {
 }
 
 // Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
-func (c *conn) Dedicated(ctx context.Context, key string, f func(redis.Link) error) error {
-	var node *goredis.Client
-	switch client := c.client.(type) {
-	case *goredis.Client:
-		node = client
-	case *goredis.ClusterClient:
-		var err error
-		if node, err = client.MasterForKey(ctx, key); err != nil {
-			return translate(err)
-		}
-	}
-	lent := node.Conn()
+func (c *conn) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
+	lent := c.client.(*goredis.Client).Conn() // in a cluster it is asked of a node
 	defer lent.Close()
 	return f(link{lent})
 }
