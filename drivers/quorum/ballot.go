@@ -65,8 +65,9 @@ type ballot struct {
 }
 
 var (
-	errLate = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("no answer within the node time-out")}
-	errBusy = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
+	errLate    = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("no answer within the node time-out")}
+	errResting = &drivers.Error{Class: drivers.ClassConnect, Op: "node", Err: errors.New("not sent, because the last request has just failed")}
+	errBusy    = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
 )
 
 // judge tells what the votes so far amount to. Suspects are nodes for which a refusal does not wait.

@@ -74,7 +74,7 @@ func TestConformanceRedis(t *testing.T) {
 					}
 					cfg := server.Config
 					// All that a machine may stall is to be no time-out here.
-					cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = "set-nx", addrs, time.Second, time.Second
+					cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = "set-nx", addrs, 2*time.Second, 2*time.Second
 					drivertest.Run(t, drivertest.Setup{
 						Driver: quorum.Driver{Node: node}, Config: cfg,
 						Cut:  func() func() { return each(proxies, (*fault.Proxy).Outage) },

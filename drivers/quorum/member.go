@@ -28,7 +28,9 @@ type member struct {
 	renewer  drivers.Renewer
 	remainer drivers.Remainer
 	lease    drivers.Lease
-	dropped  string // the owner whose last attempt was not sent, or had no effect
+	failures int       // in a row
+	rests    time.Time // until then a node that has failed is not tried
+	dropped  string    // the owner whose last attempt was not sent, or had no effect
 	deadline *deadline
 }
 
@@ -82,6 +84,9 @@ func (m *member) do(b *ballot) (a answer, err error) {
 	case b.kind == try && rest <= 0:
 		m.dropped = b.owner
 		return a, errLate
+	case b.kind == try && m.failures > 0 && time.Now().Before(m.rests):
+		m.dropped = b.owner
+		return a, errResting
 	case b.kind == release && b.owner != "" && m.dropped == b.owner:
 		return a, nil
 	}
@@ -97,7 +102,12 @@ func (m *member) do(b *ballot) (a answer, err error) {
 		}
 	}
 	m.lease.Key, m.lease.TTL, m.lease.Owner = b.key, b.ttl, b.owner
-	a, err = m.send(ctx, b)
+	if a, err = m.send(ctx, b); err == nil {
+		m.failures = 0
+	} else { // clients that hammer a node that is gone take the machine from the others
+		m.failures = min(m.failures+1, 20)
+		m.rests = time.Now().Add(min(time.Millisecond<<m.failures, m.node.s.patience))
+	}
 	if b.kind == try && err != nil && drivers.Refused(err) {
 		m.dropped = b.owner // there is nothing to release
 	}

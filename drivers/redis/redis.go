@@ -84,7 +84,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	if cfg.Topology == drivers.TopologyReplicated {
 		if err := s.replicate(ctx); err != nil {
-			conn.Close()
+			s.Close()
 			return nil, fail("open "+names, err)
 		}
 	}
