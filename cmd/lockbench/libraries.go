@@ -34,8 +34,14 @@ var libraries = map[string]library{
 		},
 	},
 	// The lock libraries, which have one connection more for what is not a lock.
-	"redsync":   {module: "github.com/go-redsync/redsync/v4", conns: func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) }},
-	"redislock": {module: "github.com/bsm/redislock", conns: func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) }},
+	"redsync": {
+		module: "github.com/go-redsync/redsync/v4",
+		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+	},
+	"redislock": {
+		module: "github.com/bsm/redislock",
+		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+	},
 	"rueidislock": {
 		module:    "github.com/redis/rueidis",
 		pipelines: true,

@@ -79,7 +79,8 @@ func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has died.
+// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has
+// died.
 func TestLeaseOfTheProcess(t *testing.T) {
 	const ttl = 400 * time.Millisecond
 	server := servertest.Redis(t, servers.RedisOptions{})
@@ -117,8 +118,8 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	}
 }
 
-// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its release
-// says nothing: the answer is overheard.
+// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its
+// release says nothing: the answer is overheard.
 func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	for name, cfg := range map[string]drivers.Config{
 		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient("1")},
@@ -261,6 +262,7 @@ func TestEarExpectsTheLastToken(t *testing.T) {
 // removed it.
 func TestGivingUpWhatWasLost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, lost := range []bool{false, true} {
 		if lost {
 			cancel()
