@@ -14,3 +14,6 @@ func (c Clock) Now() time.Duration { return time.Since(c.base) }
 
 // Time converts a reading of the clock to a time.Time.
 func (c Clock) Time(d time.Duration) time.Time { return c.base.Add(d) }
+
+// Reading converts a time.Time to what the clock reads then; below zero for times before it was started.
+func (c Clock) Reading(t time.Time) time.Duration { return t.Sub(c.base) }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
+	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
+	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
 
 	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's own default. What can take
 	// it from the Lease does.
@@ -49,6 +52,24 @@ type Config struct {
 	// IOTimeout bounds one request on the wire (and one connection attempt), for requests whose context
 	// has no earlier deadline; 0 means DefaultIOTimeout.
 	IOTimeout time.Duration
+}
+
+// Format prints a Config without the users and passwords of its Addrs.
+func (c Config) Format(f fmt.State, verb rune) {
+	type plain Config // without this method
+	p := plain(c)
+	p.Addrs = make([]string, len(c.Addrs))
+	for i, addr := range c.Addrs {
+		p.Addrs[i] = addr
+		if at := strings.LastIndexByte(addr, '@'); at >= 0 {
+			scheme, _, ok := strings.Cut(addr[:at], "://")
+			p.Addrs[i] = "***" + addr[at:]
+			if ok {
+				p.Addrs[i] = scheme + "://***" + addr[at:]
+			}
+		}
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), p)
 }
 
 // DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's own default

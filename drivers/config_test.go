@@ -55,6 +55,21 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	}
 }
 
+// TestConfigHidesAddresses keeps a password in a URL from being printed with its Config.
+func TestConfigHidesAddresses(t *testing.T) {
+	cfg := drivers.Config{Lock: "set-nx", Addrs: []string{"redis://bench:" + password + "@db:6379/2", "u:" + password + "@db:1", "db:1"}}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		for _, v := range []any{cfg, &cfg, []drivers.Config{cfg}} {
+			if text := fmt.Sprintf(verb, v); strings.Contains(text, password) {
+				t.Errorf("%s of a %T shows the password: %s", verb, v, text)
+			}
+		}
+	}
+	if text := fmt.Sprintf("%+v", cfg); !strings.Contains(text, "[redis://***@db:6379/2 ***@db:1 db:1]") || !strings.Contains(text, "Lock:set-nx") {
+		t.Errorf("a Config is printed as %s", text)
+	}
+}
+
 // TestSecretSaysWhetherItIsSet keeps a reader able to tell a missing password from a hidden one.
 func TestSecretSaysWhetherItIsSet(t *testing.T) {
 	for _, test := range []struct {

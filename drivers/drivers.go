@@ -53,6 +53,11 @@ type Service interface {
 }
 
 // Session is one simulated client. One goroutine uses it at a time; different sessions are used concurrently.
+//
+// If Traits.Reentrant is true, a Try for a key that the session holds is granted. The key takes as many Releases as there
+// were such grants, with their leases in any order: each answers true, and only the last one frees the key. What a second
+// grant does to the TTL is the design's affair, and all of them may have the same Owner: it names the session then, not
+// the acquisition. Without Reentrant, a session's own hold refuses it as any other would.
 type Session interface {
 	// Try makes one attempt to acquire l.Key for l.TTL and never waits for another holder. It reads the in-fields
 	// of l and, when it answers true, has set the out-fields. It sets Owner before it sends anything, so that
@@ -88,9 +93,10 @@ type Traits struct {
 	Expires     bool `json:"expires"`                // a dead holder's lock comes free after its TTL (or session time-out)
 	Fenced      bool `json:"fenced"`                 // each grant carries a fencing token that grows
 	Fair        bool `json:"fair"`                   // waiters are served in the order of their arrival
-	Reentrant   bool `json:"reentrant"`              // the holder may acquire again
+	Reentrant   bool `json:"reentrant"`              // a session may acquire again what it holds; see Session
 	Renews      bool `json:"renews"`                 // sessions are Renewers
 	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
+	Blocks      bool `json:"blocks,omitempty"`       // the sessions are Blockers: a client can sleep on the server
 	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
 }
 
@@ -100,11 +106,19 @@ type Design struct {
 	Traits Traits // what it claims when a service is opened with it, MaxSessions apart
 	Models string // the library, command or article that it imitates
 	Wrong  string // what is wrong with it, in a few words; empty for nothing known
+
+	// Releases are the ways of spelling its compare-and-delete that Config.Release can choose from, the default first.
+	// None means that it releases in one way only, and refuses every choice.
+	Releases []Release
 }
 
-// Renewer is a Session that can extend a held lease to its full TTL from now.
+// Renewer is a Session that can extend a held lease to its full TTL from now. A watchdog calls it while the holder's own
+// goroutine does something else, which is why a Session must not depend on the goroutine that uses it; it is still used
+// by one at a time.
 type Renewer interface {
-	// Renew answers whether the lease is still owned; false means that it is lost.
+	// Renew answers whether the lease is still owned; false means that it is lost. It changes nothing of l but
+	// ValidUntil, which it sets if Try does. After an error the outcome is unknown: the lease may have been extended,
+	// and it is safe to ask again.
 	Renew(ctx context.Context, l *Lease) (owned bool, err error)
 }
 
@@ -131,11 +145,33 @@ type Passer interface {
 	Pass(ctx context.Context, from, to *Lease) (owned bool, err error)
 }
 
+// Adopter is a Session whose caller can choose the owner of an acquisition, so that one token stands for it on several
+// servers. Sessions of designs with Traits.Owned offer it, but for Traits.Reentrant, whose owners outlast a Try: those
+// may have the method without heeding it.
+type Adopter interface {
+	// Adopt makes owner the Owner of the next Try, and of that one alone. Whoever calls it answers for its being
+	// unique.
+	Adopt(owner string)
+}
+
 // Remainer is a Session that can tell how long the present holder's lease still lasts.
 type Remainer interface {
 	// Remaining answers the rest of the lease on l.Key: 0 if the key is free, and a negative duration if it
 	// never expires. It may answer from the reply to the last Try.
 	Remaining(ctx context.Context, l *Lease) (time.Duration, error)
+}
+
+// Blocker is a Session whose client can sleep on the server until a lock is released. Each release wakes one sleeper of
+// the key, the one that has slept longest; none is remembered for long if nobody sleeps. Both methods need a connection,
+// Block one of its own for as long as it sleeps.
+type Blocker interface {
+	// Block sleeps for d at the most, and returns at once if the key was released after the last Try and before Block,
+	// and nobody else was woken by that. It answers whether a release has woken it, and then nobody else will be. It
+	// returns ctx.Err() when ctx is done; a wake-up may get lost with that.
+	Block(ctx context.Context, l *Lease, d time.Duration) (woken bool, err error)
+
+	// Rouse wakes one sleeper as a release would, by a client who was woken and has no use for it.
+	Rouse(ctx context.Context, l *Lease) error
 }
 
 // Subscriber is a Service whose releases can be listened to.
@@ -156,6 +192,34 @@ type Listener interface {
 // Pinger is a Service that can measure a bare round trip: the cheapest request that the server answers.
 type Pinger interface {
 	Ping(ctx context.Context) error
+}
+
+// Voter is a Service whose locks several nodes grant together, each with one vote.
+type Voter interface {
+	// Watch has vote called once for each Try, by the goroutine that heard of its last node, which may be after Try has
+	// answered. vote does not block. One watcher at a time: nil ends it, though a call that is under way may follow.
+	Watch(vote func(Vote))
+
+	// Nodes tells what has happened to each node since the service was opened.
+	Nodes() []Node
+}
+
+// Vote is one attempt, as it stood when each node had answered or failed.
+type Vote struct {
+	Held            bool          // what Try has answered
+	Yes, No, Failed int           // nodes; those that did not answer in time have failed
+	Late            int           // grants that came after Try had answered that it is not held; they are given back
+	Elapsed         time.Duration // until the last node was heard or given up
+}
+
+// Split tells whether the votes were split: no majority, though every node has answered and some have granted it. It
+// looks at one attempt; whether another had a majority at that moment no client can see.
+func (v Vote) Split() bool { return !v.Held && v.Yes > 0 && v.Failed == 0 }
+
+// Node is one of the nodes of a Voter.
+type Node struct {
+	Failed int64 // requests without an answer, those that were not sent because earlier ones had none included
+	Err    error // the first reason; nil if none has failed and the node has answered when it was opened
 }
 
 // Cleaner is a Service that can delete every trace that its design leaves of some keys: the lock itself and
@@ -187,6 +251,18 @@ type Usage struct {
 	Commands int64         // commands executed, those inside scripts included
 	BytesIn  int64
 	BytesOut int64
+}
+
+// Plus adds what two servers have spent. A field is unknown if it is for either.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{both(u.CPU, v.CPU), both(u.Commands, v.Commands), both(u.BytesIn, v.BytesIn), both(u.BytesOut, v.BytesOut)}
+}
+
+func both[N ~int64](a, b N) N {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
 }
 
 // Unwrapper is implemented by Sessions and Services that wrap another one; see As.

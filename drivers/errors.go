@@ -19,6 +19,7 @@ const (
 	ClassClosed   Class = "closed"   // the connection broke with a request under way
 	ClassAuth     Class = "auth"     // the server rejects the credentials or the permission
 	ClassServer   Class = "server"   // the server answered with an error
+	ClassUnacked  Class = "unacked"  // too few replicas acknowledged it in time, and it was taken back
 	ClassProtocol Class = "protocol" // the reply makes no sense
 	ClassOther    Class = "other"
 )
@@ -56,10 +57,10 @@ func ClassOf(err error) Class {
 }
 
 // Refused reports whether err says for certain that the request had no effect: the server answered that it will
-// not do it, or there was no connection to send it on. Every other error leaves the outcome unknown.
+// not do it or has undone it, or there was no connection to send it on. Every other error leaves the outcome unknown.
 func Refused(err error) bool {
 	switch ClassOf(err) {
-	case ClassConnect, ClassAuth, ClassServer:
+	case ClassConnect, ClassAuth, ClassServer, ClassUnacked:
 		return true
 	}
 	return false

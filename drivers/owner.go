@@ -11,7 +11,8 @@ import (
 // call or close to one. It makes a few tokens at a time, so that one costs a fraction of an allocation. One goroutine
 // uses it at a time; the zero value is ready.
 type Owners struct {
-	batch string
+	batch   string
+	adopted string // the next token, if the caller has chosen it
 }
 
 const (
@@ -20,8 +21,16 @@ const (
 	ownerBatch = 8
 )
 
-// Next returns a token that no one has had before. It stays valid for as long as it is referenced.
+// Adopt makes Next return token once, in place of one of its own making; see Adopter.
+func (o *Owners) Adopt(token string) { o.adopted = token }
+
+// Next returns a token that no one has had before, or the one that was adopted. It stays valid for as long as it is
+// referenced.
 func (o *Owners) Next() string {
+	if token := o.adopted; token != "" {
+		o.adopted = ""
+		return token
+	}
 	if o.batch == "" {
 		var raw [ownerBatch * ownerBytes]byte
 		for i := 0; i < len(raw); i += 8 {

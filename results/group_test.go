@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -179,5 +180,23 @@ func TestGroupKeepsTheMatrix(t *testing.T) {
 	}
 	if got, want := shape(cells), "r1 r3 | r0 r4 | r2"; got != want {
 		t.Errorf("cells %s, want %s", got, want)
+	}
+}
+
+// TestEveryCountIsAdded finds fields that were added to Counts and forgotten in add.
+func TestEveryCountIsAdded(t *testing.T) {
+	var sum, one Counts
+	v := reflect.ValueOf(&one).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.CanInt() {
+			f.SetInt(int64(i + 1))
+		}
+	}
+	sum.add(one)
+	sum.add(one)
+	for i, s := 0, reflect.ValueOf(sum); i < s.NumField(); i++ {
+		if f := s.Field(i); f.CanInt() && f.Int() != int64(2*(i+1)) {
+			t.Errorf("%s is %d, want %d", s.Type().Field(i).Name, f.Int(), 2*(i+1))
+		}
 	}
 }

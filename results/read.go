@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxLine   = 64 << 20 // longer lines are skipped unread; a record of five full histograms is well below 1 MiB
+	maxLine   = 64 << 20 // longer lines are skipped unread; a record with every histogram full is well below 1 MiB
 	maxDamage = 100      // damaged lines that are reported one by one
 )
 

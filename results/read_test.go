@@ -61,7 +61,7 @@ func TestSchema1(t *testing.T) {
 	if len(recs) != 1 || report.Damaged != 0 {
 		t.Fatalf("%d records, damage %v", len(recs), report.Damage)
 	}
-	got, want := recs[0], sample()
+	got, want := recs[0], firstSample()
 	for m := range want.Latency {
 		// The deflated bytes may change with the compressor, the histogram within must not.
 		g, w := got.Latency[m], want.Latency[m]
@@ -106,6 +106,8 @@ func TestReadSkipsDamage(t *testing.T) {
 		{"acquired", breakField(func(r *Record) { r.Counts.Acquired = -1 }), "counts.acquired: -1 is negative"},
 		{"error class", breakField(func(r *Record) { r.Counts.Errors = map[string]int64{"auth": -2} }), "counts.errors.auth: -2 is negative"},
 		{"event", breakField(func(r *Record) { r.Safety.Events[0].Key = -3 }), "safety.events[0].key: -3 is negative"},
+		{"nodes", breakField(func(r *Record) { r.Plan.Nodes = 3 }), "counts.node_errors: of 5 nodes, and there are 3"},
+		{"node error", breakField(func(r *Record) { r.Counts.NodeErrors[1] = -1 }), "counts.node_errors[1]: -1 is negative"},
 		{"violations", breakField(func(r *Record) { r.Safety.Violations = 121 }), "safety.violations: 121 in 120 grants"},
 		{"Jain", breakField(func(r *Record) { r.Fairness.Jain = 1.5 }), "fairness.jain: 1.5 is above 1"},
 		{"starved", breakField(func(r *Record) { r.Fairness.Starved = 65 }), "fairness.starved: 65 of 64 clients"},

@@ -46,7 +46,7 @@ type Plan struct {
 	Topology    string        `json:"topology,omitempty"` // empty: one server
 	Release     string        `json:"release,omitempty"`  // empty: the design's own
 	Renew       bool          `json:"renew,omitempty"`
-	Reentry     int           `json:"reentry,omitempty"` // acquisitions of a lock that is held already; 0: none
+	Reentry     int           `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
 	Clients     int           `json:"clients"`
 	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
 	Keys        int           `json:"keys"`
@@ -115,21 +115,38 @@ type Server struct {
 
 // Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
 // and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended
-// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + ReleaseError.
+// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError.
+//
+// A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, who stopped
+// believing at once; Lost counts those who believed to the end, and heard it from their own release.
 type Counts struct {
-	Acquired     int64             `json:"acquired"`
-	Contended    int64             `json:"contended"`  // -wait none: the one try found it taken
-	TimedOut     int64             `json:"timed_out"`  // patience ran out
-	Canceled     int64             `json:"canceled"`   // under way when the run was stopped before its time
-	Unknown      int64             `json:"unknown"`    // an error hid the answer
-	Refused      int64             `json:"refused"`    // an error that says the request had no effect, or one while waiting
-	Unfinished   int64             `json:"unfinished"` // under way when the window closed
-	Tries        int64             `json:"tries"`      // attempts of the acquisitions that ended in the window
-	Released     int64             `json:"released"`   // the server removed the lock
-	Lost         int64             `json:"lost"`       // the release (or a renewal) found that it was no longer ours
-	ReleaseError int64             `json:"release_error"`
-	Errors       map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, releases, and withdrawals from waiting
-	ErrorSample  map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
+	Acquired     int64 `json:"acquired"`
+	Contended    int64 `json:"contended"`              // -wait none: the one try found it taken
+	TimedOut     int64 `json:"timed_out"`              // patience ran out
+	Canceled     int64 `json:"canceled"`               // under way when the run was stopped before its time
+	Unknown      int64 `json:"unknown"`                // an error hid the answer
+	Refused      int64 `json:"refused"`                // an error that says the request had no effect, or one while waiting
+	Unfinished   int64 `json:"unfinished"`             // under way when the window closed
+	Tries        int64 `json:"tries"`                  // attempts of the acquisitions that ended in the window
+	Released     int64 `json:"released"`               // the server removed the lock
+	Lost         int64 `json:"lost"`                   // the release found that it was no longer ours
+	LostRenewal  int64 `json:"lost_renewal,omitempty"` // a renewal found it, or none was confirmed in the lease's time; however the release went
+	ReleaseError int64 `json:"release_error"`
+
+	// What follows there is none of unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
+	Renewals       int64 `json:"renewals,omitempty"`        // answered in the window, with an error or without
+	RenewError     int64 `json:"renew_error,omitempty"`     // those that failed, whose holds were not thereby lost
+	Reentries      int64 `json:"reentries,omitempty"`       // acquisitions of a lock by its holder that were granted
+	ReentryRefused int64 `json:"reentry_refused,omitempty"` // answered with no, though the client held the lock
+	ReentryError   int64 `json:"reentry_error,omitempty"`   // failed, or their releases did
+
+	// There is none of these unless several nodes grant a lock together (redlock).
+	SplitVotes int64   `json:"split_votes,omitempty"` // tries that every node answered, some with yes, without a majority
+	LateGrants int64   `json:"late_grants,omitempty"` // votes that came after their try had failed, and were given back
+	NodeErrors []int64 `json:"node_errors,omitempty"` // requests that failed, by node
+
+	Errors      map[string]int64  `json:"errors,omitempty"`       // by class: acquisitions, re-entries, renewals, releases, and withdrawals from waiting
+	ErrorSample map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
 
 // Metric names a latency distribution.
@@ -137,10 +154,17 @@ type Metric string
 
 const (
 	Acquire Metric = "acquire" // start of the acquisition to the grant, granted ones only
+
+	// AcquireAll is, for redlock, the time from the start of a granted try until the last node was heard or given up.
+	// The client has gone on long before; what it waits for is in Acquire.
+	AcquireAll Metric = "acquire_all"
+
 	Refusal Metric = "refusal" // start of the acquisition to giving up (contended, timed out)
 	Handoff Metric = "handoff" // release sent to the next grant of that key, if its client was already waiting
-	Hold    Metric = "hold"    // grant to release sent: the hold as it really was
-	Release Metric = "release" // release sent to its reply
+	Reentry Metric = "reentry" // start of an acquisition by the holder to its grant
+	Hold    Metric = "hold"    // grant to release sent: the hold as it really was, re-entries and their releases included
+	Renew   Metric = "renew"   // renewal sent to its reply, whatever that was
+	Release Metric = "release" // release sent to its reply; of re-entries the last one, which frees the lock
 )
 
 // MetricIndex is a metric as a small number, for the hot path of the Recorder.
@@ -150,8 +174,11 @@ const (
 	AcquireIndex MetricIndex = iota
 	RefusalIndex
 	HandoffIndex
+	ReentryIndex
 	HoldIndex
+	RenewIndex
 	ReleaseIndex
+	AcquireAllIndex
 	metricCount
 )
 
@@ -160,8 +187,12 @@ var Metrics = []Metric{
 	AcquireIndex: Acquire,
 	RefusalIndex: Refusal,
 	HandoffIndex: Handoff,
+	ReentryIndex: Reentry,
 	HoldIndex:    Hold,
+	RenewIndex:   Renew,
 	ReleaseIndex: Release,
+
+	AcquireAllIndex: AcquireAll,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.

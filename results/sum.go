@@ -73,7 +73,21 @@ func (c *Counts) add(o Counts) {
 	c.Tries += o.Tries
 	c.Released += o.Released
 	c.Lost += o.Lost
+	c.LostRenewal += o.LostRenewal
 	c.ReleaseError += o.ReleaseError
+	c.SplitVotes += o.SplitVotes
+	c.LateGrants += o.LateGrants
+	for i, n := range o.NodeErrors {
+		if i == len(c.NodeErrors) {
+			c.NodeErrors = append(slices.Clip(c.NodeErrors), 0)
+		}
+		c.NodeErrors[i] += n
+	}
+	c.Renewals += o.Renewals
+	c.RenewError += o.RenewError
+	c.Reentries += o.Reentries
+	c.ReentryRefused += o.ReentryRefused
+	c.ReentryError += o.ReentryError
 	for class, n := range o.Errors {
 		if c.Errors == nil {
 			c.Errors = map[string]int64{}

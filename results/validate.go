@@ -57,7 +57,15 @@ func (r *Record) Validate() error {
 // checkCounts finds counts that contradict each other. It asks only for what holds whichever way the window's edges
 // cut an acquisition.
 func (r *Record) checkCounts() error {
-	switch f, s := r.Fairness, r.Safety; {
+	switch n, f, s := r.Counts, r.Fairness, r.Safety; {
+	case n.LostRenewal > n.Acquired:
+		return fmt.Errorf("counts.lost_renewal: %d of %d holds", n.LostRenewal, n.Acquired)
+	case n.RenewError > n.Renewals:
+		return fmt.Errorf("counts.renew_error: %d of %d renewals", n.RenewError, n.Renewals)
+	case !r.Plan.Renew && n.Renewals+n.LostRenewal > 0:
+		return fmt.Errorf("counts.renewals: %d, though nothing was renewed", max(n.Renewals, n.LostRenewal))
+	case r.Plan.Reentry <= 1 && n.Reentries+n.ReentryRefused+n.ReentryError > 0:
+		return fmt.Errorf("counts.reentries: %d, though none was asked for", n.Reentries+n.ReentryRefused+n.ReentryError)
 	case f.Jain > 1+1e-9:
 		return fmt.Errorf("fairness.jain: %v is above 1", f.Jain)
 	case f.MinClient > f.MaxClient:
@@ -68,6 +76,8 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
 	case !s.Checked && s.Grants > 0:
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
+	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:
+		return fmt.Errorf("counts.node_errors: of %d nodes, and there are %d", len(r.Counts.NodeErrors), r.Plan.Nodes)
 	case r.Generator.Machine > 1+1e-9:
 		return fmt.Errorf("generator.machine: a share of %v", r.Generator.Machine)
 	}

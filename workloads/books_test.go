@@ -33,16 +33,19 @@ func (u *unreliable) Unwrap() drivers.Service { return u.Service }
 func (u *unreliable) Session(ctx context.Context, id int) (drivers.Session, error) {
 	s, err := u.Service.Session(ctx, id)
 	rest, _ := drivers.As[drivers.Remainer](s)
-	return &unreliableSession{Session: s, Remainer: rest, unreliable: u, rng: rand.New(rand.NewPCG(u.seed, uint64(id)))}, err
+	renewer, _ := drivers.As[drivers.Renewer](s)
+	return &unreliableSession{Session: s, Remainer: rest, renewer: renewer, unreliable: u, rng: rand.New(rand.NewPCG(u.seed, uint64(id)))}, err
 }
 
 type unreliableSession struct {
 	drivers.Session
 	drivers.Remainer
+	renewer drivers.Renewer
 	*unreliable
 	rng      *rand.Rand
 	deadline time.Time // of the acquisition under way: each has another one
 	no       bool      // the last try was answered with no
+	held     bool      // a try of it was granted
 }
 
 // fault decides what goes wrong: nothing, a refusal instead of the request, or silence after it.
@@ -63,7 +66,7 @@ func (s *unreliableSession) fault() (refused, silent error) {
 
 func (s *unreliableSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if l.Deadline != s.deadline {
-		s.deadline = l.Deadline
+		s.deadline, s.held = l.Deadline, false
 		s.started.Add(1)
 	}
 	s.no = false
@@ -76,11 +79,12 @@ func (s *unreliableSession) Try(ctx context.Context, l *drivers.Lease) (bool, er
 		return false, silent
 	}
 	s.no = !held
+	s.held = s.held || held
 	return held, err
 }
 
 func (s *unreliableSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.no {
+	if s.no && !s.held {
 		s.uncalledFor.Add(1)
 	}
 	refused, silent := s.fault()
@@ -101,6 +105,20 @@ func (s *unreliableSession) Remaining(ctx context.Context, l *drivers.Lease) (ti
 	return s.Remainer.Remaining(ctx, l)
 }
 
+// Renew is called by the watchdog, between a Try and a Release and never together with either: the race detector sees
+// it by the generator of faults.
+func (s *unreliableSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	refused, silent := s.fault()
+	if refused != nil {
+		return false, refused
+	}
+	owned, err := s.renewer.Renew(ctx, l)
+	if silent != nil {
+		return false, silent
+	}
+	return owned, err
+}
+
 func TestBooksAddUp(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -116,7 +134,12 @@ func TestBooksAddUp(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			stop = upTo(p.Warmup + p.Duration)
 		}
-		name := fmt.Sprintf("%d: -clients %d -keys %d -wait %s, %d %% faults, stopped after %v", seed, p.Clients, p.Keys, p.Wait, percent, stop)
+		p.Renew = rng.IntN(2) == 0
+		if rng.IntN(2) == 0 {
+			p.Lock, p.Reentry = "reentrant", 1+rng.IntN(4)
+		}
+		name := fmt.Sprintf("%d: %s -clients %d -keys %d -wait %s -renew=%v -reentry %d, %d %% faults, stopped after %v",
+			seed, p.Lock, p.Clients, p.Keys, p.Wait, p.Renew, p.Reentry, percent, stop)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &unreliable{Service: open(t, p), seed: seed, percent: percent, hang: 20 * ms}
@@ -127,7 +150,7 @@ func TestBooksAddUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if late := time.Since(began) - min(stop, p.Warmup+p.Duration); late > 3*u.hang {
+				if late := time.Since(began) - min(stop, p.Warmup+p.Duration); late > time.Duration(3+4*p.Reentry)*u.hang {
 					t.Errorf("it ended %v late", late)
 				}
 				checkBooks(t, r, u)
@@ -143,14 +166,14 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	if started := u.started.Load(); sum > started || r.Plan.Warmup == 0 && sum != started {
 		t.Errorf("%d outcomes of %d acquisitions: %+v", sum, started, n)
 	}
-	if n.Acquired != n.Released+n.Lost+n.ReleaseError {
+	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError {
 		t.Errorf("the releases are not those of the acquired: %+v", n)
 	}
 	var failed int64
 	for _, of := range n.Errors {
 		failed += of
 	}
-	if failed != n.Unknown+n.Refused+n.ReleaseError {
+	if failed != n.Unknown+n.Refused+n.ReleaseError+n.RenewError+n.ReentryError {
 		t.Errorf("%d errors by class: %+v", failed, n)
 	}
 	if n := u.uncalledFor.Load(); n > 0 {
@@ -158,11 +181,18 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	}
 	for m, want := range map[results.Metric]int64{
 		results.Acquire: n.Acquired, results.Hold: n.Acquired, results.Refusal: n.Contended + n.TimedOut,
-		results.Release: n.Acquired - n.ReleaseError,
+		results.Reentry: n.Reentries, results.Renew: n.Renewals - n.RenewError,
 	} {
 		if got := r.Latency[m].Count; got != want {
 			t.Errorf("%d times of %s, want %d of %+v", got, m, want, n)
 		}
+	}
+	// The release of a lost hold may fail, which is not counted.
+	if got := r.Latency[results.Release].Count; got > n.Acquired-n.ReleaseError || got < n.Acquired-n.ReleaseError-n.LostRenewal {
+		t.Errorf("%d times of releases in %+v", got, n)
+	}
+	if most := int64(max(0, r.Plan.Reentry-1)) * n.Acquired; n.Reentries > most || n.ReentryRefused > n.Acquired {
+		t.Errorf("more than %d re-entries: %+v", most, n)
 	}
 	clients := int64(r.Plan.Clients)
 	if f.MinClient*clients > n.Acquired || f.MaxClient*clients < n.Acquired || f.LongestWait > r.Plan.Warmup+r.Elapsed {

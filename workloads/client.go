@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/oracle"
@@ -38,12 +39,15 @@ type client struct {
 	granted     time.Duration // when the acquisition was answered
 	sent        time.Duration // when the release was about to be sent
 	grant       oracle.Grant
-	recorded    bool // granted lies in the measured window
-	undisturbed bool // the oracle saw nobody else during the hold
+	recorded    bool  // granted lies in the measured window
+	undisturbed bool  // the oracle saw nobody else during the hold
+	lost        bool  // the watchdog has reported the hold as lost
+	owed        int32 // releases to send after the one that counts; see repay
 	tally       tally
 
 	// Now and then:
 	waiter   drivers.Waiter // nil for -wait none
+	watched  *renew.Hold    // nil without -renew
 	finished time.Duration  // when a cycle was over that ended without a hold
 	pause    time.Duration  // the next one after an error
 	sleep    *time.Timer
@@ -60,6 +64,7 @@ type tally struct {
 	// Now and then:
 	retries, waits                                            int64 // tries after the first one of an acquisition
 	contended, timedOut, unknown, refused, lost, releaseError int64
+	lostRenewal, reentries, reentryRefused, reentryError      int64
 	canceled, unfinished, thoughts                            int64
 	thought                                                   time.Duration // in think pauses, as they really were
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
@@ -84,11 +89,16 @@ func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
 	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
 		return err
 	}
-	w, err := e.room.Waiter(c.session, id)
+	if err = c.newHold(); err != nil {
+		c.close()
+		return err
+	}
+	waiting, w, err := e.rooms[id%len(e.rooms)].Client(c.session, id)
 	if err != nil {
 		c.close()
 		return err
 	}
+	c.session = waiting
 	if w != nil {
 		c.waiter = stoppable{w, e.stopping}
 	}
@@ -210,10 +220,15 @@ func (c *client) hold() {
 		c.tally.grant(&c.grant, c.granted-c.wants)
 	}
 	c.sent = c.granted
-	if e.run.Plan.Hold > 0 {
+	if e.keeps {
+		c.keep()
+	} else if e.run.Plan.Hold > 0 {
 		c.sent = c.rest(e.run.Plan.Hold)
 	}
 	c.undisturbed = e.oracle == nil || e.oracle.Exit(c.key, c.id, c.grant, c.sent)
+	if c.lost {
+		c.settle()
+	}
 }
 
 // released takes down how a release ended, and finishes the cycle.
@@ -228,17 +243,20 @@ func (c *client) released(removed bool, err error) time.Duration {
 	shard := e.recorder.Borrow()
 	shard.Granted.Add(1)
 	if c.recorded {
-		c.tally.release(removed, err)
+		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
 	}
 	e.recorder.Return(shard)
 	if err != nil {
 		c.edge(c.start, c.sent, c.recorded)
-		e.errors.add("release", err, c.recorded)
+		e.errors.add("release", err, c.recorded && !c.lost)
 		now = c.recover(c.sent)
 	} else {
 		c.edge(c.start, now, c.recorded)
 		c.pause = minErrorPause
+	}
+	if c.owed > 0 {
+		now = c.repay(now)
 	}
 	c.wants = c.think(now)
 	return c.wants
@@ -254,9 +272,11 @@ func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
 	}
 }
 
-// release counts the end of a hold.
-func (t *tally) release(removed bool, err error) {
+// release counts the end of a hold. What became of the release of one that was lost says nothing new.
+func (t *tally) release(removed bool, err error, lost bool) {
 	switch {
+	case lost:
+		t.lostRenewal++
 	case err != nil:
 		t.releaseError++
 	case removed:
@@ -272,7 +292,7 @@ func (c *client) record(shard *results.Shard, released time.Duration, err error)
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
-	if c.e.run.Plan.Hold > 0 {
+	if c.e.holds {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
 	if err == nil {

@@ -26,7 +26,7 @@ func open(t testing.TB, p results.Plan) drivers.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := d.Open(t.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients, Prefix: "test:", Wakes: p.Wait == "pubsub"})
+	svc, err := d.Open(t.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients, Prefix: "test:", Wakes: p.Wait == "pubsub" || p.Wait == "queue"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +39,18 @@ func lone(t testing.TB, p results.Plan) *client {
 	t.Helper()
 	e := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
 	t.Cleanup(e.stopWaiting)
-	room, err := newRoom(t.Context(), &p, e.run.Service)
+	rooms, err := newRooms(t.Context(), &p, e.run.Service)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.room = room
+	e.rooms = rooms
 	c := &e.clients[0]
 	if err := c.open(t.Context(), e, 0); err != nil {
 		t.Fatal(err)
 	}
 	e.clock = drivers.NewClock()
+	e.startWatchdog()
+	t.Cleanup(e.stopWatchdog)
 	e.end.Store(int64(time.Hour))
 	return c
 }

@@ -29,6 +29,7 @@ type reading struct {
 	capacity float64       // …could have been; 0 if the system does not tell
 	pauses   time.Duration // in which the garbage collector stopped the program
 	allocs   uint64
+	nodes    []drivers.Node // of a service that has several
 }
 
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
@@ -36,6 +37,7 @@ func (e *engine) read(ctx context.Context) reading {
 	var r reading
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
 	r.at, r.granted = e.clock.Now(), e.recorder.Granted()
+	r.nodes = e.nodes()
 	r.cpu = processCPU()
 	r.busy, r.capacity = machineCPU()
 	var gc debug.GCStats

@@ -8,6 +8,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,8 +70,12 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := Check(r.Plan); err != nil {
 		return nil, err
 	}
+	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
+		return nil, err
+	}
 	e := newEngine(r)
 	defer e.stopWaiting()
+	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
@@ -88,9 +93,11 @@ type engine struct {
 	run      *Run
 	traits   drivers.Traits
 	clock    drivers.Clock
+	holds    bool // a hold takes time
+	keeps    bool // there is more to it than a sleep
 	keys     []string
 	clients  []client
-	room     *wait.Room
+	rooms    []*wait.Room // client i waits in number i modulo their number
 	recorder *results.Recorder
 	oracle   *oracle.Oracle // nil if it is off
 
@@ -112,6 +119,8 @@ type engine struct {
 	closeError    error
 
 	errors errorLog
+	votes  votes
+	dog    watchdog
 }
 
 func newEngine(r *Run) *engine {
@@ -122,6 +131,8 @@ func newEngine(r *Run) *engine {
 		clients:  make([]client, r.Plan.Clients),
 		recorder: results.NewRecorder(0),
 		start:    make(chan struct{}),
+		holds:    r.Plan.Hold > 0 || r.Plan.Reentry > 1,
+		keeps:    r.Plan.Renew || r.Plan.Reentry > 1,
 	}
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
@@ -152,7 +163,7 @@ func nameKeys(keys []string, prefix string) {
 func (e *engine) open(ctx context.Context) error {
 	e.report(PhaseOpen, 0, 0)
 	var err error
-	if e.room, err = newRoom(ctx, &e.run.Plan, e.run.Service); err != nil {
+	if e.rooms, err = newRooms(ctx, &e.run.Plan, e.run.Service); err != nil {
 		return err
 	}
 	for id := range e.clients {
@@ -169,10 +180,30 @@ func (e *engine) open(ctx context.Context) error {
 	return nil
 }
 
-func newRoom(ctx context.Context, p *results.Plan, svc drivers.Service) (*wait.Room, error) {
-	return wait.NewRoom(ctx, p.Wait, svc, wait.Options{
-		Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
-	})
+// newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
+// connections of the service.
+func newRooms(ctx context.Context, p *results.Plan, svc drivers.Service) ([]*wait.Room, error) {
+	var rooms []*wait.Room
+	for range max(p.Lockers, 1) {
+		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{
+			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
+			Handover: p.Handover, HandoverMax: p.HandoverMax,
+		})
+		if err != nil {
+			closeRooms(rooms)
+			return nil, err
+		}
+		rooms = append(rooms, room)
+	}
+	return rooms, nil
+}
+
+func closeRooms(rooms []*wait.Room) error {
+	var errs []error
+	for _, room := range rooms {
+		errs = append(errs, room.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // unopen closes the first n clients after the next one could not be opened.
@@ -180,7 +211,7 @@ func (e *engine) unopen(n int, err error) error {
 	for id := range n {
 		e.clients[id].close()
 	}
-	e.room.Close()
+	closeRooms(e.rooms)
 	return err
 }
 
@@ -207,6 +238,7 @@ func (e *engine) measure(ctx context.Context) {
 	p := &e.run.Plan
 	e.began = time.Now()
 	e.clock = drivers.NewClock()
+	e.startWatchdog()
 	e.from = p.Warmup
 	e.end.Store(int64(p.Warmup + p.Duration))
 	close(e.start)
@@ -270,10 +302,11 @@ func (e *engine) drain() {
 	for {
 		select {
 		case <-done:
+			e.stopWatchdog()
 			for i := range e.clients {
 				e.clients[i].close()
 			}
-			e.closeError = e.room.Close()
+			e.closeError = closeRooms(e.rooms)
 			return
 		case <-tick.C:
 			e.report(PhaseDrain, time.Since(since), 0)

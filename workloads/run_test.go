@@ -71,13 +71,51 @@ func TestKnownAnswer(t *testing.T) {
 	})
 }
 
+// rooms counts the subscriptions that are made of a service.
+type rooms struct {
+	drivers.Service
+	opened atomic.Int32
+}
+
+func (r *rooms) Unwrap() drivers.Service { return r.Service }
+
+func (r *rooms) Listen(ctx context.Context, wake func(string)) (drivers.Listener, error) {
+	r.opened.Add(1)
+	sub, _ := drivers.As[drivers.Subscriber](r.Service)
+	return sub.Listen(ctx, wake)
+}
+
+// TestLockers shares the clients out: each locker has a line and a subscription of its own.
+func TestLockers(t *testing.T) {
+	for _, lockers := range []int{0, 1, 3} {
+		p := plan("memory", "mutex")
+		p.Clients, p.Wait, p.Handover, p.Lockers, p.Hold, p.Think = 6, "queue", "release", lockers, 10*ms, 1*ms
+		var counted *rooms
+		bubble(t, p, func(svc drivers.Service) drivers.Service {
+			counted = &rooms{Service: svc}
+			return counted
+		}, func(t *testing.T, r *results.Record) {
+			if n := counted.opened.Load(); int(n) != max(lockers, 1) {
+				t.Errorf("%d lockers have made %d subscriptions", lockers, n)
+			}
+			if r.Safety.Violations != 0 || r.Counts.Unknown+r.Counts.Refused+r.Counts.ReleaseError != 0 {
+				t.Errorf("%d lockers: %+v, %+v", lockers, r.Safety, r.Counts)
+			}
+			near(t, "throughput", r.Throughput(), 100, 0.02)
+		})
+	}
+}
+
 // TestContended runs clients that queue for one key: it is never idle, so the throughput is that of its holds.
 func TestContended(t *testing.T) {
-	for _, way := range []string{"poll", "backoff", "pubsub"} {
+	for _, way := range []string{"poll", "backoff", "pubsub", "queue"} {
 		t.Run(way, func(t *testing.T) {
 			p := plan("memory", "mutex")
 			p.Clients, p.Wait, p.Hold, p.Think, p.Duration = 4, way, 10*ms, 1*ms, time.Second
 			p.BackoffMax = 2 * ms
+			if way == "queue" {
+				p.Handover = "release"
+			}
 			bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 				near(t, "throughput", r.Throughput(), 95, 0.1)
 				if n := r.Counts; n.Acquired != n.Released || n.Tries <= n.Acquired {

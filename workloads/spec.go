@@ -19,10 +19,15 @@ const (
 	MaxClients = 1_000_000
 	MaxKeys    = 10_000_000
 	MaxConns   = 100_000
+	MaxReentry = 1000
+
+	maxHandovers = 1_000_000
 
 	maxTime     = 24 * time.Hour
+	maxNodes    = 100
 	maxDuration = 7 * 24 * time.Hour
 	minTTL      = time.Millisecond // what Redis's PX can express
+	coarseTTL   = 20 * time.Millisecond
 	minIO       = time.Millisecond
 )
 
@@ -52,9 +57,12 @@ func Check(p results.Plan) error {
 	}
 	for _, err := range []error{
 		checkWait(p),
+		checkTopology(p),
 		checkInt("clients", p.Clients, 1, MaxClients),
+		checkLockers(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
 		checkTime("hold", p.Hold, 0, maxTime),
+		checkReentry(p),
 		checkTime("think", p.Think, 0, maxTime),
 		checkTime("ttl", p.TTL, minTTL, maxTime),
 		checkTime("timeout", p.Timeout, 0, maxTime),
@@ -69,6 +77,18 @@ func Check(p results.Plan) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// CheckTraits returns a *FieldError for what a plan asks of a design that does not offer it.
+func CheckTraits(p results.Plan, t drivers.Traits) error {
+	switch {
+	case p.Renew && !t.Renews:
+		return &FieldError{"renew", "on", fmt.Sprintf("off with %s %s, which cannot renew a lease", p.Driver, p.Lock)}
+	case p.Reentry > 1 && !t.Reentrant:
+		return &FieldError{"reentry", strconv.Itoa(p.Reentry),
+			fmt.Sprintf("1 with %s %s, which its holder cannot enter again", p.Driver, p.Lock)}
 	}
 	return nil
 }
@@ -88,6 +108,13 @@ func checkWait(p results.Plan) error {
 		return err
 	}
 	switch p.Wait {
+	case wait.Queue:
+		if err := checkName("handover", p.Handover, wait.Handovers()); err != nil {
+			return err
+		}
+		if p.Handover == wait.HandoverSwap {
+			return checkInt("handover-max", p.HandoverMax, 1, maxHandovers)
+		}
 	case "poll":
 		return checkTime("poll", p.Poll, time.Microsecond, maxTime)
 	case "backoff":
@@ -103,11 +130,57 @@ func checkWait(p results.Plan) error {
 	return nil
 }
 
+// checkLockers wants at least one client a locker; 0 lockers are one.
+func checkLockers(p results.Plan) error {
+	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
+		return &FieldError{"lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients)}
+	}
+	return nil
+}
+
+// checkReentry lets 0 stand for the usual 1.
+func checkReentry(p results.Plan) error {
+	if p.Reentry == 0 {
+		return nil
+	}
+	return checkInt("reentry", p.Reentry, 1, MaxReentry)
+}
+
 func checkInt(field string, n, low, high int) error {
 	if low <= n && n <= high {
 		return nil
 	}
 	return &FieldError{field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high)}
+}
+
+// checkTopology looks at what the topology of p reads; the rest is zero.
+func checkTopology(p results.Plan) error {
+	acknowledged := p.Topology == "replicated"
+	for _, err := range []error{
+		checkInt("nodes", p.Nodes, 0, maxNodes),
+		checkInt("replicas", p.Replicas, 0, maxNodes),
+		checkInt("acks", p.Acks, 0, maxNodes),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case acknowledged && p.Acks == 0:
+		return &FieldError{"acks", "0", "1 or more, or -topology single"}
+	case acknowledged && p.Replicas > 0 && p.Acks > p.Replicas:
+		return &FieldError{"acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas)}
+	case acknowledged || p.Topology == "redlock":
+		return checkTime("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
+	}
+	return nil
+}
+
+// memory is about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
+// 6 KB), a key its name and its cell in the oracle.
+func memory(p results.Plan) int64 {
+	const client, key = 8 << 10, 128
+	return int64(p.Clients)*client + int64(p.Keys)*key
 }
 
 func checkTime(field string, d, low, high time.Duration) error {
@@ -157,6 +230,10 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 
 	switch {
 	case !t.Expires:
+	case p.Renew && p.TTL < coarseTTL:
+		add("a lease of %v is renewed every %v, and timers may be a millisecond late: holds may be lost for that alone",
+			p.TTL, p.TTL/3)
+	case p.Renew: // it may hold as long as it likes
 	case p.Hold >= p.TTL && p.Oracle:
 		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; the oracle will count them", p.Hold, p.TTL)
 	case p.Hold >= p.TTL:
@@ -179,6 +256,9 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 	}
 	if p.Hold+p.Think >= p.Duration {
 		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", p.Hold+p.Think, p.Duration)
+	}
+	if need := memory(p); need > 1<<30 {
+		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
 	}
 	return w
 }

@@ -48,6 +48,7 @@ func (e *engine) record() *results.Record {
 		}
 	}
 	t := e.sum(r)
+	e.fillVotes(r)
 	e.fillServer(r)
 	e.fillSafety(r)
 	e.fillCost(r, t)
@@ -74,7 +75,11 @@ func (e *engine) sum(r *results.Record) (t tally) {
 		n.Tries += c.attempts() + c.retries
 		n.Released += c.released
 		n.Lost += c.lost
+		n.LostRenewal += c.lostRenewal
 		n.ReleaseError += c.releaseError
+		n.Reentries += c.reentries
+		n.ReentryRefused += c.reentryRefused
+		n.ReentryError += c.reentryError
 		t.waits += c.waits
 		t.thoughts += c.thoughts
 		t.thought += c.thought
@@ -93,6 +98,7 @@ func (e *engine) sum(r *results.Record) (t tally) {
 	if squares > 0 { // Jain, Chiu, Hawe 1984
 		f.Jain = float64(n.Acquired) * float64(n.Acquired) / (float64(len(e.clients)) * squares)
 	}
+	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
 	n.Errors, n.ErrorSample = e.errors.copy()
 	return t
 }
@@ -173,10 +179,14 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	}
 	if r.Elapsed > 0 {
 		inSystem := t.thought + t.edges
-		for _, l := range r.Latency {
-			inSystem += time.Duration(l.Count) * l.Mean
+		for metric, l := range r.Latency {
+			switch metric {
+			case results.Handoff, results.Reentry, results.Renew: // parts of acquire and hold
+			case results.AcquireAll: // in which nobody waits
+			default:
+				inSystem += time.Duration(l.Count) * l.Mean
+			}
 		}
-		inSystem -= time.Duration(r.Latency[results.Handoff].Count) * r.Latency[results.Handoff].Mean // part of acquire
 		b.Little = max(0, float64(inSystem)/float64(r.Elapsed)/float64(p.Clients))
 	}
 }
@@ -240,6 +250,11 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
 		add("the server was restarted during the measured window: what it spent is unknown, and locks without persistence were lost")
+	}
+	for i, n := range r.Counts.NodeErrors {
+		if err := e.after.nodes[i].Err; n > 0 {
+			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
+		}
 	}
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")

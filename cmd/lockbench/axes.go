@@ -16,7 +16,7 @@ func (p plan) label(i int) string {
 	var parts []string
 	for _, a := range axes {
 		mine := a.text(p.cells[i].plan)
-		if slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+		if mine != "" && slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
 			parts = append(parts, a.show(mine))
 		}
 	}
@@ -40,23 +40,40 @@ type axis struct {
 var axes = []axis{
 	{"driver", func(p results.Plan) string { return p.Driver }},
 	{"lock", func(p results.Plan) string { return p.Lock }},
+	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
+	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
+	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
 	{"hold", func(p results.Plan) string { return p.Hold.String() }},
+	{"reentry", func(p results.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
 	{"think", func(p results.Plan) string { return p.Think.String() }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
+	{"handover", func(p results.Plan) string { return p.Handover }},
+	{"lockers", func(p results.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
 	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
 	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
 	{"param", func(p results.Plan) string { return cmp.Or(p.Params, "default") }},
+	{"nodes", func(p results.Plan) string { return fmt.Sprint(p.Nodes) }},
+	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
+	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},
+	{"node-timeout", func(p results.Plan) string { return p.NodeTimeout.String() }},
 }
 
-// show names a value; the first three axes speak for themselves.
+func onOff(on bool) string {
+	if on {
+		return switchOn
+	}
+	return switchOff
+}
+
+// show names a value; some axes' values speak for themselves.
 func (a axis) show(v string) string {
 	switch a.flag {
-	case "driver", "lock", "wait":
+	case "driver", "lock", "wait", "topology":
 		return v
 	}
 	return a.flag + " " + v

@@ -16,6 +16,9 @@ import (
 func commandLine(o *options, c results.Plan, t target) string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
+		"topology": c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
+		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
+		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
 		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
 		"duration": written(c.Duration), "warmup": written(c.Warmup),
@@ -25,11 +28,22 @@ func commandLine(o *options, c results.Plan, t target) string {
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
 		"param": c.Params,
 	}
+	if c.NodeTimeout == 0 {
+		delete(values, "node-timeout")
+	}
 	switch c.Wait {
 	case wait.Poll:
 		values["poll"] = written(c.Poll)
+	case wait.Queue:
+		values["handover"] = c.Handover
+		if c.Handover == wait.HandoverSwap {
+			values["handover-max"] = strconv.Itoa(c.HandoverMax)
+		}
 	case wait.Backoff:
 		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
+	}
+	if c.Lockers > 0 {
+		values["lockers"] = strconv.Itoa(c.Lockers)
 	}
 	if _, remote := libraries[c.Driver]; remote {
 		for name, text := range t.flags() {
@@ -43,6 +57,14 @@ func commandLine(o *options, c results.Plan, t target) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// number leaves out what a cell does not read.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // written spells a time in ASCII, as it is typed: 100us.
@@ -60,7 +82,7 @@ func (o *option) same(v string) bool {
 
 func (o *option) assign(v string) string {
 	if o.isSwitch() {
-		if v == "true" {
+		if v == o.bare() {
 			return "-" + o.name
 		}
 		return "-" + o.name + "=" + v

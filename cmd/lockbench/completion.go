@@ -56,7 +56,8 @@ func (p *program) completeFlags(c *cobra.Command) {
 	}
 	for flag, names := range map[string][]string{
 		"driver": drivers.Names(), "lock": locks, "wait": waits,
-		"pipelining": pipelinings, "server": serverChoices,
+		"renew": {switchOff, switchOn}, "handover": wait.Handovers(), "pipelining": pipelinings, "server": serverChoices,
+		"topology": topologies, "release": releases,
 	} {
 		// It fails only for a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))

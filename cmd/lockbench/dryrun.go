@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results/render"
 )
@@ -19,8 +20,20 @@ func (p plan) print(w io.Writer) error {
 		fmt.Fprintf(&b, "\ncell %d: %s\n", i+1, c.plan.Command)
 		fmt.Fprintf(&b, "  %s %s -wait %s: %s, %s, hold %v, think %v, TTL %v", c.plan.Driver, c.plan.Lock, c.plan.Wait,
 			render.Many(int64(c.plan.Clients), "client"), render.Many(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
+		if c.plan.Handover != "" {
+			fmt.Fprintf(&b, ", hand-over by %s", c.plan.Handover)
+		}
+		if c.plan.Lockers > 0 {
+			fmt.Fprintf(&b, ", %d lockers", c.plan.Lockers)
+		}
 		if c.plan.Timeout > 0 {
 			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
+		}
+		if c.plan.Renew {
+			fmt.Fprintf(&b, ", renewed every %v", (c.plan.TTL / 3).Round(time.Microsecond))
+		}
+		if c.plan.Reentry > 1 {
+			fmt.Fprintf(&b, ", entered %d times", c.plan.Reentry)
 		}
 		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan.Server))
 		for _, text := range c.warnings {

@@ -73,6 +73,7 @@ type fake struct {
 	traits    drivers.Traits
 	server    drivers.Server
 	release   *atomic.Pointer[gate]
+	gate      *gate        // the one that release had when the service was opened: an abandoned run goes on for a while
 	gone      *atomic.Bool // set by the first release: from there on no server answers
 }
 
@@ -80,10 +81,16 @@ func (f fake) Designs() []drivers.Design {
 	return []drivers.Design{{Name: "fake", Traits: f.traits, Models: "nothing"}}
 }
 
-func (f fake) Open(context.Context, drivers.Config) (drivers.Service, error) { return f, f.open }
-func (f fake) Session(context.Context, int) (drivers.Session, error)         { return f, nil }
-func (f fake) Traits() drivers.Traits                                        { return f.traits }
-func (f fake) Close() error                                                  { return nil }
+func (f fake) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	if f.release != nil {
+		f.gate = f.release.Load()
+	}
+	return f, f.open
+}
+
+func (f fake) Session(context.Context, int) (drivers.Session, error) { return f, nil }
+func (f fake) Traits() drivers.Traits                                { return f.traits }
+func (f fake) Close() error                                          { return nil }
 
 func (f fake) Try(_ context.Context, l *drivers.Lease) (bool, error) {
 	l.Owner = "fake"
@@ -91,8 +98,8 @@ func (f fake) Try(_ context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (f fake) Release(context.Context, *drivers.Lease) (bool, error) {
-	if f.release != nil {
-		f.release.Load().pass()
+	if f.gate != nil {
+		f.gate.pass()
 	}
 	if f.gone != nil {
 		f.gone.Store(true)
@@ -125,14 +132,10 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// environment makes an env function of pairs.
-func environment(pairs ...string) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		for i := 0; i < len(pairs); i += 2 {
-			if pairs[i] == name {
-				return pairs[i+1], true
-			}
-		}
-		return "", false
+// environment makes an environ of names and values.
+func environment(pairs ...string) (e environ) {
+	for i := 0; i < len(pairs); i += 2 {
+		e = append(e, pairs[i]+"="+pairs[i+1])
 	}
+	return e
 }

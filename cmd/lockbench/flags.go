@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,12 +28,24 @@ type flagDef struct {
 	usage string
 }
 
+// isSwitch tells that the bare flag means on: -quiet. A switch that is an axis takes a list of off and on.
 func (f flagDef) isSwitch() bool { return f.value == "" }
+
+// bare is the value of a switch that is given without one.
+func (f flagDef) bare() string {
+	if f.axis {
+		return switchOn
+	}
+	return "true"
+}
 
 // variable is the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
 func (f flagDef) variable() string {
 	return "LOCKBENCH_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }
+
+// passwordVariable is the one variable without a flag.
+const passwordVariable = "LOCKBENCH_PASSWORD"
 
 const (
 	groupWhat    = "What runs"
@@ -48,12 +61,17 @@ const (
 var runFlags = []flagDef{
 	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
+	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "single, redlock, replicated, sentinel or cluster: how several\n" +
+		"servers make one lock service"},
+	{"release", "", groupWhat, "NAME", "default", true, "how set-nx and its kin compare and delete: lua, watch, delifeq\nor delex (default: lua)"},
 	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock (default backoff: it suits every\n" +
 		"driver, and is fast and fairly fair without a herd)"},
+	{"renew", "", groupWhat, "", switchOff, true, "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)"},
 
 	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
 	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
 	{"hold", "", groupLoad, "TIME", "0s", true, "how long a lock is held"},
+	{"reentry", "", groupLoad, "N", "1", true, "acquisitions of a lock by its holder, and releases, before it is\nfree again; for re-entrant designs"},
 	{"think", "", groupLoad, "TIME", "0s", true, "pause of a client between two locks"},
 	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's)"},
 	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
@@ -68,6 +86,12 @@ var runFlags = []flagDef{
 	{"backoff-min", "", groupWaiting, "TIME", wait.DefaultBackoffMin.String(), false, "bound of the first pause of -wait backoff"},
 	{"backoff-max", "", groupWaiting, "TIME", wait.DefaultBackoffMax.String(), false, "bound of its longest pause"},
 
+	{"handover", "", groupWaiting, "NAME", wait.HandoverRelease, true, "how -wait queue gives a lock to the next in line: release, and he\n" +
+		"acquires it, or swap the owner at the server in one step"},
+	{"handover-max", "", groupWaiting, "N", strconv.Itoa(wait.DefaultHandoverMax), false, "swaps in a row before a release gives other lockers a turn"},
+	{"lockers", "", groupWaiting, "N", "1", true, "share the clients out among N local queues and subscriptions,\n" +
+		"as N processes would have"},
+
 	{"conns", "", groupClient, "N", "0", true, "connections of the pool; 0 is the library's default"},
 	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients, or not (default: as the library ships)"},
 	{"flush-delay", "", groupClient, "TIME", "0s", true, "how long a pipelining library collects commands"},
@@ -75,7 +99,12 @@ var runFlags = []flagDef{
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 
 	{"server", "", groupServer, "KIND", "auto", false, "auto, private (a redis-server of our own), embedded (in-process)\nor external (-addr, REDIS_URL)"},
-	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path\n(default: REDIS_URL)"},
+	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path\n(default: REDIS_URL); a comma list for a topology of several"},
+	{"nodes", "", groupServer, "N", "0", true, "servers of -topology redlock (default 5), primaries of\n-topology cluster (default 3)"},
+	{"replicas", "", groupServer, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
+	{"acks", "", groupServer, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
+	{"node-timeout", "", groupServer, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},
+	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
 	{"user", "", groupServer, "NAME", "", false, "user name at that server"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
 	{"db", "", groupServer, "N", "", false, "database number"},
@@ -221,21 +250,50 @@ func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)
 		if def.isSwitch() {
-			flag.NoOptDefVal = "true"
+			flag.NoOptDefVal = def.bare()
 		}
 		o.list = append(o.list, opt)
 	}
 	return o
 }
 
+// environ is the environment, as os.Environ has it.
+type environ []string
+
+func (e environ) lookup(name string) (string, bool) {
+	for _, pair := range e {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// strangers are the variables that begin like ours and are none, each with the nearest that is. They are no error: they
+// may be another version's.
+func (e environ) strangers() []string {
+	known := []string{passwordVariable}
+	for _, f := range allFlags {
+		known = append(known, f.variable())
+	}
+	var list []string
+	for _, pair := range e {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "LOCKBENCH_") && !slices.Contains(known, name) {
+			list = append(list, name+didYouMean("", name, known))
+		}
+	}
+	return list
+}
+
 // fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty
 // variable counts as unset.
-func (o *options) fill(env func(string) (string, bool)) error {
+func (o *options) fill(env environ) error {
 	for _, opt := range o.list {
-		if v, ok := env(opt.variable()); ok && v != "" && opt.from == fromDefault {
+		if v, ok := env.lookup(opt.variable()); ok && v != "" && opt.from == fromDefault {
 			opt.text, opt.from = v, fromVariable
 		}
-		if !opt.isSwitch() {
+		if !opt.isSwitch() || opt.axis {
 			continue
 		}
 		if _, err := parseSwitch(opt.text); err != nil {

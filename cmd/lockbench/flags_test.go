@@ -73,7 +73,7 @@ func FuzzNormalise(f *testing.F) {
 }
 
 // parse makes options of a command line.
-func parse(t *testing.T, line string, env func(string) (string, bool)) (*options, error) {
+func parse(t *testing.T, line string, env environ) (*options, error) {
 	t.Helper()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	fs.Usage = func() {}

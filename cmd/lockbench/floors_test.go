@@ -37,6 +37,7 @@ var floors = []rule{
 	// 1: what is built on one of them. A driver has one client library at most; designs have none.
 	{"drivers/memory", []string{"drivers"}, nil},
 	{"drivers/redis", []string{"drivers"}, nil},
+	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
 	// The lock libraries as they ship: each with the client library that it needs, set up as it is for the designs.
@@ -67,7 +68,7 @@ var floors = []rule{
 	{
 		"cmd/lockbench",
 		[]string{
-			"drivers", "drivers/all", "drivers/redis", "drivers/servers", "drivers/wait", "drivers/renew",
+			"drivers", "drivers/all", "drivers/quorum", "drivers/redis", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...",
 		},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
@@ -75,7 +76,7 @@ var floors = []rule{
 
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
-	{"scripts/tables", []string{"results/..."}, nil},
+	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 
 // topLevel is all that the repository holds at its top, files whose name begins with a dot apart.

@@ -14,18 +14,27 @@ import (
 type library struct {
 	module    string // its Go module
 	pipelines bool   // it shares connections between goroutines unless told otherwise
-	conns     func(clients int, pipelined bool) int
+	locks     bool   // it is a lock library: its locks are its own, and a process keeps one client of it
+
+	topologies []drivers.Topology // besides the single server
+	conns      func(clients int, pipelined bool) int
+}
+
+var everyTopology = []drivers.Topology{
+	drivers.TopologyRedlock, drivers.TopologyReplicated, drivers.TopologySentinel, drivers.TopologyCluster,
 }
 
 var libraries = map[string]library{
 	"go-redis": {
-		module: "github.com/redis/go-redis/v9",
+		module:     "github.com/redis/go-redis/v9",
+		topologies: everyTopology,
 		// PoolSize is 10 a processor, and the pool opens a connection when none is idle.
 		conns: func(clients int, _ bool) int { return min(clients, 10*runtime.GOMAXPROCS(0)) },
 	},
 	"rueidis": {
-		module:    "github.com/redis/rueidis",
-		pipelines: true,
+		module:     "github.com/redis/rueidis",
+		pipelines:  true,
+		topologies: everyTopology,
 		conns: func(clients int, pipelined bool) int {
 			if pipelined {
 				return 4 // 2^PipelineMultiplex
@@ -35,16 +44,20 @@ var libraries = map[string]library{
 	},
 	// The lock libraries, which have one connection more for what is not a lock.
 	"redsync": {
-		module: "github.com/go-redsync/redsync/v4",
-		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+		module:     "github.com/go-redsync/redsync/v4",
+		locks:      true,
+		topologies: []drivers.Topology{drivers.TopologyRedlock},
+		conns:      func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
 	},
 	"redislock": {
 		module: "github.com/bsm/redislock",
+		locks:  true,
 		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
 	},
 	"rueidislock": {
 		module:    "github.com/redis/rueidis",
 		pipelines: true,
+		locks:     true,
 		conns:     func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
 	},
 }
@@ -60,10 +73,13 @@ func connections(c results.Plan) int {
 		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
 	}
 	if wakes(c) {
-		n++ // the subscription
+		n += max(c.Lockers, 1) // the subscriptions
 	}
-	if d, err := drivers.Lookup(c.Driver); err == nil && drivers.ParamsOf(d) != nil {
-		n *= max(1, c.Lockers) // a lock library keeps a client for each
+	if blocks(c) {
+		n += c.Clients // each sleeps on one of its own
 	}
-	return n
+	if lib.locks {
+		n *= max(1, c.Lockers)
+	}
+	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
 }

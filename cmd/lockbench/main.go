@@ -35,7 +35,7 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP) // a closed terminal must not leave locks on a server either
 	}
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals))
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), signals))
 }
 
 // program is one invocation: everything that a command may touch of the world around it.
@@ -43,7 +43,7 @@ type program struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr *lineWriter
-	env    func(string) (string, bool)
+	env    environ
 
 	completing bool // a shell asks how a command line could go on; nothing runs
 
@@ -55,7 +55,7 @@ type program struct {
 
 // run is the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
 // command that drains is waited for, until a second signal comes.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool), signals <-chan os.Signal) int {
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
 	p := &program{stdin: stdin, stdout: stdout, stderr: &lineWriter{w: stderr}, env: env}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -198,6 +198,8 @@ func noArgs(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
+	case args[0] == switchOn || args[0] == switchOff || args[0] == switchOff+","+switchOn || args[0] == switchOn+","+switchOff:
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
 	case args[0] == "true" || args[0] == "false":
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])
 	}

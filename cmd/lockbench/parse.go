@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // parseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k).
@@ -83,6 +85,37 @@ func parseSwitch(s string) (bool, error) {
 		return false, nil
 	}
 	return false, errors.New("must be true or false")
+}
+
+// The values of a switch that is an axis.
+const (
+	switchOff = "off"
+	switchOn  = "on"
+)
+
+// parseOnOff reads one value of a switch that is an axis, in the spelling of other switches too.
+func parseOnOff(s string) (bool, error) {
+	switch s {
+	case switchOn, "true":
+		return true, nil
+	case switchOff, "false":
+		return false, nil
+	}
+	return false, errors.New("must be on, off, or both as in off,on")
+}
+
+// parseReentry reads how often a lock is acquired before it is given up. 1, which is no re-entry, is 0 in a plan.
+func parseReentry(s string) (int, error) {
+	n, err := parseInt(s)
+	switch {
+	case err != nil:
+		return 0, err
+	case n < 1 || n > workloads.MaxReentry:
+		return 0, fmt.Errorf("must be 1 to %d", workloads.MaxReentry)
+	case n == 1:
+		return 0, nil
+	}
+	return n, nil
 }
 
 func parseText(s string) (string, error) { return s, nil }

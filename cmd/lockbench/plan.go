@@ -64,9 +64,12 @@ func planOf(o *options, t target) (plan, error) {
 		Poll:       scalar(&r, "poll", parseTime),
 		BackoffMin: scalar(&r, "backoff-min", parseTime),
 		BackoffMax: scalar(&r, "backoff-max", parseTime),
-		IOTimeout:  scalar(&r, "io-timeout", parseTime),
-		Oracle:     scalar(&r, "oracle", parseSwitch),
-		Seed:       seed,
+
+		HandoverMax: scalar(&r, "handover-max", parseInt),
+
+		IOTimeout: scalar(&r, "io-timeout", parseTime),
+		Oracle:    scalar(&r, "oracle", parseSwitch),
+		Seed:      seed,
 	})
 	if r.err != nil {
 		return plan{}, r.err
@@ -101,7 +104,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(c results.Plan) error {
-	design, what, why := resolve(&c)
+	design, what, why := resolve(&c, p.target)
 	if why != "" {
 		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
 		if i >= 0 {
@@ -111,11 +114,13 @@ func (p *plan) add(c results.Plan) error {
 		p.skipped = append(p.skipped, skip{what, why, 1})
 		return nil
 	}
-	c.Server = string(p.target.kindFor(c.Driver))
 	if err := workloads.Check(c); err != nil {
 		return p.options.explain(err)
 	}
 	c.Command = commandLine(p.options, c, p.target)
+	if slices.ContainsFunc(p.cells, func(there cell) bool { return there.plan == c }) {
+		return nil // the axis in which they differed is not read by this way of waiting
+	}
 	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
 	return nil
 }
@@ -156,10 +161,10 @@ func (p plan) length(from int) time.Duration {
 	return sum
 }
 
-// resolve fills in the driver's default design and clears what the way of waiting does not read. If the combination
-// makes no sense it names the part that does not fit, and why.
-func resolve(c *results.Plan) (d drivers.Design, what, why string) {
-	driver, err := drivers.Lookup(c.Driver)
+// resolve fills in the driver's default design and clears what the cell does not read. If the combination makes no sense
+// it names the part that does not fit, and why.
+func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
+	driver, err := driverOf(*c)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
 	}
@@ -171,31 +176,96 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	if _, err := drivers.ReadParams(driver, paramMap(c.Params)); err != nil {
 		return d, fmt.Sprintf("%s -param %s", c.Driver, c.Params), err.Error()
 	}
+	c.Server = string(t.kindFor(c.Driver))
+	settle(c)
+	topology := c.Topology
+	if why := settleTopology(c, libraries[c.Driver], t.kindFor(c.Driver)); why != "" {
+		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
+	}
+	if what, why = unfit(c, d); why == "" {
+		what, why = unconnected(c)
+	}
+	if why != "" {
+		return d, c.Driver + " " + what, why
+	}
+	if c.Lockers == 1 {
+		c.Lockers = 0 // what a plan calls the usual
+	}
+	return d, "", ""
+}
+
+// settle clears what the cell's way of waiting does not read, and what is spelt out though it is the usual.
+func settle(c *results.Plan) {
 	if c.Wait != wait.Poll {
 		c.Poll = 0
+	}
+	if c.Wait == wait.None {
+		c.Timeout = 0 // there is nothing to be patient about
 	}
 	if c.Wait != wait.Backoff {
 		c.BackoffMin, c.BackoffMax = 0, 0
 	}
+	if c.Wait != wait.Queue {
+		c.Handover = ""
+	}
+	if c.Handover != wait.HandoverSwap {
+		c.HandoverMax = 0
+	}
 	if c.Pipelining == "default" {
 		c.Pipelining = string(drivers.PipeliningDefault)
 	}
-	if kind, err := wait.Find(c.Wait); err == nil && kind.Wakes && !d.Traits.Wakes {
-		return d, fmt.Sprintf("%s %s -wait %s", c.Driver, c.Lock, c.Wait), "its releases wake nobody"
+	if c.Release == "default" {
+		c.Release = string(drivers.ReleaseDefault)
 	}
+}
+
+// unfit tells what of a cell its design cannot do.
+func unfit(c *results.Plan, d drivers.Design) (what, why string) {
+	kind, err := wait.Find(c.Wait)
+	if err != nil {
+		return "", "" // checkNames has seen to it
+	}
+	waits := c.Lock + " -wait " + c.Wait
+	several := c.Topology != ""
+	switch {
+	case kind.Wakes && !d.Traits.Wakes:
+		return waits, "its releases wake nobody"
+	case kind.Blocks && several:
+		return waits + " -topology " + c.Topology, "a client can sleep on a single server only"
+	case kind.Blocks && !d.Traits.Blocks:
+		return waits, "its releases wake nobody who sleeps on the server"
+	case kind.Blocks && c.Release != "" && c.Release != string(drivers.ReleaseLua):
+		return waits + " -release " + c.Release, "the release that wakes a sleeper is a script"
+	case c.Handover == wait.HandoverSwap && c.Topology == string(drivers.TopologyRedlock):
+		return waits + " -handover swap -topology redlock", "several servers cannot hand a lock over in one step"
+	case c.Renew && !d.Traits.Renews:
+		return c.Lock + " -renew", "its leases cannot be renewed"
+	case c.Reentry > 1 && !d.Traits.Reentrant:
+		return fmt.Sprintf("%s -reentry %d", c.Lock, c.Reentry), "its holder cannot enter it again"
+	case c.Lockers > 1 && !kind.Local && !(kind.Native && libraries[c.Driver].locks):
+		return fmt.Sprintf("%s -lockers %d", waits, c.Lockers), "clients that wait like this share nothing, whatever their process"
+	case c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)):
+		return c.Lock + " -release " + c.Release, "this design has one release of its own"
+	}
+	return "", ""
+}
+
+// unconnected tells what of a cell its client library cannot do.
+func unconnected(c *results.Plan) (what, why string) {
 	lib, remote := libraries[c.Driver]
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
+	const inside = "it runs in-process and has no connections"
 	switch {
 	case !remote && c.Conns > 0:
-		return d, fmt.Sprintf("%s -conns %d", c.Driver, c.Conns), "it runs in-process and has no connections"
+		return fmt.Sprintf("-conns %d", c.Conns), inside
 	case !remote && c.Pipelining != "":
-		return d, fmt.Sprintf("%s -pipelining %s", c.Driver, c.Pipelining), "it runs in-process and has no connections"
+		return "-pipelining " + c.Pipelining, inside
 	case !remote && c.FlushDelay > 0:
-		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "it runs in-process and has no connections"
+		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), inside
 	case c.FlushDelay > 0 && !pipelines:
-		return d, fmt.Sprintf("%s -flush-delay %v", c.Driver, c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
+		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
 	}
-	return d, "", ""
+	return "", ""
 }
 
 func designNames(d drivers.Driver) []string {
@@ -227,7 +297,10 @@ func (o *options) checkNames(cells []results.Plan) error {
 			{"driver", c.Driver, drivers.Names()},
 			{"lock", c.Lock, append([]string{""}, locks...)},
 			{"wait", c.Wait, waits},
+			{"handover", c.Handover, wait.Handovers()},
 			{"pipelining", c.Pipelining, pipelinings},
+			{"topology", c.Topology, topologies},
+			{"release", c.Release, releases},
 		} {
 			if !slices.Contains(v.known, v.name) {
 				known := slices.DeleteFunc(slices.Clone(v.known), func(s string) bool { return s == "" })
@@ -242,11 +315,30 @@ func (o *options) checkNames(cells []results.Plan) error {
 // checkRead refuses a flag that no cell reads, since it would be ignored. Variables may be unused: they are set once
 // for many runs.
 func (o *options) checkRead(cells []cell) error {
-	for flag, kind := range map[string]string{"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff} {
+	for flag, readers := range topologyFlags {
+		read := slices.ContainsFunc(cells, func(c cell) bool { return slices.Contains(readers, drivers.Topology(c.plan.Topology)) })
+		if opt := o.get(flag); opt.from == fromFlag && !read {
+			names := make([]string, len(readers))
+			for i, t := range readers {
+				names[i] = string(t)
+			}
+			return usageErrorf("%s: only -topology %s reads it, and -topology is %s", opt.written(), strings.Join(names, " and "), o.text("topology"))
+		}
+	}
+	if opt := o.get("timeout"); opt.from == fromFlag && !slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait != wait.None }) {
+		return usageErrorf("%s: with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request", opt.written())
+	}
+	for flag, kind := range map[string]string{
+		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff, "handover": wait.Queue, "handover-max": wait.Queue,
+	} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
 			return usageErrorf("%s: only -wait %s reads it, and -wait is %s", opt.written(), kind, o.text("wait"))
 		}
+	}
+	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
+	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
+		return usageErrorf("%s: only -handover %s reads it, and -handover is %s", opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
 }
@@ -300,17 +392,27 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	plans := []results.Plan{base}
 	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
 	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
+	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
+	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
+	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })
 	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
 	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
 	cross(r, &plans, "hold", parseTime, func(p *results.Plan, v time.Duration) { p.Hold = v })
+	cross(r, &plans, "reentry", parseReentry, func(p *results.Plan, v int) { p.Reentry = v })
 	cross(r, &plans, "think", parseTime, func(p *results.Plan, v time.Duration) { p.Think = v })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
+	cross(r, &plans, "handover", parseText, func(p *results.Plan, v string) { p.Handover = v })
+	cross(r, &plans, "lockers", parseInt, func(p *results.Plan, v int) { p.Lockers = v })
 	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
 	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
 	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
 	cross(r, &plans, "param", parseParams, func(p *results.Plan, v string) { p.Params = v })
+	cross(r, &plans, "nodes", parseInt, func(p *results.Plan, v int) { p.Nodes = v })
+	cross(r, &plans, "replicas", parseInt, func(p *results.Plan, v int) { p.Replicas = v })
+	cross(r, &plans, "acks", parseInt, func(p *results.Plan, v int) { p.Acks = v })
+	cross(r, &plans, "node-timeout", parseTime, func(p *results.Plan, v time.Duration) { p.NodeTimeout = v })
 	return plans
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // planFor is the plan of a command line on a machine where found is the redis-server.
-func planFor(t *testing.T, line string, env func(string) (string, bool)) (plan, error) {
+func planFor(t *testing.T, line string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parse(t, line, env)
 	if err != nil {
@@ -31,6 +31,7 @@ func TestDryRun(t *testing.T) {
 		"default": "",
 		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
 		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
+		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8 -handover-max 4",
 		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +57,7 @@ func TestCommandMakesTheCell(t *testing.T) {
 		"",
 		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
 		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
+		"-driver rueidis -wait queue,pubsub,block -handover release,swap -handover-max 3 -lockers 1,2 -clients 2,3",
 		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
 		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
 		"-server embedded -driver memory,rueidis",
@@ -153,7 +155,16 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
 		{"-driver=", `-driver "": must not have an empty part`},
 		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
-		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are none, poll, backoff, pubsub, native`},
+		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are none, poll, backoff, pubsub, queue, block, native`},
+		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
+		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is backoff"},
+		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
+		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
+		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
+		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
+		{"-wait queue -lockers -1", "-lockers -1: must be 1 to -clients, which is 64"},
+		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
+		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
 		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
 		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
 		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},
@@ -161,6 +172,11 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
 		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
 		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
+		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
+		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
+		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
+		{"-reentry 0", "-reentry 0: must be 1 to 1000"},
+		{"-reentry 1001", "-reentry 1001: must be 1 to 1000"},
 		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
 	} {
 		_, err := planFor(t, test.line, environment())
@@ -194,7 +210,7 @@ func TestSkipsAreSaidOnce(t *testing.T) {
 	if err != nil || len(p.cells) != 3 || len(p.skipped) != 1 {
 		t.Fatalf("%v, %d cells, %v", err, len(p.cells), p.skipped)
 	}
-	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex (3 cells)"; got != want {
+	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := p.label(1), "clients 2"; got != want {

@@ -91,9 +91,10 @@ func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own i
 	return "", nil
 }
 
-// checkNative refuses -wait native where sessions have no way of waiting of their own, which only a session can tell.
-func checkNative(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
-	if c.Wait != wait.Native {
+// checkSession tells why the sessions of a lock cannot wait as the cell wants, which only a session can tell: -wait native
+// where they have no way of waiting of their own, and -handover swap where they cannot pass a lock on.
+func checkSession(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
+	if c.Wait != wait.Native && c.Handover != wait.HandoverSwap {
 		return "", nil
 	}
 	s, err := svc.Session(ctx, 0)
@@ -103,8 +104,11 @@ func checkNative(ctx context.Context, c results.Plan, svc drivers.Service) (why 
 	if closer, ok := s.(interface{ Close() error }); ok {
 		defer closer.Close()
 	}
-	if _, ok := drivers.As[drivers.Waiter](s); !ok {
+	if _, ok := drivers.As[drivers.Waiter](s); !ok && c.Wait == wait.Native {
 		return "its sessions have no way of waiting of their own", nil
+	}
+	if _, ok := drivers.As[drivers.Passer](s); !ok && c.Handover == wait.HandoverSwap {
+		return "its sessions cannot pass a lock on; -handover release works with it", nil
 	}
 	return "", nil
 }

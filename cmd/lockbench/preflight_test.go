@@ -52,6 +52,8 @@ func TestConnections(t *testing.T) {
 		{results.Plan{Driver: "rueidis", Clients: 9, Conns: 3, Wait: "none"}, 3},
 		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "none"}, 4},
 		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "pubsub"}, 5},
+		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "queue", Lockers: 8}, 12},
+		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "block"}, 904},
 		{results.Plan{Driver: "rueidis", Clients: 900, Pipelining: "off", Wait: "none"}, 900},
 		{results.Plan{Driver: "go-redis", Clients: 2, Wait: "none"}, 2},
 	} {

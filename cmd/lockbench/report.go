@@ -112,7 +112,7 @@ func (p *program) tableOptions(o *options) (render.Options, error) {
 	default:
 		width = 100
 	}
-	noColor, _ := p.env("NO_COLOR") // https://no-color.org
+	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
 	return render.Options{Width: width, Color: tty && noColor == ""}, nil
 }
 

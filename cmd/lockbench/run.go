@@ -37,6 +37,9 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err := o.fill(p.env); err != nil {
 		return err
 	}
+	for _, s := range p.env.strangers() {
+		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+	}
 	target, err := decideTarget(o, p.env, servers.FindRedis)
 	if err != nil {
 		return err
@@ -94,7 +97,7 @@ type runner struct {
 	env      results.Env
 	limits   machineLimits
 	progress *progress
-	server   *server
+	fleet    *fleet
 
 	id      string // of the run
 	records []*results.Record
@@ -108,12 +111,11 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	r.draining.Store(true)
 	r.out = map[int]bool{}
 
-	remote := slices.ContainsFunc(r.cells, func(c cell) bool { _, ok := libraries[c.plan.Driver]; return ok })
-	server, err := r.target.start(ctx, remote)
+	fleet, err := r.target.newFleet()
 	if err != nil {
-		return r.interrupted(ctx, err)
+		return err
 	}
-	r.server = server
+	r.fleet = fleet
 	giveUp := r.giveUp
 	r.abandon.Store(&giveUp)
 	defer r.closeServer()
@@ -173,7 +175,7 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 func (r *runner) trial(ctx context.Context, t turn) error {
 	c := r.at(t)
 	prefix := "lockbench:" + rand.Text() + ":"
-	if err := r.limits.check(c, r.network(c)); err != nil {
+	if err := r.ready(ctx, c); err != nil {
 		r.ran = true
 		return err
 	}
@@ -182,16 +184,20 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		r.ran = true
 		return err
 	}
-	svc, err := r.server.open(ctx, c, prefix)
+	svc, err := r.fleet.open(ctx, c, prefix)
 	if err != nil {
 		r.ran = true
 		return err
 	}
 	defer svc.Close()
-	why, err := checkNative(ctx, c, svc)
+	why, err := checkSession(ctx, c, svc)
 	if why != "" {
 		r.out[t.cell] = true
-		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, c.Wait, why)
+		way := c.Wait
+		if c.Handover != "" {
+			way += " -handover " + c.Handover
+		}
+		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, way, why)
 		return nil
 	}
 	r.ran = true
@@ -215,6 +221,16 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	return r.keep(ctx, t, rec)
 }
 
+// ready starts the cell's server, if it has none yet, and asks this machine for room.
+func (r *runner) ready(ctx context.Context, c results.Plan) error {
+	if _, remote := libraries[c.Driver]; remote {
+		if _, err := r.fleet.at(ctx, c); err != nil {
+			return err
+		}
+	}
+	return r.limits.check(c, r.fleet.networkOf(c))
+}
+
 // checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in
 // ways of its own if it finds no room, and its connections would pass for somebody else's.
 func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
@@ -223,7 +239,7 @@ func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string)
 	if _, remote := libraries[c.Driver]; !remote {
 		probe.Conns = 0
 	}
-	svc, err := r.server.open(ctx, probe, prefix)
+	svc, err := r.fleet.open(ctx, probe, prefix)
 	if err != nil {
 		return "", err
 	}
@@ -235,7 +251,7 @@ func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string)
 func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
 	rec.Env = r.env
-	r.server.describe(rec)
+	r.fleet.describe(rec)
 	r.records = append(r.records, rec)
 	if r.output != "" {
 		if err := results.Append(r.output, rec); err != nil {
@@ -253,14 +269,6 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	return nil
 }
 
-// network is how the cell will reach its server, "embedded" for both ends in this process.
-func (r *runner) network(c results.Plan) string {
-	if c.Server == string(embedded) {
-		return string(embedded)
-	}
-	return r.server.network
-}
-
 // abandonTimeout bounds the clean-up of an exit that waits for nothing.
 const abandonTimeout = 500 * time.Millisecond
 
@@ -269,7 +277,7 @@ func (r *runner) giveUp() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = r.server.close()
+		_ = r.fleet.close()
 	}()
 	select {
 	case <-closed:
@@ -280,7 +288,7 @@ func (r *runner) giveUp() {
 // closeServer stops a server of our own.
 func (r *runner) closeServer() {
 	r.abandon.Store(nil)
-	if err := r.server.close(); err != nil {
-		fmt.Fprintf(r.stderr, "lockbench: stopping the server: %s\n", oneLine(err.Error()))
+	if err := r.fleet.close(); err != nil {
+		fmt.Fprintf(r.stderr, "lockbench: stopping the servers: %s\n", oneLine(err.Error()))
 	}
 }

@@ -1,4 +1,4 @@
-// The server of a run, started or merely named, and what a driver needs to know to open it.
+// The servers of a run, started or merely named, and what a driver needs to know to open one.
 
 package main
 
@@ -6,63 +6,160 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 )
 
-// server is a target that can be opened.
-type server struct {
+// fleet is the servers of a run: one deployment for each topology that its cells ask for, started when the first of
+// them runs. It is used by one goroutine at a time.
+type fleet struct {
 	target
 	tlsConfig *tls.Config
-	close     func() error
+	running   map[deployment]*server
+
+	mu     sync.Mutex // guards closed against the exit that waits for nothing
+	closed bool
 }
 
-// start starts the target's server, or reads the files that an external one needs. needed is false if no cell of the
-// run talks to a server.
-func (t target) start(ctx context.Context, needed bool) (*server, error) {
-	s := &server{target: t, close: func() error { return nil }}
-	switch {
-	case !needed:
-	case t.kind == private:
-		r, err := servers.StartRedis(ctx, servers.RedisOptions{Binary: t.binary})
-		if err != nil {
-			return nil, err
-		}
-		s.url, s.network, s.close = r.URL(), "unix", r.Close
-	case t.kind == embedded:
-		e, err := servers.StartEmbedded()
-		if err != nil {
-			return nil, err
-		}
-		s.url, s.network, s.close = e.URL(), "tcp", e.Close
-	default:
-		return s, s.readFiles()
+// server is a deployment that can be opened.
+type server struct {
+	urls    []string // may carry passwords: never printed
+	network string   // "unix", "tcp", "tls"; empty without a server
+	master  string   // sentinels: their name for the primary
+	close   func() error
+}
+
+// newFleet reads the files that an external server needs. Nothing is started yet.
+func (t target) newFleet() (*fleet, error) {
+	f := &fleet{target: t, running: map[deployment]*server{}}
+	if t.kind != external {
+		return f, nil
 	}
-	s.redacted = s.url // servers of our own have no password
+	return f, f.readFiles()
+}
+
+// at is the server of a cell.
+func (f *fleet) at(ctx context.Context, c results.Plan) (*server, error) {
+	d := deploymentOf(c)
+	if s := f.running[d]; s != nil {
+		return s, nil
+	}
+	s, err := f.start(ctx, c, d)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errors.Join(context.Canceled, s.close())
+	}
+	f.running[d] = s
 	return s, nil
 }
 
+func (f *fleet) start(ctx context.Context, c results.Plan, d deployment) (*server, error) {
+	switch serverKind(c.Server) {
+	case private:
+		return startPrivate(ctx, d, servers.RedisOptions{Binary: f.binary})
+	case embedded:
+		return startEmbedded(max(1, d.nodes))
+	case external:
+		return &server{urls: f.urls, network: f.network, master: f.master, close: func() error { return nil }}, nil
+	}
+	return &server{close: func() error { return nil }}, nil
+}
+
+// several is what the deployments of several servers have in common.
+type several interface {
+	URLs() []string
+	Close() error
+}
+
+func startPrivate(ctx context.Context, d deployment, o servers.RedisOptions) (*server, error) {
+	var s several
+	var err error
+	network, master := "tcp", ""
+	switch d.topology {
+	case drivers.TopologyRedlock:
+		network = "unix"
+		s, err = servers.StartNodes(ctx, d.nodes, o)
+	case drivers.TopologyReplicated:
+		s, err = servers.StartReplicated(ctx, d.replicas, o)
+	case drivers.TopologySentinel:
+		master = servers.SentinelMaster
+		s, err = servers.StartSentinel(ctx, d.replicas, sentinels, o)
+	case drivers.TopologyCluster:
+		s, err = servers.StartCluster(ctx, d.nodes, o)
+	default:
+		r, err := servers.StartRedis(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return &server{urls: []string{r.URL()}, network: "unix", close: r.Close}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &server{urls: s.URLs(), network: network, master: master, close: s.Close}, nil
+}
+
+func startEmbedded(n int) (*server, error) {
+	s := &server{network: "tcp"}
+	var closers []func() error
+	s.close = func() error {
+		var errs []error
+		for _, c := range closers {
+			errs = append(errs, c())
+		}
+		return errors.Join(errs...)
+	}
+	for range n {
+		e, err := servers.StartEmbedded()
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.urls, closers = append(s.urls, e.URL()), append(closers, e.Close)
+	}
+	return s, nil
+}
+
+// close stops the servers of our own.
+func (f *fleet) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	var errs []error
+	for _, s := range f.running {
+		errs = append(errs, s.close())
+	}
+	clear(f.running)
+	return errors.Join(errs...)
+}
+
 // readFiles reads the password and the certificates.
-func (s *server) readFiles() error {
-	if s.passwordFile != "" {
-		text, err := os.ReadFile(s.passwordFile)
+func (f *fleet) readFiles() error {
+	if f.passwordFile != "" {
+		text, err := os.ReadFile(f.passwordFile)
 		if err != nil {
 			return fmt.Errorf("-password-file: %w", err)
 		}
 		password := strings.TrimRight(string(text), "\r\n")
 		if password == "" || strings.ContainsAny(password, "\r\n") {
-			return fmt.Errorf("-password-file %s: must have one line, the password", s.passwordFile)
+			return fmt.Errorf("-password-file %s: must have one line, the password", f.passwordFile)
 		}
-		s.password = drivers.Secret(password)
+		f.password = drivers.Secret(password)
 	}
-	config, err := s.tls.config()
-	s.tlsConfig = config
+	config, err := f.tls.config()
+	f.tlsConfig = config
 	return err
 }
 
@@ -93,23 +190,40 @@ func (f tlsFiles) config() (*tls.Config, error) {
 }
 
 // open opens the service for one cell.
-func (s *server) open(ctx context.Context, c results.Plan, prefix string) (drivers.Service, error) {
-	d, err := drivers.Lookup(c.Driver)
+func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (drivers.Service, error) {
+	d, err := driverOf(c)
 	if err != nil {
 		return nil, err
 	}
 	cfg := drivers.Config{
-		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c),
+		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c), Polls: polls(c),
 		TTL: c.TTL, Lockers: c.Lockers, Params: paramMap(c.Params),
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
+		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
 	}
 	if _, remote := libraries[c.Driver]; remote {
-		cfg.Addrs = []string{s.url}
-		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = s.user, s.password, s.db, s.tlsConfig
-		cfg.Embedded = s.kind == embedded
+		s, err := f.at(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Addrs, cfg.Master = s.urls, s.master
+		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = f.user, f.password, f.db, f.tlsConfig
+		cfg.Embedded = c.Server == string(embedded)
 	}
 	return d.Open(ctx, cfg)
 }
+
+// driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
+func driverOf(c results.Plan) (drivers.Driver, error) {
+	d, err := drivers.Lookup(c.Driver)
+	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraries[c.Driver].locks {
+		d = quorum.Driver{Node: d}
+	}
+	return d, err
+}
+
+// polls reports whether a refused client comes back by itself.
+func polls(c results.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
 
 // wakes reports whether releases have to wake subscribers for the cell's way of waiting.
 func wakes(c results.Plan) bool {
@@ -117,10 +231,33 @@ func wakes(c results.Plan) bool {
 	return err == nil && kind.Wakes
 }
 
+// blocks reports whether clients sleep on the server for the cell's way of waiting.
+func blocks(c results.Plan) bool {
+	kind, err := wait.Find(c.Wait)
+	return err == nil && kind.Blocks
+}
+
 // describe fills the parts of the record's Server that the engine cannot know.
-func (s *server) describe(rec *results.Record) {
-	rec.Server.Kind = string(s.kindFor(rec.Plan.Driver))
-	if _, remote := libraries[rec.Plan.Driver]; remote {
-		rec.Server.Addr, rec.Server.Network = s.redacted, s.network
+func (f *fleet) describe(rec *results.Record) {
+	rec.Server.Kind = rec.Plan.Server
+	s := f.running[deploymentOf(rec.Plan)]
+	if _, remote := libraries[rec.Plan.Driver]; !remote || s == nil {
+		return
 	}
+	rec.Server.Addr, rec.Server.Network = f.redacted, s.network
+	if rec.Plan.Server != string(external) {
+		rec.Server.Addr = strings.Join(s.urls, ",") // servers of our own have no password
+	}
+}
+
+// networkOf is how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
+// none.
+func (f *fleet) networkOf(c results.Plan) string {
+	if c.Server == string(embedded) {
+		return string(embedded)
+	}
+	if s := f.running[deploymentOf(c)]; s != nil {
+		return s.network
+	}
+	return ""
 }

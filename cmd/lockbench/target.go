@@ -32,9 +32,10 @@ type target struct {
 	fallback bool // embedded because there is nothing better
 
 	// The rest is for external servers alone.
-	url          string // may carry a password: never printed
-	redacted     string // without user and password
-	network      string // "unix", "tcp", "tls"
+	urls         []string // may carry passwords: never printed
+	redacted     string   // without users and passwords, a comma list
+	network      string   // "unix", "tcp", "tls"
+	master       string
 	user         string
 	password     drivers.Secret
 	passwordFile string
@@ -74,21 +75,21 @@ func (t target) flags() map[string]string {
 		return map[string]string{"server": string(t.kind)}
 	}
 	return map[string]string{
-		"addr": t.redacted,
-		"user": t.user, "password-file": t.passwordFile, "db": t.db,
+		"addr":   t.redacted,
+		"master": t.master, "user": t.user, "password-file": t.passwordFile, "db": t.db,
 		"tls-ca": t.tls.ca, "tls-cert": t.tls.cert, "tls-key": t.tls.key, "tls-server-name": t.tls.serverName,
 	}
 }
 
 // externalFlags make sense for a user's own server only.
-var externalFlags = []string{"user", "password-file", "db", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
+var externalFlags = []string{"master", "user", "password-file", "db", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
 
 // serverChoices are the values of -server.
 var serverChoices = []string{"auto", string(private), string(embedded), string(external)}
 
 // decideTarget picks the server: -addr, else REDIS_URL, else what -server says, where an explicit -server overrides
 // whatever is merely in the environment. find looks for a redis-server, as servers.FindRedis does.
-func decideTarget(o *options, env func(string) (string, bool), find func() (string, error)) (target, error) {
+func decideTarget(o *options, env environ, find func() (string, error)) (target, error) {
 	kind := o.get("server")
 	if !slices.Contains(serverChoices, kind.text) {
 		return target{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
@@ -112,17 +113,17 @@ func decideTarget(o *options, env func(string) (string, bool), find func() (stri
 }
 
 // pickTarget applies the order of precedence.
-func pickTarget(o *options, env func(string) (string, bool), find func() (string, error)) (target, error) {
+func pickTarget(o *options, env environ, find func() (string, error)) (target, error) {
 	kind, addr := o.get("server"), o.get("addr")
 	own := kind.text == "private" || kind.text == "embedded"
-	redisURL, _ := env("REDIS_URL")
+	redisURL, _ := env.lookup("REDIS_URL")
 	switch {
 	case own && addr.from == fromFlag && kind.from == fromFlag:
 		return target{}, usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own", kind.written())
 	case addr.text != "" && (!own || addr.from > kind.from):
-		return target{kind: external, url: addr.text, why: addrName(addr)}, nil
+		return target{kind: external, urls: splitAddrs(addr.text), why: addrName(addr)}, nil
 	case redisURL != "" && !own:
-		return target{kind: external, url: redisURL, why: "REDIS_URL"}, nil
+		return target{kind: external, urls: splitAddrs(redisURL), why: "REDIS_URL"}, nil
 	case kind.text == "external":
 		return target{}, usageErrorf("%s: which one? give -addr, or set REDIS_URL", kind.written())
 	case kind.text == "embedded":
@@ -138,6 +139,25 @@ func pickTarget(o *options, env func(string) (string, bool), find func() (string
 	return target{kind: embedded, why: "no redis-server on PATH", fallback: true}, nil
 }
 
+// splitAddrs cuts a comma list of addresses, but not at a comma that is part of a password: there an @ follows before
+// the next address begins.
+func splitAddrs(list string) []string {
+	var addrs []string
+	start := 0
+	for i := range len(list) {
+		if list[i] != ',' {
+			continue
+		}
+		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
+		if at >= 0 && (scheme < 0 || at < scheme) {
+			continue
+		}
+		addrs = append(addrs, strings.TrimSpace(list[start:i]))
+		start = i + 1
+	}
+	return append(addrs, strings.TrimSpace(list[start:]))
+}
+
 func addrName(addr *option) string {
 	if addr.from == fromVariable {
 		return addr.variable()
@@ -146,14 +166,22 @@ func addrName(addr *option) string {
 }
 
 // describe completes an external target.
-func describe(t target, o *options, env func(string) (string, bool)) (target, error) {
-	parsed, err := redis.ParseTarget(t.url)
-	if err != nil {
-		return target{}, usageErrorf("%s: %w", t.why, err)
+func describe(t target, o *options, env environ) (target, error) {
+	var redacted []string
+	for i, url := range t.urls {
+		parsed, err := redis.ParseTarget(url)
+		if err != nil {
+			return target{}, usageErrorf("%s: %w", t.why, err)
+		}
+		redacted = append(redacted, parsed.Redacted())
+		if i > 0 && parsed.Network() != t.network {
+			return target{}, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike", t.why, redacted[i], redacted[0])
+		}
+		t.network = parsed.Network()
 	}
-	t.redacted, t.network = parsed.Redacted(), parsed.Network()
+	t.redacted, t.master = strings.Join(redacted, ","), o.text("master")
 	t.user, t.passwordFile, t.db = o.text("user"), o.text("password-file"), o.text("db")
-	password, _ := env("LOCKBENCH_PASSWORD")
+	password, _ := env.lookup(passwordVariable)
 	t.password = drivers.Secret(password)
 	t.tls = tlsFiles{o.text("tls-ca"), o.text("tls-cert"), o.text("tls-key"), o.text("tls-server-name")}
 	if t.tls != (tlsFiles{}) {

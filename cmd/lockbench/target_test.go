@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,20 @@ func TestDecideTarget(t *testing.T) {
 		}
 		if everything := fmt.Sprintf("%s %v %q", got, target.flags(), target.password); strings.Contains(everything, "s3cret") {
 			t.Errorf("%s %s shows the password: %s", test.env, test.line, everything)
+		}
+	}
+}
+
+func TestSplitAddrs(t *testing.T) {
+	for list, want := range map[string][]string{
+		"localhost:6379":                       {"localhost:6379"},
+		"a:1,b:2, c:3":                         {"a:1", "b:2", "c:3"},
+		"redis://u:p@a:1,redis://u:p@b:2":      {"redis://u:p@a:1", "redis://u:p@b:2"},
+		"redis://u:p,w,x@a:1,redis://u:p,@b:2": {"redis://u:p,w,x@a:1", "redis://u:p,@b:2"},
+		"unix:///tmp/a.sock,unix:///tmp/b":     {"unix:///tmp/a.sock", "unix:///tmp/b"},
+	} {
+		if got := splitAddrs(list); !slices.Equal(got, want) {
+			t.Errorf("splitAddrs(%q) = %q, want %q", list, got, want)
 		}
 	}
 }

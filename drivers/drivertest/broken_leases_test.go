@@ -41,6 +41,15 @@ func extending(renew func(s drivers.Session, r drivers.Renewer, ctx context.Cont
 	})
 }
 
+// adopting changes what Adopt does.
+type adopting struct {
+	drivers.Session
+	adopt func(drivers.Adopter, string)
+}
+
+func (s adopting) Unwrap() drivers.Session { return s.Session }
+func (s adopting) Adopt(owner string)      { s.adopt(capability[drivers.Adopter](s.Session), owner) }
+
 // lying changes what Remaining says.
 func lying(remaining func(truth time.Duration, l *drivers.Lease) time.Duration) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
@@ -68,6 +77,18 @@ var brokenLeases = []broken{
 			l.Owner = ""
 		}
 	}), "owner"},
+	{"has its own idea of the owner that it is told", sessions(func(s drivers.Session, _ int) drivers.Session {
+		return adopting{s, func(drivers.Adopter, string) {}}
+	}), "adopted owner"},
+	{"keeps the owner that it was told once", sessions(func(s drivers.Session, _ int) drivers.Session {
+		adopter, kept := capability[drivers.Adopter](s), ""
+		return adopting{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			if kept != "" {
+				adopter.Adopt(kept)
+			}
+			return s.Try(ctx, l)
+		}, nil}, func(_ drivers.Adopter, owner string) { kept = owner }}
+	}), "adopted owner"},
 	{"has a constant fence", trying(func(l *drivers.Lease, _ bool) { l.Fence = 7 }), "fence"},
 	{"has a fence that falls", trying(func(l *drivers.Lease, _ bool) { l.Fence = 1000 - l.Fence }), "fence"},
 	{"counts its fence by session", sessions(func(s drivers.Session, _ int) drivers.Session {
@@ -185,6 +206,11 @@ var brokenLeases = []broken{
 	}), "renewal"},
 	{"renews for too long", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		return r.Renew(ctx, times(l, 50))
+	}), "renewal"},
+	{"draws a new fence with each renewal", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
+		owned, err := r.Renew(ctx, l)
+		l.Fence++
+		return owned, err
 	}), "renewal"},
 	{"brings a lost lease back", extending(func(s drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		owned, err := r.Renew(ctx, l)

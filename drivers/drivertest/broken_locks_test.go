@@ -84,8 +84,36 @@ var brokenClaims = []broken{
 	{"claims Fenced falsely", altered{Driver: untagged(true), traits: func(t *drivers.Traits) { t.Fenced = true }}, "fence"},
 	{"claims Reentrant falsely", claiming(func(t *drivers.Traits) { t.Reentrant = true }), "re-entry"},
 	{"lets its holder in again without the claim", altered{
-		Driver: reentrant(), traits: func(t *drivers.Traits) { t.Reentrant = false },
+		Driver: reentrant(false), traits: func(t *drivers.Traits) { t.Reentrant = false },
 	}, "re-entry"},
+	{"grants its holder again what it will hold for long", sessions(func(s drivers.Session, _ int) drivers.Session {
+		mine := map[string]drivers.Lease{}
+		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			left, _ := capability[drivers.Remainer](s).Remaining(ctx, l)
+			if h, held := mine[l.Key]; held && left > long/2 && owns(capability[drivers.Renewer](s), h) {
+				l.Owner, l.Fence = h.Owner, h.Fence
+				return true, nil
+			}
+			held, err := s.Try(ctx, l)
+			if held {
+				mine[l.Key] = *l
+			}
+			return held, err
+		}, nil}
+	}), "re-entry"},
+	{"frees the key when its first lease is released", reentrant(true), "re-entry in depth"},
+	{"frees the key at the first of two releases", altered{Driver: reentrant(false),
+		session: func() func(drivers.Session, int) drivers.Session {
+			return func(s drivers.Session, _ int) drivers.Session {
+				return calls{s, nil, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					owned, err := s.Release(ctx, l)
+					for more := owned; more && err == nil; {
+						more, err = s.Release(ctx, l)
+					}
+					return owned, err
+				}}
+			}
+		}}, "re-entry"},
 	{"claims Fair falsely", claiming(func(t *drivers.Traits) { t.Fair = true }), "order"},
 	{"claims Fair falsely and polls", altered{Driver: polling(), traits: func(t *drivers.Traits) { t.Fair = true }}, "order"},
 	{"is fair without the claim", altered{Driver: queueing(true), traits: func(t *drivers.Traits) { t.Fair = false }}, "order"},
@@ -337,18 +365,27 @@ func aliased(name func(service int64, id, n int) string) drivers.Driver {
 				truly := func(call answer) answer {
 					return func(ctx context.Context, l *drivers.Lease) (bool, error) {
 						sent := *l
-						sent.Owner = real[l.Owner]
+						if owner, aliased := real[l.Owner]; aliased {
+							sent.Owner = owner
+						}
 						return call(ctx, &sent)
 					}
 				}
-				return renewing{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+				adopted := false // an owner that it is told it leaves alone
+				adopt := func(a drivers.Adopter, owner string) {
+					adopted = true
+					a.Adopt(owner)
+				}
+				return adopting{renewing{calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					held, err := s.Try(ctx, l)
 					n++
-					alias := name(service, id, n)
-					real[alias] = l.Owner
-					l.Owner = alias
+					if alias := name(service, id, n); !adopted {
+						real[alias] = l.Owner
+						l.Owner = alias
+					}
+					adopted = false
 					return held, err
-				}, truly(s.Release)}, truly(capability[drivers.Renewer](s).Renew)}
+				}, truly(s.Release)}, truly(capability[drivers.Renewer](s).Renew)}, adopt}
 			}
 		},
 	}

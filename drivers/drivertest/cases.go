@@ -23,6 +23,7 @@ var cases = []oneCase{
 	{name: "independent keys", when: exclusive, run: independentKeys},
 	{name: "contention", when: exclusive, run: contention},
 	{name: "re-entry", when: exclusive, run: reentry},
+	{name: "re-entry in depth", when: reenters, run: reentryInDepth},
 	{name: "order", when: exclusive, run: order},
 
 	// Giving it up.
@@ -32,6 +33,7 @@ var cases = []oneCase{
 
 	// The lease.
 	{name: "owner", when: owned, run: owner},
+	{name: "adopted owner", when: adopts, run: adoptedOwner},
 	{name: "fence", timed: true, when: exclusive, run: fence},
 	{name: "lease is the caller's", when: exclusive, run: leaseIsTheCallers},
 	{name: "lease fields", when: exclusive, run: leaseFields},
@@ -58,6 +60,10 @@ var cases = []oneCase{
 	{name: "wakes as configured", when: exclusive, run: wakesAsConfigured},
 	{name: "wait by listening", when: wakes, run: waitByListening},
 
+	// Sleeping on the server.
+	{name: "blocks", timed: true, when: exclusive, run: blocks},
+	{name: "cancelled block", when: sleeps, run: blockCancelled},
+
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},
 	{name: "cut", when: cuts, run: cutOff},
@@ -68,17 +74,18 @@ var cases = []oneCase{
 	{name: "clean", when: cleans, run: clean},
 	{name: "ping", when: pings, run: ping},
 	{name: "inspect", when: inspects, run: inspect},
-	{name: "crowd", run: crowd},
+	{name: "crowd", alone: true, run: crowd},
 	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
 	{name: "goroutines", run: goroutines},
 }
 
 // oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile.
+// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb.
 type oneCase struct {
 	name  string
 	timed bool
+	alone bool
 	when  func(known) bool
 	run   func(*T)
 }
@@ -92,7 +99,7 @@ type known struct {
 	traits drivers.Traits // of the design
 
 	// The capabilities, in so far as no trait claims them.
-	waiter, remainer, cleaner, pinger, inspector bool
+	waiter, remainer, adopter, cleaner, pinger, inspector bool
 }
 
 // find opens the service once to look for capabilities.
@@ -122,6 +129,7 @@ func find(s Setup) (k known, failure *Failure) {
 	}
 	_, k.waiter = drivers.As[drivers.Waiter](session)
 	_, k.remainer = drivers.As[drivers.Remainer](session)
+	_, k.adopter = drivers.As[drivers.Adopter](session)
 	_, k.cleaner = drivers.As[drivers.Cleaner](svc)
 	_, k.pinger = drivers.As[drivers.Pinger](svc)
 	_, k.inspector = drivers.As[drivers.Inspector](svc)
@@ -133,10 +141,13 @@ func exclusive(k known) bool   { return k.traits.Exclusive }
 func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
+func reenters(k known) bool    { return k.traits.Exclusive && k.traits.Reentrant }
+func sleeps(k known) bool      { return k.traits.Exclusive && k.traits.Blocks }
 func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
 func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
 func remains(k known) bool     { return k.traits.Exclusive && k.remainer }
+func adopts(k known) bool      { return owned(k) && k.adopter && !k.traits.Reentrant }
 func cleans(k known) bool      { return k.traits.Exclusive && k.cleaner }
 func pings(k known) bool       { return k.pinger }
 func inspects(k known) bool    { return k.inspector }

@@ -45,37 +45,49 @@ type Failure struct {
 
 func (f Failure) String() string { return f.Case + ": " + f.Text }
 
-// Run tests a driver, each case as a subtest. Cases that spend their time waiting for leases to expire run in
-// parallel with each other. The test that calls Run must not be a parallel one, because leaked goroutines can be
-// told from others only while nothing else runs.
+// Run tests a driver, each case as a subtest. Cases that spend their time waiting for leases to expire all run at once,
+// which t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with a
+// Cut and a Mute of its own.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
 	known, failure := find(s)
 	if failure != nil {
 		t.Fatal(failure.Text)
 	}
-	for _, inParallel := range []bool{false, true} {
-		group := "now"
-		if inParallel {
-			group = "time"
-		}
-		t.Run(group, func(t *testing.T) {
-			for _, c := range cases {
-				if c.timed != inParallel || !c.applies(known) {
-					continue
-				}
-				t.Run(c.name, func(t *testing.T) {
-					if inParallel {
-						t.Parallel()
-					}
-					for _, f := range c.check(known) {
-						t.Error(f.Text)
-					}
-				})
+	run := func(t *testing.T, c oneCase) {
+		t.Run(c.name, func(t *testing.T) {
+			if c.alone {
+				alone.Lock()
+				defer alone.Unlock()
+			} else {
+				alone.RLock()
+				defer alone.RUnlock()
+			}
+			for _, f := range c.check(known) {
+				t.Error(f.Text)
 			}
 		})
 	}
+	t.Run("now", func(t *testing.T) {
+		for _, c := range cases {
+			if !c.timed && c.applies(known) {
+				run(t, c)
+			}
+		}
+	})
+	t.Run("time", func(t *testing.T) {
+		var all sync.WaitGroup
+		for _, c := range cases {
+			if c.timed && c.applies(known) {
+				all.Go(func() { run(t, c) })
+			}
+		}
+		all.Wait()
+	})
 }
+
+// alone keeps the cases of all Runs off while one of them measures what the whole process uses.
+var alone sync.RWMutex
 
 // Check runs the same cases one after the other and returns what failed. Unlike Run it may be called inside a
 // testing/synctest bubble, where leases of drivers without a server expire at once.

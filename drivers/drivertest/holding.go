@@ -27,8 +27,12 @@ func exclusion(t *T) {
 		return
 	}
 	const steps = 4
+	var keys [16][2]string // few enough for servers to which each key that was ever used is a burden
+	for i := range keys {
+		keys[i] = [2]string{t.key(), t.key()}
+	}
 	for path := range 1 << (2 * steps) { // two bits a step: which of two sessions, which of two keys
-		w := newWalk(t, sessions)
+		w := newWalk(t, sessions, keys[path%len(keys)])
 		for step := range steps {
 			bits := path >> (2 * step)
 			w.step(bits&1, bits>>1&1)
@@ -36,7 +40,7 @@ func exclusion(t *T) {
 		w.finish()
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	w := newWalk(t, sessions)
+	w := newWalk(t, sessions, [2]string{t.key(), t.key()})
 	for range 300 {
 		w.step(random.IntN(3), random.IntN(2))
 	}
@@ -55,8 +59,8 @@ type walk struct {
 
 const nobody = -1
 
-func newWalk(t *T, sessions []*client) *walk {
-	w := &walk{t: t, sessions: sessions, keys: [2]string{t.key(), t.key()}, holder: [2]int{nobody, nobody}}
+func newWalk(t *T, sessions []*client, keys [2]string) *walk {
+	w := &walk{t: t, sessions: sessions, keys: keys, holder: [2]int{nobody, nobody}}
 	for s := range w.leases {
 		for k := range w.leases[s] {
 			w.leases[s][k] = lease(w.keys[k], long)
@@ -202,4 +206,32 @@ func reentry(t *T) {
 	b.refused(lease(key, long), "another client holds the key, having left the inner of two sections")
 	a.release(outer, true, "the client held the key")
 	b.hold(lease(key, long), "the key was released as often as it was acquired")
+}
+
+// reentryInDepth enters two keys in turn, leaves them with the outermost lease first, and does so twice: a count that
+// belongs to a lease, or to the session as a whole, or that is left over from before, would show.
+func reentryInDepth(t *T) {
+	const depth = 3
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	keys := []string{t.key(), t.key()}
+	for range 2 {
+		var leases [2][depth]*drivers.Lease
+		for i := range depth {
+			for k, key := range keys {
+				leases[k][i] = lease(key, long)
+				a.hold(leases[k][i], "the key is free, or the client holds it (Traits.Reentrant)")
+			}
+		}
+		for k, key := range keys {
+			for i, l := range leases[k] {
+				b.refused(lease(key, long), fmt.Sprintf("another client entered it %d times and left it %d times", depth, i))
+				a.release(l, true, "the client has not left the key as often as it entered it")
+			}
+			a.release(leases[k][0], false, "the client has left the key as often as it entered it")
+			l := lease(key, long)
+			b.hold(l, "the key was left as often as it was entered")
+			b.release(l, true, "the client held the key")
+		}
+	}
 }

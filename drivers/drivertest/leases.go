@@ -9,25 +9,27 @@ import (
 )
 
 // owner wants a token that is set before anything is sent, so also when the attempt is refused, and that no other
-// acquisition has: not of this session, nor of another, nor of another process.
+// acquisition has: not of this session (unless it is Reentrant), nor of another, nor of another process.
 func owner(t *T) {
 	svc, other := t.open(2), t.open(2)
 	first := t.client(other)
 	t.clients = 0
 	a, b := t.client(svc), t.client(svc)
 	seen := map[string]string{}
-	note := func(l *drivers.Lease, who string) {
+	sessions := map[string]*client{}
+	note := func(c *client, l *drivers.Lease, who string) {
 		if l.Owner == "" {
 			t.Fatalf("%s: Owner is empty (Traits.Owned)", who)
 		}
-		if before, taken := seen[l.Owner]; taken {
+		before, taken := seen[l.Owner]
+		if taken && !(t.traits.Reentrant && sessions[l.Owner] == c) {
 			t.Fatalf("%s has the same Owner as %s", who, before)
 		}
-		seen[l.Owner] = who
+		seen[l.Owner], sessions[l.Owner] = who, c
 	}
 	l := lease(t.key(), long)
 	first.hold(l, "the key is free")
-	note(l, "the first acquisition in another service")
+	note(first, l, "the first acquisition in another service")
 	first.release(l, true, "the client held the key")
 	for range 40 {
 		for _, c := range []struct {
@@ -35,14 +37,40 @@ func owner(t *T) {
 			who string
 		}{{a, "an acquisition of session 0"}, {b, "an acquisition of session 1"}} {
 			c.hold(l, "the key is free")
-			note(l, c.who)
+			note(c.client, l, c.who)
 			c.release(l, true, "the client held the key")
 		}
 	}
 	a.hold(l, "the key is free")
 	refused := lease(l.Key, long)
 	b.refused(refused, "another client holds the key")
-	note(refused, "a refused attempt (an unknown outcome must be releasable)")
+	note(b, refused, "a refused attempt (an unknown outcome must be releasable)")
+}
+
+// adoptedOwner chooses the owner of an acquisition: that one has it, the next one does not, and whoever knows it can
+// release.
+func adoptedOwner(t *T) {
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	adopter, _ := drivers.As[drivers.Adopter](a.Session)
+	var unique drivers.Owners
+	for range 2 {
+		l, owner := lease(t.key(), long), unique.Next()
+		adopter.Adopt(owner)
+		a.hold(l, "the key is free")
+		if l.Owner != owner {
+			t.Fatalf("the owner %q was adopted, and the lease has %q", owner, l.Owner)
+		}
+		refused := lease(l.Key, long)
+		b.refused(refused, "another client holds the key with an adopted owner")
+		next := lease(t.key(), long)
+		a.hold(next, "the key is free")
+		if next.Owner == owner {
+			t.Fatalf("an owner that was adopted for one Try is that of the next one too")
+		}
+		b.release(&drivers.Lease{Key: l.Key, Owner: owner}, true, "it knows the owner that was adopted")
+		a.release(next, true, "the client held the key")
+	}
 }
 
 // fence grows from each grant of a key to the next, however the one before ended; without the claim it does not.
@@ -169,10 +197,13 @@ func renewal(t *T) {
 		renewed := 0
 		for ; renewed < renewals; renewed++ {
 			time.Sleep(short / 2)
-			before := time.Now()
+			before, kept := time.Now(), *l
 			owned, err := renewer.Renew(t.ctx, l)
 			if err != nil {
 				t.Fatalf("Renew: %v", err)
+			}
+			if l.Key != kept.Key || l.TTL != kept.TTL || l.Owner != kept.Owner || l.Fence != kept.Fence {
+				t.Fatalf("Renew made %+v of %+v; ValidUntil is all that it may change", *l, kept)
 			}
 			if !owned {
 				if since := time.Since(sent); since < short-early {

@@ -57,8 +57,9 @@ func owns(r drivers.Renewer, l drivers.Lease) bool {
 	return owned && err == nil
 }
 
-// reentrant lets a session in again where it is in.
-func reentrant() drivers.Driver {
+// reentrant lets a session in again where it is in. outermost is how it can be broken: the lease that came in first is
+// taken for the last one out.
+func reentrant(outermost bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
 		traits: func(t *drivers.Traits) { t.Reentrant = true },
@@ -67,6 +68,7 @@ func reentrant() drivers.Driver {
 				type hold struct {
 					drivers.Lease
 					count int
+					first *drivers.Lease
 				}
 				holds := map[string]*hold{}
 				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -78,12 +80,12 @@ func reentrant() drivers.Driver {
 					}
 					held, err := s.Try(ctx, l)
 					if held {
-						holds[l.Key] = &hold{*l, 1}
+						holds[l.Key] = &hold{*l, 1, l}
 					}
 					return held, err
 				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					if h := holds[l.Key]; h != nil && h.Owner == l.Owner && h.count > 0 {
-						if h.count--; h.count > 0 {
+						if h.count--; h.count > 0 && !(outermost && h.first == l) {
 							return true, nil
 						}
 					}
@@ -302,9 +304,10 @@ func TestSound(t *testing.T) {
 		{"with faults", faulty()},
 		{"untagged", untagged(false)},
 		{"untagged with expiry", untagged(true)},
-		{"re-entrant", reentrant()},
+		{"re-entrant", reentrant(false)},
 		{"polling", polling()},
 		{"blocking", blocking(false)},
+		{"sleeping", sleeping(1, doze)},
 		{"fair", queueing(false)},
 		{"fair by try", queueing(true)},
 	} {

@@ -26,7 +26,7 @@ func (s *service) Listen(ctx context.Context, wake func(key string)) (drivers.Li
 	if err := s.check(ctx, "memory: listen"); err != nil {
 		return nil, err
 	}
-	if !s.wakes {
+	if !s.traits.Wakes {
 		return nil, errors.New("memory: listen: the service was opened without Config.Wakes")
 	}
 	return &listener{service: s, wake: wake, keys: map[string]struct{}{}}, nil

@@ -114,3 +114,51 @@ func TestNullHasNothing(t *testing.T) {
 		t.Errorf("null wrote %+v", l)
 	}
 }
+
+// TestReentry counts: a holder enters three times with one lease, and leaves as often. Each entry extends the lease, and
+// a lease that is over leaves no count behind.
+func TestReentry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc, err := memory.Driver{}.Open(t.Context(), drivers.Config{Lock: "reentrant"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer svc.Close()
+		a, b := newSession(t, svc, 0), newSession(t, svc, 1)
+		l := &drivers.Lease{Key: "k", TTL: time.Second}
+		refused := func() {
+			t.Helper()
+			if held, err := b.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Second}); held || err != nil {
+				t.Fatalf("another session's Try answered %v, %v", held, err)
+			}
+		}
+		enter := func() {
+			t.Helper()
+			if held, err := a.Try(t.Context(), l); !held || err != nil {
+				t.Fatalf("Try answered %v, %v", held, err)
+			}
+		}
+		leave := func(want bool) {
+			t.Helper()
+			if owned, err := a.Release(t.Context(), l); owned != want || err != nil {
+				t.Fatalf("Release answered %v, %v; want %v", owned, err, want)
+			}
+		}
+		for range 3 {
+			enter()
+			time.Sleep(900 * time.Millisecond)
+		}
+		leave(true)
+		leave(true)
+		refused()
+		leave(true)
+		leave(false)
+
+		enter()
+		enter()
+		time.Sleep(time.Second)
+		enter()
+		leave(true)
+		leave(false)
+	})
+}

@@ -29,22 +29,33 @@ var traits = drivers.Traits{
 	Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true,
 }
 
-// Designs lists the one design, "mutex".
+// Designs lists "mutex" and "reentrant", which differ in what they answer to their own holder.
 func (Driver) Designs() []drivers.Design {
+	again := traits
+	again.Reentrant = true
 	return []drivers.Design{{
 		Name:   "mutex",
 		Traits: traits,
 		Models: "a Go map behind sharded mutexes, with a lease, an owner and a fence for each key",
 		Wrong:  "serves one process only; a holder that overstays its lease overlaps the next, unless the fence is checked",
+	}, {
+		Name:   reentrant,
+		Traits: again,
+		Models: "mutex, but its holder may acquire again, with a fresh lease each time, and frees it by as many releases",
+		Wrong:  "as mutex",
 	}}
 }
 
+const reentrant = "reentrant"
+
 // Open makes an empty lock table. It reads Lock and Wakes alone.
 func (d Driver) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
-	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
+	design, err := drivers.FindDesign(d, cfg.Lock)
+	if err != nil {
 		return nil, fmt.Errorf("memory: open: %w", err)
 	}
-	s := &service{clock: drivers.NewClock(), seed: maphash.MakeSeed(), wakes: cfg.Wakes}
+	s := &service{clock: drivers.NewClock(), seed: maphash.MakeSeed(), traits: design.Traits}
+	s.traits.Wakes = cfg.Wakes
 	for i := range s.shards {
 		s.shards[i].keys = map[string]*entry{}
 	}
@@ -58,7 +69,7 @@ const shardCount = 256
 type service struct {
 	clock  drivers.Clock
 	seed   maphash.Seed
-	wakes  bool
+	traits drivers.Traits
 	closed atomic.Bool
 	shards [shardCount]shard
 }
@@ -72,6 +83,8 @@ type shard struct {
 // entry is all that is known of a key. It outlives its holder, because the fence must go on growing.
 type entry struct {
 	owner     string        // empty: free
+	session   *session      // that was granted it last
+	more      int           // releases before the one that frees it; 0 unless it was entered again
 	until     time.Duration // end of the lease on the service's clock; 0: never
 	fence     uint64        // of the last grant
 	listeners []*listener   // grown or replaced, no element ever changed: Release reads them outside the mutex
@@ -121,11 +134,7 @@ func (s *service) Session(context.Context, int) (drivers.Session, error) {
 	return &session{service: s}, nil
 }
 
-func (s *service) Traits() drivers.Traits {
-	t := traits
-	t.Wakes = s.wakes
-	return t
-}
+func (s *service) Traits() drivers.Traits { return s.traits }
 
 func (s *service) Close() error {
 	s.closed.Store(true)

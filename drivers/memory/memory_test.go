@@ -14,20 +14,28 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func setup() drivertest.Setup {
+func setup(lock string) drivertest.Setup {
 	d := fault.NewDriver(memory.Driver{})
-	return drivertest.Setup{Driver: d, Config: drivers.Config{Lock: "mutex"}, Cut: d.Outage, Mute: d.Mute}
+	return drivertest.Setup{Driver: d, Config: drivers.Config{Lock: lock}, Cut: d.Outage, Mute: d.Mute}
 }
 
-func TestConformance(t *testing.T) { drivertest.Run(t, setup()) }
+var designs = []string{"mutex", "reentrant"}
+
+func TestConformance(t *testing.T) {
+	for _, lock := range designs {
+		t.Run(lock, func(t *testing.T) { drivertest.Run(t, setup(lock)) })
+	}
+}
 
 // TestConformanceFakeTime runs the suite where time passes only while everybody sleeps, so that expiry is exact.
 func TestConformanceFakeTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, f := range drivertest.Check(setup()) {
-			t.Error(f)
-		}
-	})
+	for _, lock := range designs {
+		synctest.Test(t, func(t *testing.T) {
+			for _, f := range drivertest.Check(setup(lock)) {
+				t.Error(lock, f)
+			}
+		})
+	}
 }
 
 func TestNullConformance(t *testing.T) {

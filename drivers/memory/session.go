@@ -14,7 +14,7 @@ type session struct {
 	owners  drivers.Owners
 }
 
-// Try takes the key if it is free. A TTL of zero or less means that the lease never ends.
+// Try takes the key if it is free, or if it is held by this session and the design lets that in again. A TTL of zero or less means that the lease never ends.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
@@ -25,17 +25,25 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	sh := s.service.shard(l.Key)
 	sh.mu.Lock()
 	e := sh.entry(l.Key)
-	if e.held(now) {
+	switch {
+	case !e.held(now):
+		e.owner, e.session, e.more = l.Owner, s, 0
+	case e.session == s && s.service.traits.Reentrant:
+		l.Owner = e.owner
+		e.more++
+	default:
 		sh.mu.Unlock()
 		return false, nil
 	}
-	e.owner = l.Owner
 	e.until = end(now, l.TTL)
 	e.fence++
 	l.Fence = e.fence
 	sh.mu.Unlock()
 	return true, nil
 }
+
+// Adopt makes owner the Owner of the next Try.
+func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
 
 // Release frees the key if this very acquisition still holds it, and then wakes the listeners.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -49,6 +57,11 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if e == nil || !e.mine(l, now) {
 		sh.mu.Unlock()
 		return false, nil
+	}
+	if e.more > 0 {
+		e.more--
+		sh.mu.Unlock()
+		return true, nil
 	}
 	e.owner = ""
 	listeners := e.listeners

@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis"
+	goredisconn "github.com/lockbench/lockbench/drivers/redis/goredis"
+	rueidisconn "github.com/lockbench/lockbench/drivers/redis/rueidis"
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
@@ -84,6 +89,85 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%v allocations a pair, %s alone has %v", driverOwn, driver, library)
 		}
 	})
+}
+
+// taped is a Conn that remembers what it was sent.
+type taped struct {
+	redis.Conn
+	tape *[][]string // nil: nothing is remembered
+}
+
+func (c taped) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if *c.tape != nil {
+		*c.tape = append(*c.tape, slices.Clone(args))
+	}
+	return c.Conn.Do(ctx, args, key)
+}
+
+// TestDesignAllocations holds every design to one allocation an operation beside what its commands cost when they are
+// sent as they are.
+func TestDesignAllocations(t *testing.T) {
+	for name, dial := range map[string]func(context.Context, redis.Options) (redis.Conn, error){
+		"go-redis": goredisconn.Dial, "rueidis": rueidisconn.Dial,
+	} {
+		t.Run(name, func(t *testing.T) {
+			addrs := plainRedis(t)
+			var tape [][]string
+			var conn redis.Conn
+			d := redis.Driver{Dial: func(ctx context.Context, o redis.Options) (redis.Conn, error) {
+				var err error
+				conn, err = dial(ctx, o)
+				return taped{conn, &tape}, err
+			}}
+			for _, design := range d.Designs() {
+				tape = nil
+				s, err := d.Open(t.Context(), drivers.Config{Addrs: addrs, Lock: design.Name, Prefix: "p:"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := session(t, s, 0)
+				l := drivers.Lease{Key: "p:" + design.Name, TTL: time.Minute}
+				pair := func() {
+					if held, err := a.Try(t.Context(), &l); !held {
+						t.Fatal(err)
+					}
+					if owned, err := a.Release(t.Context(), &l); !owned {
+						t.Fatal(err)
+					}
+				}
+				pair() // the scripts are known
+				tape = [][]string{}
+				pair()
+				commands := tape
+				tape = nil
+				replay := func() {
+					for _, args := range commands {
+						if _, err := conn.Do(t.Context(), args, min(len(args)-1, keyAt(args))); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				for range 100 {
+					pair()
+					replay()
+				}
+				own := testing.AllocsPerRun(500, pair) - testing.AllocsPerRun(500, replay)
+				if own > 2 {
+					t.Errorf("%s: %v allocations a pair of its own", design.Name, own)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func keyAt(args []string) int {
+	if args[0] == "EVALSHA" {
+		return 3
+	}
+	return 1
 }
 
 // BenchmarkPair compares a session with the library alone.

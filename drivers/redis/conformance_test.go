@@ -3,6 +3,7 @@ package redis_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,33 +18,59 @@ func TestConformance(t *testing.T) {
 	for _, server := range []struct {
 		name  string
 		start func(t *testing.T) (url string)
+		slots int // how many cells run at once
 		drivers.Config
 	}{
-		{"redis-server", func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, drivers.Config{}},
-		{"embedded", func(t *testing.T) string { return servertest.Embedded(t).URL() }, drivers.Config{Embedded: true}},
+		// Most of the time goes into waiting, so more can run at once than there are processors; t.Parallel would not do
+		// that. The embedded server works in this process.
+		{"redis-server", func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, 4, drivers.Config{}},
+		{"embedded", func(t *testing.T) string { return servertest.Embedded(t).URL() }, 3, drivers.Config{Embedded: true}},
 	} {
 		t.Run(server.name, func(t *testing.T) {
-			url := server.start(t)
+			var all sync.WaitGroup
+			slots := make(chan struct{}, server.slots)
 			for _, name := range []string{"go-redis", "rueidis"} {
 				d, err := drivers.Lookup(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, design := range d.Designs() {
-					for _, pipelining := range []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff} {
-						if i > 0 && pipelining == drivers.PipeliningOff {
-							continue // a way to send commands, which is all the same to a design
-						}
-						t.Run(name+"/"+design.Name+"/pipelining-"+string(pipelining), func(t *testing.T) {
-							cfg := server.Config
-							cfg.Lock, cfg.Pipelining = design.Name, pipelining
-							conform(t, d, cfg, url)
-						})
-					}
+				for _, cell := range cells(d, server.Embedded) {
+					cfg := server.Config
+					cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
+					all.Go(func() {
+						slots <- struct{}{}
+						defer func() { <-slots }()
+						t.Run(name+"/"+cell.name, func(t *testing.T) { conform(t, d, cfg, server.start(t)) })
+					})
 				}
 			}
+			all.Wait()
 		})
 	}
+}
+
+// cell is one way to open a service.
+type cell struct {
+	name string
+	drivers.Config
+}
+
+// cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without
+// it, the releases that are no script, and the line of clients that poll.
+func cells(d drivers.Driver, embedded bool) []cell {
+	var list []cell
+	for _, design := range d.Designs() {
+		list = append(list, cell{design.Name, drivers.Config{Lock: design.Name, Pipelining: drivers.PipeliningAuto}})
+	}
+	release := drivers.ReleaseWatch
+	if embedded {
+		release = drivers.ReleaseDelEx
+	}
+	return append(list,
+		cell{"set-nx without pipelining", drivers.Config{Pipelining: drivers.PipeliningOff}},
+		cell{"set-nx by " + string(release), drivers.Config{Lock: "set-nx", Release: release}},
+		cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}},
+	)
 }
 
 // conform runs the suite through a proxy that can break the connections.

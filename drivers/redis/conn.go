@@ -19,12 +19,23 @@ type Conn interface {
 	// ServerError.
 	Do(ctx context.Context, args []string, key int) (Reply, error)
 
+	// Dedicated lends f a connection that nobody else uses meanwhile, to the server that has key. What f leaves open
+	// on it (a WATCH, a MULTI) would be the next user's: it cleans up, unless the connection is broken.
+	Dedicated(ctx context.Context, key string, f func(Link) error) error
+
 	// Subscribe opens a connection that receives what is published. message is called from one goroutine, in
 	// order, and does not block. ctx bounds only the opening.
-	Subscribe(ctx context.Context, message func(channel string)) (Subscription, error)
+	Subscribe(ctx context.Context, message func(channel, payload string)) (Subscription, error)
 
 	// Close ends every connection and goroutine. Subscriptions are closed before it is called.
 	Close() error
+}
+
+// Link is one connection. One goroutine uses it.
+type Link interface {
+	// Send sends commands in one go, and returns their replies, as many as there are commands. The error is the first
+	// that any of them has met with.
+	Send(ctx context.Context, commands ...[]string) ([]Reply, error)
 }
 
 // Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection:

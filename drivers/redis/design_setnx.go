@@ -15,21 +15,13 @@ var plainSETNX = design{
 		Models: "SETNX key 1 and DEL key, the recipe of old tutorials",
 		Wrong:  "a holder that dies locks it for ever; anyone can release it, and a late release frees the next holder's",
 	},
-	session: func(s session) drivers.Session { return &plainSETNXSession{s} },
+	session: func(s session) drivers.Session { return &plainSETNXSession{untagged{s}} },
 }
 
-type plainSETNXSession struct{ session }
+type plainSETNXSession struct{ untagged }
 
 // Try implements drivers.Session with SETNX key 1.
 func (s *plainSETNXSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	return opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, "1")))
-}
-
-// Release implements drivers.Session with DEL key. A script takes its place only to publish in the same round trip.
-func (s *plainSETNXSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.wakes {
-		return opRelease.count(s.run(ctx, deleteScript, append(s.call(deleteScript, l.Key), releasedSuffix)))
-	}
-	return opRelease.count(s.do(ctx, append(s.args[:0], "DEL", l.Key)))
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -20,20 +21,56 @@ import (
 // Dial makes one connection to the target within the I/O time-out, TLS included. Client libraries use it in place of
 // their own, so that what is compared is not how they dial. Its errors are of class connect.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.IO())
-	defer cancel()
-	network := "tcp"
-	if o.Target.Path != "" {
-		network = "unix"
+	switch o.Topology {
+	case drivers.TopologySentinel, drivers.TopologyCluster:
+		err := fmt.Errorf("topology %s has no one server to connect to", o.Topology)
+		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, o.Target.Addr())
+	return o.dial(ctx, o.Target)
+}
+
+// DialTo is Dial to a server that was found by another one, at host:port.
+func (o Options) DialTo(ctx context.Context, addr string) (net.Conn, error) {
+	t, err := o.at(addr)
 	if err != nil {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	if o.Target.TLS == nil {
+	return o.dial(ctx, t)
+}
+
+// at is the target at an address that a server has told; it is logged in to like the one that was given.
+func (o Options) at(addr string) (Target, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return Target{}, err
+	}
+	t := o.Target
+	t.Host = host
+	if t.Port, err = strconv.Atoi(port); err != nil {
+		return Target{}, err
+	}
+	if t.TLS != nil && (o.TLS == nil || o.TLS.ServerName == "") {
+		t.TLS = t.TLS.Clone()
+		t.TLS.ServerName = host
+	}
+	return t, nil
+}
+
+func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.IO())
+	defer cancel()
+	network := "tcp"
+	if t.Path != "" {
+		network = "unix"
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, t.Addr())
+	if err != nil {
+		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
+	}
+	if t.TLS == nil {
 		return conn, nil
 	}
-	secure := tls.Client(conn, o.Target.TLS)
+	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
@@ -43,7 +80,10 @@ func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 
 func explainTLS(err error) error {
 	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("TLS handshake: %w: give the certificate of the authority that signed the server's (-tls-ca)", err)
 	case errors.As(err, &record), errors.Is(err, io.EOF):
 		return fmt.Errorf("the port does not speak TLS (%w): give a port that does, or redis:// in place of rediss://", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -52,34 +92,41 @@ func explainTLS(err error) error {
 	return fmt.Errorf("TLS handshake: %w", err)
 }
 
-// greet makes sure that there is a Redis server at the target, that it lets us in and that it answers. It speaks for
-// itself, without a client library: the libraries differ in what they make of a web server, a missing TLS layer or a
-// wrong password, and take differently long over it.
-func greet(ctx context.Context, o Options) error {
-	conn, err := o.Dial(ctx)
+// greet makes sure that there is a Redis server at the target, that it lets us in and that it answers; then it lets
+// more ask it for more. It speaks for itself, without a client library: the libraries differ in what they make of a
+// web server, a missing TLS layer or a wrong password, and take differently long over it.
+func (o Options) greet(ctx context.Context, t Target, more func(*link) error) error {
+	conn, err := o.dial(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
+}
+
+// introduce logs in on a new connection and then lets more ask it for more. It leaves no deadline on it.
+func (o Options) introduce(ctx context.Context, t Target, l *link, more func(*link) error) error {
 	deadline := time.Now().Add(o.IO())
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
-	if err := conn.SetDeadline(deadline); err != nil {
+	if err := l.conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	r := bufio.NewReader(conn)
-	for _, command := range greeting(o.Target) {
-		if _, err := conn.Write(encode(command)); err != nil {
-			return explainGreeting(ctx, o.Target, err)
+	defer context.AfterFunc(ctx, func() { l.conn.Close() })()
+	for _, command := range greeting(t) {
+		if _, err := l.conn.Write(encode(command)); err != nil {
+			return explainGreeting(ctx, t, err)
 		}
-		line, err := r.ReadSlice('\n')
+		line, err := l.r.ReadSlice('\n')
 		if err := checkGreeting(line, err); err != nil {
-			return explainGreeting(ctx, o.Target, err)
+			return explainGreeting(ctx, t, err)
 		}
 	}
-	return nil
+	if err := more(l); err != nil {
+		return explainGreeting(ctx, t, err)
+	}
+	return l.conn.SetDeadline(time.Time{})
 }
 
 func greeting(t Target) (commands [][]string) {

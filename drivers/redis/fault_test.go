@@ -273,12 +273,22 @@ func dropper(t *testing.T, sets *atomic.Int64) string {
 	var serving sync.WaitGroup
 	serve := func(conn net.Conn) {
 		defer conn.Close()
+		cluster := false
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
 			switch strings.ToUpper(lines.Text()) {
 			case "PING":
 				conn.Write([]byte("+PONG\r\n"))
 			case "HELLO":
 				conn.Write([]byte("-ERR unknown command 'HELLO'\r\n"))
+			case "INFO":
+				conn.Write([]byte("-NOPERM not for you\r\n"))
+			case "CLUSTER": // the one and only node
+				cluster = true
+			case "SLOTS":
+				if cluster {
+					host, port, _ := net.SplitHostPort(ln.Addr().String())
+					fmt.Fprintf(conn, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$%d\r\n%s\r\n:%s\r\n", len(host), host, port)
+				}
 			case "SET":
 				sets.Add(1)
 				return

@@ -3,6 +3,8 @@ package redis
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -10,30 +12,98 @@ import (
 // Inspect implements drivers.Inspector with INFO, and CONFIG GET where the server permits it. It changes nothing.
 // What the server does not tell is unknown, which is no error.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	fields, err := s.info(ctx)
+	server, usage, err := s.inspectAll(ctx)
 	if err != nil {
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
+	}
+	switch s.cfg.Topology {
+	case drivers.TopologySentinel, drivers.TopologyCluster:
+		server.Mode = string(s.cfg.Topology)
+	}
+	return server, usage, nil
+}
+
+// inspectAll inspects the server, the one that is primary now, or all primaries of a cluster.
+func (s *service) inspectAll(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	cluster, ok := s.conn.(*clusterConn)
+	if !ok {
+		return s.inspect(ctx, s.conn)
+	}
+	addrs, err := cluster.primaries(ctx)
+	if err != nil {
+		return drivers.Server{}, drivers.Usage{}, err
+	}
+	var all clusterReport
+	for _, addr := range addrs {
+		node, err := cluster.node(ctx, addr)
+		if err != nil {
+			return drivers.Server{}, drivers.Usage{}, err
+		}
+		server, usage, err := s.inspect(ctx, node)
+		if err != nil {
+			return drivers.Server{}, drivers.Usage{}, err
+		}
+		all.add(server, usage)
+	}
+	return all.server, all.usage, nil
+}
+
+// clusterReport sums up what the primaries of a cluster say.
+type clusterReport struct {
+	server drivers.Server
+	usage  drivers.Usage
+	nodes  int
+}
+
+func (r *clusterReport) add(s drivers.Server, u drivers.Usage) {
+	if r.nodes++; r.nodes == 1 {
+		r.server, r.usage = s, u
+		return
+	}
+	r.server.Version = both(r.server.Version, s.Version)
+	r.server.Persistence = both(r.server.Persistence, s.Persistence)
+	r.server.RunID += "+" + s.RunID // another one when any of them restarts or is replaced
+	r.server.Replicas += s.Replicas
+	// Connections are limited node by node: the fullest one is what counts.
+	r.server.Connected = max(r.server.Connected, s.Connected)
+	r.server.MaxClients = min(r.server.MaxClients, s.MaxClients)
+	r.usage = r.usage.Plus(u)
+}
+
+// both names what some nodes have and what others have.
+func both(a, b string) string {
+	if slices.Contains(strings.Split(a, ", "), b) {
+		return a
+	}
+	return a + ", " + b
+}
+
+// inspect inspects the server at the other end of conn.
+func (s *service) inspect(ctx context.Context, conn Conn) (drivers.Server, drivers.Usage, error) {
+	fields, err := askInfo(ctx, conn)
+	if err != nil {
+		return drivers.Server{}, drivers.Usage{}, err
 	}
 	server, usage := fields.server(), fields.usage()
 	if s.cfg.Embedded {
 		server.Name = "miniredis"
 		return server, usage, nil
 	}
-	save, known1, err := s.config(ctx, "save")
+	save, known1, err := askConfig(ctx, conn, "save")
 	if err != nil {
-		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
+		return drivers.Server{}, drivers.Usage{}, err
 	}
-	fsync, known2, err := s.config(ctx, "appendfsync")
+	fsync, known2, err := askConfig(ctx, conn, "appendfsync")
 	if err != nil {
-		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
+		return drivers.Server{}, drivers.Usage{}, err
 	}
 	server.Persistence = fields.persistence(save, fsync, known1 && known2)
 	return server, usage, nil
 }
 
-// info asks for INFO. A server that refuses it has no fields.
-func (s *service) info(ctx context.Context) (info, error) {
-	reply, err := s.conn.Do(ctx, []string{"INFO"}, 0)
+// askInfo asks for INFO. A server that refuses it has no fields.
+func askInfo(ctx context.Context, conn Conn) (info, error) {
+	reply, err := conn.Do(ctx, []string{"INFO"}, 0)
 	if _, refused := asServerError(err); refused {
 		return nil, nil
 	}
@@ -47,9 +117,9 @@ func (s *service) info(ctx context.Context) (info, error) {
 	return parseInfo(text)
 }
 
-// config asks for one parameter; known is false if the server refuses to tell it or has none of that name.
-func (s *service) config(ctx context.Context, name string) (value string, known bool, err error) {
-	reply, err := s.conn.Do(ctx, []string{"CONFIG", "GET", name}, 0)
+// askConfig asks for one parameter; known is false if the server refuses to tell it or has none of that name.
+func askConfig(ctx context.Context, conn Conn, name string) (value string, known bool, err error) {
+	reply, err := conn.Do(ctx, []string{"CONFIG", "GET", name}, 0)
 	if _, refused := asServerError(err); refused {
 		return "", false, nil
 	}

@@ -14,12 +14,12 @@ import (
 // Beside is the part of a lock library's service that has nothing to do with its locks. It talks to the servers over a
 // connection of its own to each, so that nothing of it is in the library's way.
 type Beside struct {
-	nodes []bystander
+	nodes []plainService
 	names func(key string) []string
 }
 
-// bystander is what a service of this package can do for any lock.
-type bystander interface {
+// plainService is what a service of this package can do for any lock.
+type plainService interface {
 	drivers.Service
 	drivers.Pinger
 	drivers.Cleaner
@@ -49,7 +49,7 @@ func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(ke
 		if err != nil {
 			return nil, nil, errors.Join(err, b.Close())
 		}
-		b.nodes = append(b.nodes, svc.(bystander))
+		b.nodes = append(b.nodes, svc.(plainService))
 	}
 	return b, options, nil
 }
@@ -91,20 +91,9 @@ func (b *Beside) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, er
 		if err != nil {
 			return server, total, err
 		}
-		total.CPU = plus(total.CPU, usage.CPU)
-		total.Commands = plus(total.Commands, usage.Commands)
-		total.BytesIn = plus(total.BytesIn, usage.BytesIn)
-		total.BytesOut = plus(total.BytesOut, usage.BytesOut)
+		total = total.Plus(usage)
 	}
 	return server, total, nil
-}
-
-// plus adds two totals, of which a negative one is unknown.
-func plus[T ~int64](a, b T) T {
-	if a < 0 || b < 0 {
-		return -1
-	}
-	return a + b
 }
 
 // Close gives the connections back.

@@ -59,7 +59,11 @@ func handOver(t *testing.T, s drivers.Session, key string) {
 
 func TestWake(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
-		for _, lock := range []string{"set-nx", "setnx"} {
+		for _, design := range designs(t) {
+			if !design.Traits.Wakes {
+				continue
+			}
+			lock := design.Name
 			cfg.Lock, cfg.Wakes = lock, true
 			s := open(t, driver, cfg)
 			a := session(t, s, 0)
@@ -79,7 +83,11 @@ func TestWake(t *testing.T) {
 			}
 			rdb := bare(t, cfg)
 			eventually(t, "the server forgets k1", func() bool {
-				return rdb.PubSubNumSub(t.Context(), k1+":released").Val()[k1+":released"] == 0
+				channel := k1 + ":released"
+				if lock == "redisson" {
+					channel = "redisson_lock__channel:" + k1
+				}
+				return rdb.PubSubNumSub(t.Context(), channel).Val()[channel] == 0
 			})
 			handOver(t, a, k1)
 			handOver(t, a, k2) // messages come in order: k1's would be here before

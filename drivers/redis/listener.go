@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,10 +14,23 @@ import (
 
 // Listen implements drivers.Subscriber.
 func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
+	message := func(channel, _ string) { wake(s.names.key(channel)) }
+	l, err := s.listen(ctx, s.names.of, message, func() { wake("") })
+	if err != nil {
+		return nil, err // not l, which is a nil of another type
+	}
+	return l, nil
+}
+
+// listen opens a subscription that message hears from. channel names the channels of what is added, and lost is called
+// when messages may have been lost.
+func (s *service) listen(ctx context.Context, channel func(key string) string, message func(channel, payload string),
+	lost func()) (*listener, error) {
 	l := &listener{
 		conn:     s.conn,
 		patience: s.cfg.IO(),
-		message:  func(channel string) { wake(strings.TrimSuffix(channel, releasedSuffix)) },
+		channel:  channel,
+		message:  message,
 		channels: map[string]struct{}{},
 		ready:    make(chan struct{}),
 		ended:    make(chan struct{}),
@@ -33,7 +45,7 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 	l.set(sub)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.closed = func() { s.forget(l) }
-	go l.keep(sub, func() { wake("") })
+	go l.keep(sub, lost)
 	if !s.remember(l) {
 		l.Close()
 		return nil, fail("listen", Closed)
@@ -44,7 +56,8 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 type listener struct {
 	conn     Conn
 	patience time.Duration // with one attempt to connect anew
-	message  func(channel string)
+	channel  func(key string) string
+	message  func(channel, payload string)
 
 	ctx    context.Context // done when the listener is closed
 	cancel context.CancelFunc
@@ -63,7 +76,7 @@ type listener struct {
 
 // Add implements drivers.Listener. While there is no connection it waits for the next one.
 func (l *listener) Add(ctx context.Context, key string) error {
-	channel := key + releasedSuffix
+	channel := l.channel(key)
 	leave, err := l.enter(ctx, channel)
 	if err != nil {
 		return fail("listen", err)
@@ -109,7 +122,7 @@ func (l *listener) add(ctx context.Context, channel string) error {
 
 // Remove implements drivers.Listener. It does not wait for the server.
 func (l *listener) Remove(ctx context.Context, key string) error {
-	channel := key + releasedSuffix
+	channel := l.channel(key)
 	leave, err := l.enter(ctx, channel)
 	if err != nil {
 		return fail("unlisten", err)

@@ -14,7 +14,7 @@ type closingConn struct {
 	sub   *deafSubscription
 }
 
-func (c closingConn) Subscribe(context.Context, func(string)) (Subscription, error) {
+func (c closingConn) Subscribe(context.Context, func(string, string)) (Subscription, error) {
 	c.close()
 	return c.sub, nil
 }
@@ -33,7 +33,7 @@ func (s *deafSubscription) Close() error          { s.closed = true; return nil 
 // TestListenWhileClosing leaves no subscription behind that nobody would close.
 func TestListenWhileClosing(t *testing.T) {
 	sub := &deafSubscription{done: make(chan struct{})}
-	s := &service{listeners: map[*listener]struct{}{}}
+	s := &service{names: &releasedChannels, listeners: map[*listener]struct{}{}}
 	s.conn = closingConn{close: func() { s.Close() }, sub: sub}
 	l, err := wakingService{s}.Listen(t.Context(), func(string) {})
 	if err == nil {

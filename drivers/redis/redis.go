@@ -5,7 +5,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -18,11 +21,15 @@ type Driver struct {
 	Dial func(ctx context.Context, o Options) (Conn, error)
 }
 
-// Options are what a client library has to be set up with: the Config that Open was given, and the server that it
+// Options are what a client library has to be set up with: the Config that Open was given, and the servers that it
 // names.
 type Options struct {
 	drivers.Config
-	Target Target
+	Target  Target   // the server, or the first of the Targets, which are logged in to alike
+	Targets []Target // the sentinels, or nodes of the cluster, that were given
+
+	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
+	Sharded      bool // subscriptions are made with SSUBSCRIBE
 }
 
 // Designs implements drivers.Driver.
@@ -40,49 +47,102 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	target, err := targetOf(cfg)
+	targets, err := targetsOf(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
-	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
-	o := Options{Config: cfg, Target: target}
-	if err := greet(ctx, o); err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o.Addrs = nil
+	for _, t := range targets {
+		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
 	}
-	conn, err := d.Dial(ctx, o)
+	cfg.Addrs = o.Addrs
+	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
+	o.Wakes = cfg.Wakes || design.listens
+	names := strings.Join(o.Addrs, ", ")
+	if err := o.meet(ctx); err != nil {
+		return nil, fail("open "+names, err)
+	}
+	if design.channel != nil || design.listens {
+		o.Sharded = false // not every channel of its own is in the slot of its key
+	}
+	if several := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster; several && cfg.Blocks {
+		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
+	}
+	conn, err := d.dial(ctx, o)
 	if err != nil {
-		return nil, fail("open "+target.Redacted(), err)
+		return nil, fail("open "+names, err)
 	}
-	s := &service{cfg: cfg, conn: conn, traits: chosen.Traits, listeners: map[*listener]struct{}{}}
-	for _, d := range designs {
-		if d.Name == chosen.Name {
-			s.session = d.session
+	s := &service{
+		cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, sharded: o.Sharded,
+		listeners: map[*listener]struct{}{},
+	}
+	if s.names = s.design.channel; s.names == nil {
+		s.names = &releasedChannels
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+		return nil, fail("open "+names, err)
+	}
+	if cfg.Topology == drivers.TopologyReplicated {
+		if err := s.replicate(ctx); err != nil {
+			conn.Close()
+			return nil, fail("open "+names, err)
 		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
+	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}
 	return s, nil
 }
 
-// service is one design on one server.
+// dial opens the client library, which in a cluster alone does not do for everything.
+func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
+	if o.Topology == drivers.TopologyCluster {
+		return dialCluster(ctx, d.Dial, o)
+	}
+	return d.Dial(ctx, o)
+}
+
+// service is one design on one server, or on several that appear as one.
 type service struct {
 	cfg     drivers.Config
+	options Options
 	conn    Conn
 	traits  drivers.Traits
-	session func(session) drivers.Session
+	design  design
+	sharded bool // releases are published with SPUBLISH
+	names   *channelNames
+	process string // names this process, where a design needs that
+	inbox   *inbox // nil unless the design has one
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+	poppers   []*popper              // likewise
+}
+
+// prepare opens what the design needs before its first session.
+func (s *service) prepare(ctx context.Context) error {
+	if err := s.chooseRelease(ctx); err != nil || s.design.prepare == nil {
+		return err
+	}
+	return s.design.prepare(ctx, s)
 }
 
 // wakingService is a service whose releases are published.
 type wakingService struct{ *service }
 
 // Session implements drivers.Service.
-func (s *service) Session(context.Context, int) (drivers.Session, error) {
-	return s.session(session{conn: s.conn, wakes: s.traits.Wakes}), nil
+func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+	inner := s.design.session(session{
+		conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks, release: s.cfg.Release,
+	})
+	if s.traits.Blocks {
+		return s.sleeping(inner)
+	}
+	return inner, nil
 }
 
 // Traits implements drivers.Service.
@@ -91,9 +151,12 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 // Close implements drivers.Service.
 func (s *service) Close() error {
 	s.mu.Lock()
-	listeners := s.listeners
-	s.listeners = nil
+	listeners, poppers := s.listeners, s.poppers
+	s.listeners, s.poppers = nil, nil
 	s.mu.Unlock()
+	for _, p := range poppers {
+		p.close()
+	}
 	for l := range listeners {
 		l.Close()
 	}
@@ -133,9 +196,19 @@ const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
+	keys = s.withBeside(keys)
+	if s.traits.Blocks {
+		keys = withTokens(keys)
+	}
+	if s.cfg.Topology == drivers.TopologyCluster {
+		keys = bySlot(keys)
+	}
 	args := make([]string, 0, 1+cleanBatch)
 	for len(keys) > 0 {
 		n := min(len(keys), cleanBatch)
+		if s.cfg.Topology == drivers.TopologyCluster {
+			n = sameSlot(keys[:n])
+		}
 		args = append(append(args[:0], "DEL"), keys[:n]...)
 		if _, err := s.conn.Do(ctx, args, 1); err != nil {
 			return fail("clean", err)
@@ -143,4 +216,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		keys = keys[n:]
 	}
 	return nil
+}
+
+// withBeside adds the further keys that the design makes of each lock.
+func (s *service) withBeside(keys []string) []string {
+	all := slices.Clip(keys)
+	for _, kind := range s.design.beside {
+		for _, key := range keys {
+			all = append(all, beside(s.cfg.Prefix, kind, key))
+		}
+	}
+	return all
 }

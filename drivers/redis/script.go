@@ -38,9 +38,11 @@ type Script struct {
 	source string
 	sha    string
 	needs  string // the commands that it calls
+
+	sharded *Script // what publishes with SPUBLISH; nil if it publishes nothing
 }
 
-var scriptCall = regexp.MustCompile(`redis\.call\('(\w+)'`)
+var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
 // NewScript makes a Script of its source.
 func NewScript(source string) *Script {
@@ -49,12 +51,32 @@ func NewScript(source string) *Script {
 	for _, call := range scriptCall.FindAllStringSubmatch(source, -1) {
 		needs = append(needs, call[1])
 	}
-	return &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
+	script := &Script{source: source, sha: hex.EncodeToString(sum[:]), needs: strings.Join(needs, ", ")}
+	if strings.Contains(source, plainPublish) && !strings.HasPrefix(source, shardPublish) {
+		script.sharded = NewScript(shardPublish + strings.ReplaceAll(source, plainPublish, "publish("))
+	}
+	return script
+}
+
+// plainPublish is how a script begins to publish.
+const plainPublish = "redis.call('PUBLISH', "
+
+// form is the variant of a script for the service at hand.
+func (s *session) form(script *Script) *Script {
+	if s.sharded && script.sharded != nil {
+		return script.sharded
+	}
+	return script
 }
 
 // call begins the command that runs script on key; the caller appends the script's arguments.
 func (s *session) call(script *Script, key string) []string {
-	return append(s.args[:0], "EVALSHA", script.sha, "1", key)
+	return append(s.args[:0], "EVALSHA", s.form(script).sha, "1", key)
+}
+
+// call2 is call for a script with two keys.
+func (s *session) call2(script *Script, key, beside string) []string {
+	return append(s.args[:0], "EVALSHA", script.sha, "2", key, beside)
 }
 
 // run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any
@@ -69,6 +91,7 @@ func (s *session) run(ctx context.Context, script *Script, args []string) (Reply
 
 // rerun is the rare part of run. The second try is safe: NOSCRIPT means that nothing was run.
 func (s *session) rerun(ctx context.Context, script *Script, args []string, err error) (reply Reply, _ error) {
+	script = s.form(script)
 	if e, ok := asServerError(err); ok && e.Code() == "NOSCRIPT" {
 		args[0], args[1] = "EVAL", script.source
 		reply, err = s.conn.Do(ctx, args, 3)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -15,19 +16,33 @@ import (
 type design struct {
 	drivers.Design
 	session func(session) drivers.Session
+
+	// What few designs have besides; nil is none.
+	beside  []string                                    // kinds of further keys that it makes of each lock; see beside
+	channel *channelNames                               // of the channels on which releases are published; nil is releasedChannels
+	listens bool                                        // its services subscribe, also without Config.Wakes
+	prepare func(ctx context.Context, s *service) error // opens what the sessions of a service share
 }
 
-// designs are all designs, the default one first.
-var designs = []design{setNX, plainSETNX}
+// designs are all designs, the default one first, and then as they came up in history.
+var designs = []design{
+	setNX, plainSETNX, setnxExpire, luaSetnxExpire, setNXDel, setNXGetDel, getset,
+	reentrantCount, redisson, fenced, fair,
+}
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
 type session struct {
 	conn    Conn
-	wakes   bool // publish releases
+	svc     *service
+	id      int             // of the client
+	wakes   bool            // publish releases
+	sharded bool            // and with SPUBLISH
+	blocks  bool            // leave a token at releases
+	release drivers.Release // how a compare-and-delete is spelled
 	ttl     time.Duration
 	ttlText string // ttl in milliseconds, formatted once
 	owners  drivers.Owners
-	args    [8]string // of the command being made; Conn copies them
+	args    [10]string // of the command being made; Conn copies them
 }
 
 // do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than to
@@ -68,9 +83,40 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond), nil
 }
 
+// Adopt implements drivers.Adopter for every design whose tokens come from owners.
+func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
+
 // releasedSuffix makes the name of a key's channel. It comes last, so that the channel begins with the run's own
 // prefix and keeps the key's hash tag, if it has one.
 const releasedSuffix = ":released"
+
+// channelNames are how the channel of a key is called, and the way back.
+type channelNames struct{ of, key func(string) string }
+
+var releasedChannels = channelNames{
+	of:  func(key string) string { return key + releasedSuffix },
+	key: func(channel string) string { return strings.TrimSuffix(channel, releasedSuffix) },
+}
+
+// beside names a further key of a lock: its counter, its line. The name begins with the run's own prefix, and it lies in
+// the lock's slot of a cluster: it has the lock's hash tag or, if there is none, the lock's whole name for one. (That
+// cannot be done for a name with a brace and without a tag, such as "a}b".)
+func beside(prefix, kind, key string) string {
+	if tagged := strings.IndexByte(key, '{'); tagged >= 0 && strings.IndexByte(key[tagged:], '}') > 1 {
+		return prefix + kind + ":" + key
+	}
+	return prefix + kind + ":{" + key + "}"
+}
+
+// besideOf remembers the last name that beside has made, which spares clients that stay with a key an allocation.
+type besideOf struct{ key, name string }
+
+func (b *besideOf) of(prefix, kind, key string) string {
+	if b.key != key {
+		b.key, b.name = key, beside(prefix, kind, key)
+	}
+	return b.name
+}
 
 // op names what a request was for, and reads the answer to it. Its methods take what do and run return as it is, so
 // that a design keeps nothing on the stack while it waits for the server.
@@ -81,11 +127,26 @@ const (
 	opRelease
 	opRenew
 	opRemaining
+	opWait
+	opLeave
+	opPass
 )
 
-func (o op) String() string { return [...]string{"try", "release", "renew", "remaining"}[o] }
+func (o op) String() string {
+	return [...]string{"try", "release", "renew", "remaining", "wait", "leave", "pass"}[o]
+}
 
 func (o op) fail(err error) error { return fail(o.String(), err) }
+
+// halfway is fail for the second of two requests, when the first one has had its effect: then not even the server's
+// refusal means that nothing has happened.
+func (o op) halfway(err error) error {
+	err = o.fail(err)
+	if drivers.Refused(err) {
+		return &drivers.Error{Class: drivers.ClassOther, Op: "redis: " + o.String() + ": halfway", Err: errors.Unwrap(err)}
+	}
+	return err
+}
 
 // count reads the reply of a script or command that answers how many locks it has touched.
 //

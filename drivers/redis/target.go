@@ -190,12 +190,44 @@ func parseDatabase(s string) (int, error) {
 	return int(n), nil
 }
 
-// targetOf is the target that cfg names.
-func targetOf(cfg drivers.Config) (Target, error) {
-	if len(cfg.Addrs) != 1 {
-		return Target{}, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+// targetsOf are the targets that cfg names: one server, or the sentinels or nodes by which to find the others. Those
+// are to be logged in to alike, as servers are that they name.
+func targetsOf(cfg drivers.Config) ([]Target, error) {
+	many := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster
+	switch n := len(cfg.Addrs); {
+	case n == 0 && cfg.Topology == drivers.TopologySentinel:
+		return nil, errors.New("there is no address: give those of the sentinels")
+	case n == 0 && cfg.Topology == drivers.TopologyCluster:
+		return nil, errors.New("there is no address: give that of one node of the cluster, or of several")
+	case n != 1 && !many:
+		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", n)
 	}
-	t, err := ParseTarget(cfg.Addrs[0])
+	var list []Target
+	for _, addr := range cfg.Addrs {
+		t, err := targetOf(cfg, addr)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+		if !many {
+			break
+		}
+		first := list[0]
+		switch {
+		case t.Path != "":
+			return nil, fmt.Errorf("topology %s needs servers that reach each other, which unix sockets do not: give host:port", cfg.Topology)
+		case t.Database != 0 && cfg.Topology == drivers.TopologyCluster:
+			return nil, errors.New("a cluster has no databases but 0: drop the number of the database")
+		case t.Username != first.Username, t.Password != first.Password, t.Database != first.Database, (t.TLS == nil) != (first.TLS == nil):
+			return nil, errors.New("the addresses differ in user, password, database or TLS: the servers that they lead to are logged in to alike, so give the same for all")
+		}
+	}
+	return list, nil
+}
+
+// targetOf is the target that one of cfg's addresses names.
+func targetOf(cfg drivers.Config, addr string) (Target, error) {
+	t, err := ParseTarget(addr)
 	if err != nil {
 		return Target{}, err
 	}

@@ -102,8 +102,11 @@ func TestParseTargetErrors(t *testing.T) {
 }
 
 func TestTargetOf(t *testing.T) {
-	got, err := targetOf(drivers.Config{Addrs: []string{"redis://a:b@h/1"}, Username: "u", Password: "p", Database: "7", TLS: &tls.Config{}})
-	if err != nil || got.Username != "u" || got.Password != "p" || got.Database != 7 || got.Network() != "tls" || got.TLS.ServerName != "h" {
+	list, err := targetsOf(drivers.Config{Addrs: []string{"redis://a:b@h/1"}, Username: "u", Password: "p", Database: "7", TLS: &tls.Config{}})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if got := list[0]; got.Username != "u" || got.Password != "p" || got.Database != 7 || got.Network() != "tls" || got.TLS.ServerName != "h" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, cfg := range []drivers.Config{
@@ -112,9 +115,27 @@ func TestTargetOf(t *testing.T) {
 		{Addrs: []string{"h"}, Database: "x"},
 		{Addrs: []string{"h:x"}},
 		{Addrs: []string{"unix:///s"}, TLS: &tls.Config{}},
+		{Topology: drivers.TopologySentinel},
+		{Topology: drivers.TopologyCluster},
+		{Topology: drivers.TopologyCluster, Addrs: []string{"h/1"}},
+		{Topology: drivers.TopologyCluster, Addrs: []string{"redis://h/1"}},
+		{Topology: drivers.TopologyCluster, Addrs: []string{"unix:///s"}},
+		{Topology: drivers.TopologySentinel, Addrs: []string{"redis://:a@h", "redis://:b@h"}},
+		{Topology: drivers.TopologySentinel, Addrs: []string{"redis://a:p@h", "redis://b:p@h"}},
+		{Topology: drivers.TopologySentinel, Addrs: []string{"redis://h/1", "redis://h/2"}},
+		{Topology: drivers.TopologySentinel, Addrs: []string{"rediss://h", "redis://h"}},
 	} {
-		if _, err := targetOf(cfg); err == nil {
+		if _, err := targetsOf(cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
+		}
+	}
+}
+
+func TestTargetsOfMany(t *testing.T) {
+	for _, topology := range []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster} {
+		list, err := targetsOf(drivers.Config{Topology: topology, Addrs: []string{"rediss://u:p@a:1", "rediss://u:p@b:2"}})
+		if err != nil || len(list) != 2 || list[0].Addr() != "a:1" || list[1].Addr() != "b:2" || list[1].TLS.ServerName != "b" || list[1].Username != "u" {
+			t.Errorf("%s: %v, %v", topology, list, err)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package servers
 
-// A certificate authority that exists for one server only.
+// A certificate authority that exists for one server, or one group of servers, only.
 
 import (
 	"crypto/ecdsa"
@@ -30,31 +30,42 @@ const (
 	certLifetime = 365 * 24 * time.Hour
 )
 
-// writeCerts makes an authority, lets it sign a certificate for this machine's loopback names, and writes all that
-// a server needs into dir. The authority's own key is never written. The result is what a client needs.
-func writeCerts(dir *tempDir) (*tls.Config, error) {
-	now := time.Now()
-	template := func(name string) *x509.Certificate {
-		serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // crypto/rand does not fail
-		return &x509.Certificate{
-			SerialNumber: serial,
-			Subject:      pkix.Name{CommonName: name},
-			NotBefore:    now.Add(-certBackdate),
-			NotAfter:     now.Add(certLifetime),
-		}
-	}
-	ca := template("lockbench private CA")
-	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
-	if err != nil {
-		return nil, err
-	}
+// authority signs the certificates of one server, or of several that have to trust each other.
+type authority struct {
+	cert *x509.Certificate
+	der  []byte
+	key  *ecdsa.PrivateKey
+}
 
-	leaf := template("lockbench private server")
+func newAuthority() (*authority, error) {
+	cert := certTemplate("lockbench private CA")
+	cert.IsCA, cert.BasicConstraintsValid, cert.KeyUsage = true, true, x509.KeyUsageCertSign
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	return &authority{cert: cert, der: der, key: key}, nil
+}
+
+func certTemplate(name string) *x509.Certificate {
+	now := time.Now()
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // crypto/rand does not fail
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    now.Add(-certBackdate),
+		NotAfter:     now.Add(certLifetime),
+	}
+}
+
+// writeCerts lets the authority sign a certificate for this machine's loopback names, and writes all that a server
+// needs into dir. The authority's own key is never written. The result is what a client needs.
+func (a *authority) writeCerts(dir *tempDir) (*tls.Config, error) {
+	leaf := certTemplate("lockbench private server")
 	leaf.KeyUsage = x509.KeyUsageDigitalSignature
 	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	leaf.DNSNames = []string{"localhost"}
@@ -63,7 +74,7 @@ func writeCerts(dir *tempDir) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, &key.PublicKey, a.key)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +86,13 @@ func writeCerts(dir *tempDir) (*tls.Config, error) {
 	for _, f := range []struct {
 		name, kind string
 		der        []byte
-	}{{caFile, "CERTIFICATE", caDER}, {certFile, "CERTIFICATE", leafDER}, {keyFile, "PRIVATE KEY", keyDER}} {
+	}{{caFile, "CERTIFICATE", a.der}, {certFile, "CERTIFICATE", leafDER}, {keyFile, "PRIVATE KEY", keyDER}} {
 		text := pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.der})
 		if err := os.WriteFile(dir.file(f.name), text, 0o600); err != nil {
 			return nil, err
 		}
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}))
+	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.der}))
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, nil
 }

@@ -31,6 +31,28 @@ type login struct {
 // ping connects, authenticates if there is a password, and expects a PONG from the process with that number. Another
 // server may have taken the port: to take it for ours would be to load a stranger's server.
 func ping(ctx context.Context, l login, pid int) error {
+	return converse(ctx, l, func(ask func(command ...string) (string, error)) error {
+		pong, err := ask("PING")
+		if err != nil {
+			return err
+		}
+		if pong != "PONG" {
+			return fmt.Errorf("PING: answered %q", pong)
+		}
+		info, err := ask("INFO", "server")
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(info, fmt.Sprintf("\r\nprocess_id:%d\r\n", pid)) {
+			return fmt.Errorf("another server answers at %s: its process is not %d", l.address, pid)
+		}
+		return nil
+	})
+}
+
+// converse connects, authenticates if there is a password, and lets talk ask for more. An error says which command
+// it was.
+func converse(ctx context.Context, l login, talk func(ask func(command ...string) (string, error)) error) error {
 	deadline := time.Now().Add(askPatience)
 	dialCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -44,30 +66,32 @@ func ping(ctx context.Context, l login, pid int) error {
 		return err
 	}
 	replies := bufio.NewReaderSize(conn, 512)
+	ask := func(command ...string) (string, error) {
+		reply, err := ask(conn, replies, command...)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", command[0], err)
+		}
+		return reply, nil
+	}
 	switch {
 	case l.username != "":
-		_, err = ask(conn, replies, "AUTH", l.username, l.password)
+		_, err = ask("AUTH", l.username, l.password)
 	case l.password != "":
-		_, err = ask(conn, replies, "AUTH", l.password)
+		_, err = ask("AUTH", l.password)
 	}
 	if err != nil {
-		return fmt.Errorf("AUTH: %w", err)
+		return err
 	}
-	pong, err := ask(conn, replies, "PING")
-	if err != nil {
-		return fmt.Errorf("PING: %w", err)
-	}
-	if pong != "PONG" {
-		return fmt.Errorf("PING: answered %q", pong)
-	}
-	info, err := ask(conn, replies, "INFO", "server")
-	if err != nil {
-		return fmt.Errorf("INFO: %w", err)
-	}
-	if !strings.Contains(info, fmt.Sprintf("\r\nprocess_id:%d\r\n", pid)) {
-		return fmt.Errorf("another server answers at %s: its process is not %d", l.address, pid)
-	}
-	return nil
+	return talk(ask)
+}
+
+// command sends one command on a connection of its own and returns the text of the reply.
+func (r *Redis) command(ctx context.Context, command ...string) (reply string, err error) {
+	err = converse(ctx, r.login, func(ask func(...string) (string, error)) error {
+		reply, err = ask(command...)
+		return err
+	})
+	return reply, err
 }
 
 func dial(ctx context.Context, l login) (net.Conn, error) {
@@ -98,7 +122,7 @@ func appendCommand(b []byte, command ...string) []byte {
 	return b
 }
 
-// readReply reads a simple (+OK) or bulk string ($2 OK), or turns an error reply (-LOADING …) into an error.
+// readReply reads a simple (+OK) or bulk string ($2 OK) or the digits of an integer (:1), or turns an error reply (-LOADING …) into an error.
 func readReply(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -109,7 +133,7 @@ func readReply(r *bufio.Reader) (string, error) {
 	}
 	text, ok := strings.CutSuffix(string(line), "\r\n")
 	switch {
-	case ok && strings.HasPrefix(text, "+"):
+	case ok && (strings.HasPrefix(text, "+") || strings.HasPrefix(text, ":")):
 		return text[1:], nil
 	case ok && strings.HasPrefix(text, "-"):
 		return "", fmt.Errorf("answered the error %q", text[1:])

@@ -24,7 +24,8 @@ func TestReadReply(t *testing.T) {
 		{in: "$99999999999\r\n", err: "no reply"},
 		{in: "$x\r\n", err: "no reply"},
 		{in: "$5\r\nabc", err: "EOF"},
-		{in: ":1\r\n", err: "no reply to expect"},
+		{in: ":1\r\n", want: "1"},
+		{in: "*0\r\n", err: "no reply to expect"},
 		{in: "+PONG\n", err: "no reply to expect"},
 		{in: "HTTP/1.1 400 Bad Request\r\n", err: "no reply to expect"},
 		{in: "+PO", err: "EOF"},
@@ -45,7 +46,7 @@ func FuzzReadReply(f *testing.F) {
 	f.Add("+" + strings.Repeat("x", 600))
 	f.Fuzz(func(t *testing.T, in string) {
 		got, err := readReply(bufio.NewReaderSize(strings.NewReader(in), 512))
-		if err == nil && !strings.HasPrefix(in, "+"+got+"\r\n") && !(strings.HasPrefix(in, "$") && strings.Contains(in, "\r\n"+got)) {
+		if err == nil && !strings.HasPrefix(in, "+"+got+"\r\n") && !strings.HasPrefix(in, ":"+got+"\r\n") && !(strings.HasPrefix(in, "$") && strings.Contains(in, "\r\n"+got)) {
 			t.Errorf("%q reads as %q", in, got)
 		}
 	})

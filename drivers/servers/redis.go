@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,12 +40,24 @@ type RedisOptions struct {
 	// hence one with several arguments is quoted as in the file. They override the defaults, save for directives
 	// that say where and how the server runs: those are refused.
 	Config map[string]string
+
+	member // of a group of servers; zero for a server by itself
+}
+
+// member is what makes a server part of a group. It is for the functions of this package that start groups.
+type member struct {
+	lines   []string   // of the configuration, which the caller's Config does not override
+	args    []string   // of the program, after its configuration file
+	cluster bool       // a node of a cluster, with a second port for the other nodes
+	ca      *authority // that the group has in common; nil: one of its own
 }
 
 // Redis is a private server. Its methods are safe for concurrent use.
 type Redis struct {
 	child *child
 	port  *port // nil for a unix socket
+	bus   *port // of a cluster's node; else nil
+	login login
 	url   string
 	ca    string
 
@@ -96,7 +109,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{child: &child{name: "redis", argv: []string{binary, dir.file("redis.conf")}, dir: dir, secrets: redisSecrets(o)}}
+	r := &Redis{child: &child{name: "redis", argv: append([]string{binary, dir.file("redis.conf")}, o.args...), dir: dir, secrets: redisSecrets(o)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -113,8 +126,19 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 		l.network, l.address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port.number))
 		r.url = "redis://" + l.address
 	}
+	if o.cluster {
+		if r.bus, err = reserve(); err != nil {
+			return nil, err
+		}
+		o.lines = append(slices.Clone(o.lines), "cluster-port "+strconv.Itoa(r.bus.number))
+	}
 	if o.TLS {
-		if l.tls, err = writeCerts(dir); err != nil {
+		if o.ca == nil {
+			if o.ca, err = newAuthority(); err != nil {
+				return nil, err
+			}
+		}
+		if l.tls, err = o.ca.writeCerts(dir); err != nil {
 			return nil, err
 		}
 		r.url, r.ca = "rediss://"+l.address, dir.file(caFile)
@@ -126,6 +150,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	if err := os.WriteFile(r.child.argv[1], conf, 0o600); err != nil {
 		return nil, err
 	}
+	r.login = l
 	r.child.ready = func(ctx context.Context, pid int) error { return ping(ctx, l, pid) }
 	return r, nil
 }
@@ -154,8 +179,10 @@ func (r *Redis) Restart(ctx context.Context) error { return r.child.start(ctx) }
 func (r *Redis) Close() error {
 	r.closing.Do(func() {
 		r.closed = r.child.close()
-		if r.port != nil {
-			r.closed = errors.Join(r.closed, r.port.release())
+		for _, p := range []*port{r.port, r.bus} {
+			if p != nil {
+				r.closed = errors.Join(r.closed, p.release())
+			}
 		}
 	})
 	return r.closed

@@ -79,6 +79,9 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
 		fmt.Fprintf(&b, "%s %s\n", name, directives[name])
 	}
+	for _, line := range o.lines {
+		fmt.Fprintln(&b, line)
+	}
 	users, err := redisUsers(o)
 	if err != nil {
 		return nil, err
@@ -120,6 +123,9 @@ func notInUser(r rune) bool {
 // its configuration that it cannot read.
 func redisSecrets(o RedisOptions) []string {
 	var secrets []string
+	if len(o.lines) > 0 && o.Password != "" {
+		secrets = append(secrets, quoteRedis(o.Password), o.Password) // the lines may tell it to the other members
+	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
 		if secret := strings.Trim(value, `"' `); secret != "" && (strings.Contains(name, "pass") || strings.HasSuffix(name, "auth")) {
@@ -127,4 +133,20 @@ func redisSecrets(o RedisOptions) []string {
 		}
 	}
 	return secrets
+}
+
+// quoteRedis quotes a value as redis.conf has it, whatever its bytes.
+func quoteRedis(value string) string {
+	b := []byte{'"'}
+	for _, c := range []byte(value) {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c > '~':
+			b = fmt.Appendf(b, `\x%02x`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
 }

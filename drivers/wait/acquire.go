@@ -52,7 +52,7 @@ func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter,
 		if err := w.Wait(ctx, l); err != nil {
 			return err
 		}
-		if past(l, clock, clock.Now()) {
+		if past(l, clock, clock.Now()) && !passed(s) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -66,6 +66,13 @@ func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter,
 		}
 	}
 	return nil
+}
+
+// passed tells whether the last Wait has got the lock, so that the next Try only confirms it. It was passed before the
+// deadline, and the answer came later.
+func passed(s drivers.Session) bool {
+	q, ok := drivers.As[interface{ granted() bool }](s)
+	return ok && q.granted()
 }
 
 // answer notes what the last Try has answered.

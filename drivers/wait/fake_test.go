@@ -5,8 +5,10 @@ package wait_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // service is the fake server. The hooks are called without its lock held and may use it; nil ones do nothing.
 type service struct {
 	traits drivers.Traits
+	named  atomic.Uint64
 
 	listen  func() error
 	add     func(key string) error     // the request to subscribe has arrived
@@ -29,8 +32,13 @@ type service struct {
 	tried   func(s *session, won bool) // a try is decided, but its answer is not out yet
 	asked   func(s *session) error     // the lease's rest is read, but the answer is not out yet
 
+	releasing func(s *session, l *drivers.Lease) (bool, error)  // the request to release has arrived; false: not its own
+	passing   func(s *session, to *drivers.Lease) (bool, error) // the request to pass the lock on has arrived
+
 	mu      sync.Mutex
 	held    map[string]time.Time // key → end of the lease; zero is never
+	owner   map[string]string
+	owned   bool // a release has to name the owner
 	granted map[string]*session
 	wake    func(string)
 	subs    map[string]bool
@@ -41,10 +49,22 @@ func newService() *service {
 	return &service{
 		traits:  drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
 		held:    map[string]time.Time{},
+		owner:   map[string]string{},
 		granted: map[string]*session{},
 		subs:    map[string]bool{},
 	}
 }
+
+// names are owners that cost nothing.
+var names = func() (list [4096]string) {
+	for i := range list {
+		list[i] = fmt.Sprint("owner ", i)
+	}
+	return
+}()
+
+// name is an owner's that nobody has had for long.
+func (s *service) name() string { return names[s.named.Add(1)%uint64(len(names))] }
 
 func (s *service) Traits() drivers.Traits { return s.traits }
 func (s *service) Close() error           { return nil }
@@ -164,12 +184,13 @@ func (l *listener) Close() error {
 
 // session is one client. It counts what it was asked to do.
 type session struct {
-	svc   *service
-	tries int
-	rests int
-	base  time.Time
-	at    []time.Duration // when each try was made, if base is set
-	err   error           // what Try answers
+	svc              *service
+	tries            int
+	rests            int
+	releases, passes int
+	base             time.Time
+	at               []time.Duration // when each try was made, if base is set
+	err              error           // what Try answers
 }
 
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -183,9 +204,12 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	l.Reset()
+	l.Owner = s.svc.name()
 	s.svc.mu.Lock()
 	won := !s.svc.taken(l.Key)
 	if won {
+		s.svc.owner[l.Key] = l.Owner
 		s.svc.held[l.Key] = time.Now().Add(l.TTL)
 		s.svc.granted[l.Key] = s
 	}
@@ -197,7 +221,40 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 func (s *session) Release(_ context.Context, l *drivers.Lease) (bool, error) {
+	s.releases++
+	if s.svc.releasing != nil {
+		if owned, err := s.svc.releasing(s, l); !owned || err != nil {
+			return owned, err
+		}
+	}
+	if s.svc.owned {
+		s.svc.mu.Lock()
+		mine := s.svc.taken(l.Key) && s.svc.owner[l.Key] == l.Owner
+		s.svc.mu.Unlock()
+		if !mine {
+			return false, nil
+		}
+	}
 	s.svc.release(l.Key)
+	return true, nil
+}
+
+func (s *session) Pass(_ context.Context, from, to *drivers.Lease) (bool, error) {
+	s.passes++
+	to.Reset()
+	to.Owner = s.svc.name()
+	if s.svc.passing != nil {
+		if owned, err := s.svc.passing(s, to); !owned || err != nil {
+			return owned, err
+		}
+	}
+	s.svc.mu.Lock()
+	defer s.svc.mu.Unlock()
+	if !s.svc.taken(from.Key) || s.svc.owned && s.svc.owner[from.Key] != from.Owner {
+		return false, nil
+	}
+	s.svc.held[from.Key] = time.Now().Add(to.TTL)
+	s.svc.owner[from.Key] = to.Owner
 	return true, nil
 }
 
@@ -232,6 +289,7 @@ type deaf struct{ drivers.Service }
 // client is a session with its waiter and its lease.
 type client struct {
 	*session
+	use    drivers.Session // the session as the room wants it used
 	waiter drivers.Waiter
 	lease  drivers.Lease
 	clock  drivers.Clock
@@ -256,7 +314,7 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 		clock:   drivers.NewClock(),
 	}
 	var err error
-	if c.waiter, err = room.Waiter(c.session, id); err != nil {
+	if c.use, c.waiter, err = room.Client(c.session, id); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -266,7 +324,7 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 func (c *client) patience(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
 
 func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
-	return acquire(ctx, c.session, c.waiter, &c.lease, &c.clock)
+	return acquire(ctx, c.use, c.waiter, &c.lease, &c.clock)
 }
 
 // closeRoom closes the room and fails the test if that fails.

@@ -16,7 +16,7 @@ import (
 // million channels.
 const idleKeys = 1024
 
-var errClosed = errors.New("wait: pubsub: the room is closed")
+var errClosed = errors.New("wait: the room is closed")
 
 // hub shares one subscription among the waiters of a process. One lock guards it: it is taken once to join and
 // once to leave by an acquisition that has to wait, and once by each message, never while a request is under way.

@@ -173,7 +173,7 @@ func TestSleepWithoutRest(t *testing.T) {
 		defer closeRoom(t, room)
 		c := newClient(t, svc, room, 0, "k")
 		var err error
-		if c.waiter, err = room.Waiter(bare{c.session}, 0); err != nil {
+		if _, c.waiter, err = room.Client(bare{c.session}, 0); err != nil {
 			t.Fatal(err)
 		}
 		c.base = time.Now()

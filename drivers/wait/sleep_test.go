@@ -254,7 +254,7 @@ func TestBackoffBoundStops(t *testing.T) {
 			svc := newService()
 			room := newRoom(t, wait.Backoff, svc, wait.Options{BackoffMin: test.min, BackoffMax: test.max})
 			defer closeRoom(t, room)
-			w, err := room.Waiter(&session{}, 0)
+			_, w, err := room.Client(&session{}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

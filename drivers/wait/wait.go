@@ -7,10 +7,12 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,8 @@ const (
 	Poll    = "poll"
 	Backoff = "backoff"
 	PubSub  = "pubsub"
+	Queue   = "queue"
+	Block   = "block"
 	Native  = "native"
 )
 
@@ -31,6 +35,8 @@ type Kind struct {
 	Name   string // the value of -wait
 	Text   string // one line for people who choose
 	Wakes  bool   // releases have to wake subscribers: the service is opened with drivers.Config.Wakes
+	Blocks bool   // releases have to wake a sleeper: the service is opened with drivers.Config.Blocks
+	Local  bool   // the clients of a room share something, so that it matters how many rooms there are (-lockers)
 	Native bool   // the sessions have to be drivers.Waiters themselves
 }
 
@@ -40,10 +46,23 @@ func Kinds() []Kind {
 		{Name: None, Text: "one try, then give up"},
 		{Name: Poll, Text: "try again at a fixed interval"},
 		{Name: Backoff, Text: "try again after a random delay whose bound doubles up to a limit (full jitter)"},
-		{Name: PubSub, Text: "sleep until the release is published; it wakes every waiter of the key (the herd)", Wakes: true},
+		{Name: PubSub, Text: "sleep until the release is published; it wakes every waiter of the key (the herd)",
+			Wakes: true, Local: true},
+		{Name: Queue, Text: "stand in a local line, whose front alone waits as by pubsub (-handover says how the next gets it)",
+			Wakes: true, Local: true},
+		{Name: Block, Text: "sleep on the server in a blocking list pop; a release wakes one waiter (a connection each)", Blocks: true},
 		{Name: Native, Text: "whatever the service or library does by itself", Native: true},
 	}
 }
+
+// The ways in which a queued lock goes from a client to the next one in its line, as -handover takes them.
+const (
+	HandoverRelease = "release" // it is released, and the next acquires it
+	HandoverSwap    = "swap"    // it is passed on at the server, in one step; the sessions have to be drivers.Passers
+)
+
+// Handovers lists them, the one that suits every lock first.
+func Handovers() []string { return []string{HandoverRelease, HandoverSwap} }
 
 // Find looks a way of waiting up by its name. The error lists them all.
 func Find(name string) (Kind, error) {
@@ -75,6 +94,10 @@ const (
 	// what polling libraries ship as their fixed interval, so that the most patient client still asks, on average,
 	// twice as often as those.
 	DefaultBackoffMax = 100 * time.Millisecond
+
+	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and the clients of other
+	// processes get a chance. The more, the less a release costs each of them, and the longer the others wait.
+	DefaultHandoverMax = 16
 )
 
 // Options are the settings of all ways of waiting; each reads its own. The zero value means the defaults.
@@ -83,6 +106,9 @@ type Options struct {
 	BackoffMin time.Duration // bound of the first delay; 0 means DefaultBackoffMin
 	BackoffMax time.Duration // bound of every delay; 0 means DefaultBackoffMax
 	Seed       uint64        // of the delays; the same seed gives a client the same delays again
+
+	Handover    string // one of Handovers(); empty means HandoverRelease
+	HandoverMax int    // swaps in a row; 0 means DefaultHandoverMax
 }
 
 // complete fills the defaults in and refuses what makes no sense.
@@ -106,6 +132,14 @@ func (o Options) complete() (Options, error) {
 	if o.BackoffMin > o.BackoffMax {
 		return o, fmt.Errorf("wait: least back-off %v is above the greatest, %v", o.BackoffMin, o.BackoffMax)
 	}
+	o.Handover = cmp.Or(o.Handover, HandoverRelease)
+	if !slices.Contains(Handovers(), o.Handover) {
+		return o, fmt.Errorf("wait: unknown hand-over %q; there are %s", o.Handover, strings.Join(Handovers(), ", "))
+	}
+	if o.HandoverMax < 0 {
+		return o, fmt.Errorf("wait: %d hand-overs in a row are not possible", o.HandoverMax)
+	}
+	o.HandoverMax = cmp.Or(o.HandoverMax, DefaultHandoverMax)
 	return o, nil
 }
 
@@ -114,8 +148,9 @@ func (o Options) complete() (Options, error) {
 type Room struct {
 	kind    Kind
 	options Options
-	expires bool
-	hub     *hub // the shared subscription; nil unless the kind needs one
+	traits  drivers.Traits
+	hub     *hub   // the shared subscription; nil unless the kind needs one
+	lines   *lines // of the kind queue; else nil
 }
 
 // NewRoom prepares waiting of the named kind on svc; ctx bounds only the opening. It refuses a kind that does not
@@ -128,7 +163,11 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 	if o, err = o.complete(); err != nil {
 		return nil, err
 	}
-	r := &Room{kind: k, options: o, expires: svc.Traits().Expires}
+	if k.Blocks && !svc.Traits().Blocks {
+		return nil, fmt.Errorf("wait: %s: the releases of this lock, as it was opened, wake nobody who sleeps on the server; "+
+			"it can be waited for by poll and backoff", kind)
+	}
+	r := &Room{kind: k, options: o, traits: svc.Traits()}
 	if !k.Wakes {
 		return r, nil
 	}
@@ -143,43 +182,108 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 	if r.hub, err = newHub(ctx, sub); err != nil {
 		return nil, fmt.Errorf("wait: %s: open the subscription: %w", kind, err)
 	}
+	if kind == Queue {
+		r.lines = newLines()
+	}
 	return r, nil
 }
 
-// Waiter makes the waiter of client number id, whose session s is. Like the session it is used by one goroutine at
-// a time. It is nil for the kind none. It refuses a session that cannot wait in this way.
-func (r *Room) Waiter(s drivers.Session, id int) (drivers.Waiter, error) {
+// Client makes client number id, whose session s is, wait in this way. It answers the session that the client is to
+// use from now on, because some ways have to know of its tries and releases; what s can do besides is found by
+// drivers.As. Like the session the waiter is used by one goroutine at a time, the same one. It is nil for the kind none.
+// A session that cannot wait in this way is refused.
+func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waiter, error) {
 	switch r.kind.Name {
 	case Poll:
-		return &poller{every: r.options.Poll}, nil
+		return s, &poller{every: r.options.Poll}, nil
 	case Backoff:
-		return &backoff{
+		return s, &backoff{
 			min:    r.options.BackoffMin,
 			max:    r.options.BackoffMax,
 			bound:  r.options.BackoffMin,
 			random: rand.New(rand.NewPCG(r.options.Seed, uint64(id))),
 		}, nil
 	case PubSub:
-		lease, ok := drivers.As[drivers.Remainer](s)
-		if !ok && r.expires {
-			return nil, errors.New("wait: pubsub: the sessions of this lock cannot tell how long the holder's lease " +
-				"still lasts, and nobody announces its expiry; poll and backoff need not know")
+		sub, err := r.subscriber(s)
+		if err != nil {
+			return nil, nil, err
 		}
-		return &subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, nil
+		return s, &sub, nil
+	case Queue:
+		q, err := r.queued(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return q, q, nil
+	case Block:
+		b, err := r.blocked(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, b, nil
 	case Native:
 		w, ok := drivers.As[drivers.Waiter](s)
 		if !ok {
-			return nil, errors.New("wait: native: the sessions of this lock have no way of waiting of their own; " +
+			return nil, nil, errors.New("wait: native: the sessions of this lock have no way of waiting of their own; " +
 				"poll and backoff work with every lock")
 		}
-		return w, nil
+		return s, w, nil
 	}
-	return nil, nil
+	return s, nil, nil
 }
 
-// Close gives back the subscription. It is called when no client waits any more: one that still does is not woken,
-// and finds out for itself after MaxSleep at the latest.
+func (r *Room) subscriber(s drivers.Session) (subscriber, error) {
+	lease, err := r.remainer(s)
+	return subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, err
+}
+
+// remainer tells how long a sleep may be at the most; nil if leases do not end.
+func (r *Room) remainer(s drivers.Session) (drivers.Remainer, error) {
+	lease, ok := drivers.As[drivers.Remainer](s)
+	if !ok && r.traits.Expires {
+		return nil, fmt.Errorf("wait: %s: the sessions of this lock cannot tell how long the holder's lease "+
+			"still lasts, and nobody announces its expiry; poll and backoff need not know", r.kind.Name)
+	}
+	return lease, nil
+}
+
+func (r *Room) blocked(s drivers.Session) (*blocked, error) {
+	server, ok := drivers.As[drivers.Blocker](s)
+	if !ok {
+		return nil, errors.New("wait: block: the sessions of this lock cannot sleep on the server; poll and backoff work with every lock")
+	}
+	lease, err := r.remainer(s)
+	return &blocked{server: server, lease: lease}, err
+}
+
+func (r *Room) queued(s drivers.Session) (*queued, error) {
+	sub, err := r.subscriber(s)
+	if err != nil {
+		return nil, err
+	}
+	q := &queued{
+		Session: s, sub: sub, lines: r.lines, max: r.options.HandoverMax, woken: make(chan struct{}, 1),
+		expires: r.traits.Expires, reentrant: r.traits.Reentrant,
+	}
+	if r.traits.Owned {
+		var owners drivers.Owners
+		q.nobody = owners.Next()
+	}
+	if r.options.Handover == HandoverRelease {
+		return q, nil
+	}
+	if q.passer, _ = drivers.As[drivers.Passer](s); q.passer == nil {
+		return nil, errors.New("wait: queue: the sessions of this lock cannot pass it on; every lock can be handed over by release")
+	}
+	return q, nil
+}
+
+// Close gives back the subscription. It is called when no client waits any more. One that still does finds out for
+// itself after MaxSleep at the latest; one that stands in line is told.
 func (r *Room) Close() error {
+	if r.lines != nil {
+		r.lines.close()
+	}
 	if r.hub == nil {
 		return nil
 	}

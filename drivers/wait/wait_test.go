@@ -44,7 +44,7 @@ func TestNewRoomRefuses(t *testing.T) {
 		options wait.Options
 		want    []string // in the error
 	}{
-		{"unknown kind", "polling", newService(), wait.Options{}, []string{`"polling"`, "none, poll, backoff, pubsub, native"}},
+		{"unknown kind", "polling", newService(), wait.Options{}, []string{`"polling"`, "none, poll, backoff, pubsub, queue, block, native"}},
 		{"no kind", "", newService(), wait.Options{}, []string{`""`, "none, poll"}},
 		{"negative poll", wait.Poll, newService(), wait.Options{Poll: -1}, []string{"poll interval -1ns"}},
 		{"negative min", wait.Backoff, newService(), wait.Options{BackoffMin: -time.Second}, []string{"least back-off -1s"}},
@@ -110,7 +110,7 @@ func TestWaiterOfASession(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			room := newRoom(t, test.kind, test.svc, wait.Options{})
 			defer closeRoom(t, room)
-			w, err := room.Waiter(test.session(&session{svc: test.svc}), 0)
+			_, w, err := room.Client(test.session(&session{svc: test.svc}), 0)
 			switch {
 			case test.want == "" && (err != nil || w == nil):
 				t.Errorf("got %v, %v", w, err)
@@ -124,7 +124,7 @@ func TestWaiterOfASession(t *testing.T) {
 // The waiter of none is a nil interface, not an interface that holds a nil.
 func TestNoneHasNoWaiter(t *testing.T) {
 	room := newRoom(t, wait.None, newService(), wait.Options{})
-	if w, err := room.Waiter(&session{}, 0); w != nil || err != nil {
+	if _, w, err := room.Client(&session{}, 0); w != nil || err != nil {
 		t.Fatalf("got %v, %v", w, err)
 	}
 	closeRoom(t, room)

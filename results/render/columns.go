@@ -30,6 +30,21 @@ var axes = []axis{
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
+	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
+	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
+	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
+	{title: "renew", value: func(c *results.Cell) string {
+		if plan(c).Renew {
+			return "on"
+		}
+		return ""
+	}},
+	{title: "re-entry", right: true, value: func(c *results.Cell) string {
+		if plan(c).Reentry <= 1 {
+			return ""
+		}
+		return Thousands(int64(plan(c).Reentry))
+	}},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
 	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
@@ -39,12 +54,10 @@ var axes = []axis{
 	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
 	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
 	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
-	{title: "conns", right: true, value: func(c *results.Cell) string {
-		if plan(c).Conns == 0 {
-			return ""
-		}
-		return Thousands(int64(plan(c).Conns))
-	}},
+	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
+	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
+	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
+	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
 	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
@@ -87,6 +100,29 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if d := get(plan(c)); d != 0 {
 			return asked(d)
+		}
+		return ""
+	}
+}
+
+// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
+// user's own.
+func topology(p *results.Plan) string {
+	switch {
+	case p.Topology == "replicated" && p.Replicas > 0:
+		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
+	case p.Topology == "replicated":
+		return fmt.Sprintf("replicated %d", p.Acks)
+	case p.Nodes+p.Replicas > 0:
+		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
+	}
+	return p.Topology
+}
+
+func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if n := get(plan(c)); n != 0 {
+			return Thousands(int64(n))
 		}
 		return ""
 	}
@@ -220,6 +256,7 @@ var columns = []column{
 	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
 	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
 	{"acquire", "max", duration, 8, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
+	{"all nodes", "p50", duration, 12, func(c *results.Cell) float64 { return quantile(c, results.AcquireAll, p50) }, voted},
 	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
 	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
 	{"commands", "/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
@@ -234,6 +271,9 @@ func efficiency(c *results.Cell) float64 {
 	}
 	return c.Bound.Efficiency
 }
+
+// voted tells whether several nodes grant a lock together.
+func voted(c *results.Cell) bool { return c.Latency[results.AcquireAll].Count > 0 }
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
 

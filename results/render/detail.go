@@ -60,7 +60,7 @@ func (p *page) asked(c *results.Cell) {
 	var settings []string
 	for _, a := range axes {
 		switch a.title {
-		case "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
+		case "renew", "re-entry", "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
 			if v := a.value(c); v != "" {
 				settings = append(settings, a.title+" "+v)
 			}
@@ -118,7 +118,9 @@ func (p *page) throughput(c *results.Cell) {
 }
 
 // metricTitles are the metrics as the table names them.
-var metricTitles = map[results.Metric]string{results.Refusal: "gave up", results.Handoff: "hand-off"}
+var metricTitles = map[results.Metric]string{
+	results.Refusal: "gave up", results.Handoff: "hand-off", results.Reentry: "re-entry", results.AcquireAll: "all nodes",
+}
 
 // latencies writes the distributions that have values, a row each; acquire and release always.
 func (p *page) latencies(c *results.Cell) error {
@@ -167,7 +169,29 @@ func (p *page) outcomes(c *results.Cell) {
 	n := c.Counts
 	p.item("", "outcomes", list("acquired "+Thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
 		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
-	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("failed", n.ReleaseError)))
+	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("lost to a renewal", n.LostRenewal),
+		some("failed", n.ReleaseError)))
+	if n.LostRenewal > 0 {
+		p.item(yellow, "", "lost to a renewal: "+lostRenewal)
+	}
+	if plan(c).Renew {
+		p.item("", "renewals", list("answered "+Thousands(n.Renewals-n.RenewError), some("failed", n.RenewError)))
+	}
+	if plan(c).Reentry > 1 {
+		p.item("", "re-entries", list("granted "+Thousands(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
+	}
+	if n.SplitVotes+n.LateGrants > 0 {
+		p.item("", "votes", list(some("split", n.SplitVotes), some("late", n.LateGrants)))
+	}
+	var failed []string
+	for i, count := range n.NodeErrors {
+		if count > 0 {
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, Thousands(count)))
+		}
+	}
+	if failed != nil {
+		p.item(yellow, "unanswered", list(failed...))
+	}
 	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
 		text := class + " " + Thousands(n.Errors[class])
 		if sample := n.ErrorSample[class]; sample != "" {

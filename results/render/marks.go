@@ -9,6 +9,7 @@ const (
 	starved        = "clients that were never granted a lock in the window; acquire latencies cannot show their waits"
 	unbalanced     = "figures contradict each other"
 	unaccounted    = "the rest went into requests that failed and the pauses after them"
+	lostRenewal    = "holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"
 	unknownOutcome = "an unknown outcome may have left a lock behind until its TTL"
 )
 
@@ -33,5 +34,6 @@ var marks = []mark{
 	}, "unbalanced: by Little's law, " + unbalanced + "."},
 	{func(c *results.Cell) string { return some("starved", int64(c.Fairness.Starved)) }, "starved: " + starved + "."},
 	{func(c *results.Cell) string { return some("errors", errorCount(c.Counts)) }, "errors: requests whose answer was not heard, or was a refusal; the record has the first of each class."},
+	{func(c *results.Cell) string { return some("lost", c.Counts.LostRenewal) }, "lost: " + lostRenewal + "."},
 	{func(c *results.Cell) string { return some("unknown", c.Counts.Unknown) }, "unknown: " + unknownOutcome + "."},
 }

@@ -153,7 +153,36 @@ func scenes() map[string]struct {
 	outage.Counts.Errors = map[string]int64{"connect": 300}
 	outage.Bound.Efficiency, outage.Bound.Little = 0.0018, 0.72
 
+	kept := []*results.Record{record(0), record(1), record(2)}
+	for i, r := range kept[1:] {
+		r.Plan.Renew, r.Plan.Hold, r.Plan.TTL = true, 40*time.Second, 30*time.Second
+		r.Counts.Renewals, r.Counts.RenewError = int64(243_000*i), int64(12*i)
+		r.Counts.Released, r.Counts.LostRenewal = r.Counts.Acquired-int64(4*i), int64(4*i)
+	}
+	kept[2].Plan.Reentry, kept[2].Traits.Reentrant, kept[2].Plan.Lock = 3, true, "redisson"
+	kept[2].Counts.Reentries, kept[2].Counts.ReentryRefused, kept[2].Counts.ReentryError = 162_000, 1, 2
+	rec := results.NewRecorder(1)
+	for i := range 1000 {
+		rec.Borrow().Record(results.RenewIndex, time.Duration(30+i)*time.Microsecond)
+		rec.Borrow().Record(results.ReentryIndex, time.Duration(40+i)*time.Microsecond)
+	}
+	kept[2].Latency[results.Renew], kept[2].Latency[results.Reentry] = rec.Latency(results.RenewIndex), rec.Latency(results.ReentryIndex)
+
+	voted := []*results.Record{record(0), record(1)}
+	v := voted[1]
+	v.Plan.Topology, v.Plan.Nodes, v.Server.Mode = "redlock", 5, "redlock, 5 of 5 nodes"
+	v.Counts.SplitVotes, v.Counts.LateGrants, v.Counts.NodeErrors = 71, 3, []int64{0, 1204, 0, 2, 0}
+	all := results.NewRecorder(1)
+	for i := range 1000 {
+		all.Borrow().Record(results.AcquireAllIndex, time.Duration(90+i)*time.Microsecond)
+	}
+	v.Latency[results.AcquireAll] = all.Latency(results.AcquireAllIndex)
+
 	return map[string]scene{
+		"voted":       {voted, 200},
+		"voted1":      {voted[1:], 0},
+		"kept":        {kept, 0},
+		"kept1":       {kept[2:], 0},
 		"serverless":  {serverless, 0},
 		"outage1":     {[]*results.Record{outage}, 0},
 		"one":         {[]*results.Record{record(0)}, 0},

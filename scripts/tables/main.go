@@ -5,7 +5,13 @@
 //	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with the commands that make them
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
 //	<!-- text overhead.txt -->       the file as it is
+//	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
+//	                                 one figure of a cell, divided by that of another; see ratio.go
+//	<!-- designs - -->               the lock designs, their traits and what is wrong with them
 //	<!-- end -->
+//
+// After its file, a table may have words such as clients=64 hold=1ms, and then shows only the cells whose plan has those
+// values.
 //
 // Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if
 // a file is not up to date.
@@ -60,32 +66,41 @@ func run(check bool, args []string) error {
 	return nil
 }
 
-var section = regexp.MustCompile(`(?s)(<!-- (\w+) (\S+) -->\n).*?(<!-- end -->)`)
+var section = regexp.MustCompile(`(?s)(<!-- (\w+) (\S+)([^>]*?) -->\n?).*?(<!-- end -->)`)
 
 // fill replaces what stands between the markers of text.
 func fill(dir string, text []byte) ([]byte, error) {
 	var failed error
 	filled := section.ReplaceAllFunc(text, func(old []byte) []byte {
 		m := section.FindSubmatch(old)
-		made, err := figure(string(m[2]), filepath.Join(dir, string(m[3])))
+		made, err := figure(string(m[2]), filepath.Join(dir, string(m[3])), strings.TrimSpace(string(m[4])))
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", m[3], err))
 			return old
 		}
-		return slices.Concat(m[1], made, m[4])
+		return slices.Concat(m[1], made, m[5])
 	})
 	return filled, failed
 }
 
-// figure makes one figure.
-func figure(kind, path string) ([]byte, error) {
+// figure makes one figure of a file, with whatever words follow its name.
+func figure(kind, path, words string) ([]byte, error) {
 	var b bytes.Buffer
-	if kind == "text" {
+	switch kind {
+	case "text":
 		text, err := os.ReadFile(path)
 		return fenced(text), err
+	case "designs":
+		return designs(), nil
 	}
 	recs, err := load(path)
 	if err != nil {
+		return nil, err
+	}
+	if kind == "ratio" {
+		return ratio(recs, words)
+	}
+	if recs, err = having(recs, strings.Fields(words)); err != nil {
 		return nil, err
 	}
 	switch kind {
@@ -99,7 +114,7 @@ func figure(kind, path string) ([]byte, error) {
 		b.WriteString("\n" + commands(recs))
 		return b.Bytes(), nil
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are table, output and text", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are table, output, text, ratio and designs", kind)
 }
 
 func fenced(text []byte) []byte {

@@ -18,14 +18,62 @@ func TestPapersAreCurrent(t *testing.T) {
 	}
 }
 
-func record(t *testing.T, dir string) {
+func TestRatio(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, func(r *results.Record) {})
+	record(t, dir, func(r *results.Record) { r.ID, r.Plan.Clients, r.Elapsed = "b", 2, 2*time.Second })
+	recs, err := load(filepath.Join(dir, "run.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ words, want, err string }{
+		{"rate clients=1", "30", ""},
+		{"rate clients=1 / clients=2", "2", ""},
+		{"rate clients=1 / clients=2; wait=none; at least 2", "2", ""},
+		{"rate clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "the text says at least 2.5, and the runs say 2"},
+		{"rate clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
+		{"rate clients=1; ; no more", "", "is no limit"},
+		{"rate wait=none", "", "chooses 2 cells"},
+		{"rate clients=3", "", "no record has clients=3"},
+		{"rate clients", "", "write name=value"},
+		{"speed clients=1", "", "no metric"},
+	} {
+		got, err := ratio(recs, test.words)
+		if test.err != "" {
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: %v; want %s", test.words, err, test.err)
+			}
+			continue
+		}
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v; want %s", test.words, got, err, test.want)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{2.9123: "2.91", 0.98765: "0.988", 138600.4: "138,600", 99.96: "100", 101: "101"} {
+		if got := short(v); got != want {
+			t.Errorf("%v is written %s, want %s", v, got, want)
+		}
+	}
+}
+
+// TestDesigns finds the default design with its traits in the table.
+func TestDesigns(t *testing.T) {
+	if text := string(designs()); !strings.Contains(text, "| `set-nx` | go-redis, rueidis | ✓ | ✓ | ✓ |") {
+		t.Error(text)
+	}
+}
+
+func record(t *testing.T, dir string, change func(*results.Record)) {
 	t.Helper()
 	rec := results.NewRecorder(1)
 	shard := rec.Borrow()
 	for range 30 {
 		shard.Record(results.AcquireIndex, time.Millisecond)
 	}
-	err := results.Append(filepath.Join(dir, "run.jsonl"), &results.Record{
+	r := &results.Record{
 		Schema: results.SchemaVersion, ID: "a", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Trial: 1,
 		Plan: results.Plan{
 			Driver: "rueidis", Lock: "set-nx", Wait: "none", Clients: 1, Keys: 1, Duration: time.Second, TTL: time.Minute,
@@ -34,15 +82,16 @@ func record(t *testing.T, dir string) {
 		Elapsed: time.Second,
 		Counts:  results.Counts{Acquired: 30, Tries: 30, Released: 30},
 		Latency: rec.Latencies(),
-	})
-	if err != nil {
+	}
+	change(r)
+	if err := results.Append(filepath.Join(dir, "run.jsonl"), r); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestFill(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir)
+	record(t, dir, func(*results.Record) {})
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("$ date\ntoday\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +126,7 @@ func TestFill(t *testing.T) {
 
 func TestFillRefuses(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir)
+	record(t, dir, func(*results.Record) {})
 	for _, tc := range []struct{ marker, want string }{
 		{"table nothing.jsonl", "no such file"},
 		{"chart run.jsonl", "no figure is called"},

@@ -32,13 +32,16 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	if o.Conns < 0 {
 		return nil, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
 	}
+	if o.Topology == drivers.TopologyCluster {
+		return dialCluster(o)
+	}
 	options := poolOptions(o)
 	switch o.Pipelining {
 	case drivers.PipeliningDefault, drivers.PipeliningOff:
 		if o.FlushDelay != 0 {
 			return nil, errors.New("a flush delay needs pipelining, which go-redis does not do by default: add pipelining auto")
 		}
-		return &conn{client: goredis.NewClient(options), io: o.IO()}, nil
+		return &conn{client: newClient(o, options), io: o.IO(), sharded: o.Sharded}, nil
 	case drivers.PipeliningAuto:
 		return dialAuto(o, options)
 	}
@@ -89,7 +92,7 @@ func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
 	}
 	options.PipelinePoolSize = o.Conns
 	options.MinIdleConns = 0 // the pipeliner has a pool of its own
-	client := goredis.NewClient(options)
+	client := newClient(o, options)
 	pipeliner, err := client.AsyncAutoPipelineWithOptions(auto)
 	if err != nil {
 		client.Close()
@@ -99,9 +102,11 @@ func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
 }
 
 type conn struct {
-	client *goredis.Client
-	io     time.Duration
-	auto   *goredis.AutoPipeliner // nil without pipelining
+	client  goredis.UniversalClient
+	io      time.Duration
+	auto    *goredis.AutoPipeliner // nil without pipelining
+	cluster bool
+	sharded bool // subscriptions are made with SSUBSCRIBE
 }
 
 // request carries the arguments of a command in one allocation: the library writes a *string as it writes a string,
@@ -150,7 +155,9 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	cmd := goredis.NewCmd(ctx, newArgs(args)...)
 	cmd.SetFirstKeyPos(int8(key))
 	var err error
-	if c.auto == nil {
+	if c.cluster {
+		err = c.client.Process(ctx, once{cmd})
+	} else if c.auto == nil {
 		err = c.client.Process(ctx, cmd)
 	} else {
 		err = c.auto.Submit(ctx, cmd).WaitContext(ctx)
@@ -162,6 +169,26 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 		return redis.Reply{}, translate(err)
 	}
 	return reply(cmd.Val())
+}
+
+// DoWait implements redis.Waiter with a pipeline, which has one connection to itself also where others are shared.
+func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (answer redis.Reply, err error, acked int64, waitErr error) {
+	cmd := goredis.NewCmd(ctx, newArgs(args)...)
+	cmd.SetFirstKeyPos(int8(key))
+	acks := goredis.NewIntCmd(ctx, newArgs(wait)...)
+	pipe := c.client.Pipeline()
+	pipe.Process(ctx, cmd)
+	pipe.Process(ctx, acks)
+	pipe.Exec(ctx) // each command has its own error
+	acked, waitErr = acks.Result()
+	switch err = cmd.Err(); {
+	case err == goredis.Nil:
+		return redis.Nil(), nil, acked, translate(waitErr)
+	case err != nil:
+		return redis.Reply{}, translate(err), acked, translate(waitErr)
+	}
+	answer, err = reply(cmd.Val())
+	return answer, err, acked, translate(waitErr)
 }
 
 func reply(value any) (redis.Reply, error) {
@@ -210,6 +237,8 @@ func translate(err error) error {
 		return redis.NewServerError(server.Error())
 	case errors.Is(err, goredis.ErrClosed):
 		return redis.Closed
+	case strings.HasPrefix(err.Error(), "redis: all sentinels specified"), strings.HasPrefix(err.Error(), "redis: cluster has no nodes"):
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "find the server", Err: err} // nothing was sent
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: err} // nothing was sent
 	case drivers.ClassOf(err) == drivers.ClassOther:
@@ -231,14 +260,57 @@ func (c *conn) Close() error {
 	return c.client.Close()
 }
 
+// Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
+func (c *conn) Dedicated(ctx context.Context, key string, f func(redis.Link) error) error {
+	var node *goredis.Client
+	switch client := c.client.(type) {
+	case *goredis.Client:
+		node = client
+	case *goredis.ClusterClient:
+		var err error
+		if node, err = client.MasterForKey(ctx, key); err != nil {
+			return translate(err)
+		}
+	}
+	lent := node.Conn()
+	defer lent.Close()
+	return f(link{lent})
+}
+
+type link struct{ conn *goredis.Conn }
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	pipe := l.conn.Pipeline()
+	sent := make([]*goredis.Cmd, len(commands))
+	for i, args := range commands {
+		sent[i] = pipe.Do(ctx, newArgs(args)...)
+	}
+	pipe.Exec(ctx) // whose error is that of the first command that has one, a nil reply included
+	replies := make([]redis.Reply, len(sent))
+	for i, cmd := range sent {
+		var err error
+		switch {
+		case cmd.Err() == goredis.Nil:
+		case cmd.Err() != nil:
+			return nil, translate(cmd.Err())
+		default:
+			if replies[i], err = reply(cmd.Val()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	pubsub := c.client.Subscribe(ctx)
 	if err := pubsub.Ping(ctx); err != nil { // which makes it connect
 		pubsub.Close()
 		return nil, translate(err)
 	}
-	s := &subscription{pubsub: pubsub, io: c.io, message: message, done: make(chan struct{}), waiting: map[string][]*pending{}}
+	s := &subscription{pubsub: pubsub, io: c.io, message: message, sharded: c.sharded, done: make(chan struct{}), waiting: map[string][]*pending{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go s.receive()
 	return s, nil
@@ -249,7 +321,9 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 type subscription struct {
 	pubsub  *goredis.PubSub
 	io      time.Duration
-	message func(channel string)
+	message func(channel, payload string)
+	sharded bool
+	leaving redis.Leaving
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when receive has returned
@@ -290,7 +364,12 @@ func (s *subscription) send(ctx context.Context, p *pending, channels []string) 
 	for _, channel := range channels {
 		s.waiting[channel] = append(s.waiting[channel], p)
 	}
-	return s.write(ctx, func(ctx context.Context) error { return s.pubsub.Subscribe(ctx, channels...) })
+	return s.write(ctx, func(ctx context.Context) error {
+		if s.sharded {
+			return s.pubsub.SSubscribe(ctx, channels...)
+		}
+		return s.pubsub.Subscribe(ctx, channels...)
+	})
 }
 
 // write sends something. The caller's context is not passed on: the library takes a write that was given no time for a
@@ -305,7 +384,13 @@ func (s *subscription) write(ctx context.Context, send func(ctx context.Context)
 
 // Remove implements redis.Subscription. It does not wait for the server.
 func (s *subscription) Remove(ctx context.Context, channels ...string) error {
-	return translate(s.write(ctx, func(ctx context.Context) error { return s.pubsub.Unsubscribe(ctx, channels...) }))
+	return translate(s.write(ctx, func(ctx context.Context) error {
+		if s.sharded {
+			s.leaving.Expect(channels)
+			return s.pubsub.SUnsubscribe(ctx, channels...)
+		}
+		return s.pubsub.Unsubscribe(ctx, channels...)
+	}))
 }
 
 // Done implements redis.Subscription.
@@ -347,10 +432,15 @@ func (s *subscription) receive() {
 		}
 		switch event := event.(type) {
 		case *goredis.Message:
-			s.message(event.Channel)
+			s.message(event.Channel, event.Payload)
 		case *goredis.Subscription:
-			if event.Kind == "subscribe" {
+			switch event.Kind {
+			case "subscribe", "ssubscribe":
 				s.confirm(event.Channel)
+			case "sunsubscribe":
+				if !s.leaving.Expected(event.Channel) {
+					return // the slot has moved to another node
+				}
 			}
 		}
 	}

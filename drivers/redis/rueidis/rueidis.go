@@ -37,8 +37,8 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		}
 		return nil, translate(err)
 	}
-	c := &conn{client: client, listening: client, io: o.IO()}
-	if o.Wakes && option.BlockingPoolSize > 0 {
+	c := &conn{client: client, listening: client, io: o.IO(), sharded: o.Sharded}
+	if o.Wakes && option.BlockingPoolSize > 0 && o.Topology != drivers.TopologyCluster {
 		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
 		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
 		if c.listening, err = rueidis.NewClient(option); err != nil {
@@ -52,6 +52,41 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 // poolBuffer is the size of the buffers of a connection that carries one command at a time, where the library's
 // 512 KiB each way would be a gigabyte for a thousand of them. It is what go-redis has.
 const poolBuffer = 32 << 10
+
+// refresh is how often the sentinels are asked who is primary. They announce a new one, but to miss that once would
+// bind the client to the old one for ever.
+const refresh = time.Second
+
+// redirects is how often a command may be sent on to another node. That is no retry: MOVED and ASK say that it was not
+// executed.
+const redirects = 3
+
+// setTopology sets up how the server is found. A single one is dialled where it is, the others where they are said
+// to be.
+func setTopology(option *rueidis.ClientOption, o redis.Options) {
+	if o.Topology != drivers.TopologySentinel && o.Topology != drivers.TopologyCluster {
+		return
+	}
+	option.ForceSingleClient = false
+	option.InitAddress = nil
+	for _, t := range o.Targets {
+		option.InitAddress = append(option.InitAddress, t.Addr())
+	}
+	option.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		return o.DialTo(ctx, addr)
+	}
+	if o.Topology == drivers.TopologyCluster {
+		// With several addresses the library connects to all of them, goes on with the first that answers, and may
+		// have two connections to each of the others then. The first one has just answered, and names all others.
+		option.InitAddress = option.InitAddress[:1]
+		option.ClusterOption.MaxMovedRedirections = redirects
+		return
+	}
+	option.Sentinel = rueidis.SentinelOption{MasterSet: o.Master, Dialer: option.Dialer, TopologyRefreshInterval: refresh}
+	if o.SentinelAuth {
+		option.Sentinel.Username, option.Sentinel.Password = option.Username, option.Password
+	}
+}
 
 func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	io := o.IO()
@@ -75,6 +110,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		AlwaysRESP2:       o.Embedded, // miniredis publishes nothing over RESP3
 		MaxFlushDelay:     o.FlushDelay,
 	}
+	setTopology(&option, o)
 	switch o.Pipelining {
 	case drivers.PipeliningDefault, drivers.PipeliningAuto:
 		var err error
@@ -114,13 +150,30 @@ type conn struct {
 	client    rueidis.Client
 	listening rueidis.Client // for subscriptions; the same unless its pool is limited
 	io        time.Duration
+	sharded   bool // subscriptions are made with SSUBSCRIBE
 	closed    atomic.Bool
 }
 
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
 // after the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
+	if c.closed.Load() {
+		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
+	}
 	return c.answer(c.client.Do(ctx, c.command(args, key)))
+}
+
+// DoWait implements redis.Waiter. Both commands take the connection of the first one's key. Where that is shared, WAIT
+// holds up what others have sent behind it until the replicas have answered. That costs less than it seems, because
+// one acknowledgement serves all WAITs before it: from 8 to 512 clients it was no slower than to have a connection of
+// the library's blocking pool for each client, and had the shorter tail.
+func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (reply redis.Reply, err error, acked int64, waitErr error) {
+	results := c.client.DoMulti(ctx, c.command(args, key), c.command(wait, 0))
+	reply, err = c.answer(results[0])
+	if acked, waitErr = results[1].AsInt64(); waitErr != nil {
+		waitErr = translate(waitErr)
+	}
+	return reply, err, acked, waitErr
 }
 
 // answer is apart from Do, and not inlined, because Do's frame lies on the stack of each client that waits for the
@@ -211,6 +264,8 @@ func translate(err error) error {
 		return redis.NewServerError(withCode(server.Error()))
 	case errors.Is(err, rueidis.ErrClosing), errors.Is(err, rueidis.ErrDedicatedClientRecycled):
 		return redis.Closed
+	case errors.Is(err, rueidis.ErrNoSlot):
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "find the server", Err: err} // nothing was sent
 	case rueidis.IsParseErr(err), strings.HasPrefix(err.Error(), "unknown message type"):
 		return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: err}
 	}
@@ -236,11 +291,46 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Dedicated implements redis.Conn.
+func (c *conn) Dedicated(_ context.Context, key string, f func(redis.Link) error) error {
+	return c.client.Dedicated(func(lent rueidis.DedicatedClient) error { return f(link{c, lent}) })
+}
+
+type link struct {
+	*conn
+	lent rueidis.DedicatedClient
+}
+
+// Send implements redis.Link.
+func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, error) {
+	sent := make([]rueidis.Completed, len(commands))
+	for i, args := range commands {
+		sent[i] = l.lent.B().Arbitrary(args...).Build()
+	}
+	replies := make([]redis.Reply, len(sent))
+	for i, result := range l.lent.DoMulti(ctx, sent...) {
+		var err error
+		if replies[i], err = l.answer(result); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
 // Subscribe implements redis.Conn. The library bounds it by the I/O time-out.
-func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (redis.Subscription, error) {
+func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	client, _ := c.listening.Dedicate()
+	leaving, moved := new(redis.Leaving), make(chan struct{}, 1)
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel) },
+		OnMessage: func(m rueidis.PubSubMessage) { message(m.Channel, m.Message) },
+		OnSubscription: func(s rueidis.PubSubSubscription) {
+			if s.Kind == "sunsubscribe" && !leaving.Expected(s.Channel) {
+				select {
+				case moved <- struct{}{}: // the slot, to another node
+				default:
+				}
+			}
+		},
 	})
 	select {
 	case err := <-broken:
@@ -248,9 +338,14 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 		return nil, translate(err)
 	default:
 	}
-	s := &subscription{client: client, io: c.io, done: make(chan struct{})}
+	s := &subscription{client: client, io: c.io, sharded: c.sharded, leaving: leaving, done: make(chan struct{})}
 	go func() {
-		<-broken
+		select {
+		case <-broken:
+		case <-moved:
+			s.once.Do(client.Close)
+			<-broken
+		}
 		close(s.done)
 	}()
 	return s, nil
@@ -258,22 +353,33 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel string)) (red
 
 // subscription is a redis.Subscription on a dedicated connection.
 type subscription struct {
-	client rueidis.DedicatedClient
-	io     time.Duration
-	done   chan struct{}
-	once   sync.Once
+	client  rueidis.DedicatedClient
+	io      time.Duration
+	sharded bool
+	leaving *redis.Leaving
+	done    chan struct{}
+	once    sync.Once
 }
 
 // Add implements redis.Subscription. The server subscribes to all channels before it confirms the first.
 func (s *subscription) Add(ctx context.Context, channels ...string) error {
-	return translate(s.client.Do(ctx, s.client.B().Subscribe().Channel(channels...).Build()).Error())
+	command := s.client.B().Subscribe().Channel(channels...).Build
+	if s.sharded {
+		command = s.client.B().Ssubscribe().Channel(channels...).Build
+	}
+	return translate(s.client.Do(ctx, command()).Error())
 }
 
 // Remove implements redis.Subscription.
 func (s *subscription) Remove(ctx context.Context, channels ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
-	return translate(s.client.Do(ctx, s.client.B().Unsubscribe().Channel(channels...).Build()).Error())
+	command := s.client.B().Unsubscribe().Channel(channels...).Build
+	if s.sharded {
+		s.leaving.Expect(channels)
+		command = s.client.B().Sunsubscribe().Channel(channels...).Build
+	}
+	return translate(s.client.Do(ctx, command()).Error())
 }
 
 // Done implements redis.Subscription.

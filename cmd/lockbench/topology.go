@@ -1,0 +1,113 @@
+// How many servers a cell needs and how they belong together: what -topology means for a plan.
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+const (
+	redlockNodes     = 5 // as in the description of the algorithm
+	clusterPrimaries = 3 // the fewest that Redis calls a cluster
+	sentinels        = 3 // the fewest that can outvote one that is gone
+)
+
+// topologies are the values of -topology, the usual one first.
+var topologies = []string{
+	string(drivers.TopologySingle), string(drivers.TopologyRedlock), string(drivers.TopologyReplicated),
+	string(drivers.TopologySentinel), string(drivers.TopologyCluster),
+}
+
+// releases are the values of -release.
+var releases = []string{
+	"default", string(drivers.ReleaseLua), string(drivers.ReleaseWatch), string(drivers.ReleaseDelIfEq), string(drivers.ReleaseDelEx),
+}
+
+// topologyFlags says which topologies read a flag.
+var topologyFlags = map[string][]drivers.Topology{
+	"nodes":        {drivers.TopologyRedlock, drivers.TopologyCluster},
+	"replicas":     {drivers.TopologyReplicated, drivers.TopologySentinel},
+	"acks":         {drivers.TopologyReplicated},
+	"node-timeout": {drivers.TopologyRedlock, drivers.TopologyReplicated},
+	"master":       {drivers.TopologySentinel},
+}
+
+// settleTopology fills in what a cell's topology needs and clears what it does not read. If driver, server and topology
+// do not go together it says why.
+func settleTopology(c *results.Plan, lib library, kind serverKind) (why string) {
+	if c.Topology == string(drivers.TopologySingle) {
+		c.Topology = ""
+	}
+	t := drivers.Topology(c.Topology)
+	reads := func(flag string) bool { return slices.Contains(topologyFlags[flag], t) }
+	if !reads("nodes") || kind == external {
+		c.Nodes = 0
+	}
+	if !reads("replicas") || kind == external {
+		c.Replicas = 0
+	}
+	if !reads("acks") {
+		c.Acks = 0
+	}
+	if !reads("node-timeout") {
+		c.NodeTimeout = 0
+	}
+	switch {
+	case t == "":
+		return ""
+	case !slices.Contains(lib.topologies, t):
+		return "it knows " + joined(lib.topologies) + " servers only"
+	case kind == embedded && t != drivers.TopologyRedlock:
+		return "the embedded server cannot be part of one; -server private can"
+	}
+	switch {
+	case kind == external:
+	case t == drivers.TopologyRedlock && c.Nodes == 0:
+		c.Nodes = redlockNodes
+	case t == drivers.TopologyCluster && c.Nodes == 0:
+		c.Nodes = clusterPrimaries
+	case t == drivers.TopologyReplicated && c.Replicas == 0:
+		c.Replicas = max(1, c.Acks)
+	case t == drivers.TopologySentinel && c.Replicas == 0:
+		c.Replicas = 1
+	}
+	return ""
+}
+
+// joined lists topologies, the single server first.
+func joined(list []drivers.Topology) string {
+	names := []string{string(drivers.TopologySingle)}
+	for _, t := range list {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
+}
+
+// deployment names the servers that a cell needs; cells with the same one share them.
+type deployment struct {
+	topology        drivers.Topology
+	nodes, replicas int
+}
+
+func deploymentOf(c results.Plan) deployment {
+	return deployment{drivers.Topology(c.Topology), c.Nodes, c.Replicas}
+}
+
+func (d deployment) String() string {
+	switch d.topology {
+	case drivers.TopologyRedlock:
+		return fmt.Sprintf("%d independent servers", d.nodes)
+	case drivers.TopologyReplicated:
+		return fmt.Sprintf("a primary with %d replicas", d.replicas)
+	case drivers.TopologySentinel:
+		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, sentinels)
+	case drivers.TopologyCluster:
+		return fmt.Sprintf("a cluster of %d primaries", d.nodes)
+	}
+	return "one server"
+}

@@ -1,0 +1,166 @@
+// The ballot: one request to all nodes, and how their answers are counted.
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type kind uint8
+
+const (
+	try kind = iota
+	release
+	renew
+	remaining
+)
+
+// request is what each node is asked.
+type request struct {
+	kind  kind
+	key   string
+	owner string
+	ttl   time.Duration
+	all   bool // the verdict is to wait for every node
+}
+
+// never is the rest of a lease that does not end, or of which a node says nothing.
+const never = time.Duration(1<<63 - 1)
+
+type outcome uint8
+
+const (
+	open   outcome = iota
+	won            // a majority has said yes
+	lost           // no majority can say yes any more, and a majority has answered
+	failed         // neither can come about any more, because nodes have not answered
+)
+
+// ballot is one request to all nodes. It outlives the verdict until the last member has reported, and is then used
+// again.
+type ballot struct {
+	// What the members read, which does not change meanwhile:
+	request
+	start time.Time
+	limit time.Duration // from start; the session does not wait any longer
+
+	// What the session's mutex guards:
+	waits   bool   // the session waits for the verdict, and has not collected it
+	heard   uint64 // nodes that are counted, by index
+	silent  uint64 // those of them that have failed
+	yes     int
+	no      int
+	failed  int
+	free    int // nodes that say that the key is free
+	late    int // grants after the verdict
+	out     int // members that have not reported
+	outcome outcome
+
+	first error // the error that the outcome is blamed on
+	at    int   // its node
+	next  *ballot
+}
+
+var (
+	errLate = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("no answer within the node time-out")}
+	errBusy = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
+)
+
+// judge tells what the votes so far amount to. Suspects are nodes for which a refusal does not wait.
+func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
+	pending := nodes - b.yes - b.no - b.failed
+	if b.kind == remaining { // which needs all answers, unless it knows already that there is nothing to wait for
+		switch {
+		case b.free >= majority, pending == 0 && b.yes >= majority:
+			return won
+		case b.yes+pending < majority:
+			return failed
+		}
+		return open
+	}
+	veto := nodes - majority + 1
+	switch {
+	case b.all && pending > 0:
+		return open
+	case b.yes >= majority:
+		return won
+	case b.kind == try: // a majority that has answered decides; failures count only if there is none
+		if b.failed >= veto {
+			return failed
+		}
+		if b.yes+pending >= majority || b.heard|suspects != 1<<nodes-1 {
+			return open
+		}
+		return lost
+	case b.no >= veto:
+		return lost
+	case b.yes+pending < majority && b.no+pending < veto: // what the failed ones have done nobody knows
+		return failed
+	}
+	return open
+}
+
+// blame notes what a failure would be put down to: the first error that leaves the outcome unknown, or else the first.
+func (b *ballot) blame(index int, err error) {
+	if b.first == nil || drivers.Refused(b.first) && !drivers.Refused(err) {
+		b.first, b.at = err, index
+	}
+}
+
+func (b *ballot) err(nodes int) error {
+	return fmt.Errorf("%d of %d nodes say yes, %d no, and %d have failed; node %d: %w", b.yes, nodes, b.no, b.failed, b.at+1, b.first)
+}
+
+func (b *ballot) vote() drivers.Vote {
+	return drivers.Vote{Held: b.outcome == won, Yes: b.yes, No: b.no, Failed: b.failed, Late: b.late, Elapsed: time.Since(b.start)}
+}
+
+// newBallot takes a ballot that is over, or makes one.
+func (c *session) newBallot() *ballot {
+	b := c.free
+	if b == nil {
+		return &ballot{}
+	}
+	c.free = b.next
+	*b = ballot{}
+	return b
+}
+
+// recycle keeps a ballot for later if nobody needs it any more.
+func (c *session) recycle(b *ballot) {
+	if b.out == 0 && !b.waits {
+		b.next, c.free = c.free, b
+	}
+}
+
+// collect reads the verdict of the ballot that the session has waited for. If it has waited in vain, for the reason
+// given, the nodes that are still out have failed.
+func (c *session) collect(b *ballot, why error) (outcome, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why != nil && b.outcome != open { // it came just then
+		<-c.verdict
+	}
+	b.waits = false
+	if b.outcome == open {
+		for i := range c.members {
+			if b.heard&(1<<i) == 0 {
+				c.fails(b, i, why)
+			}
+		}
+		c.decide(b)
+	}
+	outcome := b.outcome
+	var err error
+	if outcome == failed {
+		err = b.err(len(c.members))
+	}
+	if c.silent = b.silent; outcome == lost && c.silent != 0 && b.kind == try {
+		c.s.failing(b.key, c.silent)
+	}
+	c.recycle(b)
+	return outcome, err
+}

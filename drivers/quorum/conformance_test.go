@@ -1,0 +1,100 @@
+// Redlock over every kind of node, against the contract.
+package quorum_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/memory"
+	"github.com/lockbench/lockbench/drivers/quorum"
+	_ "github.com/lockbench/lockbench/drivers/redis/goredis"
+	_ "github.com/lockbench/lockbench/drivers/redis/rueidis"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const five = 5
+
+// names are addresses for nodes that are in this process.
+func names(n int) (list []string) {
+	for i := range n {
+		list = append(list, string(rune('a'+i)))
+	}
+	return list
+}
+
+func TestConformanceMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := fault.NewDriver(memory.Driver{})
+		for _, f := range drivertest.Check(drivertest.Setup{
+			Driver: quorum.Driver{Node: node}, Config: drivers.Config{Lock: "mutex", Addrs: names(five)},
+			Cut: node.Outage, Mute: node.Mute,
+		}) {
+			t.Error(f)
+		}
+	})
+}
+
+func TestConformanceRedis(t *testing.T) {
+	for _, server := range []struct {
+		name  string
+		nodes int // 3 embedded ones, because the suite counts their memory as that of the sessions
+		start func(t *testing.T) (url string)
+		drivers.Config
+	}{
+		{"redis-server", five, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, drivers.Config{}},
+		{"embedded", 3, func(t *testing.T) string { return servertest.Embedded(t).URL() }, drivers.Config{Embedded: true}},
+	} {
+		t.Run(server.name, func(t *testing.T) {
+			var proxies []*fault.Proxy
+			var addrs []string
+			for range server.nodes {
+				p, err := fault.NewProxy(strings.TrimPrefix(server.start(t), "redis://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { p.Close() })
+				proxies, addrs = append(proxies, p), append(addrs, p.Addr())
+			}
+			for _, name := range []string{"go-redis", "rueidis"} {
+				t.Run(name, func(t *testing.T) {
+					node, err := drivers.Lookup(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					cfg := server.Config
+					// All that a machine may stall is to be no time-out here.
+					cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = "set-nx", addrs, time.Second, time.Second
+					drivertest.Run(t, drivertest.Setup{
+						Driver: quorum.Driver{Node: node}, Config: cfg,
+						Cut:  func() func() { return each(proxies, (*fault.Proxy).Outage) },
+						Mute: func() func() { return each(proxies, (*fault.Proxy).Mute) },
+					})
+				})
+			}
+		})
+	}
+}
+
+// each does something to all proxies, which restore takes back.
+func each(proxies []*fault.Proxy, what func(*fault.Proxy) func()) (restore func()) {
+	var back []func()
+	for _, p := range proxies {
+		back = append(back, what(p))
+	}
+	return func() {
+		for _, f := range slices.Backward(back) {
+			f()
+		}
+	}
+}

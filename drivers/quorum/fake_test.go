@@ -1,0 +1,219 @@
+// Nodes that do as they are told: memory locks, each with a switch.
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/memory"
+	"github.com/lockbench/lockbench/drivers/quorum"
+)
+
+const (
+	ttl      = 10 * time.Second
+	patience = 50 * time.Millisecond
+)
+
+// fakes is a driver whose services are told apart by their address.
+type fakes struct {
+	memory.Driver
+	mu    sync.Mutex
+	nodes map[string]*fake
+}
+
+// fake is one node.
+type fake struct {
+	mu     sync.Mutex
+	name   string
+	opened int
+	down   error                    // of Open and of every request
+	delay  map[string]time.Duration // before a request of that kind has its effect
+	hangs  bool                     // requests have no effect and end with their context
+	mute   bool                     // requests have effect and end with their context
+
+	calls []string
+	held  map[string]bool // owners granted and not released
+}
+
+func newFakes(n int) *fakes {
+	f := &fakes{nodes: map[string]*fake{}}
+	for _, name := range names(n) {
+		f.nodes[name] = &fake{name: name, held: map[string]bool{}, delay: map[string]time.Duration{}}
+	}
+	return f
+}
+
+func (f *fakes) each(names string, set func(*fake)) {
+	for _, name := range names {
+		n := f.nodes[string(name)]
+		n.mu.Lock()
+		set(n)
+		n.mu.Unlock()
+	}
+}
+
+func (f *fakes) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	f.mu.Lock()
+	n := f.nodes[cfg.Addrs[0]]
+	f.mu.Unlock()
+	n.mu.Lock()
+	n.opened++
+	down := n.down
+	n.mu.Unlock()
+	if len(cfg.Addrs) != 1 || cfg.Topology != "" {
+		return nil, errors.New("a node is a single one")
+	}
+	if down != nil {
+		return nil, down
+	}
+	s, err := f.Driver.Open(ctx, cfg)
+	return &fakeService{s, n}, err
+}
+
+type fakeService struct {
+	drivers.Service
+	node *fake
+}
+
+func (s *fakeService) Unwrap() drivers.Service { return s.Service }
+
+func (s *fakeService) Session(ctx context.Context, id int) (drivers.Session, error) {
+	inner, err := s.Service.Session(ctx, id)
+	return &fakeSession{inner, s.node}, err
+}
+
+type fakeSession struct {
+	drivers.Session
+	node *fake
+}
+
+func (s *fakeSession) Adopt(owner string) { s.Session.(drivers.Adopter).Adopt(owner) }
+
+func (s *fakeSession) request(ctx context.Context, what string, l *drivers.Lease, f func() (bool, error)) (bool, error) {
+	n := s.node
+	n.mu.Lock()
+	n.calls = append(n.calls, what)
+	down, d, hangs, mute := n.down, n.delay[what], n.hangs, n.mute
+	n.mu.Unlock()
+	if down != nil {
+		return false, down
+	}
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	if hangs {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	yes, err := f()
+	n.mu.Lock()
+	if yes && what == "try" {
+		n.held[l.Owner] = true
+	} else if yes && what == "release" {
+		delete(n.held, l.Owner)
+	}
+	n.mu.Unlock()
+	if mute {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	return yes, err
+}
+
+func (s *fakeSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.request(ctx, "try", l, func() (bool, error) { return s.Session.Try(ctx, l) })
+}
+
+func (s *fakeSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.request(ctx, "release", l, func() (bool, error) { return s.Session.Release(ctx, l) })
+}
+
+func (s *fakeSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return s.request(ctx, "renew", l, func() (bool, error) { return s.Session.(drivers.Renewer).Renew(ctx, l) })
+}
+
+func (s *fakeSession) Remaining(ctx context.Context, l *drivers.Lease) (left time.Duration, err error) {
+	_, err = s.request(ctx, "remaining", l, func() (bool, error) {
+		var err error
+		left, err = s.Session.(drivers.Remainer).Remaining(ctx, l)
+		return false, err
+	})
+	return left, err
+}
+
+// took is how often a node was asked that since it was last asked here.
+func (n *fake) took(what string) (count int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, call := range n.calls {
+		if call == what {
+			count++
+		}
+	}
+	n.calls = nil
+	return count
+}
+
+func (n *fake) owners() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.held)
+}
+
+// refused is what a dead server's port answers.
+var refused = &drivers.Error{Class: drivers.ClassConnect, Op: "fake", Err: errors.New("connection refused")}
+
+// cluster is an open service over fakes.
+type cluster struct {
+	*fakes
+	drivers.Service
+	t     *testing.T
+	votes []drivers.Vote
+	mu    sync.Mutex
+}
+
+func start(t *testing.T, f *fakes, cfg drivers.Config) *cluster {
+	cfg.Addrs, cfg.NodeTimeout, cfg.Topology = names(len(f.nodes)), patience, drivers.TopologyRedlock
+	s, err := quorum.Driver{Node: f}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &cluster{fakes: f, Service: s, t: t}
+	s.(drivers.Voter).Watch(func(v drivers.Vote) {
+		c.mu.Lock()
+		c.votes = append(c.votes, v)
+		c.mu.Unlock()
+	})
+	return c
+}
+
+func (c *cluster) client() drivers.Session {
+	s, err := c.Session(c.t.Context(), 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s
+}
+
+// vote is the last one.
+func (c *cluster) vote() drivers.Vote {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.votes) == 0 {
+		c.t.Fatal("no vote was reported")
+	}
+	return c.votes[len(c.votes)-1]
+}

@@ -1,0 +1,204 @@
+// Listening at all nodes for one lock.
+package quorum
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"sync"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Listen implements drivers.Subscriber. It opens one subscription a node, and needs those of a majority.
+func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
+	l := &listener{s: s.service, wake: wake, keys: map[string]uint64{}, nodes: map[*node]drivers.Listener{}}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, fail("listen", errClosed)
+	}
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	err := s.ask(ctx, s.cfg.IO(), len(s.nodes), func(ctx context.Context, n *node, svc drivers.Service) error {
+		return l.open(ctx, n, svc)
+	})
+	l.mu.Lock()
+	open := len(l.nodes)
+	l.mu.Unlock()
+	if open < s.majority {
+		l.Close()
+		return nil, fail("listen", err)
+	}
+	return l, nil
+}
+
+// listener is a subscription at every node that is open. It wakes when a majority of the nodes have announced a
+// release of the key since it last woke, because fewer are of no use to anyone, and worse: each waiter that tries in
+// vain gives back the few votes that it got, which is announced as well, and so they would keep each other awake all
+// the time that the holder has a bare majority.
+//
+// No wake-up is lost by that. After a wake-up all waiters try again, and what each of them has got in vain it gives
+// back, so that those nodes count from then on. The others have refused it. For a majority to come free some of those
+// have to, and they announce it, unless the lease ends there, which bounds every wait. A node that has failed instead
+// of refusing counts as well; see failing.
+type listener struct {
+	s    *service
+	wake func(key string)
+
+	mu     sync.Mutex
+	closed bool
+	keys   map[string]uint64 // added keys, with the nodes that have announced a release, by index
+	nodes  map[*node]drivers.Listener
+}
+
+// open subscribes at one node, also to the keys that were added before.
+func (l *listener) open(ctx context.Context, n *node, svc drivers.Service) error {
+	sub, ok := drivers.As[drivers.Subscriber](svc)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	inner, err := sub.Listen(ctx, func(key string) { l.heard(n, key) })
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	var keys []string
+	late := l.closed || l.nodes[n] != nil
+	if !late {
+		l.nodes[n] = inner
+		for key := range l.keys {
+			keys = append(keys, key)
+		}
+	}
+	l.mu.Unlock()
+	if late {
+		return inner.Close()
+	}
+	for _, key := range keys {
+		err = errors.Join(err, inner.Add(ctx, key))
+	}
+	return err
+}
+
+// heard is called by the node's listener.
+func (l *listener) heard(n *node, key string) {
+	if key == "" {
+		l.wake("")
+		return
+	}
+	l.mu.Lock()
+	mask, added := l.keys[key]
+	mask |= 1 << (n.number - 1)
+	enough := bits.OnesCount64(mask) >= l.s.majority
+	if enough {
+		mask = 0
+	}
+	if added {
+		l.keys[key] = mask
+	}
+	l.mu.Unlock()
+	if added && enough {
+		l.wake(key)
+	}
+}
+
+// Add implements drivers.Listener. It needs a majority of the nodes, and does not wait for others.
+func (l *listener) Add(ctx context.Context, key string) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return fail("listen", errClosed)
+	}
+	if _, added := l.keys[key]; !added {
+		l.keys[key] = 0
+	}
+	l.mu.Unlock()
+	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
+		if inner := l.at(n); inner != nil {
+			return inner.Add(ctx, key)
+		}
+		return errNotOpen
+	})
+	if err != nil {
+		l.forget(key)
+		return fail("listen", err)
+	}
+	return nil
+}
+
+// Remove implements drivers.Listener.
+func (l *listener) Remove(ctx context.Context, key string) error {
+	l.forget(key)
+	err := l.s.ask(ctx, l.s.cfg.IO(), l.s.majority, func(ctx context.Context, n *node, _ drivers.Service) error {
+		if inner := l.at(n); inner != nil {
+			return inner.Remove(ctx, key)
+		}
+		return errNotOpen
+	})
+	if err != nil {
+		return fail("unlisten", err)
+	}
+	return nil
+}
+
+func (l *listener) forget(key string) {
+	l.mu.Lock()
+	delete(l.keys, key)
+	l.mu.Unlock()
+}
+
+func (l *listener) at(n *node) drivers.Listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.nodes[n]
+}
+
+// Close implements drivers.Listener.
+func (l *listener) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	nodes := l.nodes
+	l.nodes = nil
+	l.mu.Unlock()
+	l.s.mu.Lock()
+	delete(l.s.listeners, l)
+	l.s.mu.Unlock()
+	var errs []error
+	for _, inner := range nodes {
+		errs = append(errs, inner.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// join has every listener subscribe at a node that was down until now. All waiters have to look then.
+func (s *service) join(ctx context.Context, n *node, svc drivers.Service) {
+	for _, l := range s.open() {
+		if l.open(ctx, n, svc) == nil {
+			l.wake("")
+		}
+	}
+}
+
+// failing counts nodes that have not answered an attempt, by index, as if they had announced a release: whether the
+// key is taken there nobody knows.
+func (s *service) failing(key string, silent uint64) {
+	for _, l := range s.open() {
+		l.mu.Lock()
+		if mask, added := l.keys[key]; added {
+			l.keys[key] = mask | silent
+		}
+		l.mu.Unlock()
+	}
+}
+
+// open are the open listeners.
+func (s *service) open() []*listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*listener, 0, len(s.listeners))
+	for l := range s.listeners {
+		all = append(all, l)
+	}
+	return all
+}

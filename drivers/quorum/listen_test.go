@@ -1,0 +1,100 @@
+package quorum_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// woken counts wake-ups.
+type woken struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (w *woken) wake(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.times == nil {
+		w.times = map[string]int{}
+	}
+	w.times[key]++
+}
+
+func (w *woken) count(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.times[key]
+}
+
+// TestNoEcho has waiters try while the holder has a bare majority. What they give back of the rest must not wake them,
+// or they would go on for ever; the holder's release must.
+func TestNoEcho(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{Wakes: true})
+		var woken woken
+		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Add(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		holder, waiter := c.client(), c.client()
+		f.each("ab", func(n *fake) { n.down = refused })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := holder.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		synctest.Wait()
+		f.each("ab", func(n *fake) { n.down = nil })
+		for range 10 {
+			held, err := waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+			must(t, "Try", held, err, false)
+			synctest.Wait()
+		}
+		if n := woken.count("k"); n != 0 {
+			t.Errorf("attempts in vain have woken %d times", n)
+		}
+		owned, err := holder.Release(t.Context(), &l)
+		must(t, "Release", owned, err, true)
+		synctest.Wait()
+		if woken.count("k") == 0 {
+			t.Error("the release has not woken")
+		}
+	})
+}
+
+// TestWakesWithFailures has the waiter be refused by a bare majority while the rest has failed. When one of the majority
+// comes free, and the failed ones answer again, the key can be had: that must wake.
+func TestWakesWithFailures(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{Wakes: true})
+		var woken woken
+		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Add(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		holder, waiter := c.client(), c.client()
+		f.each("ab", func(n *fake) { n.down = refused })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := holder.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		held, err = waiter.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, false)
+		synctest.Wait()
+		f.each("ab", func(n *fake) { n.down = nil })
+		f.each("de", func(n *fake) { n.down = refused }) // so that c alone hears of the release
+		holder.Release(t.Context(), &l)
+		synctest.Wait()
+		if woken.count("k") == 0 {
+			t.Error("the waiter sleeps although a, b and c are free")
+		}
+	})
+}

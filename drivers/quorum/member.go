@@ -1,0 +1,186 @@
+// The member: the part of a session that talks to one node.
+package quorum
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// inboxSize is how many requests may wait for one node.
+const inboxSize = 8
+
+// member is the client of one node. Its goroutine alone uses what is not said to belong to the session.
+type member struct {
+	session *session
+	node    *node
+	index   int
+	id      int
+	inbox   chan *ballot
+	unsent  string // the session's: the owner whose last attempt was not put into the inbox
+
+	inner    drivers.Session // nil until the node is open
+	adopter  drivers.Adopter
+	renewer  drivers.Renewer
+	remainer drivers.Remainer
+	lease    drivers.Lease
+	dropped  string // the owner whose last attempt was not sent, or had no effect
+	deadline *deadline
+}
+
+// open makes the node's session.
+func (m *member) open(ctx context.Context) error {
+	svc := m.node.service()
+	if svc == nil {
+		return errNotOpen
+	}
+	inner, err := svc.Session(ctx, m.id)
+	if err != nil {
+		return err
+	}
+	m.inner = inner
+	m.renewer, _ = drivers.As[drivers.Renewer](inner)
+	m.remainer, _ = drivers.As[drivers.Remainer](inner)
+	m.adopter, _ = drivers.As[drivers.Adopter](inner)
+	return nil
+}
+
+// work carries requests to the node until the session ends.
+func (m *member) work() {
+	for b := range m.inbox {
+		a, err := m.do(b)
+		m.session.answer(b, m, a, err)
+	}
+	if m.inner != nil {
+		if closer, ok := drivers.As[io.Closer](m.inner); ok {
+			closer.Close()
+		}
+	}
+}
+
+var (
+	errOwner       = errors.New("the design makes owners of its own: it cannot be one vote among several")
+	errUnsupported = &drivers.Error{Class: drivers.ClassOther, Op: "node", Err: errors.ErrUnsupported}
+)
+
+// answer is what a node says.
+type answer struct {
+	yes   bool
+	asked bool          // it has been asked; there may have been no need
+	left  time.Duration // of a lease
+}
+
+// do puts one request to the node. An attempt that has come too late to be of use is not sent. A release is, and has
+// its full time from now on.
+func (m *member) do(b *ballot) (a answer, err error) {
+	rest := b.limit - time.Since(b.start)
+	switch {
+	case b.kind == try && rest <= 0:
+		m.dropped = b.owner
+		return a, errLate
+	case b.kind == release && b.owner != "" && m.dropped == b.owner:
+		return a, nil
+	}
+	if b.kind == release {
+		rest = m.node.s.patience
+	}
+	ctx := m.within(rest)
+	defer ctx.stop()
+	if m.inner == nil {
+		if err := m.open(ctx); err != nil {
+			m.dropped = b.owner
+			return a, err
+		}
+	}
+	m.lease.Key, m.lease.TTL, m.lease.Owner = b.key, b.ttl, b.owner
+	a, err = m.send(ctx, b)
+	if b.kind == try && err != nil && drivers.Refused(err) {
+		m.dropped = b.owner // there is nothing to release
+	}
+	return a, err
+}
+
+// send calls the node's session.
+func (m *member) send(ctx context.Context, b *ballot) (a answer, err error) {
+	switch {
+	case b.kind == try && m.adopter != nil:
+		m.adopter.Adopt(b.owner)
+		if a.yes, err = m.inner.Try(ctx, &m.lease); a.yes && m.lease.Owner != b.owner {
+			m.inner.Release(ctx, &m.lease)
+			err = errOwner
+		}
+	case b.kind == release:
+		a.yes, err = m.inner.Release(ctx, &m.lease)
+	case b.kind == renew && m.renewer != nil:
+		a.yes, err = m.renewer.Renew(ctx, &m.lease)
+	case b.kind == remaining && m.remainer != nil:
+		if a.left, err = m.remainer.Remaining(ctx, &m.lease); a.left < 0 {
+			a.left = never
+		}
+		a.yes = true
+	default:
+		return a, errUnsupported
+	}
+	a.asked = true
+	return a, err
+}
+
+// within is a context for the next request. It is the last one's again, unless that has run out: context.WithTimeout
+// costs four allocations.
+func (m *member) within(rest time.Duration) *deadline {
+	if m.deadline == nil || m.deadline.spent {
+		m.deadline = newDeadline()
+	}
+	m.deadline.start(rest)
+	return m.deadline
+}
+
+// deadline is a context with a deadline that is set anew for each request. A client library that keeps the context of
+// a request that is over sees the deadline of another; it may read it at any time.
+type deadline struct {
+	clock drivers.Clock
+	until atomic.Int64 // on the clock
+	timer *time.Timer
+	done  chan struct{}
+	spent bool // the timer has fired
+}
+
+func newDeadline() *deadline {
+	d := &deadline{clock: drivers.NewClock(), done: make(chan struct{})}
+	d.timer = time.AfterFunc(time.Hour, func() { close(d.done) })
+	d.timer.Stop()
+	return d
+}
+
+func (d *deadline) start(rest time.Duration) {
+	d.until.Store(int64(d.clock.Now() + rest))
+	d.timer.Reset(max(rest, 0))
+}
+
+// stop ends the request. A context whose timer was faster is of no more use.
+func (d *deadline) stop() { d.spent = !d.timer.Stop() }
+
+// Deadline implements context.Context.
+func (d *deadline) Deadline() (time.Time, bool) {
+	return d.clock.Time(time.Duration(d.until.Load())), true
+}
+
+// Done implements context.Context.
+func (d *deadline) Done() <-chan struct{} { return d.done }
+
+// Err implements context.Context.
+func (d *deadline) Err() error {
+	select {
+	case <-d.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// Value implements context.Context.
+func (d *deadline) Value(any) any { return nil }

@@ -1,0 +1,136 @@
+// Package quorum makes one lock of several independent servers: Redlock, as a combinator over the sessions of any
+// driver. A client asks all nodes at once for the same key with the same owner, and holds the lock if a majority
+// grants it in good time. It follows "Distributed Locks with Redis"
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), the algorithm's own description; what
+// it is worth is disputed there and elsewhere, and what lockbench is for.
+//
+// The safety of the lock rests on nodes that neither forget (a restart without persistence) nor see their clocks jump,
+// and on holders that do not pause past ValidUntil.
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Driver opens the service of Node once for each of cfg.Addrs and has the nodes vote.
+type Driver struct{ Node drivers.Driver }
+
+// MaxNodes is how many nodes there may be. A majority of more than a handful buys nothing.
+const MaxNodes = 64
+
+// drift is what a lease loses to clocks that run at different speeds, and to an expiry that is rounded to whole
+// milliseconds: 1 % and 2 ms, as in the implementations that the algorithm's description names (redlock-rb:
+// "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// majority is how many of n nodes have to agree.
+func majority(n int) int { return n/2 + 1 }
+
+// Designs implements drivers.Driver. It lists those designs of the node that a vote can be built on: a late release
+// must not free the next holder's lock, and what a minority has granted has to come free by itself.
+func (d Driver) Designs() []drivers.Design {
+	var list []drivers.Design
+	for _, design := range d.Node.Designs() {
+		if t := design.Traits; t.Exclusive && t.Owned && t.Expires && !t.Fair && !t.Reentrant {
+			design.Traits.Fenced = false // the counters of independent nodes cannot be compared
+			design.Traits.Blocks = false // a client sleeps on one server
+			design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
+			design.Wrong = "a node that restarts empty or whose clock jumps makes a second majority; no fencing token"
+			list = append(list, design)
+		}
+	}
+	return list
+}
+
+// Open implements drivers.Driver. It succeeds when a majority of the nodes answers; the others are tried again while
+// the service is in use. Nodes tells which those are.
+func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	design, err := d.find(cfg.Lock)
+	if err == nil {
+		err = check(cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("quorum: open: %w", err)
+	}
+	s := newService(d, cfg, design)
+	var opening sync.WaitGroup
+	for _, n := range s.nodes {
+		opening.Go(func() { n.open(ctx) })
+	}
+	opening.Wait()
+	if err := s.complete(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if s.traits.Wakes {
+		return wakingService{s}, nil
+	}
+	return s, nil
+}
+
+// find picks the design, and says of one that the node has and a quorum has not why that is.
+func (d Driver) find(name string) (drivers.Design, error) {
+	design, err := drivers.FindDesign(d, name)
+	if err != nil {
+		if _, has := drivers.FindDesign(d.Node, name); has == nil && name != "" {
+			return design, fmt.Errorf("the lock %q does not work on a majority of nodes, which needs an owner and an "+
+				"expiry, and neither a waiting line nor re-entry: %w", name, err)
+		}
+	}
+	return design, err
+}
+
+func check(cfg drivers.Config) error {
+	n := len(cfg.Addrs)
+	sorted := slices.Sorted(slices.Values(cfg.Addrs))
+	switch {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologyRedlock:
+		return fmt.Errorf("a quorum is the topology %q, not %q", drivers.TopologyRedlock, cfg.Topology)
+	case n == 0 || n > MaxNodes:
+		return fmt.Errorf("%d addresses: give that of each node, 3 or 5 of them, and not more than %d", n, MaxNodes)
+	case len(slices.Compact(sorted)) < n && !cfg.Embedded:
+		return errors.New("two addresses are the same: one server must not have two votes")
+	case cfg.NodeTimeout < 0:
+		return fmt.Errorf("a node time-out of %v is not possible", cfg.NodeTimeout)
+	}
+	return nil
+}
+
+// complete looks at the opened nodes: whether they are enough, and whether they are what is needed.
+func (s *service) complete() error {
+	var down []string
+	var class drivers.Class
+	ids := map[string]int{}
+	for _, n := range s.nodes {
+		svc := n.service()
+		if svc == nil {
+			err := n.state().Err
+			down = append(down, fmt.Sprintf("node %d: %v", n.number, err))
+			class = drivers.ClassOf(err)
+			continue
+		}
+		if twin := ids[n.runID()]; twin > 0 {
+			return fmt.Errorf("quorum: open: nodes %d and %d are the same server, which must not have two votes", twin, n.number)
+		} else if id := n.runID(); id != "" {
+			ids[id] = n.number
+		}
+		t := svc.Traits()
+		s.traits.Wakes = s.traits.Wakes && t.Wakes
+		if t.MaxSessions > 0 && (s.traits.MaxSessions == 0 || t.MaxSessions < s.traits.MaxSessions) {
+			s.traits.MaxSessions = t.MaxSessions
+		}
+	}
+	if up := len(s.nodes) - len(down); up < s.majority {
+		return &drivers.Error{Class: class, Op: "quorum: open", Err: fmt.Errorf("%d of %d nodes answer and %d have to: %s",
+			up, len(s.nodes), s.majority, strings.Join(down, "; "))}
+	}
+	return nil
+}

@@ -1,0 +1,346 @@
+// The session: one client of all nodes. It asks, its members carry the questions to the nodes, and it goes on as soon
+// as the answer is certain.
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// session is used by one goroutine at a time, but for end. Every node has a member of it, a goroutine that stays: to
+// start one for each request costs an allocation each, and loses the order of what a node is asked. That order is
+// what makes it safe to leave a release to the background: the next request to that node comes after it.
+type session struct {
+	s       *service
+	owners  drivers.Owners
+	members []*member
+	timer   *time.Timer   // bounds the wait for a verdict
+	verdict chan struct{} // gets a token when the ballot in hand is decided
+	silent  uint64        // nodes that had not answered when the last verdict was collected, by index
+
+	mu       sync.Mutex // guards what follows, and every ballot
+	closed   bool
+	free     *ballot         // to be used again
+	left     []time.Duration // what each node has said to the last request for what remains
+	suspects uint64          // nodes whose last request has failed, by index
+	pausing  bool            // the session waits for progress
+	progress chan struct{}
+}
+
+func newSession(ctx context.Context, s *service, id int) (*session, error) {
+	c := &session{
+		s: s, timer: time.NewTimer(time.Hour), left: make([]time.Duration, len(s.nodes)),
+		verdict: make(chan struct{}, 1), progress: make(chan struct{}, 1),
+	}
+	c.timer.Stop()
+	open := 0
+	for i, n := range s.nodes {
+		m := &member{session: c, node: n, index: i, id: id, inbox: make(chan *ballot, inboxSize)}
+		c.members = append(c.members, m)
+		if n.service() == nil {
+			continue
+		}
+		if err := m.open(ctx); err != nil {
+			n.failure(err) // a later request may have more luck
+			continue
+		}
+		open++
+	}
+	if open < s.majority {
+		return nil, fail("session", fmt.Errorf("%d of %d nodes answer and %d have to: %w", open, len(s.nodes), s.majority, errors.Join(c.reasons()...)))
+	}
+	return c, nil
+}
+
+func (c *session) reasons() (errs []error) {
+	for i, m := range c.members {
+		if m.inner == nil {
+			errs = append(errs, fmt.Errorf("node %d: %w", i+1, m.node.state().Err))
+		}
+	}
+	return errs
+}
+
+// Try implements drivers.Session. It is granted as soon as a majority has granted it. If a majority has answered and not
+// granted it, that is contention, whatever the others do; if none has, it is an error, after everything has been given
+// back as far as the nodes answer. That it is given back at all nodes, also those that have refused, is in the algorithm.
+//
+// A refusal waits for every node whose last request has not failed: a request that is still under way after Try has
+// returned would take a vote when the holder releases, and the next one who comes would find nobody with a majority.
+func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	l.Owner = c.owners.Next()
+	if err := ctx.Err(); err != nil {
+		return false, fail("try", err)
+	}
+	start := time.Now()
+	valid := l.TTL - drift(l.TTL)
+	if valid <= 0 {
+		return false, fail("try", fmt.Errorf("a TTL of %v is too short: the drift of clocks takes 2ms and 1%% of it", l.TTL))
+	}
+	r := request{kind: try, key: l.Key, owner: l.Owner, ttl: l.TTL}
+	outcome, err := c.ask(ctx, r, min(c.s.patience, valid))
+	if outcome == won && time.Since(start) < valid {
+		l.ValidUntil = start.Add(valid)
+		return true, nil
+	}
+	r.kind = release
+	if outcome == lost {
+		c.tell(r)
+		return false, nil
+	}
+	if outcome == won {
+		err = &drivers.Error{Class: drivers.ClassTimeout, Op: "majority", Err: fmt.Errorf("it came %v after the request, when the lease was over", time.Since(start))}
+	}
+	return false, c.giveUp(ctx, r, err)
+}
+
+// giveUp releases after an attempt that has failed, and waits until every node has answered. If one does not answer
+// that may have granted the key, the outcome is unknown after all.
+//
+//go:noinline
+func (c *session) giveUp(ctx context.Context, r request, err error) error {
+	if ctx.Err() != nil {
+		c.tell(r)
+		return fail("try", err)
+	}
+	r.all = true
+	c.ask(ctx, r, c.s.patience)
+	if drivers.Refused(err) && c.silent != 0 {
+		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
+	}
+	return fail("try", err)
+}
+
+// Release implements drivers.Session. It goes to all nodes, and answers what a majority of them says.
+func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	outcome, err := c.ask(ctx, request{kind: release, key: l.Key, owner: l.Owner}, c.s.patience)
+	if outcome == failed {
+		return false, fail("release", err)
+	}
+	return outcome == won, nil
+}
+
+// Renew implements drivers.Renewer. A lease that no majority renews is lost.
+func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	start := time.Now()
+	valid := l.TTL - drift(l.TTL)
+	outcome, err := c.ask(ctx, request{kind: renew, key: l.Key, owner: l.Owner, ttl: l.TTL}, c.s.patience)
+	if outcome == failed {
+		return false, fail("renew", err)
+	}
+	if outcome == won {
+		l.ValidUntil = start.Add(valid)
+	}
+	return outcome == won, nil
+}
+
+// Remaining implements drivers.Remainer: the time until the key is free at a majority, if nobody releases it.
+func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if outcome, err := c.ask(ctx, request{kind: remaining, key: l.Key}, c.s.patience); outcome == failed {
+		return 0, fail("remaining", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.Sort(c.left)
+	if rest := c.left[c.s.majority-1]; rest < never {
+		return rest, nil
+	}
+	return -1, nil
+}
+
+// ask puts a request to all nodes and waits for the verdict, or for so long at the most. The error says why it failed.
+func (c *session) ask(ctx context.Context, r request, limit time.Duration) (outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return failed, err
+	}
+	if d, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(d))
+	}
+	b, err := c.send(r, limit, true)
+	if err != nil {
+		return failed, err
+	}
+	c.timer.Reset(limit)
+	select {
+	case <-c.verdict:
+	case <-c.timer.C:
+		err = errLate
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.timer.Stop()
+	return c.collect(b, err)
+}
+
+// tell has all nodes do something that nobody waits for.
+func (c *session) tell(r request) { c.send(r, c.s.patience, false) }
+
+// send hands a request to the members. A node that has failed and has not kept up since gets nothing new: whatever
+// hangs there must not hold up the others, nor take memory without end.
+func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, error) {
+	room := inboxSize
+	if r.kind == try { // half of the inbox is for releases
+		room = inboxSize / 2
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.crowded(room) {
+		c.pause(room, limit)
+	}
+	if c.closed {
+		return nil, errClosed
+	}
+	b := c.newBallot()
+	b.request, b.limit, b.waits, b.start = r, limit, waits, time.Now()
+	if r.kind == remaining {
+		for i := range c.left {
+			c.left[i] = never
+		}
+	}
+	for i, m := range c.members {
+		switch {
+		case r.kind == release && m.unsent == r.owner && r.owner != "":
+			b.heard |= 1 << i
+			b.no++
+		case len(m.inbox) >= room:
+			m.unsent = r.owner
+			c.fails(b, i, errBusy)
+		default:
+			m.inbox <- b // the session alone sends, so there is still room
+			b.out++
+		}
+	}
+	c.decide(b)
+	c.settle(b)
+	return b, nil
+}
+
+// crowded tells whether a node is behind that has not failed. It may be the machine that is behind.
+func (c *session) crowded(room int) bool {
+	for i, m := range c.members {
+		if len(m.inbox) >= room && c.suspects&(1<<i) == 0 {
+			return !c.closed
+		}
+	}
+	return false
+}
+
+// pause waits until no node is behind but those that have failed.
+func (c *session) pause(room int, limit time.Duration) {
+	c.timer.Reset(limit)
+	defer c.timer.Stop()
+	for c.crowded(room) {
+		c.pausing = true
+		c.mu.Unlock()
+		select {
+		case <-c.progress:
+			c.mu.Lock()
+		case <-c.timer.C:
+			c.mu.Lock()
+			c.pausing = false
+			return
+		}
+	}
+}
+
+// answer takes down what a member has heard from its node.
+func (c *session) answer(b *ballot, m *member, a answer, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bit := uint64(1) << m.index
+	switch {
+	case err != nil:
+		c.suspects |= bit
+	case a.asked:
+		c.suspects &^= bit
+	}
+	if c.pausing {
+		c.pausing = false
+		select {
+		case c.progress <- struct{}{}:
+		default: // one is left from a pause that ended in another way
+		}
+	}
+	if a.yes && (b.outcome == lost || b.outcome == failed) {
+		b.late++
+	}
+	if b.heard&bit == 0 {
+		switch {
+		case err != nil:
+			c.fails(b, m.index, err)
+		case a.yes:
+			b.heard |= bit
+			b.yes++
+			if b.kind == remaining && b.outcome == open {
+				c.left[m.index] = a.left
+				if a.left == 0 {
+					b.free++
+				}
+			}
+		default:
+			b.heard |= bit
+			b.no++
+		}
+		c.decide(b)
+	}
+	b.out--
+	c.settle(b)
+}
+
+// settle ends a ballot of which the last member has reported.
+func (c *session) settle(b *ballot) {
+	if b.out > 0 {
+		return
+	}
+	if watcher := c.s.watcher.Load(); watcher != nil && b.kind == try {
+		(*watcher)(b.vote())
+	}
+	c.recycle(b)
+}
+
+// fails takes down that a node has not answered.
+func (c *session) fails(b *ballot, index int, err error) {
+	b.heard |= 1 << index
+	b.silent |= 1 << index
+	b.failed++
+	b.blame(index, err)
+	c.members[index].node.failure(err)
+}
+
+// decide looks whether the ballot is decided now, and wakes the session if it waits.
+func (c *session) decide(b *ballot) {
+	if b.outcome != open {
+		return
+	}
+	if b.outcome = b.judge(len(c.members), c.s.majority, c.suspects); b.outcome != open && b.waits {
+		c.verdict <- struct{}{}
+	}
+}
+
+// Close ends the session. What it has asked of the nodes is still done.
+func (c *session) Close() error {
+	c.s.mu.Lock()
+	delete(c.s.sessions, c)
+	c.s.mu.Unlock()
+	c.end()
+	return nil
+}
+
+func (c *session) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	for _, m := range c.members {
+		close(m.inbox)
+	}
+}

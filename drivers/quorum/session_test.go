@@ -1,0 +1,496 @@
+package quorum_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/memory"
+	"github.com/lockbench/lockbench/drivers/quorum"
+)
+
+// in runs a test in fake time, in which nothing takes any but what the nodes are told to take.
+func in(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
+
+// took runs f and tells how long it took.
+func took(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+func must(t *testing.T, what string, got bool, err error, want bool) {
+	t.Helper()
+	if err != nil || got != want {
+		t.Fatalf("%s = %v, %v, want %v", what, got, err, want)
+	}
+}
+
+// TestNodesGone is the row of that name in the list of hazards: how long an attempt takes, and what it answers.
+func TestNodesGone(t *testing.T) {
+	down := func(n *fake) { n.down = refused }
+	hang := func(n *fake) { n.hangs = true }
+	mute := func(n *fake) { n.mute = true }
+	for _, test := range []struct {
+		name  string
+		set   func(f *fakes)
+		want  string // "held", or the class of the error
+		takes time.Duration
+	}{
+		{"none", func(*fakes) {}, "held", 0},
+		{"1 dead", func(f *fakes) { f.each("a", down) }, "held", 0},
+		{"2 dead", func(f *fakes) { f.each("be", down) }, "held", 0},
+		{"3 dead", func(f *fakes) { f.each("abc", down) }, "connect", 0},
+		{"5 dead", func(f *fakes) { f.each("abcde", down) }, "connect", 0},
+		{"2 hung", func(f *fakes) { f.each("ab", hang) }, "held", 0},
+		{"1 dead, 1 hung", func(f *fakes) { f.each("a", down); f.each("b", hang) }, "held", 0},
+		{"3 hung", func(f *fakes) { f.each("abc", hang) }, "timeout", 2 * patience}, // the attempt and its release
+		{"3 mute", func(f *fakes) { f.each("abc", mute) }, "timeout", 2 * patience},
+		{"2 dead, 1 hung", func(f *fakes) { f.each("ab", down); f.each("c", hang) }, "timeout", 2 * patience},
+		{"3 slow", func(f *fakes) { f.each("abc", func(n *fake) { n.delay["try"] = patience / 2 }) }, "held", patience / 2},
+		{"1 slow", func(f *fakes) { f.each("a", func(n *fake) { n.delay["try"] = patience / 2 }) }, "held", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				f := newFakes(5)
+				c := start(t, f, drivers.Config{})
+				s := c.client()
+				test.set(f)
+				l := drivers.Lease{Key: "k", TTL: ttl}
+				var held bool
+				var err error
+				if d := took(func() { held, err = s.Try(t.Context(), &l) }); d != test.takes {
+					t.Errorf("it took %v, want %v", d, test.takes)
+				}
+				got := "held"
+				if err != nil {
+					got = string(drivers.ClassOf(err))
+				}
+				if got != test.want || held != (err == nil) {
+					t.Fatalf("Try = %v, %v (%s), want %s", held, err, got, test.want)
+				}
+				if held {
+					owned, err := s.Release(t.Context(), &l)
+					must(t, "Release", owned, err, true)
+				}
+				synctest.Wait()
+				time.Sleep(ttl / 2)
+				for name, n := range f.nodes {
+					if left := n.owners(); left > 0 && !n.hangs {
+						t.Errorf("node %s is left with %d locks", name, left)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRefusal tells contention from failure.
+func TestRefusal(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		other string // nodes on which somebody else holds the key
+		down  string
+		class drivers.Class // empty: refused without an error
+	}{
+		{"5 of 5", "abcde", "", ""},
+		{"3 of 5", "abc", "", ""},
+		{"3 of 5, 2 dead", "abc", "de", ""},
+		{"2 of 5, 1 dead", "ab", "c", ""}, // though with the dead one there would be a majority
+		{"1 of 5, 2 dead", "a", "bc", ""},
+		{"2 of 5, 3 dead", "ab", "cde", drivers.ClassConnect},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				f := newFakes(5)
+				c := start(t, f, drivers.Config{})
+				// The other one gets only the nodes that are not down for him.
+				f.each("abcde", func(n *fake) {
+					if !strings.Contains(test.other, n.name) {
+						n.down = refused
+					}
+				})
+				c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+				if len(test.other) < 3 { // he gave them back, having no majority
+					f.each(test.other, func(n *fake) { n.delay["release"] = time.Hour })
+					c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+				}
+				f.each("abcde", func(n *fake) {
+					delete(n.delay, "release")
+					if n.down = nil; strings.Contains(test.down, n.name) {
+						n.down = refused
+					}
+				})
+				held, err := c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+				if held || (err == nil) != (test.class == "") || err != nil && drivers.ClassOf(err) != test.class {
+					t.Errorf("Try = %v, %v, want class %q", held, err, test.class)
+				}
+			})
+		})
+	}
+}
+
+// TestGivesBack has an attempt that gets two nodes of five give these back, and report it.
+func TestGivesBack(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{})
+		f.each("ab", func(n *fake) { n.down = refused })
+		holder, other := c.client(), c.client()
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := holder.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		f.each("ab", func(n *fake) { n.down = nil })
+		f.each("abcde", func(n *fake) { n.calls = nil })
+		held, err = other.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, false)
+		synctest.Wait()
+		for name, n := range f.nodes {
+			if got := n.took("release"); got != 1 {
+				t.Errorf("node %s: %d releases, want 1: they go to all nodes", name, got)
+			}
+		}
+		f.each("ab", func(n *fake) {
+			if len(n.held) != 0 {
+				t.Errorf("node %s keeps what a refused attempt got", n.name)
+			}
+		})
+		if v := c.vote(); v.Held || v.Yes != 2 || v.No != 3 || v.Failed != 0 || !v.Split() {
+			t.Errorf("vote %+v, want 2 of 5 and a split", v)
+		}
+		owned, err := holder.Release(t.Context(), &l)
+		must(t, "Release", owned, err, true)
+	})
+}
+
+// TestLateGrant has a node grant the key after the attempt was refused, because the node had failed before and nobody
+// waited for it any more. The grant is given back.
+func TestLateGrant(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{})
+		holder, other := c.client(), c.client()
+		f.each("a", func(n *fake) { n.down = refused })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := holder.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		refusedLease := drivers.Lease{Key: "k", TTL: ttl}
+		held, err = other.Try(t.Context(), &refusedLease) // a is suspect from now on
+		must(t, "Try", held, err, false)
+		synctest.Wait()
+		f.each("a", func(n *fake) { n.down = nil; n.delay["try"] = patience / 2 })
+		if d := took(func() { held, err = other.Try(t.Context(), &refusedLease) }); d != 0 {
+			t.Errorf("a refusal waited %v for a node that had failed", d)
+		}
+		must(t, "Try", held, err, false)
+		time.Sleep(patience)
+		if v := c.vote(); v.Late != 1 || v.Held || v.Elapsed != patience/2 {
+			t.Errorf("vote %+v, want 1 late grant after %v", v, patience/2)
+		}
+		if f.nodes["a"].owners() != 0 {
+			t.Error("a late grant is kept")
+		}
+	})
+}
+
+// TestAllNodeLatency tells the time to the majority from the time to the last node.
+func TestAllNodeLatency(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{})
+		for i, name := range names(5) {
+			f.nodes[name].delay["try"] = time.Duration(i+1) * time.Millisecond
+		}
+		s := c.client()
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		start := time.Now()
+		held, err := s.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		if d := time.Since(start); d != 3*time.Millisecond {
+			t.Errorf("a majority took %v, want 3ms", d)
+		}
+		if want := start.Add(ttl - ttl/100 - 2*time.Millisecond); !l.ValidUntil.Equal(want) {
+			t.Errorf("valid until %v, want %v", l.ValidUntil, want)
+		}
+		time.Sleep(10 * time.Millisecond)
+		if v := c.vote(); !v.Held || v.Yes != 5 || v.Late != 0 || v.Elapsed != 5*time.Millisecond {
+			t.Errorf("vote %+v, want 5 of 5 after 5ms", v)
+		}
+	})
+}
+
+// TestTooLate has the majority answer when the lease is over, for which the node time-out is no match.
+func TestTooLate(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		c := start(t, f, drivers.Config{})
+		s := c.client()
+		f.each("abc", func(n *fake) { n.delay["try"] = 30 * time.Millisecond })
+		l := drivers.Lease{Key: "k", TTL: 30 * time.Millisecond}
+		held, err := s.Try(t.Context(), &l)
+		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+			t.Errorf("Try = %v, %v, want class timeout", held, err)
+		}
+		l.TTL = 2 * time.Millisecond
+		if held, err := s.Try(t.Context(), &l); held || err == nil {
+			t.Errorf("Try with a TTL that drift eats up = %v, %v", held, err)
+		}
+	})
+}
+
+// TestHungNodeTakesNoRoom goes on for long with a node that hangs: it gets few requests, the others all of them, and
+// everything that it is asked is over soon.
+func TestHungNodeTakesNoRoom(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		c := start(t, f, drivers.Config{})
+		s := c.client()
+		f.each("a", func(n *fake) { n.hangs = true })
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		const cycles = 1000
+		d := took(func() {
+			for range cycles {
+				held, err := s.Try(t.Context(), &l)
+				must(t, "Try", held, err, true)
+				owned, err := s.Release(t.Context(), &l)
+				must(t, "Release", owned, err, true)
+			}
+		})
+		if d > 2*patience {
+			t.Errorf("a node that hangs held the others up for %v", d)
+		}
+		for name, n := range f.nodes {
+			if got := n.took("try"); name == "a" && got > 8 || name != "a" && got != cycles {
+				t.Errorf("node %s was tried %d times", name, got)
+			}
+		}
+		time.Sleep(10 * patience) // what it was asked is over
+		f.each("a", func(n *fake) { n.hangs = false })
+		for range 3 { // its session notices with the next answer
+			held, err := s.Try(t.Context(), &l)
+			must(t, "Try", held, err, true)
+			owned, err := s.Release(t.Context(), &l)
+			must(t, "Release", owned, err, true)
+			synctest.Wait()
+		}
+		if got := f.nodes["a"].took("try"); got != 3 {
+			t.Errorf("the node was tried %d times of 3 after it had come back", got)
+		}
+		nodes := c.Service.(drivers.Voter).Nodes()
+		if nodes[0].Failed == 0 || nodes[0].Err == nil || nodes[1].Failed != 0 || nodes[1].Err != nil {
+			t.Errorf("nodes %+v", nodes)
+		}
+	})
+}
+
+// TestRenewAndRemaining asks a majority.
+func TestRenewAndRemaining(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		c := start(t, f, drivers.Config{})
+		s := c.client()
+		remaining := func(want time.Duration) {
+			t.Helper()
+			if rest, err := s.(drivers.Remainer).Remaining(t.Context(), &drivers.Lease{Key: "k"}); err != nil || rest != want {
+				t.Errorf("Remaining = %v, %v, want %v", rest, err, want)
+			}
+		}
+		remaining(0)
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := s.Try(t.Context(), &l)
+		must(t, "Try", held, err, true)
+		synctest.Wait()
+		time.Sleep(ttl / 2)
+		remaining(ttl / 2)
+		f.each("ab", func(n *fake) { n.down = refused })
+		remaining(ttl / 2)
+		owned, err := s.(drivers.Renewer).Renew(t.Context(), &l)
+		must(t, "Renew at 3 of 5", owned, err, true)
+		remaining(ttl)
+		if want := time.Now().Add(ttl - ttl/100 - 2*time.Millisecond); !l.ValidUntil.Equal(want) {
+			t.Errorf("valid until %v, want %v", l.ValidUntil, want)
+		}
+		f.each("ab", func(n *fake) { n.down = nil })
+		time.Sleep(ttl * 3 / 4) // a and b have let go of it
+		remaining(ttl / 4)
+		f.each("c", func(n *fake) { n.down = refused })
+		if _, err := s.(drivers.Renewer).Renew(t.Context(), &l); err == nil {
+			t.Error("Renew at 2 of 5 with 1 dead has an answer")
+		}
+		f.each("c", func(n *fake) { n.down = nil })
+		synctest.Wait()
+		time.Sleep(ttl / 2) // c has too
+		owned, err = s.(drivers.Renewer).Renew(t.Context(), &l)
+		must(t, "Renew at 2 of 5", owned, err, false)
+	})
+}
+
+// TestOpen opens with nodes that are down, which are taken in when they answer, and not asked too often before.
+func TestOpen(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(5)
+		f.each("ab", func(n *fake) { n.down = refused })
+		c := start(t, f, drivers.Config{Wakes: true})
+		if nodes := c.Service.(drivers.Voter).Nodes(); nodes[0].Err == nil || nodes[2].Err != nil {
+			t.Errorf("Nodes does not tell which are down: %+v", nodes)
+		}
+		var woken woken
+		e, err := c.Service.(drivers.Subscriber).Listen(t.Context(), woken.wake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Add(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		s := c.client()
+		cycle := func() {
+			t.Helper()
+			l := drivers.Lease{Key: "k", TTL: ttl}
+			held, err := s.Try(t.Context(), &l)
+			must(t, "Try", held, err, true)
+			owned, err := s.Release(t.Context(), &l)
+			must(t, "Release", owned, err, true)
+			synctest.Wait()
+		}
+		for range 100 {
+			cycle()
+			time.Sleep(50 * time.Millisecond)
+		}
+		opened := 0
+		f.each("a", func(n *fake) { opened = n.opened })
+		if n := opened; n < 4 || n > 7 {
+			t.Errorf("a node that is down was opened %d times in 5 s", n)
+		}
+		f.each("ab", func(n *fake) { n.down = nil })
+		time.Sleep(2 * time.Second)
+		cycle() // which has it opened
+		if woken.count("") == 0 {
+			t.Error("listeners are not told that a node has joined")
+		}
+		f.each("cd", func(n *fake) { n.down = refused })
+		cycle() // a, b and e
+		if woken.count("k") == 0 {
+			t.Error("the node that has joined is not listened to")
+		}
+	})
+}
+
+// TestOpenRefuses opens what cannot be a quorum.
+func TestOpenRefuses(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		f.each("ab", func(n *fake) { n.down = refused })
+		for _, test := range []struct {
+			cfg  drivers.Config
+			want string
+		}{
+			{drivers.Config{Addrs: names(3)}, "1 of 3 nodes answer and 2 have to: node 1: fake: connection refused"},
+			{drivers.Config{}, "0 addresses"},
+			{drivers.Config{Addrs: []string{"c", "c"}}, "two votes"},
+			{drivers.Config{Addrs: names(3), Topology: drivers.TopologyCluster}, "topology"},
+			{drivers.Config{Addrs: names(3), NodeTimeout: -1}, "node time-out"},
+		} {
+			_, err := quorum.Driver{Node: f}.Open(t.Context(), test.cfg)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%+v: %v, want %q", test.cfg, err, test.want)
+			}
+		}
+	})
+}
+
+// TestContextEnds cancels an attempt that waits for its nodes. What it has got is given back.
+func TestContextEnds(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		c := start(t, f, drivers.Config{})
+		s := c.client()
+		f.each("abc", func(n *fake) { n.delay["try"] = patience / 2 })
+		ctx, cancel := context.WithTimeout(t.Context(), patience/4)
+		defer cancel()
+		l := drivers.Lease{Key: "k", TTL: ttl}
+		held, err := s.Try(ctx, &l)
+		if held || drivers.ClassOf(err) != drivers.ClassTimeout {
+			t.Errorf("Try = %v, %v, want class timeout", held, err)
+		}
+		time.Sleep(patience)
+		for name, n := range f.nodes {
+			if n.owners() != 0 {
+				t.Errorf("node %s keeps it", name)
+			}
+		}
+	})
+}
+
+// TestAllocs holds the combinator to nothing of its own: memory's sessions allocate nothing, and an owner is a fraction.
+func TestAllocs(t *testing.T) {
+	s, err := quorum.Driver{Node: memory.Driver{}}.Open(t.Context(), drivers.Config{Addrs: names(five), NodeTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, err := s.Session(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := drivers.Lease{Key: "k", TTL: time.Minute}
+	if n := testing.AllocsPerRun(1000, func() {
+		held, err := a.Try(context.Background(), &l)
+		must(t, "Try", held, err, true)
+		owned, err := a.Release(context.Background(), &l)
+		must(t, "Release", owned, err, true)
+	}); n >= 1 {
+		t.Errorf("a cycle allocates %v times", n)
+	}
+}
+
+// TestSplitVotes has three clients at once try for one key over and over: nobody has it twice, and in the end it is free.
+func TestSplitVotes(t *testing.T) {
+	f := newFakes(five)
+	cfg := drivers.Config{Addrs: names(five), NodeTimeout: time.Minute}
+	s, err := quorum.Driver{Node: f}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var inside atomic.Int32
+	var all sync.WaitGroup
+	for i := range 3 {
+		a, err := s.Session(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for range 500 {
+				l := drivers.Lease{Key: "k", TTL: time.Minute}
+				held, err := a.Try(context.Background(), &l)
+				if err != nil {
+					t.Error(err)
+				}
+				if !held {
+					continue
+				}
+				if inside.Add(1) > 1 {
+					t.Error("two clients hold the key")
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				if owned, err := a.Release(context.Background(), &l); !owned || err != nil {
+					t.Errorf("Release = %v, %v", owned, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.Close() // after which everything that was asked is done
+	for name, n := range f.nodes {
+		if left := n.owners(); left != 0 {
+			t.Errorf("node %s is left with %d locks", name, left)
+		}
+	}
+}

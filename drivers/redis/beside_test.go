@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+)
+
+// slot is a key's slot in a cluster, as its specification has it: CRC16 (XMODEM) of the hash tag, or of all.
+func slot(key string) uint16 {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	var crc uint16
+	for _, c := range []byte(key) {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
+
+func TestBeside(t *testing.T) {
+	if slot("123456789") != 0x31c3 { // the specification's example
+		t.Fatal("the slot is wrong")
+	}
+	for _, test := range []struct{ prefix, key, want string }{
+		{"", "k", "fence:{k}"},
+		{"run:", "run:0", "run:fence:{run:0}"},
+		{"run:", "run:{a}0", "run:fence:run:{a}0"},
+		{"{run}:", "{run}:0", "{run}:fence:{run}:0"},
+		{"run:", "run:{}0", "run:fence:{run:{}0}"}, // an empty tag is none: and then no name will do
+		{"run:", "run:{0", "run:fence:{run:{0}"},
+	} {
+		got := beside(test.prefix, fenceKind, test.key)
+		if got != test.want || !strings.HasPrefix(got, test.prefix) {
+			t.Errorf("%q: %q, want %q", test.key, got, test.want)
+		}
+		if !strings.Contains(test.key, "{}") && slot(got) != slot(test.key) {
+			t.Errorf("%q and %q are in different slots", test.key, got)
+		}
+	}
+	for key, channel := range map[string]string{
+		"run:0":      "redisson_lock__channel:{run:0}",
+		"run:{a}0":   "redisson_lock__channel:run:{a}0",
+		"{run}:0":    "redisson_lock__channel:{run}:0",
+		"a}b":        "redisson_lock__channel:{a}b}",
+		"{run}:{0}":  "redisson_lock__channel:{run}:{0}",
+		"":           "redisson_lock__channel:{}",
+		"{unclosed:": "redisson_lock__channel:{unclosed:",
+	} {
+		if got := redissonChannels.of(key); got != channel || redissonChannels.key(got) != key {
+			t.Errorf("%q: channel %q and back %q", key, got, redissonChannels.key(got))
+		}
+	}
+}

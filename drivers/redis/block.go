@@ -1,0 +1,110 @@
+// Sleeping on the server: a client that waits for a release blocks in BLPOP, and each release leaves one token.
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/release_token.lua
+var releaseTokenSource string
+
+//go:embed lua/rouse.lua
+var rouseSource string
+
+var (
+	releaseTokenScript = NewScript(releaseTokenSource) // compare the owner, leave a token, publish, then delete
+	rouseScript        = NewScript(rouseSource)        // leave a token
+)
+
+const (
+	// tokensSuffix makes the name of a key's list of tokens, which never has more than one: whoever sleeps gets it at
+	// once, the longest sleeper first, and a second one that nobody takes would only wake somebody for nothing. It is
+	// left whether somebody sleeps or not, because a client that was refused just now is about to.
+	tokensSuffix = ":tokens"
+
+	// tokenLife is how long a token waits for somebody to come. It is only for him who was refused before the release
+	// and has not begun to sleep yet: those who come later find the lock free.
+	tokenLife = "10000" // ms
+)
+
+// sleeper is a session that can sleep on the server; it is a drivers.Blocker. The connection is the session's own and
+// made past the client library: neither library ends a blocked command when its context does (both only know of
+// deadlines), go-redis would hand the connection back to its pool, and rueidis keeps at most so many.
+type sleeper struct {
+	drivers.Session
+	commands session // of its own buffers
+	popper   *popper
+}
+
+// Unwrap finds the design's capabilities.
+func (s *sleeper) Unwrap() drivers.Session { return s.Session }
+
+// Block implements drivers.Blocker with BLPOP.
+func (s *sleeper) Block(ctx context.Context, l *drivers.Lease, d time.Duration) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	d = max(d, time.Millisecond) // 0 would be for ever
+	seconds := strconv.FormatFloat(float64((d+time.Millisecond-1)/time.Millisecond)/1000, 'f', 3, 64)
+	woken, err := s.popper.pop(ctx, []string{"BLPOP", l.Key + tokensSuffix, seconds}, d)
+	switch {
+	case err == nil:
+		return woken, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	}
+	return false, fail("block", err)
+}
+
+// Rouse implements drivers.Blocker.
+func (s *sleeper) Rouse(ctx context.Context, l *drivers.Lease) error {
+	args := append(s.commands.call(rouseScript, l.Key), tokensSuffix, tokenLife)
+	if _, err := s.commands.run(ctx, rouseScript, args); err != nil {
+		return fail("rouse", err)
+	}
+	return nil
+}
+
+// Close ends the session's own connection.
+func (s *sleeper) Close() error {
+	s.popper.close()
+	return nil
+}
+
+// compareLeavingToken makes the command of a release that wakes a sleeper.
+//
+//go:noinline
+func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
+	args := append(s.call(releaseTokenScript, l.Key), l.Owner, tokensSuffix, tokenLife)
+	if s.wakes {
+		args = append(args, releasedSuffix)
+	}
+	return args
+}
+
+// sleeping makes s a sleeper, whose connection ends with the service at the latest.
+func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
+	p := &popper{options: s.options}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listeners == nil {
+		return nil, fail("session", Closed)
+	}
+	s.poppers = append(s.poppers, p)
+	return &sleeper{Session: inner, commands: session{conn: s.conn}, popper: p}, nil
+}
+
+// withTokens are the names of locks and of their lists of tokens.
+func withTokens(keys []string) []string {
+	all := make([]string, 0, 2*len(keys))
+	for _, key := range keys {
+		all = append(all, key, fmt.Sprint(key, tokensSuffix))
+	}
+	return all
+}

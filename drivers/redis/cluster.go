@@ -1,0 +1,251 @@
+// A Redis Cluster: one connection of the library routes by key, and one to each node does what has no key.
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// clusterConn is a Conn for a cluster. The library's own subscriptions are not used: they keep to one node, and what
+// they do when a slot moves differs.
+type clusterConn struct {
+	Conn // routes by key
+	open func(ctx context.Context, o Options) (Conn, error)
+	o    Options
+
+	mu     sync.Mutex
+	nodes  map[string]Conn // by address; made when they are first needed
+	closed bool
+}
+
+func dialCluster(ctx context.Context, open func(context.Context, Options) (Conn, error), o Options) (Conn, error) {
+	conn, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}}, nil
+}
+
+// node is a connection to one node, for subscriptions and questions about the node itself.
+func (c *clusterConn) node(ctx context.Context, addr string) (Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, Closed
+	}
+	if conn, ok := c.nodes[addr]; ok {
+		return conn, nil
+	}
+	o := c.o
+	var err error
+	if o.Target, err = o.at(addr); err != nil {
+		return nil, err
+	}
+	o.Topology, o.Targets = drivers.TopologySingle, []Target{o.Target}
+	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
+	conn, err := c.open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c.nodes[addr] = conn
+	return conn, nil
+}
+
+// Close implements Conn.
+func (c *clusterConn) Close() error {
+	c.mu.Lock()
+	nodes := c.nodes
+	c.nodes, c.closed = nil, true
+	c.mu.Unlock()
+	errs := []error{c.Conn.Close()}
+	for _, conn := range nodes {
+		errs = append(errs, conn.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// slotRange is a range of slots and the primary that serves it.
+type slotRange struct {
+	from, to int64
+	addr     string
+}
+
+// slots asks for the ranges of slots; any node can tell. The library chooses the node and may hit on a dead one.
+func (c *clusterConn) slots(ctx context.Context) (ranges []slotRange, err error) {
+	for range 3 {
+		var reply Reply
+		if reply, err = c.Conn.Do(ctx, []string{"CLUSTER", "SLOTS"}, 0); err == nil {
+			return c.parseSlots(reply)
+		}
+	}
+	return nil, err
+}
+
+func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
+	rows, err := reply.AsArray()
+	if err != nil {
+		return nil, err
+	}
+	var ranges []slotRange
+	for _, row := range rows {
+		fields, _ := row.AsArray()
+		if len(fields) < 3 {
+			return nil, Unexpected("CLUSTER SLOTS has a row without a primary")
+		}
+		primary, _ := fields[2].AsArray()
+		if len(primary) < 2 {
+			return nil, Unexpected("CLUSTER SLOTS has a primary without an address")
+		}
+		host := primary[0].text
+		if host == "" || host == "?" { // it does not know its own name: the one by which it was found is right
+			host = c.o.Target.Host
+		}
+		ranges = append(ranges, slotRange{fields[0].n, fields[1].n, net.JoinHostPort(host, strconv.FormatInt(primary[1].n, 10))})
+	}
+	return ranges, nil
+}
+
+// primaries are the addresses of the nodes that have slots.
+func (c *clusterConn) primaries(ctx context.Context) ([]string, error) {
+	ranges, err := c.slots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var addrs []string
+	for _, r := range ranges {
+		addrs = append(addrs, r.addr)
+	}
+	slices.Sort(addrs)
+	return slices.Compact(addrs), nil
+}
+
+// Subscribe implements Conn with a connection to each primary, or to any one of them where publications go to all.
+func (c *clusterConn) Subscribe(ctx context.Context, message func(channel, payload string)) (Subscription, error) {
+	ranges, err := c.slots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &clusterSubscription{ranges: ranges, sharded: c.o.Sharded, subs: map[string]Subscription{}, done: make(chan struct{})}
+	var turn sync.Mutex // messages of several connections come one at a time
+	hear := func(channel, payload string) {
+		turn.Lock()
+		defer turn.Unlock()
+		if s.sharded {
+			channel = unshardChannel(channel)
+		}
+		message(channel, payload)
+	}
+	for _, r := range ranges {
+		if _, there := s.subs[r.addr]; there || len(s.subs) > 0 && !s.sharded {
+			continue
+		}
+		node, err := c.node(ctx, r.addr)
+		if err == nil {
+			s.subs[r.addr], err = node.Subscribe(ctx, hear)
+		}
+		if err != nil {
+			delete(s.subs, r.addr)
+			s.closeAll()
+			return nil, err
+		}
+	}
+	if len(s.subs) == 0 {
+		return nil, ServerError("CLUSTERDOWN no node of the cluster has any slots")
+	}
+	var ended sync.Once
+	for _, sub := range s.subs {
+		s.watching.Go(func() {
+			<-sub.Done()
+			ended.Do(func() { close(s.done) })
+		})
+	}
+	return s, nil
+}
+
+// clusterSubscription is a Subscription over one to each node. It ends with the first of them, also when a node no
+// longer has the slot of a channel: whoever wants to hear on begins anew, with the slots as they are then.
+type clusterSubscription struct {
+	ranges   []slotRange
+	sharded  bool
+	subs     map[string]Subscription
+	done     chan struct{}
+	watching sync.WaitGroup
+	closing  sync.Once
+}
+
+// Add implements Subscription. The channels of a request have to be in one slot.
+func (s *clusterSubscription) Add(ctx context.Context, channels ...string) error {
+	return s.each(channels, func(sub Subscription, names []string) error {
+		err := sub.Add(ctx, names...)
+		if e, ok := asServerError(err); ok && (e.Code() == "MOVED" || e.Code() == "CLUSTERDOWN") {
+			s.closeAll()
+			return Closed // not a refusal: there is another node to ask
+		}
+		return err
+	})
+}
+
+// Remove implements Subscription.
+func (s *clusterSubscription) Remove(ctx context.Context, channels ...string) error {
+	return s.each(channels, func(sub Subscription, names []string) error { return sub.Remove(ctx, names...) })
+}
+
+func (s *clusterSubscription) each(channels []string, do func(sub Subscription, names []string) error) error {
+	if !s.sharded {
+		for _, sub := range s.subs {
+			return do(sub, channels)
+		}
+	}
+	names := make([]string, len(channels))
+	for i, channel := range channels {
+		names[i] = shardChannel(channel)
+	}
+	for names = bySlot(names); len(names) > 0; {
+		n := sameSlot(names)
+		sub := s.subs[s.addrOf(Slot(names[0]))]
+		if sub == nil {
+			s.closeAll()
+			return Closed // nobody serves the slot now
+		}
+		if err := do(sub, names[:n]); err != nil {
+			return err
+		}
+		names = names[n:]
+	}
+	return nil
+}
+
+func (s *clusterSubscription) addrOf(slot int) string {
+	for _, r := range s.ranges {
+		if int64(slot) >= r.from && int64(slot) <= r.to {
+			return r.addr
+		}
+	}
+	return ""
+}
+
+// Done implements Subscription.
+func (s *clusterSubscription) Done() <-chan struct{} { return s.done }
+
+// Close implements Subscription.
+func (s *clusterSubscription) Close() error {
+	err := s.closeAll()
+	s.watching.Wait()
+	return err
+}
+
+func (s *clusterSubscription) closeAll() error {
+	var errs []error
+	s.closing.Do(func() {
+		for _, sub := range s.subs {
+			errs = append(errs, sub.Close())
+		}
+	})
+	return errors.Join(errs...)
+}

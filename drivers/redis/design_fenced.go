@@ -1,0 +1,67 @@
+// The design fenced: set-nx with a fencing token, as M. Kleppmann asks for in "How to do distributed locking" (2016). The
+// token grows from each acquisition of a key to the next, so that the resource can turn a holder away that has overstayed.
+package redis
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/fenced_try.lua
+var fencedTrySource string
+
+var fencedTryScript = NewScript(fencedTrySource)
+
+// fenceKind makes the name of a key's counter. It is never deleted while anybody may still hold a token.
+const fenceKind = "fence"
+
+var fenced = design{
+	Design: drivers.Design{
+		Name:   "fenced",
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true},
+		Models: "set-nx and a counter in one script: the fencing token of Kleppmann's \"How to do distributed locking\"",
+		Wrong: "a holder that outlives its lease overlaps the next one unless the resource checks the token; a " +
+			"fail-over can issue a token twice",
+		Releases: compareAndDelete,
+	},
+	beside:  []string{fenceKind},
+	session: func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },
+}
+
+type fencedSession struct {
+	tagged
+	counter besideOf
+}
+
+// Try implements drivers.Session with a script that sets the key and counts in the one case that it is free.
+func (s *fencedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	args, err := s.set(l)
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	reply, err := s.run(ctx, fencedTryScript, args)
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	fence, err := reply.AsInt()
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	l.Fence = uint64(fence) // 0: somebody else's
+	return fence > 0, nil
+}
+
+// set makes the command of Try.
+//
+//go:noinline
+func (s *fencedSession) set(l *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
+	l.Reset()
+	l.Owner = s.owners.Next()
+	return append(s.call2(fencedTryScript, l.Key, s.counter.of(s.svc.cfg.Prefix, fenceKind, l.Key)), l.Owner, ttl), nil
+}

@@ -1,0 +1,73 @@
+// The design getset: the lock of the Ruby library redis-objects (Redis::Lock), after the old recipe on the SETNX page.
+// The value is the time at which the lease ends, by the client's clock. Whoever finds it past writes his own by GETSET,
+// and has won if the old value is still past. Losers thereby overwrite the winner's time stamp, the value names nobody,
+// and a clock that is ahead takes locks that are held.
+package redis
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var getset = design{
+	Design: drivers.Design{
+		Name:   "getset",
+		Traits: drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
+		Models: "SETNX key time, GET, GETSET: the lock of redis-objects and of the old SETNX manual page",
+		Wrong: "it trusts the clocks of the clients; losers overwrite the winner's time stamp; anyone can release it " +
+			"whose own stamp is not past",
+	},
+	session: func(s session) drivers.Session { return &getsetSession{untagged: untagged{s}} },
+}
+
+type getsetSession struct{ untagged }
+
+// Try implements drivers.Session with SETNX and, if somebody is there, GET and perhaps GETSET. redis-objects adds a
+// second to the lease that it was asked for; here it is as long as in the other designs.
+func (s *getsetSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if _, err := s.millis(l.TTL); err != nil {
+		return false, opTry.fail(err)
+	}
+	l.Reset()
+	l.ValidUntil = time.Now().Add(l.TTL).Round(0) // the clock on the wall, as the recipe has it
+	held, err := opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, stamp(l.ValidUntil))))
+	if held || err != nil {
+		return held, err
+	}
+	if old, err := readStamp(s.do(ctx, append(s.args[:0], "GET", l.Key))); err != nil || !old.Before(time.Now()) {
+		return false, err
+	}
+	l.ValidUntil = time.Now().Add(l.TTL).Round(0)
+	old, err := readStamp(s.do(ctx, append(s.args[:0], "GETSET", l.Key, stamp(l.ValidUntil))))
+	return err == nil && old.Before(time.Now()), err
+}
+
+// Release implements drivers.Session with DEL key, unless the own stamp is past: then the lock may be another's by now.
+func (s *getsetSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if !l.ValidUntil.IsZero() && !l.ValidUntil.After(time.Now()) {
+		return false, nil
+	}
+	return s.untagged.Release(ctx, l)
+}
+
+// Remaining implements drivers.Remainer by the holder's stamp: the server knows of no expiry.
+func (s *getsetSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	end, err := readStamp(s.do(ctx, append(s.args[:0], "GET", l.Key)))
+	return max(0, time.Until(end)), err
+}
+
+// stamp spells a time in seconds, as Ruby's Time#to_f does.
+func stamp(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', 6, 64) }
+
+// readStamp reads one back. No value, or one that is no number, counts as the year 1970, as Ruby's to_f has it.
+func readStamp(reply Reply, err error) (time.Time, error) {
+	if err != nil {
+		return time.Time{}, opTry.fail(err)
+	}
+	text, _ := reply.AsText()
+	seconds, _ := strconv.ParseFloat(text, 64)
+	return time.UnixMicro(int64(seconds * 1e6)), nil
+}

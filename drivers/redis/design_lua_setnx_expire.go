@@ -1,0 +1,37 @@
+// The design lua-setnx-expire: setnx-expire made atomic by a script, as articles mend it that do not know SET's NX and
+// PX. What it does not mend: the value names nobody, so a late release frees the next holder's lock.
+package redis
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/setnx_expire.lua
+var setnxExpireSource string
+
+var setnxExpireScript = NewScript(setnxExpireSource)
+
+var luaSetnxExpire = design{
+	Design: drivers.Design{
+		Name:   "lua-setnx-expire",
+		Traits: drivers.Traits{Exclusive: true, Expires: true, Wakes: true},
+		Models: "one script with SETNX and PEXPIRE, and DEL key: setnx-expire as articles repair it",
+		Wrong:  "anyone can release it, and a late release frees the next holder's lock",
+	},
+	session: func(s session) drivers.Session { return &luaSetnxExpireSession{untagged{s}} },
+}
+
+type luaSetnxExpireSession struct{ untagged }
+
+// Try implements drivers.Session with the script.
+func (s *luaSetnxExpireSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	l.Reset()
+	return opTry.count(s.run(ctx, setnxExpireScript, append(s.call(setnxExpireScript, l.Key), ttl)))
+}

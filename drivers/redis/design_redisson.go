@@ -1,0 +1,99 @@
+// The design redisson: RLock of the Java library Redisson (RedissonLock), on its own wire format, so that it can share a
+// lock with a Java process. The lock is a hash with one field for the holder, "<uuid of the process>:<thread>", and how
+// often he has entered. A thread's name is the same in all its acquisitions, so a release that comes too late frees what
+// the same thread has acquired since; and a retried request counts twice.
+package redis
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var redisson = design{
+	Design: drivers.Design{
+		Name:   "redisson",
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
+		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
+		Wrong: "a late release frees what the same thread has acquired since, and a retried request counts twice; " +
+			"besides, what is wrong with set-nx",
+	},
+	channel: &redissonChannels,
+	prepare: func(_ context.Context, s *service) error {
+		s.process = uuid()
+		return nil
+	},
+	session: func(s session) drivers.Session {
+		return &redissonSession{session: s, owner: s.svc.process + ":" + strconv.Itoa(s.id+1)}
+	},
+}
+
+type redissonSession struct {
+	session
+	owner   string // of all its acquisitions
+	refused struct {
+		key   string
+		until time.Time // when the holder's lease ends, by the reply to the last Try
+	}
+}
+
+// Try implements drivers.Session with a script, which answers nil or how long the holder's lease still lasts.
+func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	l.Reset()
+	l.Owner = s.owner
+	reply, err := s.run(ctx, redissonTryScript, append(s.call(redissonTryScript, l.Key), ttl, s.owner))
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	if reply.kind == nil {
+		return true, nil
+	}
+	rest, err := reply.AsInt()
+	if err != nil {
+		return false, opTry.fail(err)
+	}
+	s.refused.key, s.refused.until = l.Key, time.Now().Add(time.Duration(rest)*time.Millisecond)
+	return false, nil
+}
+
+// Remaining implements drivers.Remainer from the reply to the last Try, if that was refused and the lease that it told of
+// is not over yet.
+func (s *redissonSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if l.Key == s.refused.key {
+		if rest := time.Until(s.refused.until); rest > 0 {
+			return rest, nil
+		}
+	}
+	return s.session.Remaining(ctx, l)
+}
+
+// Release implements drivers.Session with a script: one entry less, and at none the key is deleted and that published,
+// whether anybody listens or not. While entries are left it sets the full lease again, as Redisson does.
+func (s *redissonSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, opRelease.fail(err)
+	}
+	args := s.call2(redissonReleaseScript, l.Key, redissonChannels.of(l.Key))
+	reply, err := s.run(ctx, redissonReleaseScript, append(args, redissonUnlock, ttl, l.Owner))
+	if err == nil && reply.kind == nil { // where Redisson throws an IllegalMonitorStateException
+		return false, nil
+	}
+	_, err = opRelease.count(reply, err)
+	return err == nil, err
+}
+
+// Renew implements drivers.Renewer as Redisson's watchdog does.
+func (s *redissonSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, opRenew.fail(err)
+	}
+	return opRenew.count(s.run(ctx, redissonRenewScript, append(s.call(redissonRenewScript, l.Key), ttl, l.Owner)))
+}

@@ -1,0 +1,211 @@
+// Standing in the line of the design fair.
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/fair_wait.lua
+var fairWaitSource string
+
+//go:embed lua/fair_leave.lua
+var fairLeaveSource string
+
+var (
+	fairWaitScript  = NewScript(fairLineSource + fairWaitSource)
+	fairLeaveScript = NewScript(fairLineSource + fairLeaveSource + fairReleaseSource)
+)
+
+// A place is kept for so long, or until the waiter's deadline if that comes first, and kept anew after half of the time:
+// a line gets rid of a dead process after the whole of it. A client that polls may have gone away without a word, so
+// its place is kept for less; one that comes back less often than that is not served in its turn.
+const (
+	placeTime       = 10 * time.Second
+	polledPlaceTime = 2 * time.Second
+)
+
+// serverTick is how far a time that the server tells may be from the truth: it counts whole milliseconds.
+const serverTick = time.Millisecond
+
+// place is where a session stands in line. One session stands in one line at a time.
+type place struct {
+	key   string
+	owner string // the token that the lock will carry; empty: it stands in no line
+	ttl   string
+
+	sent  time.Time // when the last request was sent…
+	at    int64     // …that was answered at this time of the server, in milliseconds of its clock; 0: none was
+	kept  int64     // until when the place is kept, in milliseconds of the server's clock
+	again time.Time // when it has to be kept anew
+	rest  time.Time // when the holder's lease ends, as far as is known
+
+	valid time.Time // if the lock was granted in reply to a request: until when
+}
+
+// stand takes a place in line, or looks how it goes with the one that the session has. It answers whether the lock is
+// granted, which the session remembers in its place until granted is asked.
+func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, o.fail(err)
+	}
+	p := &s.place
+	if p.owner == "" || p.at == 0 { // after an error it is not known whether there is a place: better a new one
+		s.forget()
+		p.key, p.owner, p.ttl = l.Key, s.owners.Next(), ttl
+		s.svc.inbox.enter(s)
+	}
+	l.Owner = p.owner
+	keep, kept := "0", ""
+	sent := time.Now()
+	life := s.placeTime(l)
+	if !sent.Before(p.again) { // at first, too
+		keep = strconv.FormatInt(life.Milliseconds()+1, 10)
+	}
+	if p.at != 0 {
+		kept = strconv.FormatInt(p.kept, 10)
+	}
+	args := s.call2(fairWaitScript, p.key, s.line.of(s.svc.cfg.Prefix, lineKind, p.key))
+	reply, err := s.run(ctx, fairWaitScript, append(args, p.owner, p.ttl, s.svc.inbox.channel, keep, kept))
+	if err != nil {
+		p.at = 0
+		return false, o.fail(err)
+	}
+	granted, rest, at, err := threeInts(reply)
+	if err != nil {
+		p.at = 0
+		return false, o.fail(err)
+	}
+	p.sent, p.at = sent, at
+	p.rest = sent.Add(placeTime) // if the owner's lease never ends, which is not of our making
+	if rest >= 0 {
+		p.rest = time.Now().Add(time.Duration(rest)*time.Millisecond + serverTick)
+	}
+	if granted == 1 {
+		p.valid = sent.Add(time.Duration(rest)*time.Millisecond - serverTick)
+		return true, nil
+	}
+	if keep != "0" {
+		p.kept, p.again = at+life.Milliseconds()+1, sent.Add(life/2)
+	}
+	return false, nil
+}
+
+func (s *fairSession) placeTime(l *drivers.Lease) time.Duration {
+	life := placeTime
+	if s.svc.cfg.Polls {
+		life = polledPlaceTime
+	}
+	if !l.Deadline.IsZero() {
+		life = max(0, min(life, time.Until(l.Deadline)))
+	}
+	return life
+}
+
+// granted takes the lock that the place has become, if it has and if that is not long past. Without asking the server
+// again it knows until when: by the server's clock the grant came some time after its last reply, and that was not
+// before the request for it was sent.
+func (s *fairSession) granted(l *drivers.Lease) bool {
+	p := &s.place
+	valid := p.valid
+	if heard := s.svc.inbox.heardBy(s); valid.IsZero() && heard != 0 && p.at != 0 {
+		valid = p.sent.Add(time.Duration(heard-p.at)*time.Millisecond - serverTick + l.TTL)
+	}
+	if valid.IsZero() {
+		return false
+	}
+	l.Owner, l.ValidUntil = p.owner, valid
+	s.forget()
+	return time.Now().Before(valid)
+}
+
+// forget leaves the line without a word to the server.
+func (s *fairSession) forget() {
+	if s.place.owner != "" {
+		s.svc.inbox.leave(s)
+		s.place = place{}
+	}
+	select {
+	case <-s.bell:
+	default:
+	}
+}
+
+// Wait implements drivers.Waiter. The first one of an acquisition takes a place in line; as that is one step with a look
+// at the lock, it may sleep at once.
+func (s *fairSession) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil || s.left(l) <= 0 {
+		return err
+	}
+	if s.place.owner == "" || s.place.key != l.Key {
+		s.forget()
+		if held, err := s.stand(ctx, opWait, l); held || err != nil {
+			return err
+		}
+	}
+	pause := min(s.left(l), time.Until(s.place.again), time.Until(s.place.rest))
+	if pause <= 0 {
+		return nil
+	}
+	if s.timer == nil {
+		s.timer = time.NewTimer(pause)
+	} else {
+		s.timer.Reset(pause)
+	}
+	defer s.timer.Stop()
+	select {
+	case <-s.bell:
+	case <-s.timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// left is the time until the deadline.
+func (s *fairSession) left(l *drivers.Lease) time.Duration {
+	if l.Deadline.IsZero() {
+		return placeTime
+	}
+	return time.Until(l.Deadline)
+}
+
+// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile.
+func (s *fairSession) Leave(ctx context.Context, _ *drivers.Lease) error {
+	if s.place.owner == "" {
+		return nil
+	}
+	_, err := opLeave.count(s.leave(ctx))
+	return err
+}
+
+func (s *fairSession) leave(ctx context.Context) (Reply, error) {
+	p, exact := s.place, ""
+	s.forget()
+	if p.at != 0 {
+		exact = strconv.FormatInt(p.kept, 10) + " " + p.ttl + " " + p.owner + " " + s.svc.inbox.channel
+	}
+	args := s.call2(fairLeaveScript, p.key, s.line.of(s.svc.cfg.Prefix, lineKind, p.key))
+	return s.run(ctx, fairLeaveScript, append(args, p.owner, exact))
+}
+
+func threeInts(r Reply) (a, b, c int64, err error) {
+	items, err := r.AsArray()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if len(items) != 3 {
+		return 0, 0, 0, Unexpected("got an array of another length than 3")
+	}
+	for i, to := range []*int64{&a, &b, &c} {
+		if *to, err = items[i].AsInt(); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	return a, b, c, nil
+}

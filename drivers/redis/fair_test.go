@@ -1,0 +1,322 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// standing is a session in line: it waits until its place has become the lock, and tells.
+type standing struct {
+	drivers.Session
+	lease drivers.Lease
+	held  chan error // nil when it holds the lock
+}
+
+// stand has a session wait, and returns when the server has its place.
+func stand(t *testing.T, rdb *goredis.Client, cfg drivers.Config, s drivers.Session, l drivers.Lease) *standing {
+	t.Helper()
+	line := cfg.Prefix + "line:{" + l.Key + "}"
+	before := rdb.LLen(t.Context(), line).Val()
+	w := &standing{s, l, make(chan error, 1)}
+	ctx := t.Context()
+	go func() {
+		for {
+			held, err := w.Try(ctx, &w.lease)
+			if held || err != nil {
+				w.held <- err
+				return
+			}
+			if err := w.Session.(drivers.Waiter).Wait(ctx, &w.lease); err != nil {
+				w.held <- err
+				return
+			}
+		}
+	}()
+	eventually(t, "it stands in line", func() bool { return rdb.LLen(ctx, line).Val() > before })
+	return w
+}
+
+func (w *standing) gets(t *testing.T, after string) {
+	t.Helper()
+	select {
+	case err := <-w.held:
+		if err != nil {
+			t.Fatalf("after %s: %v", after, err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatalf("it does not get the lock after %s", after)
+	}
+}
+
+func (w *standing) waits(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-w.held:
+		t.Fatalf("it has got the lock out of turn, or an error: %v", err)
+	default:
+	}
+}
+
+// fairCases runs a test on every library and server, with two services: two processes.
+func fairCases(t *testing.T, test func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease)) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Lock = "fair"
+		test(t, bare(t, cfg), cfg, open(t, driver, cfg), open(t, driver, cfg), drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute})
+	})
+}
+
+// TestFairHandOver hands the lock down a line of two processes. Each release publishes to one inbox, and who is told
+// sends no command before its own release.
+func TestFairHandOver(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		heard := rdb.PSubscribe(t.Context(), cfg.Prefix+"*")
+		defer heard.Close()
+		if _, err := heard.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first := session(t, one, 0)
+		held := l
+		try(t, first, &held, true)
+		var line []*standing
+		for i, svc := range []drivers.Service{one, two, one, two} {
+			line = append(line, stand(t, rdb, cfg, session(t, svc, 1+i), l))
+		}
+		var holder drivers.Session = first
+		barger := session(t, two, 9)
+		inboxes := map[string]int{}
+		for i, next := range line {
+			release(t, holder, &held, true)
+			try(t, barger, &drivers.Lease{Key: l.Key, TTL: time.Minute}, false)
+			next.gets(t, fmt.Sprint("release ", i))
+			if left := time.Until(next.lease.ValidUntil); left <= 30*time.Second || left > time.Minute {
+				t.Errorf("the lease is said to last for another %v of a minute", left)
+			}
+			m, err := heard.ReceiveTimeout(t.Context(), 10*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := m.(*goredis.Message)
+			inboxes[message.Channel]++
+			if !strings.HasPrefix(message.Payload, next.lease.Owner+" ") {
+				t.Errorf("release %d tells %q, owner %q is next", i, message.Payload, next.lease.Owner)
+			}
+			for _, other := range line[i+1:] {
+				other.waits(t)
+			}
+			holder, held = next, next.lease
+		}
+		release(t, holder, &held, true)
+		if len(inboxes) != 2 {
+			t.Errorf("told in %v: want two inboxes, twice each", inboxes)
+		}
+		if keys := rdb.Keys(t.Context(), cfg.Prefix+"*").Val(); len(keys) != 0 {
+			t.Errorf("left behind: %q", keys)
+		}
+		if m, err := heard.ReceiveTimeout(t.Context(), 20*time.Millisecond); err == nil {
+			t.Errorf("one message too many: %v", m)
+		}
+	})
+}
+
+// TestFairTryTakesNoPlace has clients refused that never wait (-wait none).
+func TestFairTryTakesNoPlace(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		a, b, c := session(t, one, 0), session(t, two, 0), session(t, two, 1)
+		la, lb := l, l
+		try(t, a, &la, true)
+		try(t, b, &lb, false)
+		try(t, b, &lb, false)
+		release(t, a, &la, true)
+		try(t, c, &lb, true)
+	})
+}
+
+// TestFairByPolling stands in line from Try to Try, and gives the place up by staying away.
+func TestFairByPolling(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		cfg.Lock, cfg.Polls = "fair", true
+		s := open(t, driver, cfg)
+		var sessions []drivers.Session
+		var leases []*drivers.Lease
+		for i := range 4 {
+			sessions = append(sessions, session(t, s, i))
+			leases = append(leases, &drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute, Deadline: time.Now().Add(time.Hour)})
+			try(t, sessions[i], leases[i], i == 0)
+		}
+		for i := range 3 {
+			release(t, sessions[i], leases[i], true)
+			for j := 3; j > i+1; j-- {
+				try(t, sessions[j], leases[j], false)
+			}
+			try(t, sessions[i+1], leases[i+1], true)
+			if left := time.Until(leases[i+1].ValidUntil); left <= 30*time.Second || left > time.Minute {
+				t.Errorf("the lease is said to last for another %v of a minute", left)
+			}
+		}
+		impatient := &drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute, Deadline: time.Now().Add(20 * time.Millisecond)}
+		try(t, sessions[0], impatient, false)
+		eventually(t, "its deadline passes", func() bool { return time.Since(impatient.Deadline) > 10*time.Millisecond })
+		release(t, sessions[3], leases[3], true)
+		try(t, sessions[1], leases[1], true) // nobody keeps a place for the impatient
+		release(t, sessions[1], leases[1], true)
+
+		// A Try whose answer was not heard may have a place, or the lock: Release gives up whatever it is.
+		try(t, sessions[0], leases[0], true)
+		try(t, sessions[1], leases[1], false)
+		release(t, sessions[1], leases[1], false)
+		try(t, sessions[2], leases[2], false)
+		release(t, sessions[0], leases[0], true)
+		try(t, sessions[1], leases[1], false) // it stands behind now
+		try(t, sessions[2], leases[2], true)
+	})
+}
+
+// TestFairDead has a holder die, and then a waiter in line. The line goes on: after the holder's lease, and after the
+// lease that the dead waiter was given.
+func TestFairDead(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		short := l
+		short.TTL = 100 * time.Millisecond
+		try(t, session(t, one, 0), &short, true) // dies
+		dead := session(t, one, 1)
+		dying := short
+		try(t, dead, &dying, false)
+		if err := dead.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &dying); err == nil {
+			t.Error("Wait goes on although its context ended")
+		}
+		// Without a Leave: dead stands in line and never looks again.
+		alive := stand(t, rdb, cfg, session(t, two, 0), l)
+		alive.gets(t, "the leases of two dead clients")
+		release(t, alive, &alive.lease, true)
+	})
+}
+
+// cancelledAfterStanding is a context that ends when somebody stands in line.
+func cancelledAfterStanding(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for t.Context().Err() == nil && rdb.LLen(t.Context(), cfg.Prefix+"line:{"+key+"}").Val() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return ctx
+}
+
+// TestFairStalePlace drops places that were kept for long enough without a look at whose they were.
+func TestFairStalePlace(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		a := session(t, one, 0)
+		la := l
+		try(t, a, &la, true)
+		line := cfg.Prefix + "line:{" + l.Key + "}"
+		past := time.Now().Add(-time.Second).UnixMilli()
+		for i := range 3 {
+			rdb.RPush(t.Context(), line, fmt.Sprintf("%d 60000 dead%d %sinbox:dead", past, i, cfg.Prefix))
+		}
+		w := stand(t, rdb, cfg, session(t, two, 0), l)
+		release(t, a, &la, true)
+		w.gets(t, "a release into a line of dead waiters")
+		rdb.RPush(t.Context(), line, fmt.Sprintf("%d 60000 dead %sinbox:dead", past, cfg.Prefix))
+		release(t, w, &w.lease, true)
+		try(t, a, &la, true)
+		if n := rdb.Exists(t.Context(), line).Val(); n != 0 {
+			t.Error("the line is still there")
+		}
+	})
+}
+
+// TestFairLeave gives a place up, and the lock that came in the meantime.
+func TestFairLeave(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		line := cfg.Prefix + "line:{" + l.Key + "}"
+		a, b := session(t, one, 0), session(t, two, 0)
+		la, lb := l, l
+		for _, granted := range []bool{false, true} {
+			try(t, a, &la, true)
+			try(t, b, &lb, false)
+			b.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &lb)
+			if n := rdb.LLen(t.Context(), line).Val(); n != 1 {
+				t.Fatalf("%d in line", n)
+			}
+			if ttl := rdb.PTTL(t.Context(), line).Val(); ttl <= 0 {
+				t.Errorf("the line's TTL is %v", ttl)
+			}
+			if granted {
+				release(t, a, &la, true)
+			}
+			if err := b.(drivers.Waiter).Leave(t.Context(), &lb); err != nil {
+				t.Fatal(err)
+			}
+			if n := rdb.LLen(t.Context(), line).Val(); n != 0 {
+				t.Errorf("%d in line after it left", n)
+			}
+			release(t, a, &la, !granted)
+		}
+		try(t, a, &la, true)
+	})
+}
+
+// TestFairCleans lets Clean take the line.
+func TestFairCleans(t *testing.T) {
+	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
+		a, b := session(t, one, 0), session(t, two, 0)
+		la, lb := l, l
+		try(t, a, &la, true)
+		b.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &lb)
+		if err := one.(drivers.Cleaner).Clean(t.Context(), []string{l.Key}); err != nil {
+			t.Fatal(err)
+		}
+		if keys := rdb.Keys(t.Context(), cfg.Prefix+"*").Val(); len(keys) != 0 {
+			t.Errorf("left behind: %q", keys)
+		}
+	})
+}
+
+// TestFairInboxBreaks cuts the inbox off just before a release: whoever waits has to find out all the same, and long
+// before the place would be kept anew.
+func TestFairInboxBreaks(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "fair"}
+		rdb, s := bare(t, cfg), open(t, driver, cfg)
+		a := session(t, s, 0)
+		l := drivers.Lease{Key: "k", TTL: time.Minute}
+		la := l
+		for range 3 {
+			try(t, a, &la, true)
+			w := stand(t, rdb, cfg, session(t, s, 1), l)
+			pipe := rdb.TxPipeline()
+			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+			if _, err := pipe.Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			release(t, a, &la, true)
+			w.gets(t, "a release that its inbox may not have heard")
+			if time.Since(began) > 4*time.Second {
+				t.Error("only when its place was about to end")
+			}
+			release(t, w, &w.lease, true)
+		}
+	})
+}
+
+// TestFairPoolOfOne has the inbox and the commands of a service compete for one connection.
+func TestFairPoolOfOne(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "fair", Conns: 1, Pipelining: drivers.PipeliningOff, IOTimeout: time.Second}
+		a := session(t, open(t, driver, cfg), 0)
+		l := drivers.Lease{Key: "k", TTL: time.Minute}
+		held, err := a.Try(within(t, 5*time.Second), &l)
+		if !held {
+			t.Fatalf("%v, %v", held, err)
+		}
+	})
+}

@@ -1,0 +1,9 @@
+-- Gives the lock up if it is still the caller's: the first in line gets it. Answers how many locks that were: 0 or 1.
+-- ARGV[1] token
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+	return 0
+end
+if not handOver() then
+	redis.call('DEL', KEYS[1])
+end
+return 1

@@ -1,0 +1,73 @@
+// Handing a held lock over: one script swaps the owner, so that the lock is never free in between.
+package redis
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+//go:embed lua/pass.lua
+var passSource string
+
+//go:embed lua/pass_fenced.lua
+var passFencedSource string
+
+var (
+	passScript       = NewScript(passSource)       // compare the owner, then set the next one and his lease
+	passFencedScript = NewScript(passFencedSource) // the same, and count
+)
+
+// Pass implements drivers.Passer. Nothing is published: whoever waits elsewhere has nothing to try for.
+func (s *setNXSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
+	args, err := s.swap(from, to)
+	if err != nil {
+		return false, opPass.fail(err)
+	}
+	return opPass.count(s.run(ctx, passScript, args))
+}
+
+// swap makes the command of Pass. The next owner's token comes from the passing client, whose goroutine runs this; it
+// is as random as his own would be.
+//
+//go:noinline
+func (s *setNXSession) swap(from, to *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(to.TTL)
+	if err != nil {
+		return nil, err
+	}
+	to.Reset()
+	to.Owner = s.owners.Next()
+	return append(s.call(passScript, from.Key), from.Owner, to.Owner, ttl), nil
+}
+
+// Pass implements drivers.Passer. The next owner gets a fencing token of his own.
+func (s *fencedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
+	args, err := s.swap(from, to)
+	if err != nil {
+		return false, opPass.fail(err)
+	}
+	reply, err := s.run(ctx, passFencedScript, args)
+	if err != nil {
+		return false, opPass.fail(err)
+	}
+	fence, err := reply.AsInt()
+	if err != nil {
+		return false, opPass.fail(err)
+	}
+	to.Fence = uint64(fence) // 0: it was lost
+	return fence > 0, nil
+}
+
+//go:noinline
+func (s *fencedSession) swap(from, to *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(to.TTL)
+	if err != nil {
+		return nil, err
+	}
+	to.Reset()
+	to.Owner = s.owners.Next()
+	counter := s.counter.of(s.svc.cfg.Prefix, fenceKind, from.Key)
+	return append(s.call2(passFencedScript, from.Key, counter), from.Owner, to.Owner, ttl), nil
+}

@@ -1,0 +1,57 @@
+// The wire format of Redisson: its scripts and the names that it gives.
+package redis
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed lua/redisson_try.lua
+var redissonTrySource string
+
+//go:embed lua/redisson_release.lua
+var redissonReleaseSource string
+
+//go:embed lua/redisson_renew.lua
+var redissonRenewSource string
+
+var (
+	redissonTryScript     = NewScript(redissonTrySource)
+	redissonReleaseScript = NewScript(redissonReleaseSource)
+	redissonRenewScript   = NewScript(redissonRenewSource)
+)
+
+// redissonChannels are Redisson's, and the one name that does not begin with the run's prefix: Redisson's listeners hear
+// nothing else. A key with a brace is taken to have a hash tag. (A key that is all hash tag, "{a}", shares a channel with
+// "a", here as there; no run has such keys.)
+var redissonChannels = channelNames{
+	of: func(key string) string {
+		if strings.Contains(key, "{") {
+			return redissonChannel + key
+		}
+		return redissonChannel + "{" + key + "}"
+	},
+	key: func(channel string) string {
+		key := strings.TrimPrefix(channel, redissonChannel)
+		bare := strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}")
+		if len(bare) == len(key)-2 && !strings.Contains(bare, "{") {
+			return bare
+		}
+		return key
+	},
+}
+
+const (
+	redissonChannel = "redisson_lock__channel:"
+	redissonUnlock  = "0" // LockPubSub.UNLOCK_MESSAGE
+)
+
+// uuid makes a random one, as Java's randomUUID does.
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,207 @@
+// Giving a lock up: delete it whoever holds it, or compare and delete in one of four spellings (-release).
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// untagged is a session of a design whose key carries nobody's token.
+type untagged struct{ session }
+
+// Release implements drivers.Session with DEL key. A script takes its place only to publish in the same round trip.
+func (s *untagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	return opRelease.count(s.remove(ctx, l.Key))
+}
+
+// remove deletes a key, whoever holds it.
+func (s *session) remove(ctx context.Context, key string) (Reply, error) {
+	if s.wakes {
+		return s.run(ctx, deleteScript, append(s.call(deleteScript, key), releasedSuffix))
+	}
+	return s.do(ctx, append(s.args[:0], "DEL", key))
+}
+
+// tagged is a session of a design whose key carries the holder's token.
+type tagged struct{ session }
+
+// compareAndDelete are the spellings that a design has that releases by tagged.Release.
+var compareAndDelete = []drivers.Release{
+	drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx,
+}
+
+// Release implements drivers.Session: it deletes the key if it still carries the owner's token, and publishes that.
+func (s *tagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.release != drivers.ReleaseLua || s.blocks {
+		return s.releaseOtherwise(ctx, l)
+	}
+	return opRelease.count(s.run(ctx, releaseScript, s.compare(l)))
+}
+
+// compare makes the command of Release. It is not inlined, so that what it needs is off the stack while the client
+// waits for the server.
+//
+//go:noinline
+func (s *tagged) compare(l *drivers.Lease) []string {
+	args := append(s.call(releaseScript, l.Key), l.Owner)
+	if s.wakes {
+		args = append(args, releasedSuffix)
+	}
+	return args
+}
+
+// releaseOtherwise is Release without the usual script.
+//
+//go:noinline
+func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned bool, err error) {
+	if s.blocks {
+		return opRelease.count(s.run(ctx, releaseTokenScript, s.compareLeavingToken(l)))
+	}
+	switch s.release {
+	case drivers.ReleaseDelIfEq:
+		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELIFEQ", l.Key, l.Owner)))
+	case drivers.ReleaseDelEx:
+		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELEX", l.Key, "IFEQ", l.Owner)))
+	default:
+		if err = s.conn.Dedicated(ctx, l.Key, func(link Link) error {
+			owned, err = s.watch(ctx, link, l)
+			return err
+		}); err != nil {
+			return false, opRelease.fail(err)
+		}
+		return owned, nil
+	}
+	if owned && s.wakes {
+		// A second request, which the other spellings do without: the command publishes nothing, and what was
+		// published before it would wake waiters to a lock that is still there. A client that dies in between leaves
+		// them asleep until the end of the lease.
+		if _, err := s.conn.Do(ctx, []string{"PUBLISH", l.Key + releasedSuffix, ""}, 1); err != nil {
+			return false, opRelease.halfway(err)
+		}
+	}
+	return owned, err
+}
+
+// watch deletes in a transaction that fails if the key has changed since it was looked at. Then it looks again, because
+// a renewal changes the key too. The publication is part of the transaction.
+func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned bool, err error) {
+	transaction := [][]string{{"MULTI"}, {"DEL", l.Key}, {"EXEC"}}
+	if s.wakes {
+		transaction = slices.Insert(transaction, 1, []string{"PUBLISH", l.Key + releasedSuffix, ""})
+	}
+	defer func() {
+		if err != nil { // which may have left a WATCH or MULTI on a connection that lives on
+			clean := context.WithoutCancel(ctx)
+			link.Send(clean, []string{"DISCARD"})
+			link.Send(clean, []string{"UNWATCH"})
+		}
+	}()
+	for {
+		seen, err := link.Send(ctx, []string{"WATCH", l.Key}, []string{"GET", l.Key})
+		if err != nil {
+			return false, err
+		}
+		if value, err := seen[1].AsText(); err != nil || value != l.Owner { // nil, or somebody else's
+			_, err := link.Send(ctx, []string{"UNWATCH"})
+			return false, err
+		}
+		done, err := link.Send(ctx, transaction...)
+		if err != nil {
+			return false, err
+		}
+		results, err := done[len(done)-1].AsArray()
+		if err != nil { // nil: the key has changed
+			continue
+		}
+		n, err := results[len(results)-1].AsInt()
+		return n > 0, err
+	}
+}
+
+// Renew implements drivers.Renewer: it sets the full lease again if the key still carries the owner's token.
+func (s *tagged) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return false, opRenew.fail(err)
+	}
+	return opRenew.count(s.run(ctx, renewScript, append(s.call(renewScript, l.Key), l.Owner, ttl)))
+}
+
+// set makes the command SET key owner NX PX ttl. Like compare it is not inlined.
+//
+//go:noinline
+func (s *tagged) set(l *drivers.Lease) ([]string, error) {
+	ttl, err := s.millis(l.TTL)
+	if err != nil {
+		return nil, err
+	}
+	l.Reset()
+	l.Owner = s.owners.Next()
+	return append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl), nil
+}
+
+// chooseRelease settles how the design releases, and refuses what it or the server cannot do.
+func (s *service) chooseRelease(ctx context.Context) error {
+	wanted, able := s.cfg.Release, s.design.Releases
+	switch {
+	case wanted == drivers.ReleaseDefault && len(able) > 0:
+		s.cfg.Release = able[0]
+		return nil
+	case wanted == drivers.ReleaseDefault:
+		return nil
+	case len(able) == 0:
+		return fmt.Errorf("the lock %s has one way to release, which is not compare-and-delete: drop the release %q",
+			s.design.Name, wanted)
+	case !slices.Contains(able, wanted):
+		return fmt.Errorf("the release %q is unknown; there are %s", wanted, spelled(able))
+	case s.cfg.Blocks && wanted != drivers.ReleaseLua:
+		return fmt.Errorf("the release %q leaves no token for those who sleep on the server: use lua", wanted)
+	}
+	switch wanted {
+	case drivers.ReleaseDelIfEq:
+		return s.needs(ctx, "DELIFEQ", "Valkey has it from 9.0 on, Redis has not")
+	case drivers.ReleaseDelEx:
+		if s.cfg.Embedded {
+			return nil // miniredis has it, and answers COMMAND with an older server's list
+		}
+		return s.needs(ctx, "DELEX", "Redis has it from 8.4 on, Valkey has not")
+	}
+	return nil
+}
+
+func spelled(releases []drivers.Release) string {
+	names := make([]string, len(releases))
+	for i, r := range releases {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ", ")
+}
+
+// needs asks the server whether it knows a command.
+func (s *service) needs(ctx context.Context, command, who string) error {
+	reply, err := s.conn.Do(ctx, []string{"COMMAND", "INFO", command}, 0)
+	if err != nil {
+		return fmt.Errorf("asking the server by COMMAND INFO whether it has %s, for the release %s: %w",
+			command, s.cfg.Release, err)
+	}
+	known, err := reply.AsArray() // of one element for the one question, or of all commands where it is not understood
+	if err != nil {
+		return err
+	}
+	for _, one := range known {
+		fields, err := one.AsArray()
+		if err != nil || len(fields) == 0 {
+			continue // nil: not known
+		}
+		if name, err := fields[0].AsText(); err == nil && strings.EqualFold(name, command) {
+			return nil
+		}
+	}
+	return errors.New("the server has no command " + command + ", which the release " + string(s.cfg.Release) +
+		" needs: " + who + "; lua and watch work with every server")
+}

@@ -1,0 +1,264 @@
+package redis_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// scripted is a server that answers as the test has it.
+type scripted struct {
+	t      *testing.T
+	answer func(command []string) string // the reply on the wire; empty is the usual one
+
+	mu   sync.Mutex
+	seen []string // commands, arguments included
+}
+
+// serve starts it and returns its address.
+func (s *scripted) serve() string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer conn.Close()
+				s.converse(conn)
+			})
+		}
+	})
+	s.t.Cleanup(func() { // after the service is closed
+		ln.Close()
+		all.Wait()
+	})
+	return ln.Addr().String()
+}
+
+func (s *scripted) converse(conn net.Conn) {
+	r := bufio.NewReader(conn)
+	number := func() int {
+		line, _ := r.ReadString('\n')
+		n, _ := strconv.Atoi(strings.TrimSpace(line[min(1, len(line)):]))
+		return n
+	}
+	for {
+		n := number()
+		if n == 0 {
+			return
+		}
+		command := make([]string, n)
+		for i := range command {
+			text := make([]byte, number()+2)
+			if _, err := io.ReadFull(r, text); err != nil {
+				return
+			}
+			command[i] = string(text[:len(text)-2])
+		}
+		command[0] = strings.ToUpper(command[0])
+		s.mu.Lock()
+		if line := strings.Join(command, " "); line != "INFO server" { // the greeting asks what kind of server it is
+			s.seen = append(s.seen, line)
+		}
+		reply := s.answer(command)
+		s.mu.Unlock()
+		if reply == "" {
+			switch command[0] {
+			case "HELLO":
+				reply = "-ERR unknown command 'HELLO'\r\n"
+			case "PING":
+				reply = "+PONG\r\n"
+			case "MULTI", "WATCH", "UNWATCH", "SET":
+				reply = "+OK\r\n"
+			case "DEL", "PUBLISH":
+				reply = "+QUEUED\r\n"
+			default:
+				reply = "-ERR unscripted " + command[0] + "\r\n"
+			}
+		}
+		io.WriteString(conn, reply)
+	}
+}
+
+// commands are those that were received, but for the greeting.
+func (s *scripted) commands() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.seen), func(c string) bool {
+		return strings.HasPrefix(c, "HELLO") || strings.HasPrefix(c, "PING") || strings.HasPrefix(c, "CLIENT")
+	})
+}
+
+func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
+
+// TestReleaseCommands drives the releases that no server here has, and shows what each sends.
+func TestReleaseCommands(t *testing.T) {
+	for _, test := range []struct {
+		release drivers.Release
+		asked   string
+		want    string
+	}{
+		{drivers.ReleaseDelIfEq, "COMMAND INFO DELIFEQ", "DELIFEQ k OWNER"},
+		{drivers.ReleaseDelEx, "COMMAND INFO DELEX", "DELEX k IFEQ OWNER"},
+	} {
+		for _, removed := range []int{1, 0} {
+			for _, wakes := range []bool{false, true} {
+				forBoth(t, func(t *testing.T, driver string) {
+					name := strings.ToLower(strings.Fields(test.want)[0])
+					server := &scripted{t: t, answer: func(command []string) string {
+						switch command[0] {
+						case "COMMAND":
+							return "*1\r\n*2\r\n" + bulk(name) + ":3\r\n"
+						case "DELIFEQ", "DELEX":
+							return fmt.Sprintf(":%d\r\n", removed)
+						case "PUBLISH":
+							return ":0\r\n"
+						}
+						return ""
+					}}
+					s := open(t, driver, drivers.Config{
+						Addrs: []string{server.serve()}, Release: test.release, Wakes: wakes,
+					})
+					a := session(t, s, 0)
+					l := drivers.Lease{Key: "k", TTL: time.Minute}
+					try(t, a, &l, true)
+					release(t, a, &l, removed == 1)
+					want := []string{test.asked, "SET k OWNER NX PX 60000", test.want}
+					if wakes && removed == 1 {
+						want = append(want, "PUBLISH k:released ")
+					}
+					var got []string
+					for _, c := range server.commands() {
+						got = append(got, strings.ReplaceAll(c, l.Owner, "OWNER"))
+					}
+					if !slices.Equal(got, want) {
+						t.Errorf("got %q\nwant %q", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWatchLooksAgain changes the key under a transaction, as a renewal does: the release looks again. Then the
+// transaction fails for good, and the connection is left clean.
+func TestWatchLooksAgain(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		var owner string
+		execs := 0
+		server := &scripted{t: t}
+		server.answer = func(command []string) string {
+			switch command[0] {
+			case "SET":
+				owner = command[2]
+			case "GET":
+				return bulk(owner)
+			case "DISCARD":
+				return "-ERR DISCARD without MULTI\r\n"
+			case "EXEC":
+				execs++
+				return []string{"*-1\r\n", "*2\r\n:0\r\n:1\r\n", "-EXECABORT no\r\n"}[execs-1]
+			}
+			return ""
+		}
+		a := session(t, open(t, driver, drivers.Config{Addrs: []string{server.serve()}, Release: drivers.ReleaseWatch, Wakes: true}), 0)
+		l := drivers.Lease{Key: "k", TTL: time.Minute}
+		try(t, a, &l, true)
+		release(t, a, &l, true)
+		transaction := []string{"WATCH k", "GET k", "MULTI", "PUBLISH k:released ", "DEL k", "EXEC"}
+		want := slices.Concat([]string{"SET k " + l.Owner + " NX PX 60000"}, transaction, transaction)
+		if got := server.commands(); !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+		if owned, err := a.Release(t.Context(), &l); owned || !drivers.Refused(err) {
+			t.Errorf("%v, %v, want the server's refusal", owned, err)
+		}
+		want = slices.Concat(want, transaction, []string{"DISCARD", "UNWATCH"})
+		if got := server.commands(); !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
+}
+
+// TestReleases has every spelling that a real server knows free what is the caller's, and nothing else, and wake.
+func TestReleases(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		for _, design := range designs(t) {
+			for _, cfg.Release = range design.Releases {
+				if cfg.Release == drivers.ReleaseDelIfEq || cfg.Release == drivers.ReleaseDelEx && !cfg.Embedded {
+					continue // "TestReleaseRefused"
+				}
+				for _, cfg.Wakes = range []bool{false, true} {
+					cfg.Lock = design.Name
+					s := open(t, driver, cfg)
+					a, b := session(t, s, 0), session(t, s, 1)
+					la := drivers.Lease{Key: fmt.Sprint(cfg.Prefix, design.Name, cfg.Release, cfg.Wakes), TTL: time.Minute}
+					lb := la
+					var w woken
+					if cfg.Wakes {
+						add(t, listen(t, s, &w), la.Key)
+					}
+					try(t, a, &la, true)
+					try(t, b, &lb, false)
+					release(t, b, &lb, false)
+					release(t, a, &la, true)
+					release(t, a, &la, false)
+					try(t, b, &lb, true)
+					release(t, a, &la, false)
+					release(t, b, &lb, true)
+					if cfg.Wakes {
+						eventually(t, "both releases wake", func() bool { return w.count(la.Key) >= 2 })
+						if n := w.count(la.Key); n != 2 {
+							t.Errorf("%s by %s: %d wake-ups for 2 releases", design.Name, cfg.Release, n)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestReleaseRefused opens releases that the server lacks, or that mean nothing to the design.
+func TestReleaseRefused(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		d, _ := drivers.Lookup(driver)
+		for _, test := range []struct {
+			lock    string
+			release drivers.Release
+			says    string
+		}{
+			{"set-nx", drivers.ReleaseDelIfEq, "the server has no command DELIFEQ, which the release delifeq needs: Valkey has it from 9.0 on"},
+			{"fenced", drivers.ReleaseDelEx, "the server has no command DELEX, which the release delex needs: Redis has it from 8.4 on"},
+			{"set-nx", "drop", `the release "drop" is unknown; there are lua, watch, delifeq, delex`},
+			{"setnx", drivers.ReleaseLua, "the lock setnx has one way to release"},
+			{"redisson", drivers.ReleaseWatch, "the lock redisson has one way to release"},
+		} {
+			if cfg.Embedded && test.release == drivers.ReleaseDelEx {
+				continue // which the embedded server has
+			}
+			cfg.Lock, cfg.Release = test.lock, test.release
+			s, err := d.Open(t.Context(), cfg)
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%s by %s: %v\nwant %s", test.lock, test.release, err, test.says)
+			}
+		}
+	})
+}

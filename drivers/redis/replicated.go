@@ -1,0 +1,145 @@
+// The topology replicated: an acquisition counts when so many replicas have acknowledged it. It is what Redisson does
+// in place of its deprecated RedLock: any design, followed by WAIT on the same connection.
+//
+// A lock that was acknowledged survives the promotion of a replica that has acknowledged it, and of no other.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Waiter is a Conn that can follow a command with WAIT.
+type Waiter interface {
+	// DoWait sends a command as Do does, and the command wait, a WAIT, on the same connection in the same round trip.
+	// reply and err are those of the first; acked is what WAIT has answered, and waitErr why it has not.
+	DoWait(ctx context.Context, args []string, key int, wait []string) (reply Reply, err error, acked int64, waitErr error)
+}
+
+// replicate has every session of the service wait for replicas. It refuses a server that has too few of them, because
+// each acquisition would fail.
+func (s *service) replicate(ctx context.Context) error {
+	waiter, ok := s.conn.(Waiter)
+	if !ok {
+		return errors.New("this client library cannot wait for replicas")
+	}
+	if s.design.Traits.Fair {
+		return errors.New("the releaser hands this lock over, and nobody waits for replicas to acknowledge that: choose another lock")
+	}
+	acks, limit := max(s.cfg.Acks, 1), s.cfg.NodeTimeout
+	if limit <= 0 {
+		limit = drivers.DefaultNodeTimeout
+	}
+	if limit >= s.cfg.IO() {
+		return fmt.Errorf("an acknowledgement may take %v and a reply %v: the node time-out must be below the I/O time-out", limit, s.cfg.IO())
+	}
+	fields, err := askInfo(ctx, s.conn)
+	if err != nil {
+		return err
+	}
+	switch n := fields.number("connected_slaves", -1); {
+	case s.cfg.Embedded:
+		return errors.New("the embedded server has no replicas: give one that has, or another topology")
+	case fields["role"] == "slave":
+		return errors.New("the server is a replica: give its primary")
+	case n < int64(acks): // or unknown
+		return fmt.Errorf("%d replicas have to acknowledge and the server has %d: give fewer, or a server that has them", acks, max(n, 0))
+	}
+	limit = max(limit, time.Millisecond) // 0 would be without end
+	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(limit.Milliseconds(), 10)}
+	inner := s.design.session
+	s.design.session = func(one session) drivers.Session {
+		conn := &waitingConn{Conn: one.conn, waiter: waiter, acks: acks, wait: wait}
+		one.conn = conn
+		r := &replicatedSession{inner(one), conn}
+		if p, ok := r.Session.(drivers.Passer); ok {
+			return replicatedPasser{r, p}
+		}
+		return r
+	}
+	return nil
+}
+
+// waitingConn is the Conn of one session. While it is armed, WAIT follows each command. An attempt that is refused has
+// written nothing, but waits all the same for what others have written on that connection.
+type waitingConn struct {
+	Conn
+	waiter Waiter
+	acks   int
+	wait   []string // the command
+
+	armed bool
+	acked int64 // what the last WAIT has answered,
+	err   error // or why it has not
+}
+
+// arm has WAIT follow what is sent next. If nothing is sent, there is nothing to acknowledge.
+func (c *waitingConn) arm() { c.armed, c.acked, c.err = true, int64(c.acks), nil }
+
+// Do implements Conn.
+func (c *waitingConn) Do(ctx context.Context, args []string, key int) (reply Reply, err error) {
+	if !c.armed {
+		return c.Conn.Do(ctx, args, key)
+	}
+	reply, err, c.acked, c.err = c.waiter.DoWait(ctx, args, key, c.wait)
+	return reply, err
+}
+
+type replicatedSession struct {
+	drivers.Session
+	conn *waitingConn
+}
+
+// Unwrap lets the capabilities of the design be found; what they write is not waited for.
+func (s *replicatedSession) Unwrap() drivers.Session { return s.Session }
+
+// Try implements drivers.Session. A lock that too few replicas acknowledge is released, and the error is of class
+// unacked.
+func (s *replicatedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	s.conn.arm()
+	held, err := s.Session.Try(ctx, l)
+	s.conn.armed = false
+	return s.confirm(ctx, held, err, opTry, l)
+}
+
+// replicatedPasser is a replicated session that can pass a lock on, for which the same holds.
+type replicatedPasser struct {
+	*replicatedSession
+	passer drivers.Passer
+}
+
+// Pass implements drivers.Passer.
+func (s replicatedPasser) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
+	s.conn.arm()
+	owned, err := s.passer.Pass(ctx, from, to)
+	s.conn.armed = false
+	return s.confirm(ctx, owned, err, opTry, to)
+}
+
+func (s *replicatedSession) confirm(ctx context.Context, held bool, err error, o op, l *drivers.Lease) (bool, error) {
+	if !held || err != nil || s.conn.err == nil && s.conn.acked >= int64(s.conn.acks) {
+		return held, err
+	}
+	return false, s.giveBack(ctx, o, l)
+}
+
+// giveBack releases what was not acknowledged. If that fails the outcome is unknown, like that of any such error.
+func (s *replicatedSession) giveBack(ctx context.Context, o op, l *drivers.Lease) error {
+	why := s.conn.err
+	if why == nil {
+		why = fmt.Errorf("%d of %d replicas have acknowledged within %sms", s.conn.acked, s.conn.acks, s.conn.wait[2])
+	}
+	class := drivers.ClassUnacked
+	if _, err := s.Session.Release(ctx, l); err != nil {
+		if class = classOf(err); drivers.Refused(err) {
+			class = drivers.ClassOther
+		}
+		why = fmt.Errorf("%w; and giving it back: %w", why, err)
+	}
+	return &drivers.Error{Class: class, Op: "redis: " + o.String(), Err: why}
+}

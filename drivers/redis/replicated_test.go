@@ -1,0 +1,199 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// startReplicated starts a primary with replicas; the machine must have a redis-server.
+func startReplicated(t *testing.T, replicas int) *servers.Replicated {
+	t.Helper()
+	startRedis(t, servers.RedisOptions{}) // skips the test where there is none
+	r, err := servers.StartReplicated(t.Context(), replicas, servers.RedisOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func TestReplicatedConformance(t *testing.T) {
+	r := startReplicated(t, 2)
+	forBoth(t, func(t *testing.T, driver string) {
+		d, _ := drivers.Lookup(driver)
+		drivertest.Run(t, drivertest.Setup{Driver: d, Config: drivers.Config{
+			Lock: "set-nx", Addrs: r.URLs(), Topology: drivers.TopologyReplicated, Acks: 2, NodeTimeout: time.Second,
+		}})
+	})
+}
+
+// TestReplicatedStalled stops the replicas: no lock is granted, and none is left on the primary.
+func TestReplicatedStalled(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		r := startReplicated(t, 2)
+		cfg := drivers.Config{Addrs: r.URLs(), Topology: drivers.TopologyReplicated, Acks: 2, NodeTimeout: 100 * time.Millisecond}
+		rdb := bare(t, drivers.Config{Addrs: r.URLs()})
+		a := session(t, open(t, driver, cfg), 0)
+		l := drivers.Lease{Key: "k", TTL: time.Minute}
+		unacked := func() {
+			t.Helper()
+			held, err := a.Try(t.Context(), &l)
+			if held || drivers.ClassOf(err) != drivers.ClassUnacked || !drivers.Refused(err) {
+				t.Fatalf("Try = %v, %v (%s), want class unacked", held, err, drivers.ClassOf(err))
+			}
+			if n := rdb.Exists(t.Context(), "k").Val(); n != 0 {
+				t.Fatal("a lock that was not acknowledged is left")
+			}
+		}
+		granted := func() {
+			t.Helper()
+			eventually(t, "acknowledgements come again", func() bool {
+				held, err := a.Try(t.Context(), &l)
+				if err != nil && drivers.ClassOf(err) != drivers.ClassUnacked {
+					t.Fatal(err)
+				}
+				return held
+			})
+			release(t, a, &l, true)
+		}
+		granted()
+		for _, one := range r.Replicas {
+			if err := one.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			unacked()
+			if err := one.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			granted()
+		}
+	})
+}
+
+// TestReplicatedOpen asks for more than there is.
+func TestReplicatedOpen(t *testing.T) {
+	r := startReplicated(t, 1)
+	forBoth(t, func(t *testing.T, driver string) {
+		d, _ := drivers.Lookup(driver)
+		fresh := embedded(t)
+		for _, test := range []struct {
+			cfg  drivers.Config
+			want string
+		}{
+			{drivers.Config{Addrs: r.URLs(), Acks: 2}, "2 replicas have to acknowledge and the server has 1"},
+			{drivers.Config{Addrs: plainRedis(t)}, "1 replicas have to acknowledge and the server has 0"},
+			{drivers.Config{Addrs: []string{r.Replicas[0].URL()}}, "give its primary"},
+			{drivers.Config{Addrs: r.URLs(), NodeTimeout: time.Second, IOTimeout: time.Second}, "below the I/O time-out"},
+			{fresh, "embedded"},
+			{drivers.Config{Addrs: r.URLs(), Lock: "fair"}, "choose another lock"},
+		} {
+			test.cfg.Topology = drivers.TopologyReplicated
+			s, err := d.Open(t.Context(), test.cfg)
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		}
+	})
+}
+
+// primary is a Conn that answers WAIT as it is told, and everything else as a server with replicas would.
+type primary struct {
+	setErr       error
+	setIsRefused bool
+	acked        int64
+	waitErr      error
+	releaseErr   error
+	waited       []string // commands that WAIT followed
+	others       []string // all others
+}
+
+func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, error) {
+	if args[0] == "INFO" {
+		return redis.Text("role:master\r\nconnected_slaves:2\r\n"), nil
+	}
+	c.others = append(c.others, args[0])
+	return redis.Int(1), c.releaseErr
+}
+
+func (c *primary) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
+	c.waited = append(c.waited, args[0])
+	switch {
+	case c.setErr != nil:
+		return redis.Reply{}, c.setErr, 0, c.setErr
+	case c.setIsRefused:
+		return redis.Nil(), nil, 0, nil
+	}
+	return redis.Text("OK"), nil, c.acked, c.waitErr
+}
+
+func (c *primary) Dedicated(context.Context, string, func(redis.Link) error) error {
+	return errors.ErrUnsupported
+}
+
+func (c *primary) Subscribe(context.Context, func(string, string)) (redis.Subscription, error) {
+	return nil, errors.ErrUnsupported
+}
+func (c *primary) Close() error { return nil }
+
+// TestReplicatedAnswers goes through what SET, WAIT and the release can answer.
+func TestReplicatedAnswers(t *testing.T) {
+	lost := errors.New("connection lost")
+	greets := plainRedis(t) // Open makes sure of a server before it dials
+	for _, test := range []struct {
+		name  string
+		conn  primary
+		held  bool
+		class drivers.Class
+		gives bool // the lock is given back
+	}{
+		{"acknowledged", primary{acked: 2}, true, "", false},
+		{"too few", primary{acked: 1}, false, drivers.ClassUnacked, true},
+		{"WAIT refused", primary{waitErr: redis.ServerError("NOPERM no WAIT")}, false, drivers.ClassUnacked, true},
+		{"taken", primary{setIsRefused: true}, false, "", false},
+		{"reply lost", primary{setErr: lost}, false, drivers.ClassOther, false},
+		{"release lost", primary{acked: 1, releaseErr: lost}, false, drivers.ClassOther, true},
+		{"release refused", primary{acked: 1, releaseErr: redis.ServerError("OOM")}, false, drivers.ClassOther, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			conn := &test.conn
+			s, err := redis.Driver{Dial: func(context.Context, redis.Options) (redis.Conn, error) { return conn, nil }}.
+				Open(t.Context(), drivers.Config{Addrs: greets, Topology: drivers.TopologyReplicated, Acks: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := session(t, s, 0)
+			held, err := a.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+			if test.class == drivers.ClassUnacked { // what was said then is not said of the next one
+				conn.acked, conn.waitErr = 2, nil
+				again, err := a.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
+				if !again || err != nil {
+					t.Errorf("the next Try = %v, %v", again, err)
+				}
+				conn.waited = conn.waited[1:]
+			}
+			if held != test.held || (err == nil) != (test.class == "") || err != nil && drivers.ClassOf(err) != test.class {
+				t.Errorf("Try = %v, %v (%s), want %v, %s", held, err, drivers.ClassOf(err), test.held, test.class)
+			}
+			if !slices.Equal(conn.waited, []string{"SET"}) || test.gives != (len(conn.others) > 0) {
+				t.Errorf("WAIT followed %v; without it: %v", conn.waited, conn.others)
+			}
+		})
+	}
+}

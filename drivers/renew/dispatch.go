@@ -1,0 +1,137 @@
+package renew
+
+// The goroutines: the dispatcher knows whose turn it is, and the workers send.
+
+import "time"
+
+// dispatch looks at every hold whose time has come.
+func (s *Scheduler) dispatch() {
+	timer := time.NewTimer(never)
+	defer timer.Stop()
+	for {
+		now := s.clock.Now()
+		next, closed := s.round(now)
+		if closed {
+			return
+		}
+		timer.Reset(next - now)
+		select {
+		case <-timer.C:
+		case <-s.sooner:
+		}
+	}
+}
+
+// round looks at those whose time is now, and tells when it has to be called again.
+func (s *Scheduler) round(now time.Duration) (next time.Duration, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = -1
+	for len(s.queue) > 0 && s.queue[0].wake <= now+s.queue[0].slack {
+		s.look(s.queue[0], now)
+	}
+	s.next = never
+	if len(s.queue) > 0 {
+		s.next = s.queue[0].wake
+	}
+	return s.next, s.closed
+}
+
+// look decides what becomes of a hold whose time has come. Its holder may start or stop it meanwhile, but not once it
+// is claimed.
+func (s *Scheduler) look(h *Hold, now time.Duration) {
+	for {
+		state := h.state.Load()
+		due := time.Duration(state >> flagBits)
+		switch {
+		case state&active == 0: // it has stopped, and was not started again
+			if h.state.CompareAndSwap(state, 0) {
+				s.queue.remove(h)
+				return
+			}
+		case state&claimed != 0: // and its lease has ended without an answer
+			s.lose(h, &s.stats.Expired)
+			return
+		case due > now+h.slack: // it was started again since it was queued
+			s.queue.place(h, due)
+			return
+		default:
+			if h.state.CompareAndSwap(state, state|claimed) {
+				s.claim(h, now)
+				return
+			}
+		}
+	}
+}
+
+// claim puts a hold that has just been claimed in line for a worker, and has it looked at again when its lease ends.
+// That must not be left to the workers: a server that does not answer keeps them all.
+func (s *Scheduler) claim(h *Hold, now time.Duration) {
+	if now >= h.valid {
+		s.lose(h, &s.stats.Expired)
+		return
+	}
+	s.plan(h, h.valid, 0)
+	s.ready.push(h)
+	s.work.Signal()
+}
+
+// lose reports a hold as lost and forgets it.
+func (s *Scheduler) lose(h *Hold, count *int64) {
+	*count++
+	h.state.Store(lost)
+	s.queue.remove(h)
+	h.told <- struct{}{} // there is room: Stop has emptied it, and a hold is lost once
+}
+
+// worker sends one renewal after the other.
+func (s *Scheduler) worker() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		h := s.ready.pop()
+		if s.closed {
+			return
+		}
+		if h == nil {
+			s.work.Wait()
+			continue
+		}
+		if h.state.Load()&claimed == 0 {
+			continue // stopped or lost while it stood in line
+		}
+		h.flying = true
+		s.stats.Sent++
+		s.mu.Unlock()
+		r := s.renew(h)
+		s.mu.Lock()
+		s.land(h, r)
+	}
+}
+
+// land takes in how a renewal ended. One that failed is tried again when the next would have been due, as long as the
+// lease is still alive.
+func (s *Scheduler) land(h *Hold, r Renewal) {
+	h.flying = false
+	if r.Err != nil {
+		s.stats.Failed++
+	}
+	switch {
+	case h.state.Load()&claimed == 0: // lost meanwhile
+	case r.Err == nil && !r.Owned:
+		s.lose(h, &s.stats.Lost)
+	case r.Answered >= h.valid: // also if the answer was "yours": that was then
+		s.lose(h, &s.stats.Expired)
+	case h.waiting: // its holder is about to stop it: another renewal must not get in between
+		h.state.Store(active)
+		s.queue.remove(h)
+	default:
+		due := min(max(r.Sent+h.every, r.Answered), h.valid)
+		h.state.Store(word(due, active|queued))
+		s.plan(h, due, h.every/early)
+	}
+	if h.waiting {
+		h.waiting = false
+		h.landed <- struct{}{}
+	}
+}

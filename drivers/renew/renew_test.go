@@ -1,0 +1,541 @@
+package renew
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const sec = time.Second
+
+// fake is a session that renews as it is told, and notes when.
+type fake struct {
+	began  time.Time
+	answer func(n int, l *drivers.Lease) (bool, error) // of renewal number n, from 1; nil: yes
+
+	mu    sync.Mutex
+	times []time.Duration
+}
+
+func (f *fake) Renew(_ context.Context, l *drivers.Lease) (bool, error) {
+	f.mu.Lock()
+	f.times = append(f.times, time.Since(f.began))
+	n := len(f.times)
+	f.mu.Unlock()
+	if f.answer == nil {
+		return true, nil
+	}
+	return f.answer(n, l)
+}
+
+func (f *fake) sent() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.times)
+}
+
+// bench is a scheduler in synctest's time.
+type bench struct {
+	*Scheduler
+	t     *testing.T
+	began time.Time
+	clock drivers.Clock
+}
+
+func bubble(t *testing.T, workers int, f func(*bench)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{t: t, began: time.Now(), clock: drivers.NewClock()}
+		b.Scheduler = New(Options{Clock: b.clock, Workers: workers})
+		defer b.Close()
+		f(b)
+	})
+}
+
+// hold starts a hold of 30 s with such answers.
+func (b *bench) hold(answer func(n int, l *drivers.Lease) (bool, error)) (*Hold, *fake) {
+	f := &fake{began: time.Now(), answer: answer}
+	h := NewHold(f)
+	b.Start(h, &drivers.Lease{TTL: 30 * sec}, b.clock.Now())
+	return h, f
+}
+
+func (b *bench) stop(h *Hold, wantLost, wantWaited bool) {
+	b.t.Helper()
+	if isLost, waited := b.Stop(h); isLost != wantLost || waited != wantWaited {
+		b.t.Errorf("Stop answered lost %v, waited %v; want %v, %v", isLost, waited, wantLost, wantWaited)
+	}
+}
+
+// lostAt waits for the report, until it is an hour late.
+func (b *bench) lostAt(h *Hold, want time.Duration) {
+	b.t.Helper()
+	select {
+	case <-h.Lost():
+		if now := b.clock.Now(); now != want {
+			b.t.Errorf("reported lost at %v, want %v", now, want)
+		}
+	case <-time.After(want - b.clock.Now() + time.Hour):
+		b.t.Errorf("not reported lost; want at %v", want)
+	}
+}
+
+func (b *bench) sentAt(f *fake, want ...time.Duration) {
+	b.t.Helper()
+	if got := f.sent(); !slices.Equal(got, want) {
+		b.t.Errorf("renewals at %v, want %v", got, want)
+	}
+}
+
+func (b *bench) counts(want Stats) {
+	b.t.Helper()
+	if got := b.Stats(); got != want {
+		b.t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+func (b *bench) quiet(h *Hold) {
+	b.t.Helper()
+	select {
+	case <-h.Lost():
+		b.t.Error("reported lost")
+	default:
+	}
+}
+
+func slow(d time.Duration, owned bool, err error) func(int, *drivers.Lease) (bool, error) {
+	return func(int, *drivers.Lease) (bool, error) { time.Sleep(d); return owned, err }
+}
+
+func TestEveryThird(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(nil)
+		time.Sleep(59 * sec)
+		b.stop(h, false, false)
+		time.Sleep(time.Hour)
+		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
+		b.counts(Stats{Sent: 5})
+		b.quiet(h)
+	})
+}
+
+// TestShortHolds starts and stops one after the other for an hour: nothing is sent, and the last, which stays, is
+// renewed a third of the lease after its own start.
+func TestShortHolds(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(nil)
+		l := h.lease
+		for range 3600 {
+			time.Sleep(sec)
+			b.stop(h, false, false)
+			b.Start(h, l, b.clock.Now())
+		}
+		b.counts(Stats{})
+		time.Sleep(15 * sec)
+		b.stop(h, false, false)
+		b.sentAt(f, 3610*sec)
+	})
+}
+
+func TestLostAtOnce(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) { return n < 3, nil })
+		b.lostAt(h, 30*sec)
+		time.Sleep(time.Hour)
+		b.stop(h, true, false)
+		b.Await(h)
+		b.sentAt(f, 10*sec, 20*sec, 30*sec)
+		b.counts(Stats{Sent: 3, Lost: 1})
+
+		b.Start(h, h.lease, b.clock.Now()) // the next hold knows nothing of it
+		time.Sleep(5 * sec)
+		b.quiet(h)
+		b.stop(h, false, false)
+	})
+}
+
+// TestErrors fails some renewals: each is tried again at the next tick, and the lease counts from the last that was
+// confirmed.
+func TestErrors(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
+			if n == 1 || n == 2 || n > 3 {
+				return n%2 == 0, io.ErrUnexpectedEOF // whatever comes with an error means nothing
+			}
+			return true, nil
+		})
+		time.Sleep(29 * sec)
+		b.sentAt(f, 10*sec, 20*sec)
+		b.lostAt(h, 30*sec) // the third would have been in time at 30 s only if it were answered before
+		b.stop(h, true, false)
+		b.counts(Stats{Sent: 2, Failed: 2, Expired: 1})
+	})
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
+			if n == 2 || n > 3 {
+				return false, io.ErrUnexpectedEOF
+			}
+			return true, nil
+		})
+		b.lostAt(h, 60*sec)
+		b.stop(h, true, false)
+		b.sentAt(f, 10*sec, 20*sec, 30*sec, 40*sec, 50*sec)
+		b.counts(Stats{Sent: 5, Failed: 3, Expired: 1})
+	})
+}
+
+// TestDeadServer leaves all renewals without an answer: although no worker is free, every hold is lost when its lease
+// ends, and its holder hears of it then.
+func TestDeadServer(t *testing.T) {
+	bubble(t, 2, func(b *bench) {
+		var holds []*Hold
+		for range 5 {
+			h, _ := b.hold(slow(time.Hour, true, nil))
+			holds = append(holds, h)
+		}
+		for _, h := range holds {
+			b.lostAt(h, 30*sec)
+			b.stop(h, true, false)
+		}
+		if now := b.clock.Now(); now != 30*sec {
+			t.Errorf("it is %v", now)
+		}
+		for _, h := range holds {
+			b.Await(h)
+		}
+		if now := b.clock.Now(); now != 10*sec+time.Hour {
+			t.Errorf("Await returned at %v, want when the last answer came", now)
+		}
+		b.counts(Stats{Sent: 2, Expired: 5})
+	})
+}
+
+// TestLateAnswer: a lease that was confirmed counts from when the renewal was sent, however late the answer.
+func TestLateAnswer(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, f := b.hold(slow(19*sec, true, nil))
+		b.lostAt(h, 40*sec)
+		b.stop(h, true, false)
+		b.Await(h)
+		b.sentAt(f, 10*sec, 29*sec)
+	})
+}
+
+func TestStopWaits(t *testing.T) {
+	for _, owned := range []bool{true, false} {
+		bubble(t, 0, func(b *bench) {
+			h, f := b.hold(slow(2*sec, owned, nil))
+			time.Sleep(11 * sec)
+			b.stop(h, !owned, true)
+			if now := b.clock.Now(); now != 12*sec {
+				t.Errorf("Stop returned at %v, want when the renewal was answered", now)
+			}
+			b.Await(h)
+			b.quiet(h)
+			time.Sleep(time.Hour)
+			b.sentAt(f, 10*sec)
+		})
+	}
+}
+
+// TestStopIsToldOfTheLoss: a holder that waits in Stop must not go on believing while the renewal hangs.
+func TestStopIsToldOfTheLoss(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, _ := b.hold(slow(50*sec, true, nil))
+		time.Sleep(11 * sec)
+		b.stop(h, true, true)
+		if now := b.clock.Now(); now != 30*sec {
+			t.Errorf("Stop returned at %v, want when the lease ended", now)
+		}
+		b.Await(h)
+		if now := b.clock.Now(); now != 60*sec {
+			t.Errorf("Await returned at %v, want when the renewal was answered", now)
+		}
+	})
+}
+
+// TestStopInLine stops and starts holds that wait for the one worker.
+func TestStopInLine(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		busy, _ := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
+			if n == 1 {
+				time.Sleep(5 * sec)
+			}
+			return true, nil
+		})
+		stopped, f1 := b.hold(nil)
+		again, f2 := b.hold(nil)
+		time.Sleep(12 * sec)
+		b.stop(stopped, false, false)
+		b.stop(again, false, false)
+		b.Start(again, again.lease, b.clock.Now())
+		time.Sleep(11 * sec)
+		b.stop(again, false, false)
+		b.stop(busy, false, false)
+		b.sentAt(f1)
+		b.sentAt(f2, 22*sec) // and not at 15 s, when its old place in the line came up
+	})
+}
+
+// TestTwiceInLine has a hold stopped, started and due again while it still has its old place in the line.
+func TestTwiceInLine(t *testing.T) {
+	bubble(t, 1, func(b *bench) {
+		start := func(answer func(int, *drivers.Lease) (bool, error), ttl time.Duration) (*Hold, *fake) {
+			f := &fake{began: b.began, answer: answer}
+			h := NewHold(f)
+			b.Start(h, &drivers.Lease{TTL: ttl}, b.clock.Now())
+			return h, f
+		}
+		busy, _ := start(slow(6*sec, true, nil), 30*sec)
+		time.Sleep(9 * sec)
+		again, f1 := start(nil, 6*sec) // in line at 11 s
+		time.Sleep(sec)
+		behind, f2 := start(nil, 9*sec) // at 13 s
+		time.Sleep(2500 * time.Millisecond)
+		b.stop(again, false, false)
+		b.Start(again, again.lease, b.clock.Now()) // due at 14.5 s
+		time.Sleep(sec)
+		last, f3 := start(nil, 6*sec) // in line at 15.5 s
+		time.Sleep(3 * sec)
+		for _, h := range []*Hold{busy, again, behind, last} {
+			b.stop(h, false, false)
+		}
+		for _, f := range []*fake{f1, f2, f3} {
+			b.sentAt(f, 16*sec)
+		}
+	})
+}
+
+// TestUnreadLoss leaves the report of a loss unread: the next hold must not take it for its own.
+func TestUnreadLoss(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		h, _ := b.hold(func(int, *drivers.Lease) (bool, error) { return false, nil })
+		time.Sleep(11 * sec)
+		b.stop(h, true, false)
+		b.Await(h)
+		b.Start(h, h.lease, b.clock.Now())
+		b.quiet(h)
+		b.stop(h, false, false)
+	})
+}
+
+// TestManyLeases renews leases of different lengths, on holds of their own and on one after the other.
+func TestManyLeases(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		f := &fake{began: time.Now()}
+		h := NewHold(f)
+		long, short := &drivers.Lease{TTL: 300 * sec}, &drivers.Lease{TTL: 3 * sec}
+		b.Start(h, long, 0)
+		b.stop(h, false, false)
+		b.Start(h, short, 0) // its place in the queue is at 100 s
+		other, g := b.hold(nil)
+		time.Sleep(3500 * time.Millisecond)
+		b.stop(h, false, false)
+		b.sentAt(f, 1*sec, 2*sec, 3*sec)
+		time.Sleep(7 * sec)
+		b.stop(other, false, false)
+		b.sentAt(g, 10*sec)
+	})
+}
+
+// TestValidUntil takes the driver's word for the end of the lease, as the last renewal that was confirmed gave it.
+func TestValidUntil(t *testing.T) {
+	bubble(t, 0, func(b *bench) {
+		valid := func(of time.Duration) time.Time { return time.Now().Add(of) }
+		for _, tc := range []struct {
+			name       string
+			first      time.Duration   // what Try has said
+			says       []time.Duration // what the renewals say; 0 for nothing, and after these they fail
+			sent       int
+			lost, left time.Duration // when it is lost, and what the lease says then
+		}{
+			{"as Try said", 29 * sec, nil, 2, 29 * sec, 29 * sec},
+			{"sooner than the first renewal", 5 * sec, nil, 0, 5 * sec, 5 * sec},
+			{"as a renewal said", 29 * sec, []time.Duration{25 * sec}, 3, 35 * sec, 35 * sec},
+			{"the last says nothing", 29 * sec, []time.Duration{25 * sec, 0}, 4, 50 * sec, 0},
+		} {
+			began := b.clock.Now()
+			f := &fake{answer: func(n int, l *drivers.Lease) (bool, error) {
+				if n > len(tc.says) {
+					return false, io.ErrUnexpectedEOF
+				}
+				if tc.says[n-1] > 0 {
+					l.ValidUntil = valid(tc.says[n-1])
+				}
+				return true, nil
+			}}
+			h, l := NewHold(f), &drivers.Lease{TTL: 30 * sec, ValidUntil: valid(tc.first)}
+			b.Start(h, l, began)
+			b.lostAt(h, began+tc.lost)
+			b.stop(h, true, false)
+			if n := len(f.sent()); n != tc.sent {
+				t.Errorf("%s: %d renewals, want %d", tc.name, n, tc.sent)
+			}
+			if left := b.clock.Reading(l.ValidUntil) - began; l.ValidUntil.IsZero() != (tc.left == 0) || tc.left > 0 && left != tc.left {
+				t.Errorf("%s: the lease says %v, want %v", tc.name, left, tc.left)
+			}
+		}
+	})
+}
+
+func TestSlowReplyDelaysNobody(t *testing.T) {
+	bubble(t, 2, func(b *bench) {
+		first, _ := b.hold(slow(8*sec, true, nil))
+		var all []*fake
+		var holds []*Hold
+		for range 10 {
+			h, f := b.hold(nil)
+			all, holds = append(all, f), append(holds, h)
+		}
+		time.Sleep(15 * sec)
+		for i, h := range holds {
+			b.stop(h, false, false)
+			b.sentAt(all[i], 10*sec)
+		}
+		b.stop(first, false, true)
+	})
+}
+
+// TestOneWakeUpServesMany: holds that started within a hundredth of the period are renewed together, and none is late.
+func TestOneWakeUpServesMany(t *testing.T) {
+	bubble(t, 4, func(b *bench) {
+		var all []*fake
+		var holds []*Hold
+		for range 100 {
+			h, f := b.hold(nil)
+			all, holds = append(all, f), append(holds, h)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(14 * sec)
+		for i, h := range holds {
+			b.stop(h, false, false)
+			b.sentAt(all[i], 10*sec-time.Duration(i)*time.Millisecond) // on its own clock; all at the first's time
+		}
+	})
+}
+
+func TestRenewedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Renewal
+		clock := drivers.NewClock()
+		s := New(Options{Clock: clock, Renewed: func(r Renewal) { told = append(told, r) }})
+		defer s.Close()
+		h := NewHold(&fake{answer: func(n int, _ *drivers.Lease) (bool, error) {
+			time.Sleep(sec)
+			if n == 1 {
+				return false, io.ErrUnexpectedEOF
+			}
+			return false, nil
+		}})
+		s.Start(h, &drivers.Lease{TTL: 30 * sec}, 0)
+		<-h.Lost()
+		s.Stop(h)
+		want := []Renewal{{10 * sec, 11 * sec, false, io.ErrUnexpectedEOF}, {20 * sec, 21 * sec, false, nil}}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %+v, want %+v", told, want)
+		}
+	})
+}
+
+// exclusive fails the test if it is used by two at a time, or by the scheduler outside of a hold. Its fields are plain,
+// so that the race detector sees what is not handed over.
+type exclusive struct {
+	t      *testing.T
+	rng    *rand.Rand
+	lent   bool
+	inUse  bool
+	latest time.Duration // a renewal may take
+}
+
+func (e *exclusive) Renew(context.Context, *drivers.Lease) (bool, error) {
+	if !e.lent || e.inUse {
+		e.t.Error("renewed outside of a hold, or by two at once")
+	}
+	e.inUse = true
+	time.Sleep(time.Duration(e.rng.Int64N(int64(e.latest))))
+	e.inUse = false
+	if !e.lent {
+		e.t.Error("the holder went on while a renewal was under way")
+	}
+	switch e.rng.IntN(10) {
+	case 0:
+		return false, nil
+	case 1:
+		return false, errors.New("test")
+	}
+	return true, nil
+}
+
+// TestHandOver runs random holds in great numbers: whatever the interleaving, a session is used by one goroutine at a
+// time, and never by the scheduler after Stop.
+func TestHandOver(t *testing.T) {
+	for seed := range uint64(20) {
+		bubble(t, 1+int(seed%4), func(b *bench) {
+			var all sync.WaitGroup
+			for id := range uint64(20) {
+				rng := rand.New(rand.NewPCG(seed, id))
+				e := &exclusive{t: t, rng: rng, latest: time.Duration(1 + rng.Int64N(int64(5*sec)))}
+				all.Go(func() {
+					h := NewHold(e)
+					for range 50 {
+						l := &drivers.Lease{TTL: time.Duration(1+rng.Int64N(3)) * 10 * sec}
+						holding := time.Duration(rng.Int64N(int64(2 * l.TTL)))
+						e.lent = true
+						b.Start(h, l, b.clock.Now())
+						select {
+						case <-h.Lost():
+						case <-time.After(holding):
+						}
+						if isLost, _ := b.Stop(h); isLost {
+							b.Await(h)
+						}
+						e.lent = false
+						time.Sleep(time.Duration(e.rng.Int64N(int64(sec))))
+					}
+				})
+			}
+			all.Wait()
+			if s := b.Stats(); s.Lost == 0 || s.Failed == 0 || s.Sent < 100 {
+				t.Errorf("stats %+v: the test has not tested much", s)
+			}
+		})
+	}
+}
+
+func TestHoldAllocatesNothing(t *testing.T) {
+	s := New(Options{Clock: drivers.NewClock()})
+	defer s.Close()
+	h, l := NewHold(&fake{}), &drivers.Lease{TTL: time.Hour}
+	if n := testing.AllocsPerRun(1000, func() { s.Start(h, l, 0); s.Stop(h) }); n != 0 {
+		t.Errorf("%v allocations a hold", n)
+	}
+}
+
+// TestNothingGetsIntoAStop lets a renewal last so long that the next is due when it is answered: a Stop that waits for it
+// must be the end. The dispatcher and the holder are then ready at once, in either order, so it is done often.
+func TestNothingGetsIntoAStop(t *testing.T) {
+	for range 1000 {
+		bubble(t, 1, func(b *bench) {
+			h, f := b.hold(slow(15*sec, true, nil))
+			time.Sleep(11 * sec)
+			b.stop(h, false, true)
+			time.Sleep(time.Hour)
+			b.sentAt(f, 10*sec)
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}

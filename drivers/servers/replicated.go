@@ -1,0 +1,70 @@
+package servers
+
+// A private primary with replicas.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// replicationDefaults let a replica be in sync as soon as it can: by default a primary waits 5 s for more of them.
+var replicationDefaults = map[string]string{"repl-diskless-sync-delay": "0"}
+
+// Replicated is a primary and its replicas. Nobody promotes a replica when the primary dies; see Sentinel.
+type Replicated struct {
+	Primary  *Redis
+	Replicas []*Redis
+}
+
+// StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts
+// all of them. Replicas connect to loopback ports: there is no unix socket, whatever the options say.
+func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replicated, error) {
+	if replicas < 0 {
+		return nil, fmt.Errorf("redis: start: %d replicas are not possible", replicas)
+	}
+	o, err := o.grouped()
+	if err != nil {
+		return nil, err
+	}
+	o = o.linked().with(replicationDefaults)
+	primary, err := StartRedis(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replicated{Primary: primary}
+	o = o.with(nil, "replicaof 127.0.0.1 "+strconv.Itoa(primary.port.number))
+	r.Replicas, err = startAll(ctx, replicas, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
+	if err == nil {
+		err = await(ctx, "the replicas are not in sync", r.inSync)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// inSync answers nil if all replicas acknowledge what the primary sends. It needs something to acknowledge: WAIT counts
+// a replica that still loads its first copy when the client has caused no traffic, for which a publication is enough.
+func (r *Replicated) inSync(ctx context.Context) error {
+	return converse(ctx, r.Primary.login, func(ask func(...string) (string, error)) error {
+		if _, err := ask("PUBLISH", "lockbench:sync", ""); err != nil {
+			return err
+		}
+		n, err := ask("WAIT", strconv.Itoa(len(r.Replicas)), "100")
+		if err == nil && n != strconv.Itoa(len(r.Replicas)) {
+			err = fmt.Errorf("%s of %d replicas acknowledge", n, len(r.Replicas))
+		}
+		return err
+	})
+}
+
+// URLs is where the primary listens, alone in its list.
+func (r *Replicated) URLs() []string { return []string{r.Primary.URL()} }
+
+// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+func (r *Replicated) CAFile() string { return r.Primary.CAFile() }
+
+// Close stops all servers. It can be called more than once.
+func (r *Replicated) Close() error { return closeAll(append([]*Redis{r.Primary}, r.Replicas...)) }

@@ -1,0 +1,130 @@
+package servers
+
+// A private primary with replicas, and sentinels that put a replica in its place when it dies.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SentinelMaster is the name that the sentinels have for the primary.
+const SentinelMaster = "lockbench"
+
+// Sentinel is a primary, its replicas and their sentinels.
+type Sentinel struct {
+	Nodes     []*Redis // the first primary, then its replicas; who is primary changes
+	Sentinels []*Redis
+}
+
+// StartSentinel starts a primary, its replicas and sentinels that take the primary for dead after one second without
+// an answer. It returns when all sentinels know all replicas and each other: from then on they replace it. With
+// credentials in the options, the sentinels want the same ones.
+func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions) (*Sentinel, error) {
+	if sentinels < 1 {
+		return nil, fmt.Errorf("redis: start: %d sentinels are not possible: ask for 1 or more", sentinels)
+	}
+	o, err := o.grouped()
+	if err != nil {
+		return nil, err
+	}
+	data, err := StartReplicated(ctx, replicas, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sentinel{Nodes: append([]*Redis{data.Primary}, data.Replicas...)}
+	o.TCP, o.Config = true, nil // what is meant for the servers need not fit sentinels
+	o = o.with(nil, sentinelLines(o, data.Primary.port.number, sentinels/2+1)...)
+	o.args = []string{"--sentinel"}
+	s.Sentinels, err = startAll(ctx, sentinels, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
+	if err == nil {
+		err = await(ctx, "the sentinels have not found everybody", s.complete)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func sentinelLines(o RedisOptions, primary, quorum int) []string {
+	lines := []string{
+		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, primary, quorum),
+		"sentinel down-after-milliseconds " + SentinelMaster + " 1000",
+		// A fail-over that two sentinels began at once is tried again after twice this.
+		"sentinel failover-timeout " + SentinelMaster + " 2000",
+	}
+	if o.TLS {
+		lines = append(lines, "tls-replication yes")
+	}
+	if o.Password != "" {
+		password := quoteRedis(o.Password)
+		lines = append(lines, "sentinel auth-pass "+SentinelMaster+" "+password, "sentinel sentinel-pass "+password)
+	}
+	if o.Username != "" {
+		lines = append(lines, "sentinel auth-user "+SentinelMaster+" "+o.Username, "sentinel sentinel-user "+o.Username)
+	}
+	return lines
+}
+
+// complete answers nil if every sentinel can take part in replacing the primary.
+func (s *Sentinel) complete(ctx context.Context) error {
+	want := fmt.Sprintf(",slaves=%d,sentinels=%d", len(s.Nodes)-1, len(s.Sentinels))
+	for _, r := range s.Sentinels {
+		line, err := masterLine(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(line, "status=ok,") || !strings.HasSuffix(line, want) {
+			return fmt.Errorf("one knows of %s, and it has to end with %s", line, want)
+		}
+	}
+	return nil
+}
+
+// masterLine is what a sentinel says of the primary:
+// name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
+func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
+	text, err := sentinel.command(ctx, "INFO", "sentinel")
+	if err != nil {
+		return "", err
+	}
+	_, line, _ := strings.Cut(text, "\nmaster0:")
+	line, _, ok := strings.Cut(line, "\r\n")
+	if !ok {
+		return "", errors.New("a sentinel knows no primary")
+	}
+	return line, nil
+}
+
+// Primary is the server that a majority of the living sentinels take for the primary, dead or alive.
+func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
+	votes, asked := map[*Redis]int{}, 0
+	for _, sentinel := range s.Sentinels {
+		line, err := masterLine(ctx, sentinel)
+		if err != nil {
+			continue
+		}
+		asked++
+		for _, node := range s.Nodes {
+			if strings.Contains(line, ",address="+node.login.address+",") {
+				votes[node]++
+			}
+		}
+	}
+	for node, n := range votes {
+		if 2*n > asked {
+			return node, nil
+		}
+	}
+	return nil, fmt.Errorf("redis: the %d sentinels that answer do not agree on a primary", asked)
+}
+
+// URLs are where the sentinels listen.
+func (s *Sentinel) URLs() []string { return urlsOf(s.Sentinels) }
+
+// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }
+
+// Close stops all servers, the sentinels first. It can be called more than once.
+func (s *Sentinel) Close() error { return errors.Join(closeAll(s.Sentinels), closeAll(s.Nodes)) }

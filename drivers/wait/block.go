@@ -1,0 +1,93 @@
+// The waiter that sleeps on the server until a release wakes it, and nobody else.
+
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// blocked is the block waiter of one client. A release wakes one sleeper, who tries again; whoever comes just then may
+// be faster. As a wake-up can die with whom it has woken, and nobody announces the end of a lease, each sleep is bounded
+// by the rest of the holder's, for which one request is made before it.
+//
+// Whoever gets the lock after a sleep may be the only one who knows how long he holds it. If that is less than the
+// longest sleep, he wakes another one, who asks.
+type blocked struct {
+	server drivers.Blocker
+	lease  drivers.Remainer // nil if leases do not end
+	waited bool
+}
+
+func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil || left(l) <= 0 {
+		return err
+	}
+	d, err := b.rest(ctx, l)
+	if err != nil {
+		return err
+	}
+	b.waited = true
+	if d = min(d, left(l)); d <= 0 {
+		return nil
+	}
+	woken, err := b.server.Block(ctx, l, d)
+	if ctx.Err() != nil || woken && left(l) <= 0 { // in vain: it is somebody else's turn
+		err = errors.Join(ctx.Err(), b.rouse(ctx, l))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("wait: block: %w", err)
+	}
+	return nil
+}
+
+// rest is how long it may sleep.
+func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
+	if b.lease == nil {
+		return MaxSleep, nil
+	}
+	d, err := b.lease.Remaining(ctx, l)
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil:
+		return 0, fmt.Errorf("wait: block: ask for the rest of the holder's lease: %w", err)
+	case d < 0 || d >= MaxSleep:
+		return MaxSleep, nil
+	case d == 0:
+		return 0, nil // free by now
+	}
+	return d + Grace, nil
+}
+
+// rouse wakes another sleeper, also when ctx is done.
+func (b *blocked) rouse(ctx context.Context, l *drivers.Lease) error {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		defer cancel()
+	}
+	return b.server.Rouse(ctx, l)
+}
+
+// Leave makes somebody mind a lease that is shorter than the sleeps of those who asked for an earlier one.
+func (b *blocked) Leave(ctx context.Context, l *drivers.Lease) error {
+	if !b.waited {
+		return nil
+	}
+	b.waited = false
+	if b.lease == nil || l.TTL >= MaxSleep {
+		return nil
+	}
+	if err := b.rouse(ctx, l); err != nil {
+		return fmt.Errorf("wait: block: %w", err)
+	}
+	return nil
+}

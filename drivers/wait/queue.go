@@ -1,0 +1,289 @@
+// The waiter that stands in a local line, of which only the front contends at the server.
+
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// queued is a client of -wait queue: its session and its waiter in one, since a release has to know who stands in
+// line. Of all clients of a room one at a time contends for a key, as a pubsub waiter does; the others do not trouble
+// the server. They are served in the order of their arrival. Those of other rooms get their turn when the lock is
+// really released, and race for it.
+//
+// A Try while somebody of the same room holds or contends for the key is answered here, with no. Nobody announces the
+// end of a lease, so that whoever is next minds the holder's and, once it is over, contends.
+//
+// A lock that is passed to a waiter (see handover.go) is his when Wait returns, and the next Try confirms it. One who
+// had been claimed before his patience ended learns only afterwards whether he got it, and if he did it is a grant,
+// as with a Try whose answer comes late. If he leaves all the same, Leave releases it.
+type queued struct {
+	drivers.Session
+	sub       subscriber // its waiting at the server
+	lines     *lines
+	passer    drivers.Passer // nil: release, and let the next acquire
+	max       int            // hand-overs in a row
+	nobody    string         // its owner in tries that the server has not heard of
+	expires   bool
+	reentrant bool
+
+	// Its own while it is idle, contends or holds; the shard's lock guards it while it stands in line.
+	state    state
+	shard    *shard
+	line     *line
+	key      string
+	lease    *drivers.Lease
+	deadline time.Duration // of the lease; never if it has none
+	until    time.Duration // when it looks by itself
+	woken    chan struct{} // one slot
+
+	prev, next *queued // in line; the shard's lock guards them
+
+	sleeper sleeper
+	sent    time.Duration // when the last Try began
+	first   bool          // the last Try was made with the place at the front and was refused: nobody was before it
+	fresh   bool          // it contends, and has not called Wait yet
+	yields  bool          // its turn has come after too many hand-overs in a row; the shard's lock guards it
+	depth   int           // acquisitions of what it held already
+}
+
+type state uint8
+
+const (
+	idle       state = iota
+	contending       // at the front, asks the server
+	holding          // at the front, unless its lease ran out
+	standing         // in line
+	claimed          // out of the line, a request to pass it the lock is under way
+	granted          // the lock was passed to it; the next Try says so
+)
+
+// Unwrap finds the session's other capabilities.
+func (q *queued) Unwrap() drivers.Session { return q.Session }
+
+// granted tells whether Wait has got the lock, which is then held whatever the time.
+func (q *queued) granted() bool { return q.state == granted }
+
+func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if q.state == granted {
+		q.state = holding
+		return true, nil
+	}
+	if !q.enter(l) {
+		return false, nil
+	}
+	held, err := q.Session.Try(ctx, l)
+	q.tried(l, held && err == nil, err)
+	return held, err
+}
+
+// enter tells whether the server is to be asked: not if somebody else of this room is about it.
+//
+//go:noinline
+func (q *queued) enter(l *drivers.Lease) bool {
+	q.sent = q.lines.clock.Now()
+	if q.state != idle {
+		return true
+	}
+	s := q.lines.shard(l.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ln := s.lines[l.Key]
+	if ln == nil {
+		ln = s.line(l.Key)
+	} else if !ln.vacant(q.sent) {
+		l.Reset()
+		l.Owner = q.nobody
+		q.first = false
+		return false
+	}
+	ln.turn(q)
+	q.shard, q.fresh = s, true
+	return true
+}
+
+// tried notes what the server has answered. A first try that was refused gives the place at the front up, because
+// nobody says that a Wait will follow; if it does, it goes back to the head of the line.
+//
+//go:noinline
+func (q *queued) tried(l *drivers.Lease, held bool, err error) {
+	if q.state == holding {
+		q.again(l, held)
+		return
+	}
+	q.shard.mu.Lock()
+	defer q.shard.mu.Unlock()
+	switch {
+	case held:
+		q.state, q.depth = holding, 0
+		q.line.hold(q.ends(l))
+	case err != nil || q.fresh:
+		q.first = err == nil
+		q.shard.advance(q.line)
+		q.state, q.line = idle, nil
+	}
+}
+
+// again is a Try by a client that holds a lock already: this one, or another one, which then goes without a line.
+func (q *queued) again(l *drivers.Lease, held bool) {
+	switch {
+	case !held || l.Key != q.key:
+	case q.reentrant:
+		q.depth++
+	default: // the lease had run out, and this is another one
+		q.shard.mu.Lock()
+		defer q.shard.mu.Unlock()
+		if q.line.front == q {
+			q.line.hold(q.ends(l))
+		}
+	}
+}
+
+// ends is when the lease of a grant that was asked for at q.sent runs out.
+func (q *queued) ends(l *drivers.Lease) time.Duration {
+	switch {
+	case !q.expires:
+		return never
+	case !l.ValidUntil.IsZero():
+		return q.lines.clock.Now() + time.Until(l.ValidUntil) + Grace
+	}
+	return q.sent + l.TTL + Grace
+}
+
+func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
+	switch q.state {
+	case granted:
+		return nil
+	case holding, contending:
+		q.fresh = false
+		return q.sub.Wait(ctx, l)
+	}
+	if err := ctx.Err(); err != nil || left(l) <= 0 {
+		return err
+	}
+	turn, err := q.join(l)
+	if err != nil {
+		return err
+	}
+	if turn { // it was refused just now, so it registers before it tries
+		return q.sub.Wait(ctx, l)
+	}
+	for {
+		err := q.sleeper.sleep(ctx, q.until-q.lines.clock.Now(), q.woken)
+		if done, err := q.look(err); done {
+			if q.yields && q.state == contending && err == nil {
+				return q.yield(ctx, l)
+			}
+			return err
+		}
+	}
+}
+
+// yield lets the clients of other processes go first, after as many hand-overs in this one as there may be: it registers
+// and asks for the holder's lease before it tries, which is one round trip later than they do.
+func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
+	if err := q.sub.Wait(ctx, l); err != nil {
+		return err
+	}
+	return q.sub.Wait(ctx, l)
+}
+
+// join stands in line, or takes the turn if nobody is there.
+func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
+	now := q.lines.clock.Now()
+	q.lease, q.deadline = l, never
+	if !l.Deadline.IsZero() {
+		q.deadline = now + left(l)
+	}
+	s := q.lines.shard(l.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false, errClosed
+	}
+	ln := s.line(l.Key)
+	q.shard, q.fresh = s, false
+	if ln.vacant(now) {
+		ln.turn(q)
+		return true, nil
+	}
+	select {
+	case <-q.woken: // left over
+	default:
+	}
+	q.state, q.line, q.key, q.yields = standing, ln, l.Key, false
+	if q.first {
+		ln.prepend(q)
+	} else {
+		ln.append(q)
+	}
+	q.rest(now)
+	return false, nil
+}
+
+// rest sets the time at which it looks by itself: at the end of the holder's lease, though only the head does anything
+// about it then; at its own deadline; and after MaxSleep at the latest.
+func (q *queued) rest(now time.Duration) {
+	q.until = min(q.line.end, q.deadline, now+MaxSleep)
+}
+
+// look finds out why a sleep has ended, with err if ctx did, and whether the wait is over.
+func (q *queued) look(err error) (done bool, _ error) {
+	q.shard.mu.Lock()
+	defer q.shard.mu.Unlock()
+	for q.state == claimed {
+		q.shard.mu.Unlock()
+		<-q.woken // soon: the request that passes it the lock is bounded by the driver's I/O time-out
+		q.shard.mu.Lock()
+	}
+	switch q.state {
+	case granted:
+		return true, nil
+	case contending, idle: // its turn; or its deadline has passed
+		return true, err
+	}
+	now := q.lines.clock.Now()
+	switch {
+	case q.shard.closed:
+		err = errClosed
+	case err != nil || now >= q.deadline:
+	case q.line.head == q && q.line.over(now): // the holder is dead
+		q.line.remove(q)
+		q.line.turn(q)
+		return true, nil
+	default:
+		q.rest(now)
+		return false, nil
+	}
+	q.line.remove(q)
+	q.state, q.line = idle, nil
+	return true, err
+}
+
+func (q *queued) wake() {
+	select {
+	case q.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queued) Leave(ctx context.Context, l *drivers.Lease) error {
+	err := q.sub.Leave(ctx, l)
+	q.first = false
+	switch q.state {
+	case contending:
+		q.shard.mu.Lock()
+		defer q.shard.mu.Unlock()
+		q.shard.advance(q.line)
+		q.state, q.line = idle, nil
+	case granted:
+		if _, err := q.Release(ctx, l); err != nil {
+			return fmt.Errorf("wait: queue: give back what was passed to a client that had left: %w", err)
+		}
+	}
+	return err
+}

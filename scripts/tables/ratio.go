@@ -1,0 +1,160 @@
+// One figure of a cell divided by that of another, which is how a sentence gets its number.
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// metrics are the figures that can be quoted, each of a whole cell.
+var metrics = map[string]func(*results.Cell) float64{
+	"rate":     func(c *results.Cell) float64 { return c.Rate.Median },
+	"changes":  func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
+	"handoff":  func(c *results.Cell) float64 { return c.Latency[results.Handoff].P50.Seconds() },
+	"acquire":  func(c *results.Cell) float64 { return c.Latency[results.Acquire].P50.Seconds() },
+	"longest":  func(c *results.Cell) float64 { return c.Fairness.LongestWait.Seconds() },
+	"jain":     func(c *results.Cell) float64 { return c.Fairness.Jain },
+	"commands": func(c *results.Cell) float64 { return c.Cost.Commands },
+	"server":   func(c *results.Cell) float64 { return c.Cost.ServerCPUUs },
+}
+
+// ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each. With
+// B left out it is the figure of A itself. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text
+// around the figure is no longer true.
+func ratio(recs []*results.Record, words string) ([]byte, error) {
+	parts := strings.Split(words, ";")
+	metric, choice, _ := strings.Cut(strings.TrimSpace(parts[0]), " ")
+	get, ok := metrics[metric]
+	if !ok {
+		return nil, fmt.Errorf("no metric is called %q; there are %s", metric, strings.Join(slices.Sorted(maps.Keys(metrics)), ", "))
+	}
+	common := ""
+	if len(parts) > 1 {
+		common = parts[1]
+	}
+	a, b, divided := strings.Cut(choice, "/")
+	value, err := of(recs, a+" "+common, get)
+	if err != nil {
+		return nil, err
+	}
+	if divided {
+		by, err := of(recs, b+" "+common, get)
+		if err != nil {
+			return nil, err
+		}
+		value /= by
+	}
+	for _, limit := range parts[min(2, len(parts)):] {
+		if err := holds(value, strings.Fields(limit)); err != nil {
+			return nil, fmt.Errorf("%s: %w", words, err)
+		}
+	}
+	return []byte(short(value)), nil
+}
+
+// holds checks a value against "at least N" or "at most N".
+func holds(value float64, limit []string) error {
+	if len(limit) != 3 || limit[0] != "at" || limit[1] != "least" && limit[1] != "most" {
+		return fmt.Errorf("%q is no limit: write at least N or at most N", strings.Join(limit, " "))
+	}
+	n, err := strconv.ParseFloat(limit[2], 64)
+	if err != nil {
+		return err
+	}
+	if limit[1] == "least" && !(value >= n) || limit[1] == "most" && !(value <= n) {
+		return fmt.Errorf("the text says %s, and the runs say %v", strings.Join(limit, " "), short(value))
+	}
+	return nil
+}
+
+// short writes three significant digits, and whole numbers from 100 on with their thousands set apart.
+func short(v float64) string {
+	if v < 100 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return render.Thousands(int64(math.Round(v)))
+}
+
+// of is the figure of the one cell that words choose.
+func of(recs []*results.Record, words string, get func(*results.Cell) float64) (float64, error) {
+	chosen, err := having(recs, strings.Fields(words))
+	if err != nil {
+		return 0, err
+	}
+	cells, err := results.Group(chosen)
+	if err != nil {
+		return 0, err
+	}
+	if len(cells) != 1 {
+		return 0, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells))
+	}
+	return get(cells[0]), nil
+}
+
+// having chooses the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that of
+// the plan in JSON, without its unit.
+func having(recs []*results.Record, words []string) ([]*results.Record, error) {
+	if len(words) == 0 {
+		return recs, nil
+	}
+	var chosen []*results.Record
+	for _, r := range recs {
+		fields, err := planFields(r)
+		if err != nil {
+			return nil, err
+		}
+		all := true
+		for _, word := range words {
+			name, value, ok := strings.Cut(word, "=")
+			if !ok {
+				return nil, fmt.Errorf("%q: write name=value", word)
+			}
+			all = all && fields[name] == value
+		}
+		if all {
+			chosen = append(chosen, r)
+		}
+	}
+	if chosen == nil {
+		return nil, fmt.Errorf("no record has %s", strings.Join(words, " "))
+	}
+	return chosen, nil
+}
+
+// planFields are the fields of a plan as text; a time's name loses its "_ns" and its value is spelt 1ms.
+func planFields(r *results.Record) (map[string]string, error) {
+	text, err := json.Marshal(r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var raw map[string]any
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	for name, value := range raw {
+		text := fmt.Sprint(value)
+		if short, isTime := strings.CutSuffix(name, "_ns"); isTime {
+			ns, err := value.(json.Number).Int64()
+			if err != nil {
+				return nil, err
+			}
+			name, text = short, time.Duration(ns).String()
+		}
+		fields[name] = text
+	}
+	return fields, nil
+}
