@@ -1,5 +1,5 @@
-// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here:
-// where the servers are, and everything that is not a lock.
+// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here: where
+// the servers are, and everything that is not a lock.
 package redis
 
 import (
@@ -14,12 +14,12 @@ import (
 // Beside is the part of a lock library's service that has nothing to do with its locks. It talks to the servers over a
 // connection of its own to each, so that nothing of it is in the library's way.
 type Beside struct {
-	nodes []plainService
+	nodes []bystander
 	names func(key string) []string
 }
 
-// plainService is what a service of this package can do for any lock.
-type plainService interface {
+// bystander is what a service of this package can do for any lock.
+type bystander interface {
 	drivers.Service
 	drivers.Pinger
 	drivers.Cleaner
@@ -49,7 +49,7 @@ func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(ke
 		if err != nil {
 			return nil, nil, errors.Join(err, b.Close())
 		}
-		b.nodes = append(b.nodes, svc.(plainService))
+		b.nodes = append(b.nodes, svc.(bystander))
 	}
 	return b, options, nil
 }
@@ -105,14 +105,14 @@ func (b *Beside) Close() error {
 	return errors.Join(errs...)
 }
 
-// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have
-// to be translated before.
+// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have to
+// be translated before.
 func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
-// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before
-// its TTL would be a broken promise.
+// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before its TTL
+// would be a broken promise.
 func WholeMillis(ttl time.Duration) (time.Duration, error) {
 	if ttl < time.Millisecond {
 		return 0, fmt.Errorf("a TTL of %v is too short: Redis expires keys after 1ms at the earliest", ttl)
