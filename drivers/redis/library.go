@@ -1,5 +1,5 @@
-// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here: where
-// the servers are, and everything that is not a lock.
+// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here:
+// where the servers are, and everything that is not a lock.
 package redis
 
 import (
@@ -105,14 +105,14 @@ func (b *Beside) Close() error {
 	return errors.Join(errs...)
 }
 
-// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have to
-// be translated before.
+// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have
+// to be translated before.
 func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
-// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before its TTL
-// would be a broken promise.
+// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before
+// its TTL would be a broken promise.
 func WholeMillis(ttl time.Duration) (time.Duration, error) {
 	if ttl < time.Millisecond {
 		return 0, fmt.Errorf("a TTL of %v is too short: Redis expires keys after 1ms at the earliest", ttl)
