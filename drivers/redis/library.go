@@ -1,5 +1,5 @@
-// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here: where
-// the servers are, and everything that is not a lock.
+// What the drivers of whole lock libraries (redsync, redislock, rueidislock) have in common with the designs here:
+// where the servers are, and everything that is not a lock.
 package redis
 
 import (
@@ -26,9 +26,10 @@ type bystander interface {
 	drivers.Inspector
 }
 
-// OpenBeside greets the server of each address with the client library of d, so that whatever is wrong with an address
-// is said in the same words as elsewhere. It returns the Options with which the library's own clients are set up, one for
-// each address. names are the keys on the server that the library makes of the name of a lock; nil means that one alone.
+// OpenBeside greets the server of each address with the client library of d, so that whatever is wrong with an
+// address is said in the same words as elsewhere. It returns the Options with which the library's own clients are set
+// up, one for each address. names are the keys on the server that the library makes of the name of a lock; nil means
+// that one alone.
 func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(key string) []string) (*Beside, []Options, error) {
 	if names == nil {
 		names = func(key string) []string { return []string{key} }
@@ -104,14 +105,14 @@ func (b *Beside) Close() error {
 	return errors.Join(errs...)
 }
 
-// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have to
-// be translated before.
+// Fail says what a lock library attempted when err happened, and gives it a class. A client library's own errors have
+// to be translated before.
 func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
-// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before its TTL
-// would be a broken promise.
+// WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before
+// its TTL would be a broken promise.
 func WholeMillis(ttl time.Duration) (time.Duration, error) {
 	if ttl < time.Millisecond {
 		return 0, fmt.Errorf("a TTL of %v is too short: Redis expires keys after 1ms at the earliest", ttl)

@@ -36,11 +36,13 @@ func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
 // Params implements drivers.Parametrised.
 func (driver) Params() []drivers.Param {
 	return []drivers.Param{
-		drivers.ChoiceParam("retry", "exponential", "how -wait native asks again; the library's own default is none, which cannot wait",
+		drivers.ChoiceParam("retry", "exponential",
+			"how -wait native asks again; the library's own default is none, which cannot wait",
 			"none", "linear", "exponential"),
-		drivers.TimeParam("retry-min", "16ms", "interval of linear, and the least of exponential (16ms is what the library advises)"),
-		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no default: without jitter "+
-			"all waiters ask at the same moments, which without a limit are soon seconds apart)"),
+		drivers.TimeParam("retry-min", "16ms",
+			"interval of linear, and the least of exponential (16ms is what the library advises)"),
+		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no "+
+			"default: without jitter all waiters ask at the same moments, which without a limit are soon seconds apart)"),
 		drivers.IntParam("retry-limit", "0", 0, "times that one wait asks again; 0 is no limit"),
 	}
 }
@@ -89,8 +91,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// strategyOf makes the function that makes the library's RetryStrategy of one wait: they count, so that each wait needs
-// its own. It is nil for none.
+// strategyOf makes the function that makes the library's RetryStrategy of one wait: they count, so that each wait
+// needs its own. It is nil for none.
 func strategyOf(p drivers.ParamValues) (func() redislock.RetryStrategy, error) {
 	low, high, limit := p.Time("retry-min"), p.Time("retry-max"), p.Int("retry-limit")
 	var base func() redislock.RetryStrategy
@@ -153,8 +155,8 @@ func (s *service) Close() error {
 
 func fail(op string, err error) error { return redis.Fail("redislock: "+op, goredis.Translate(err)) }
 
-// forger makes the library's Lock of a token, without a request: the library itself makes one only of an answer, so that
-// an attempt whose answer was not heard could not be released.
+// forger makes the library's Lock of a token, without a request: the library itself makes one only of an answer, so
+// that an attempt whose answer was not heard could not be released.
 type forger struct{ goredislib.Scripter }
 
 // EvalSha answers the script that obtains a lock, which alone has three arguments, and passes the others on.

@@ -1,8 +1,9 @@
 // Package redsync drives github.com/go-redsync/redsync as it ships, over go-redis, and registers it as "redsync".
 //
-// The lock is one key on each node with a token, held with a majority of the nodes: with one address it is a lock on one
-// server, with several (topology redlock) the library's own Redlock. Each failed attempt is taken back with a release on
-// every node. The library waits (-wait native) by asking again after a random delay, a limited number of times.
+// The lock is one key on each node with a token, held with a majority of the nodes: with one address it is a lock on
+// one server, with several (topology redlock) the library's own Redlock. Each failed attempt is taken back with a
+// release on every node. The library waits (-wait native) by asking again after a random delay, a limited number of
+// times.
 package redsync
 
 import (
@@ -29,7 +30,8 @@ type driver struct{}
 var design = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true},
-	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on all, random delays",
+	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
+		"all, random delays",
 	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; a node that " +
 		"restarts empty can grant it twice; waiters poll, so that whoever has just released comes first",
 }
@@ -73,7 +75,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	switch nodes := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyRedlock:
-		return nil, fmt.Errorf("topology %s: the library knows one server or a majority of several: give single or redlock", cfg.Topology)
+		return nil, fmt.Errorf("topology %s: the library knows one server or a majority of several: give single or redlock",
+			cfg.Topology)
 	case cfg.Topology != drivers.TopologyRedlock && nodes != 1:
 		return nil, fmt.Errorf("one server is meant, and there are %d addresses: give exactly one, or topology redlock", nodes)
 	case nodes == 0:
@@ -100,8 +103,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// optionsOf are the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back, which
-// would then count as never lost.
+// optionsOf are the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back,
+// which would then count as never lost.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	options := []redsync.Option{
 		redsync.WithTries(p.Int("tries")),

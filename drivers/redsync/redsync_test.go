@@ -19,9 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patient gives attempts more time than the library's own 5 % of a lease: the suite's leases are so short that those would
-// be 10 ms, and machines stall.
-var patient = map[string]string{"timeout-factor": "0.5"}
+// patient gives attempts more time than the library's own 5 % of a lease: the suite's leases are so short that those
+// would be 10 ms, and machines stall.
+var patient = map[string]string{"timeout-factor": "1"}
 
 func TestConformance(t *testing.T) {
 	t.Run("redis-server", func(t *testing.T) { conform(t, drivers.Config{}, redisServers(t, 1)...) })

@@ -21,8 +21,8 @@ type session struct {
 	won     drivers.Lease // by Wait, for the next Try to confirm; its Key is empty if there is none
 }
 
-// mutex makes the library's Mutex of a lease. The token is the lease's Owner, so that it is known before anything is sent
-// and a lock whose answer was not heard can be released.
+// mutex makes the library's Mutex of a lease. The token is the lease's Owner, so that it is known before anything is
+// sent and a lock whose answer was not heard can be released.
 func (s *session) mutex(l *drivers.Lease) (*redsync.Mutex, error) {
 	if m, ok := l.Aux.(*redsync.Mutex); ok && m.Name() == l.Key && m.Value() == l.Owner {
 		return m, nil
@@ -72,8 +72,8 @@ func (s *session) confirm(l *drivers.Lease) bool {
 	return true
 }
 
-// failed tells an attempt that failed because others hold the lock, which is an answer, from one that so many nodes did
-// not answer that it had to fail: nil is the answer, and else it is what those nodes said.
+// failed tells an attempt that failed because others hold the lock, which is an answer, from one that so many nodes
+// did not answer that it had to fail: nil is the answer, and else it is what those nodes said.
 func (s *session) failed(err error) error {
 	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
 		return nil // by a majority
@@ -127,7 +127,9 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	})
 }
 
-func (s *session) ask(op string, ctx context.Context, l *drivers.Lease, do func(*redsync.Mutex, context.Context) (bool, error)) (bool, error) {
+func (s *session) ask(
+	op string, ctx context.Context, l *drivers.Lease, do func(*redsync.Mutex, context.Context) (bool, error),
+) (bool, error) {
 	m, err := s.mutex(l)
 	if err == nil {
 		err = ctx.Err()

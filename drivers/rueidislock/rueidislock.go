@@ -1,8 +1,8 @@
 // Package rueidislock drives github.com/redis/rueidis/rueidislock as it ships and registers it as "rueidislock".
 //
-// A Locker stands for a process: its clients wait (-wait native) in a queue of its own, and the server's client-side cache
-// invalidations wake it when a key changes. It renews what is held by itself, until the holder releases it or the
-// process ends. Its release has no answer; the driver overhears the one that the server gives (see ear.go).
+// A Locker stands for a process: its clients wait (-wait native) in a queue of its own, and the server's client-side
+// cache invalidations wake it when a key changes. It renews what is held by itself, until the holder releases it or
+// the process ends. Its release has no answer; the driver overhears the one that the server gives (see ear.go).
 package rueidislock
 
 import (
@@ -25,14 +25,15 @@ func init() { drivers.Register("rueidislock", driver{}) }
 
 type driver struct{}
 
-// Expires is not claimed, because a client that neither releases nor ends its process keeps the lock for ever: its Locker
-// goes on renewing. When the process dies the lock comes free after Config.TTL.
+// Expires is not claimed, because a client that neither releases nor ends its process keeps the lock for ever: its
+// Locker goes on renewing. When the process dies the lock comes free after Config.TTL.
 var design = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true},
-	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a local queue, client-side caching",
-	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose process dies, for a TTL); " +
-		"a release has no answer; the local queue may lose a wake-up, and lets whoever has just released barge in",
+	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
+		"local queue, client-side caching",
+	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose " +
+		"process dies, for a TTL); a release has no answer; the local queue may lose a wake-up, and lets whoever has just released barge in",
 }
 
 // Designs implements drivers.Driver.
@@ -42,8 +43,10 @@ func (driver) Designs() []drivers.Design { return []drivers.Design{design} }
 func (driver) Params() []drivers.Param {
 	return []drivers.Param{
 		drivers.TimeParam("extend-interval", "0s", "how often a held lock is renewed; 0s is half of its TTL"),
-		drivers.TimeParam("try-next-after", "20ms", "how long a key may take to answer, and a waiter sleeps without client-side caching"),
-		drivers.IntParam("key-majority", "1", 1, "keys that make a lock, of twice as many less one (the library's own default is 2, for several nodes)"),
+		drivers.TimeParam("try-next-after", "20ms",
+			"how long a key may take to answer, and a waiter sleeps without client-side caching"),
+		drivers.IntParam("key-majority", "1", 1,
+			"keys that make a lock, of twice as many less one (the library's own default is 2, for several nodes)"),
 		drivers.SwitchParam("fallback-setpx", "false", "SET PX in place of PXAT, for servers before 6.2"),
 		drivers.SwitchParam("no-loop-tracking", "false", "no invalidations for own writes, for servers from 7.0.5 on"),
 	}
@@ -68,7 +71,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	switch {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle:
-		return nil, fmt.Errorf("topology %s: the driver takes one server, on which the library's majority of keys lie: give single", cfg.Topology)
+		return nil, fmt.Errorf("topology %s: the driver takes one server, on which the library's keys lie: give single",
+			cfg.Topology)
 	case len(cfg.Addrs) != 1:
 		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
 	case cfg.Conns > 1:

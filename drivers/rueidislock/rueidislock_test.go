@@ -79,9 +79,10 @@ func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has died.
+// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has
+// died.
 func TestLeaseOfTheProcess(t *testing.T) {
-	const ttl = 400 * time.Millisecond
+	const ttl = 1500 * time.Millisecond // long against the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})
 	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))
 	if err != nil {
@@ -89,6 +90,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	}
 	t.Cleanup(func() { proxy.Close() })
 	cfg := drivers.Config{Prefix: "test:", TTL: ttl, IOTimeout: time.Second, Params: patient("1")}
+	cfg.Params["extend-interval"] = "30ms"
 	cfg.Addrs = []string{proxy.Addr()}
 	dying := sessionOf(t, openWith(t, cfg), 0)
 	cfg.Addrs = []string{server.URL()}
@@ -96,7 +98,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 
 	held, next := &drivers.Lease{Key: "test:k", TTL: ttl}, &drivers.Lease{Key: "test:k", TTL: ttl}
 	mustTry(t, dying, held, true)
-	time.Sleep(3 * ttl)
+	time.Sleep(ttl + ttl/4)
 	mustTry(t, other, next, false)
 	defer proxy.Outage()() // to the server, a process that is cut off for good is as dead as can be
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -117,8 +119,8 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	}
 }
 
-// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its release
-// says nothing: the answer is overheard.
+// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its
+// release says nothing: the answer is overheard.
 func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	for name, cfg := range map[string]drivers.Config{
 		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient("1")},

@@ -22,9 +22,9 @@ type session struct {
 // acquisition is one of the library's two: TryWithContext and WithContext.
 type acquisition func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 
-// acquire runs one. The library holds a lock for as long as the context that it was acquired with, so that context is one
-// of the hold's own: the caller's context and the deadline end it until the lock is held, and have no more to do with it
-// then.
+// acquire runs one. The library holds a lock for as long as the context that it was acquired with, so that context is
+// one of the hold's own: the caller's context and the deadline end it until the lock is held, and have no more to do
+// with it then.
 func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Lease, do acquisition) (*hold, error) {
 	h := &hold{}
 	own, cancel := context.WithCancel(context.WithValue(context.Background(), holdOf{}, h))
@@ -67,8 +67,9 @@ func (s *session) giveUp(h *hold) (owned bool, err error) {
 }
 
 // Try implements drivers.Session. It confirms what Wait has won, unless it is lost since. The lease is Config.TTL,
-// whatever l.TTL is: the library fixes it at set-up. A server that is alive but does not answer within the library's own
-// time-out (try-next-after) has said no, as far as the library is concerned, which has then taken the attempt back.
+// whatever l.TTL is: the library fixes it at set-up. A server that is alive but does not answer within the library's
+// own time-out (try-next-after) has said no, as far as the library is concerned, which has then taken the attempt
+// back.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -125,9 +126,9 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return removed >= s.service.majority, nil
 }
 
-// Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may lose a
-// wake-up: a failed attempt can count itself out of it twice, and whoever then stands in a queue that the library takes for
-// empty is not woken any more (v1.0.79, 23 of 6,000 waiters in a test of the library alone).
+// Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may
+// lose a wake-up: a failed attempt can count itself out of it twice, and whoever then stands in a queue that the
+// library takes for empty is not woken any more (v1.0.79, 23 of 6,000 waiters in a test of the library alone).
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // Driver is the driver that is registered as "go-redis".
 var Driver = redis.Driver{Dial: Dial}
 
-// NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when it is
-// first used. A lock library sends one command at a time on a connection, so that pipelining is refused.
+// NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when
+// it is first used. A lock library sends one command at a time on a connection, so that pipelining is refused.
 func NewClient(o redis.Options) (*goredis.Client, error) {
 	switch {
 	case o.Conns < 0:
