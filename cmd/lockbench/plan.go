@@ -200,7 +200,8 @@ func resolve(c *results.Plan) (d drivers.Design, what, why string) {
 	case c.Lockers == 1:
 		c.Lockers = 0 // what a plan calls the usual
 	case c.Lockers > 1 && !kind.Local:
-		return d, fmt.Sprintf("-wait %s -lockers %d", c.Wait, c.Lockers), "clients that wait like this share nothing, whatever their process"
+		return d, fmt.Sprintf("-wait %s -lockers %d", c.Wait, c.Lockers),
+			"clients that wait like this share nothing, whatever their process"
 	}
 	lib, remote := libraries[c.Driver]
 	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
@@ -263,7 +264,8 @@ func (o *options) checkNames(cells []results.Plan) error {
 // for many runs.
 func (o *options) checkRead(cells []cell) error {
 	for flag, kind := range map[string]string{
-		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff, "handover": wait.Queue, "handover-max": wait.Queue,
+		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff,
+		"handover": wait.Queue, "handover-max": wait.Queue,
 	} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
@@ -272,7 +274,8 @@ func (o *options) checkRead(cells []cell) error {
 	}
 	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
 	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
-		return usageErrorf("%s: only -handover %s reads it, and -handover is %s", opt.written(), wait.HandoverSwap, o.text("handover"))
+		return usageErrorf("%s: only -handover %s reads it, and -handover is %s",
+			opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
 }
