@@ -71,7 +71,7 @@ var runFlags = []flagDef{
 
 	{"handover", "", groupWaiting, "NAME", wait.HandoverRelease, true,
 		"how -wait queue gives a lock to the next in line: release, and he\n" +
-		"acquires it, or swap the owner at the server in one step"},
+			"acquires it, or swap the owner at the server in one step"},
 	{"handover-max", "", groupWaiting, "N", strconv.Itoa(wait.DefaultHandoverMax), false,
 		"swaps in a row before a release gives other lockers a turn"},
 	{"lockers", "", groupWaiting, "N", "1", true, "share the clients out among N local queues and subscriptions,\n" +
