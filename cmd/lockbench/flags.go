@@ -86,9 +86,11 @@ var runFlags = []flagDef{
 	{"backoff-min", "", groupWaiting, "TIME", wait.DefaultBackoffMin.String(), false, "bound of the first pause of -wait backoff"},
 	{"backoff-max", "", groupWaiting, "TIME", wait.DefaultBackoffMax.String(), false, "bound of its longest pause"},
 
-	{"handover", "", groupWaiting, "NAME", wait.HandoverRelease, true, "how -wait queue gives a lock to the next in line: release, and he\n" +
-		"acquires it, or swap the owner at the server in one step"},
-	{"handover-max", "", groupWaiting, "N", strconv.Itoa(wait.DefaultHandoverMax), false, "swaps in a row before a release gives other lockers a turn"},
+	{"handover", "", groupWaiting, "NAME", wait.HandoverRelease, true,
+		"how -wait queue gives a lock to the next in line: release, and he\n" +
+			"acquires it, or swap the owner at the server in one step"},
+	{"handover-max", "", groupWaiting, "N", strconv.Itoa(wait.DefaultHandoverMax), false,
+		"swaps in a row before a release gives other lockers a turn"},
 	{"lockers", "", groupWaiting, "N", "1", true, "share the clients out among N local queues and subscriptions,\n" +
 		"as N processes would have"},
 

@@ -329,7 +329,8 @@ func (o *options) checkRead(cells []cell) error {
 		return usageErrorf("%s: with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request", opt.written())
 	}
 	for flag, kind := range map[string]string{
-		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff, "handover": wait.Queue, "handover-max": wait.Queue,
+		"poll": wait.Poll, "backoff-min": wait.Backoff, "backoff-max": wait.Backoff,
+		"handover": wait.Queue, "handover-max": wait.Queue,
 	} {
 		read := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait == kind })
 		if opt := o.get(flag); opt.from == fromFlag && !read {
@@ -338,7 +339,8 @@ func (o *options) checkRead(cells []cell) error {
 	}
 	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
 	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
-		return usageErrorf("%s: only -handover %s reads it, and -handover is %s", opt.written(), wait.HandoverSwap, o.text("handover"))
+		return usageErrorf("%s: only -handover %s reads it, and -handover is %s",
+			opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
 }

@@ -91,8 +91,8 @@ func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own i
 	return "", nil
 }
 
-// checkSession tells why the sessions of a lock cannot wait as the cell wants, which only a session can tell: -wait native
-// where they have no way of waiting of their own, and -handover swap where they cannot pass a lock on.
+// checkSession tells why the sessions of a lock cannot wait as the cell wants, which only a session can tell: -wait
+// native where they have no way of waiting of their own, and -handover swap where they cannot pass a lock on.
 func checkSession(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
 	if c.Wait != wait.Native && c.Handover != wait.HandoverSwap {
 		return "", nil

@@ -20,7 +20,8 @@ type broken struct {
 func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
-		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenWaiting, brokenBlocking, brokenListening, brokenOutages, brokenServices,
+		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenWaiting, brokenBlocking,
+		brokenListening, brokenOutages, brokenServices,
 	} {
 		all = append(all, some...)
 	}

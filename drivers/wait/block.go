@@ -12,8 +12,8 @@ import (
 )
 
 // blocked is the block waiter of one client. A release wakes one sleeper, who tries again; whoever comes just then may
-// be faster. As a wake-up can die with whom it has woken, and nobody announces the end of a lease, each sleep is bounded
-// by the rest of the holder's, for which one request is made before it.
+// be faster. A wake-up can die with whom it has woken, and nobody announces the end of a lease: therefore each sleep is
+// bounded by the rest of the holder's, for which one request is made before it.
 //
 // Whoever gets the lock after a sleep may be the only one who knows how long he holds it. If that is less than the
 // longest sleep, he wakes another one, who asks.

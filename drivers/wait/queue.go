@@ -183,8 +183,8 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
-// yield lets the clients of other processes go first, after as many hand-overs in this one as there may be: it registers
-// and asks for the holder's lease before it tries, which is one round trip later than they do.
+// yield lets the clients of other processes go first, after as many hand-overs in this one as there may be: it
+// registers and asks for the holder's lease before it tries, which is one round trip later than they do.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 	if err := q.sub.Wait(ctx, l); err != nil {
 		return err

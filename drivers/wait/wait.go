@@ -48,7 +48,7 @@ func Kinds() []Kind {
 		{Name: Backoff, Text: "try again after a random delay whose bound doubles up to a limit (full jitter)"},
 		{Name: PubSub, Text: "sleep until the release is published; it wakes every waiter of the key (the herd)",
 			Wakes: true, Local: true},
-		{Name: Queue, Text: "stand in a local line, whose front alone waits as by pubsub (-handover says how the next gets it)",
+		{Name: Queue, Text: "stand in a local line, whose front alone waits as by pubsub (-handover: how the next gets it)",
 			Wakes: true, Local: true},
 		{Name: Block, Text: "sleep on the server in a blocking list pop; a release wakes one waiter (a connection each)", Blocks: true},
 		{Name: Native, Text: "whatever the service or library does by itself", Native: true},
