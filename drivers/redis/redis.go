@@ -48,7 +48,6 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	cfg.Addrs = []string{target.Redacted()} // lest the password of a URL is printed with whatever keeps cfg
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: target}
-	o.Wakes = cfg.Wakes || design.listens
 	if err := greet(ctx, o); err != nil {
 		return nil, fail("open "+target.Redacted(), err)
 	}
