@@ -31,7 +31,10 @@ type Config struct {
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
-	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
+
+	// Polls says that who is refused comes back by Try alone (-wait poll, backoff). A design with a line of its own lets
+	// him stand in it from Try to Try then; without it only Wait takes a place, and a Try that is refused leaves no trace.
+	Polls bool
 
 	Conns      int           // connections of the pool; 0 is the client library's own default
 	Pipelining Pipelining    // whether concurrent commands share a connection
