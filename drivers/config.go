@@ -32,8 +32,11 @@ type Config struct {
 	Prefix  string // every name that the driver makes up (channels, counters) begins with it
 	Clients int    // how many sessions will be opened
 	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
-	Polls   bool   // who is refused comes back by Try alone (-wait poll, backoff): a design with a line lets him stand in it from Try to Try
 	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
+
+	// Polls says that who is refused comes back by Try alone (-wait poll, backoff). A design with a line of its own lets
+	// him stand in it from Try to Try then; without it only Wait takes a place, and a Try that is refused leaves no trace.
+	Polls bool
 
 	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's own default. What can take
 	// it from the Lease does.

@@ -37,7 +37,6 @@ var fair = design{
 			"wrong with set-nx",
 	},
 	beside:  []string{lineKind},
-	listens: true,
 	prepare: openInbox,
 	session: func(s session) drivers.Session {
 		return &fairSession{tagged: tagged{s}, bell: make(chan struct{}, 1)}

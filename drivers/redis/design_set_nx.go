@@ -16,7 +16,7 @@ var setNX = design{
 		Wrong:    "a holder that outlives its lease overlaps the next one, which only a fencing token would catch",
 		Releases: compareAndDelete,
 	},
-	session: func(s session) drivers.Session { return &setNXSession{tagged{s}} },
+	session: func(s session) drivers.Session { return &setNXPasser{setNXSession{tagged{s}}} },
 }
 
 type setNXSession struct{ tagged }

@@ -89,3 +89,20 @@ func TestPassPublishesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestPassers are the designs whose lock is all in what a hand-over changes.
+func TestPassers(t *testing.T) {
+	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
+		d, err := drivers.Lookup(driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, design := range d.Designs() {
+			cfg.Lock = design.Name
+			_, passes := session(t, open(t, driver, cfg), 0).(drivers.Passer)
+			if want := design.Name == "set-nx" || design.Name == "fenced"; passes != want {
+				t.Errorf("%s: that it can be passed on is %v", design.Name, passes)
+			}
+		}
+	})
+}

@@ -53,7 +53,6 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	o := Options{Config: cfg, Target: targets[0], Targets: targets}
-	o.Wakes = cfg.Wakes || design.listens
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
@@ -63,7 +62,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err := o.meet(ctx); err != nil {
 		return nil, fail("open "+names, err)
 	}
-	o.Sharded = o.Sharded && !design.listens // its channels are a process's, and no key's
+	o.Sharded = o.Sharded && !design.Traits.Fair // whose channels are a process's, and no key's
 	if several := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster; several && cfg.Blocks {
 		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
 	}

@@ -20,7 +20,6 @@ type design struct {
 	// What few designs have besides; nil is none.
 	beside  []string                                    // kinds of further keys that it makes of each lock; see beside
 	channel *channelNames                               // of the channels on which releases are published; nil is releasedChannels
-	listens bool                                        // its services subscribe, also without Config.Wakes
 	prepare func(ctx context.Context, s *service) error // opens what the sessions of a service share
 }
 
