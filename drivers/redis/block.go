@@ -88,6 +88,13 @@ func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
 	return args
 }
 
+// rouses tells whether a release can leave a token, which a script does, and clients can sleep where it is left: each has a
+// connection to the one server.
+func (s *service) rouses() bool {
+	several := s.cfg.Topology == drivers.TopologySentinel || s.cfg.Topology == drivers.TopologyCluster
+	return !several && s.cfg.Release == drivers.ReleaseLua
+}
+
 // sleeping makes s a sleeper, whose connection ends with the service at the latest.
 func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 	p := &popper{options: s.options}

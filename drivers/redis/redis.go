@@ -5,7 +5,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,9 +62,6 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fail("open "+names, err)
 	}
 	o.Sharded = o.Sharded && !design.Traits.Fair // whose channels are a process's, and no key's
-	if several := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster; several && cfg.Blocks {
-		return nil, fail("open "+names, errors.New("clients can sleep on a single server only: choose another way of waiting"))
-	}
 	conn, err := d.dial(ctx, o)
 	if err != nil {
 		return nil, fail("open "+names, err)
@@ -88,7 +84,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		}
 	}
 	s.traits.Wakes = chosen.Traits.Wakes && cfg.Wakes
-	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks
+	s.traits.Blocks = chosen.Traits.Blocks && cfg.Blocks && s.rouses()
 	if s.traits.Wakes {
 		return wakingService{s}, nil
 	}

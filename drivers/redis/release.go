@@ -167,8 +167,6 @@ func (s *service) chooseRelease(ctx context.Context) error {
 			s.design.Name, wanted)
 	case !slices.Contains(able, wanted):
 		return fmt.Errorf("the release %q is unknown; there are %s", wanted, spelled(able))
-	case s.cfg.Blocks && wanted != drivers.ReleaseLua:
-		return fmt.Errorf("the release %q leaves no token for those who sleep on the server: use lua", wanted)
 	}
 	switch wanted {
 	case drivers.ReleaseDelIfEq:
