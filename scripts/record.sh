@@ -1,30 +1,48 @@
 #!/usr/bin/env bash
 # Record the runs that BENCHMARKS.md and README.md quote, on a machine that does nothing else, and fill them in.
-# It takes about ten minutes. Raw files go to scripts/recorded; only this script writes there.
+# It takes about half an hour; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
+# Raw files go to scripts/recorded; only this script writes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
 out=scripts/recorded
+only=" $* "
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$out"
 "$go" build -buildvcs=true -o "$tmp/lockbench" ./cmd/lockbench # the revision goes into the records
+wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
 bench() { # FILE FLAGS…: record a run anew
+	wanted "$1" || return 0
 	rm -f "$out/$1"
-	"$tmp/lockbench" -quiet -o "$out/$1" "${@:2}" >/dev/null
+	"$tmp/lockbench" -server private -quiet -o "$out/$1" "${@:2}" >/dev/null
 }
 text() { # FILE COMMAND…: record what a command prints, below the command itself
-	{ echo "\$ ${*:2}" && "${@:2}"; } >"$out/$1"
+	wanted "$1" || return 0
+	{ echo "\$ ${*:2}" && "${@:2}"; } >"$tmp/text"
+	mv "$tmp/text" "$out/$1"
 }
 
 bench front-door.jsonl -driver rueidis -clients 512 -keys 10
-bench contended.jsonl -driver rueidis,go-redis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -duration 4s -warmup 1s -trials 3
-bench hold.jsonl -driver rueidis -wait backoff,pubsub,poll -clients 64,512 -keys 10 -hold 1ms -duration 4s -warmup 1s -trials 3
 bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k -duration 3s -warmup 1s -trials 3
 bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s ||
 	[ $? = 4 ] # violated, as it has to be
+
+# The contention study. Its cells are interleaved within each file, so that ratios within one hold.
+trial=(-duration 1200ms -warmup 300ms -trials 3)
+load=(-clients "16,64,512" -keys "1,10" -hold "0s,1ms")
+bench study.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap "${load[@]}" "${trial[@]}"
+bench waits.jsonl -driver rueidis -wait poll,backoff,pubsub,queue,block -handover release,swap "${load[@]}" "${trial[@]}"
+bench lockers.jsonl -driver rueidis,rueidislock -wait queue,native -handover release,swap -lockers 8 -clients 512 -keys 1,10 "${trial[@]}"
+bench designs.jsonl -driver rueidis -wait none -clients 64 -keys 6400 "${trial[@]}" \
+	-lock set-nx,setnx,setnx-expire,lua-setnx-expire,set-nx-del,set-nx-get-del,getset,reentrant-count,redisson,fenced,fair
+bench topologies.jsonl -driver rueidis,go-redis -topology single,redlock,replicated,sentinel,cluster -node-timeout 500ms \
+	-wait none -clients 16 -keys 1600 "${trial[@]}"
+bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 6400 "${trial[@]}"
+
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 2s
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads
+text renew.txt "$go" test -run '^$' -bench TenThousand -benchtime 50x -count 3 ./drivers/renew
 make tables
