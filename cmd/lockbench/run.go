@@ -101,6 +101,7 @@ type runner struct {
 
 	id      string // of the run
 	records []*results.Record
+	said    []string     // what needs to be said once, however many cells it is true of
 	out     map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
 	failed  bool
 	ran     bool // some cell was more than skipped
@@ -197,7 +198,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		if c.Handover != "" {
 			way += " -handover " + c.Handover
 		}
-		fmt.Fprintf(r.stderr, "lockbench: skipped: %s %s -wait %s: %s\n", c.Driver, c.Lock, way, why)
+		r.say(fmt.Sprintf("skipped: %s %s -wait %s: %s", c.Driver, c.Lock, way, why))
 		return nil
 	}
 	r.ran = true
@@ -219,6 +220,14 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		rec.Warnings = append(rec.Warnings, warning)
 	}
 	return r.keep(ctx, t, rec)
+}
+
+// say writes a line, once.
+func (r *runner) say(line string) {
+	if !slices.Contains(r.said, line) {
+		r.said = append(r.said, line)
+		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)
+	}
 }
 
 // ready starts the cell's server, if it has none yet, and asks this machine for room.

@@ -2,6 +2,7 @@
 package redis_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -31,33 +32,39 @@ func TestTopologyConformance(t *testing.T) {
 	} {
 		t.Run(topology.name, func(t *testing.T) {
 			cfg := topology.start(t)
-			cfg.IOTimeout = time.Second
+			cfg.IOTimeout = 2 * time.Second
+			var all sync.WaitGroup
+			slots := make(chan struct{}, 4) // as in TestConformance
 			for _, name := range []string{"go-redis", "rueidis"} {
 				d, err := drivers.Lookup(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, cell := range topologyCells(cfg.Topology) {
-					t.Run(name+"/"+cell.Lock+string(cell.Release), func(t *testing.T) {
-						cfg.Lock, cfg.Release = cell.Lock, cell.Release
-						driver := d
-						if cfg.Topology != "" {
-							driver = awake{d}
-						}
-						drivertest.Run(t, drivertest.Setup{Driver: driver, Config: cfg})
+				if cfg.Topology != "" {
+					d = awake{d}
+				}
+				for _, cell := range topologyCells(d) {
+					own := cfg
+					own.Lock, own.Release = cell.Lock, cell.Release
+					all.Go(func() {
+						slots <- struct{}{}
+						defer func() { <-slots }()
+						t.Run(name+"/"+cell.name, func(t *testing.T) {
+							drivertest.Run(t, drivertest.Setup{Driver: d, Config: own})
+						})
 					})
 				}
 			}
+			all.Wait()
 		})
 	}
 }
 
-// topologyCells are the designs to run: more where keys have to share a slot and publications go elsewhere.
-func topologyCells(topology drivers.Topology) []drivers.Config {
-	cells := []drivers.Config{{Lock: "set-nx"}, {Lock: "setnx"}}
-	if topology == drivers.TopologyCluster {
-		cells = append(cells, drivers.Config{Lock: "set-nx", Release: drivers.ReleaseWatch},
-			drivers.Config{Lock: "redisson"}, drivers.Config{Lock: "fenced"}, drivers.Config{Lock: "fair"})
+// topologyCells are all designs, and the release that needs a connection to the right node.
+func topologyCells(d drivers.Driver) []cell {
+	list := []cell{{"set-nx by watch", drivers.Config{Lock: "set-nx", Release: drivers.ReleaseWatch}}}
+	for _, design := range d.Designs() {
+		list = append(list, cell{design.Name, drivers.Config{Lock: design.Name}})
 	}
-	return cells
+	return list
 }

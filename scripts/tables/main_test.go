@@ -33,6 +33,7 @@ func TestRatio(t *testing.T) {
 		{"rate clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "the text says at least 2.5, and the runs say 2"},
 		{"rate clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
 		{"rate clients=1; ; no more", "", "is no limit"},
+		{"rate clients=2 topology= renew=", "15", ""},
 		{"rate wait=none", "", "chooses 2 cells"},
 		{"rate clients=3", "", "no record has clients=3"},
 		{"rate clients", "", "write name=value"},

@@ -103,7 +103,7 @@ func of(recs []*results.Record, words string, get func(*results.Cell) float64) (
 }
 
 // having chooses the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that of
-// the plan in JSON, without its unit.
+// the plan in JSON, without its unit; what a plan leaves out, because it is the usual, has the empty value: topology=
 func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	if len(words) == 0 {
 		return recs, nil
