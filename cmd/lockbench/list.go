@@ -164,7 +164,7 @@ func claims(t drivers.Traits) string {
 		name string
 	}{
 		{t.Exclusive, "exclusive"}, {t.Owned, "owned"}, {t.Expires, "expires"}, {t.Fenced, "fenced"}, {t.Fair, "fair"},
-		{t.Reentrant, "reentrant"}, {t.Renews, "renews"}, {t.Wakes, "wakes"},
+		{t.Reentrant, "reentrant"}, {t.Renews, "renews"}, {t.Wakes, "wakes"}, {t.Blocks, "blocks"},
 	} {
 		if trait.has {
 			names = append(names, trait.name)

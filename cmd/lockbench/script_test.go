@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,13 +98,17 @@ func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("ADDR", l.Addr().String())
 }
 
-// cmdInterrupt runs a command, sends it SIGINT, or SIGHUP for "interrupt hangup", when stderr shows that it measures, and keeps its output in the files
-// stdout and stderr and its exit code in the file code.
+// cmdInterrupt runs a command, sends it SIGINT, or SIGHUP for "interrupt hangup", when stderr shows that it measures, and
+// keeps its output in the files stdout and stderr and its exit code in the file code.
 func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	stop := syscall.SIGINT
 	if args[0] == "hangup" {
 		stop, args = syscall.SIGHUP, args[1:]
 	}
+	// Under nohup the signal is ignored, which a child inherits unless it is handled here.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, stop)
+	defer signal.Stop(handled)
 	path, err := exec.LookPath(args[0])
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)

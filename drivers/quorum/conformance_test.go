@@ -50,10 +50,13 @@ func TestConformanceRedis(t *testing.T) {
 		name  string
 		nodes int // 3 embedded ones, because the suite counts their memory as that of the sessions
 		start func(t *testing.T) (url string)
+		cells []string // library and lock
 		drivers.Config
 	}{
-		{"redis-server", five, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, drivers.Config{}},
-		{"embedded", 3, func(t *testing.T) string { return servertest.Embedded(t).URL() }, drivers.Config{Embedded: true}},
+		{"redis-server", five, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() },
+			[]string{"go-redis set-nx", "rueidis set-nx", "rueidis fenced", "go-redis set-nx-get-del"}, drivers.Config{}},
+		{"embedded", 3, func(t *testing.T) string { return servertest.Embedded(t).URL() },
+			[]string{"go-redis set-nx", "rueidis set-nx"}, drivers.Config{Embedded: true}},
 	} {
 		t.Run(server.name, func(t *testing.T) {
 			var proxies []*fault.Proxy
@@ -66,15 +69,16 @@ func TestConformanceRedis(t *testing.T) {
 				t.Cleanup(func() { p.Close() })
 				proxies, addrs = append(proxies, p), append(addrs, p.Addr())
 			}
-			for _, name := range []string{"go-redis", "rueidis"} {
-				t.Run(name, func(t *testing.T) {
+			for _, cell := range server.cells {
+				name, lock, _ := strings.Cut(cell, " ")
+				t.Run(cell, func(t *testing.T) {
 					node, err := drivers.Lookup(name)
 					if err != nil {
 						t.Fatal(err)
 					}
 					cfg := server.Config
 					// All that a machine may stall is to be no time-out here.
-					cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = "set-nx", addrs, 2*time.Second, 2*time.Second
+					cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = lock, addrs, 2*time.Second, 2*time.Second
 					drivertest.Run(t, drivertest.Setup{
 						Driver: quorum.Driver{Node: node}, Config: cfg,
 						Cut:  func() func() { return each(proxies, (*fault.Proxy).Outage) },
