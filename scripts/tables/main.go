@@ -121,7 +121,21 @@ func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
 }
 
+// load reads a file, once: many figures come from the same one.
 func load(path string) ([]*results.Record, error) {
+	if recs, ok := loaded[path]; ok {
+		return recs, nil
+	}
+	recs, err := read(path)
+	if err == nil {
+		loaded[path] = recs
+	}
+	return recs, err
+}
+
+var loaded = map[string][]*results.Record{}
+
+func read(path string) ([]*results.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
