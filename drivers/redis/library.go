@@ -111,6 +111,19 @@ func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
+// Patience is ctx until l.Deadline, for a library's own way of waiting. over says that the deadline has passed; only then
+// is there nothing to cancel.
+func Patience(ctx context.Context, l *drivers.Lease) (limited context.Context, cancel context.CancelFunc, over bool) {
+	switch {
+	case l.Deadline.IsZero():
+		return ctx, func() {}, false
+	case !time.Now().Before(l.Deadline):
+		return nil, nil, true
+	}
+	limited, cancel = context.WithDeadline(ctx, l.Deadline)
+	return limited, cancel, false
+}
+
 // WholeMillis rounds a lease up to the server's unit, where libraries cut fractions off: a lock that expired before
 // its TTL would be a broken promise.
 func WholeMillis(ttl time.Duration) (time.Duration, error) {

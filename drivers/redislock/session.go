@@ -4,7 +4,6 @@ package redislock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/bsm/redislock"
 
@@ -95,15 +94,11 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limited := ctx
-	if !l.Deadline.IsZero() {
-		if !time.Now().Before(l.Deadline) {
-			return nil
-		}
-		var cancel context.CancelFunc
-		limited, cancel = context.WithDeadline(ctx, l.Deadline)
-		defer cancel()
+	limited, cancel, over := redis.Patience(ctx, l)
+	if over {
+		return nil
 	}
+	defer cancel()
 	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: w.owners.Next()}
 	lock, err := w.obtain(limited, &own, w.retry())
 	switch {

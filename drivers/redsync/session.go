@@ -4,7 +4,6 @@ package redsync
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-redsync/redsync/v4"
 
@@ -153,15 +152,11 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limited := ctx
-	if !l.Deadline.IsZero() {
-		if !time.Now().Before(l.Deadline) {
-			return nil
-		}
-		var cancel context.CancelFunc
-		limited, cancel = context.WithDeadline(ctx, l.Deadline)
-		defer cancel()
+	limited, cancel, over := redis.Patience(ctx, l)
+	if over {
+		return nil
 	}
+	defer cancel()
 	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: s.owners.Next()}
 	m, err := s.mutex(&own)
 	if err != nil {
