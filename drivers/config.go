@@ -39,7 +39,8 @@ type Config struct {
 	Polls bool
 
 	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's own default. What can take
-	// it from the Lease does.
+	// it from the Lease does. Under Traits.Session it is the session's time-out: how long the service waits for a sign of
+	// life, as far as it lets a client choose; what it makes of a value that it cannot keep stands in the driver's doc.
 	TTL time.Duration
 
 	// Lockers is how many processes' worth of clients there are: whatever a library keeps once a process (a client, a
@@ -92,6 +93,7 @@ const (
 	TopologyReplicated Topology = "replicated" // a primary, whose replicas acknowledge each acquisition; Addrs has the primary
 	TopologySentinel   Topology = "sentinel"   // a primary that sentinels know and replace; Addrs has the sentinels
 	TopologyCluster    Topology = "cluster"    // keys are spread over primaries; Addrs has one node or more
+	TopologyEnsemble   Topology = "ensemble"   // servers that agree on every change by majority (ZooKeeper, etcd); Addrs has each of them
 )
 
 // Release is a way to delete a key if it carries the right value, atomically.

@@ -25,6 +25,12 @@ import (
 	"time"
 )
 
+// A hold can end without a release in two ways. Under Traits.Expires it is a lease: the service ends it when its TTL is
+// over, whether its holder lives or not. Under Traits.Session it belongs to a session of the holder with the service
+// (a ZooKeeper session, an etcd lease that is kept alive, a database connection), and ends with that, at once when the
+// session is closed, and some time after the service has heard the last of it. Without either a dead holder's lock stays
+// for ever.
+
 // Driver opens services of one kind through one client library. Implementations are stateless and safe for
 // concurrent use.
 type Driver interface {
@@ -90,12 +96,14 @@ func (l *Lease) Reset() { l.Owner, l.Fence, l.ValidUntil = "", 0, time.Time{} }
 type Traits struct {
 	Exclusive   bool `json:"exclusive"`              // two sessions never hold a key at once, while every hold ends within its TTL
 	Owned       bool `json:"owned"`                  // only the holder can release: a stranger's or a late release changes nothing
-	Expires     bool `json:"expires"`                // a dead holder's lock comes free after its TTL (or session time-out)
+	Expires     bool `json:"expires"`                // a hold ends by itself after its TTL, unless it is renewed
 	Fenced      bool `json:"fenced"`                 // each grant carries a fencing token that grows
 	Fair        bool `json:"fair"`                   // waiters are served in the order of their arrival
 	Reentrant   bool `json:"reentrant"`              // a session may acquire again what it holds; see Session
 	Renews      bool `json:"renews"`                 // sessions are Renewers
 	Wakes       bool `json:"wakes"`                  // the service is a Subscriber: a release can wake waiters
+	Waits       bool `json:"waits,omitempty"`        // the sessions are Waiters: -wait native
+	Session     bool `json:"session,omitempty"`      // a hold lasts as long as its holder's session with the service, whatever its TTL; see Config.TTL
 	Blocks      bool `json:"blocks,omitempty"`       // the sessions are Blockers: a client can sleep on the server
 	MaxSessions int  `json:"max_sessions,omitempty"` // how many sessions the service can take; 0 means no limit
 }
@@ -228,6 +236,20 @@ type Cleaner interface {
 	Clean(ctx context.Context, keys []string) error
 }
 
+// Counter is a Service that counts what its sessions exchange with the server, for services that do not count it
+// themselves.
+type Counter interface {
+	// Traffic is the running total over all sessions, those that were closed included. It costs no request.
+	Traffic() Traffic
+}
+
+// Traffic is what went between the sessions of a Service and its server.
+type Traffic struct {
+	RoundTrips int64 // requests that somebody waited for the answer of; several in one packet are one
+	Notices    int64 // messages that the server sent unasked: watch events, notifications
+	KeepAlives int64 // requests that only kept a session alive
+}
+
 // Inspector is a Service that can tell what server it talks to and what that server has spent since it started.
 type Inspector interface {
 	Inspect(ctx context.Context) (Server, Usage, error)
@@ -239,7 +261,7 @@ type Server struct {
 	Version     string
 	Mode        string // "standalone", "cluster", "sentinel"; empty if unknown
 	RunID       string // changes when the server restarts; empty if unknown
-	Persistence string // "none", "rdb", "aof everysec", …; empty if unknown
+	Persistence string // what is on disk when a grant is answered: "none", "rdb", "aof everysec", "fsync", …; empty if unknown
 	Replicas    int
 	MaxClients  int // how many connections it accepts; 0 if unknown
 	Connected   int // how many it has now, ours included

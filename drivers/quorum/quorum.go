@@ -42,6 +42,7 @@ func (d Driver) Designs() []drivers.Design {
 		if t := design.Traits; t.Exclusive && t.Owned && t.Expires && !t.Fair && !t.Reentrant {
 			design.Traits.Fenced = false // the counters of independent nodes cannot be compared
 			design.Traits.Blocks = false // a client sleeps on one server
+			design.Traits.Waits = false
 			design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
 			design.Wrong = "a node that restarts empty or whose clock jumps makes a second majority; no fencing token"
 			list = append(list, design)

@@ -31,7 +31,7 @@ const lineKind = "line"
 var fair = design{
 	Design: drivers.Design{
 		Name:   "fair",
-		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true},
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true, Waits: true},
 		Models: "a FIFO of waiters on the server, as Redisson's fair lock and ZooKeeper's recipe have it",
 		Wrong: "several commands more a lock; a waiter that dies in line may cost the others one TTL; besides, what is " +
 			"wrong with set-nx",

@@ -24,7 +24,7 @@ type driver struct{}
 
 var design = drivers.Design{
 	Name:   "library",
-	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true},
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
 	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; " +
 		"waiters poll, so that whoever has just released comes first",
@@ -139,7 +139,11 @@ func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 }
 
 // Traits implements drivers.Service.
-func (s *service) Traits() drivers.Traits { return design.Traits }
+func (s *service) Traits() drivers.Traits {
+	t := design.Traits
+	t.Waits = s.retry != nil
+	return t
+}
 
 // Close implements drivers.Service.
 func (s *service) Close() error {

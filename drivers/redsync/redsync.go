@@ -29,7 +29,7 @@ type driver struct{}
 
 var design = drivers.Design{
 	Name:   "library",
-	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true},
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
 		"all, random delays",
 	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; a node that " +

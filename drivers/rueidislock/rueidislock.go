@@ -29,7 +29,7 @@ type driver struct{}
 // Locker goes on renewing. When the process dies the lock comes free after Config.TTL.
 var design = drivers.Design{
 	Name:   "library",
-	Traits: drivers.Traits{Exclusive: true, Owned: true},
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true},
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
 		"local queue, client-side caching",
 	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose " +

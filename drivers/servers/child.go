@@ -38,6 +38,7 @@ type child struct {
 	mu     sync.Mutex
 	run    *run // the latest one; nil before the first
 	closed bool
+	spent  time.Duration // CPU of the runs that are over
 }
 
 // run is one life of a child.
@@ -89,6 +90,9 @@ func (c *child) launch() (*run, error) {
 	go func() {
 		r.state = cmd.Wait()
 		despawn()
+		c.mu.Lock()
+		c.spent += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		c.mu.Unlock()
 		close(r.reaped)
 	}()
 	c.run = r
@@ -170,6 +174,22 @@ func (c *child) pid() int {
 		return r.process.Pid
 	}
 	return 0
+}
+
+// cpu is what all runs together have used; negative if the system does not tell.
+func (c *child) cpu() time.Duration {
+	c.mu.Lock()
+	spent := c.spent
+	c.mu.Unlock()
+	pid := c.pid()
+	if pid == 0 {
+		return spent
+	}
+	now := cpuOf(pid)
+	if now < 0 {
+		return now
+	}
+	return spent + now
 }
 
 // signal sends a signal to the living process.

@@ -18,7 +18,7 @@ var clusterDefaults = map[string]string{"cluster-node-timeout": "2000"}
 
 // Cluster is a Redis Cluster of primaries without replicas. Each has an equal share of the slots, in the order of
 // Nodes.
-type Cluster struct{ Nodes []*Redis }
+type Cluster struct{ Group[*Redis] }
 
 // StartCluster starts a cluster and returns when all nodes say that it is up, after about two seconds. Its nodes
 // listen on loopback ports, whatever the options say. It takes Redis ≥ 7.0, where a node can choose both its ports.
@@ -39,9 +39,9 @@ func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{nodes}
+	c := &Cluster{Group[*Redis]{nodes}}
 	if err = c.join(ctx); err == nil {
-		err = await(ctx, "the cluster is not up", c.up)
+		err = await(ctx, "redis: start: the cluster is not up", c.up)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -88,11 +88,5 @@ func (c *Cluster) up(ctx context.Context) error {
 	return nil
 }
 
-// URLs are where the nodes listen.
-func (c *Cluster) URLs() []string { return urlsOf(c.Nodes) }
-
 // CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
 func (c *Cluster) CAFile() string { return c.Nodes[0].CAFile() }
-
-// Close stops all nodes. It can be called more than once.
-func (c *Cluster) Close() error { return closeAll(c.Nodes) }

@@ -4,16 +4,13 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
-	"time"
 )
 
 // Nodes are private servers that know nothing of each other, as Redlock wants them.
-type Nodes struct{ Nodes []*Redis }
+type Nodes struct{ Group[*Redis] }
 
 // StartNodes starts n independent servers at once. It takes what StartRedis takes and fails as that does; then none
 // is left.
@@ -29,17 +26,11 @@ func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Nodes{nodes}, nil
+	return &Nodes{Group[*Redis]{nodes}}, nil
 }
-
-// URLs are where the servers listen.
-func (n *Nodes) URLs() []string { return urlsOf(n.Nodes) }
 
 // CAFile is the PEM file of the private CA that signed all their certificates; "" without TLS.
 func (n *Nodes) CAFile() string { return n.Nodes[0].CAFile() }
-
-// Close stops all servers. It can be called more than once.
-func (n *Nodes) Close() error { return closeAll(n.Nodes) }
 
 // grouped is o for the members of a group, which share a certificate authority.
 func (o RedisOptions) grouped() (RedisOptions, error) {
@@ -82,63 +73,4 @@ func (o RedisOptions) linked() RedisOptions {
 		o = o.with(nil, "masteruser "+o.Username)
 	}
 	return o
-}
-
-// startAll starts n servers at once. If one does not start, none stays.
-func startAll(ctx context.Context, n int, start func(ctx context.Context, i int) (*Redis, error)) ([]*Redis, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	list := make([]*Redis, n)
-	var starting sync.WaitGroup
-	for i := range list {
-		starting.Go(func() {
-			r, err := start(ctx, i)
-			if err != nil {
-				cancel(err) // the first error is the cause, those of the others follow from it
-				return
-			}
-			list[i] = r
-		})
-	}
-	starting.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, errors.Join(err, closeAll(list))
-	}
-	return list, nil
-}
-
-// closeAll stops the servers of the list that there are.
-func closeAll(list []*Redis) error {
-	var errs []error
-	for _, r := range list {
-		if r != nil {
-			errs = append(errs, r.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func urlsOf(list []*Redis) []string {
-	urls := make([]string, len(list))
-	for i, r := range list {
-		urls[i] = r.URL()
-	}
-	return urls
-}
-
-// await asks until ready answers nil, for as long as a start may take. what says for what it waits.
-func await(ctx context.Context, what string, ready func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		err := ready(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("redis: start: %s: %w (last: %w)", what, ctx.Err(), err)
-		case <-time.After(pause):
-		}
-	}
 }

@@ -13,17 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // redisBinaries are looked for on PATH in this order.
 var redisBinaries = []string{"redis-server", "valkey-server"}
-
-// portAttempts is how often another port is tried when somebody has taken the one that was free.
-const portAttempts = 5
-
-// errPortTaken says that a server could not have its port.
-var errPortTaken = errors.New("the port is taken")
 
 // RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
 type RedisOptions struct {
@@ -54,24 +47,17 @@ type member struct {
 
 // Redis is a private server. Its methods are safe for concurrent use.
 type Redis struct {
-	child *child
+	process
 	port  *port // nil for a unix socket
 	bus   *port // of a cluster's node; else nil
 	login login
 	url   string
 	ca    string
-
-	closing sync.Once
-	closed  error
 }
-
-var sweepOnce sync.Once
 
 // StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails
 // after 20 s at the latest, and not the life of the server. The caller closes the server.
 func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
-	// What a sweep cannot remove is no reason not to start.
-	sweepOnce.Do(func() { _, _ = Sweep() })
 	return startRedis(ctx, o, reservePort)
 }
 
@@ -83,24 +69,7 @@ func startRedis(ctx context.Context, o RedisOptions, reserve func() (*port, erro
 	if err != nil {
 		return nil, err
 	}
-	for attempt := 1; ; attempt++ {
-		r, err := newRedis(binary, o, reserve)
-		if err != nil {
-			return nil, fmt.Errorf("redis: start: %w", err)
-		}
-		err = r.child.start(ctx)
-		if err == nil {
-			return r, nil
-		}
-		taken := r.port != nil && strings.Contains(r.child.logTail(), "Address already in use")
-		if taken {
-			err = fmt.Errorf("%w: %w", errPortTaken, err)
-		}
-		err = errors.Join(err, r.Close())
-		if !taken || attempt == portAttempts {
-			return nil, err
-		}
-	}
+	return startServer(ctx, "redis", func() (*Redis, error) { return newRedis(binary, o, reserve) })
 }
 
 // newRedis prepares a server: directory, address, certificates, configuration.
@@ -109,7 +78,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{child: &child{name: "redis", argv: append([]string{binary, dir.file("redis.conf")}, o.args...), dir: dir, secrets: redisSecrets(o)}}
+	r := &Redis{process: process{child: &child{name: "redis", argv: append([]string{binary, dir.file("redis.conf")}, o.args...), dir: dir, secrets: redisSecrets(o)}}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -120,14 +89,14 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 		l.network, l.address = "unix", dir.file("redis.sock")
 		r.url = (&url.URL{Scheme: "unix", Path: l.address}).String()
 	} else {
-		if r.port, err = reserve(); err != nil {
+		if r.port, err = r.reserve(reserve); err != nil {
 			return nil, err
 		}
 		l.network, l.address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port.number))
 		r.url = "redis://" + l.address
 	}
 	if o.cluster {
-		if r.bus, err = reserve(); err != nil {
+		if r.bus, err = r.reserve(reserve); err != nil {
 			return nil, err
 		}
 		o.lines = append(slices.Clone(o.lines), "cluster-port "+strconv.Itoa(r.bus.number))
@@ -160,33 +129,6 @@ func (r *Redis) URL() string { return r.url }
 
 // CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (r *Redis) CAFile() string { return r.ca }
-
-// PID is the number of the server's process, or 0 while there is none.
-func (r *Redis) PID() int { return r.child.pid() }
-
-// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. The error wraps
-// os.ErrProcessDone if there is none.
-func (r *Redis) Signal(sig os.Signal) error { return r.child.signal(sig) }
-
-// Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
-func (r *Redis) Kill() error { return r.child.kill() }
-
-// Restart starts the server again at its address after it was killed or has died, and returns when it answers. It
-// comes back empty unless its Config makes it persistent.
-func (r *Redis) Restart(ctx context.Context) error { return r.child.start(ctx) }
-
-// Close stops the server for good and removes its directory. It can be called more than once.
-func (r *Redis) Close() error {
-	r.closing.Do(func() {
-		r.closed = r.child.close()
-		for _, p := range []*port{r.port, r.bus} {
-			if p != nil {
-				r.closed = errors.Join(r.closed, p.release())
-			}
-		}
-	})
-	return r.closed
-}
 
 // FindRedis is the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
 // what to install.

@@ -37,7 +37,7 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 	o = o.with(nil, "replicaof 127.0.0.1 "+strconv.Itoa(primary.port.number))
 	r.Replicas, err = startAll(ctx, replicas, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
 	if err == nil {
-		err = await(ctx, "the replicas are not in sync", r.inSync)
+		err = await(ctx, "redis: start: the replicas are not in sync", r.inSync)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())

@@ -39,7 +39,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	o.args = []string{"--sentinel"}
 	s.Sentinels, err = startAll(ctx, sentinels, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
 	if err == nil {
-		err = await(ctx, "the sentinels have not found everybody", s.complete)
+		err = await(ctx, "redis: start: the sentinels have not found everybody", s.complete)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -121,7 +121,7 @@ func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 }
 
 // URLs are where the sentinels listen.
-func (s *Sentinel) URLs() []string { return urlsOf(s.Sentinels) }
+func (s *Sentinel) URLs() []string { return (&Group[*Redis]{s.Sentinels}).URLs() }
 
 // CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
 func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }

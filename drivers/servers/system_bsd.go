@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // childAttr keeps the terminal's signals from the child.
@@ -19,6 +20,8 @@ func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tru
 func spawn(cmd *exec.Cmd) error { return cmd.Start() }
 
 func despawn() {}
+
+func cpuOf(int) time.Duration { return -1 }
 
 // stampOf names a living process by the second of its start. Together with its number that is unique: numbers are
 // not used again within a second.

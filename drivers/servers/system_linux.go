@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // childAttr lets the kernel kill the child when its parent dies, and keeps the terminal's signals from it.
@@ -63,6 +65,45 @@ func keepThread(starts <-chan func()) {
 	}
 }
 
+// cpuOf is the user and system time of a living process, of the children that it has waited for, and of those that live.
+func cpuOf(pid int) time.Duration {
+	fields, err := statOf(pid)
+	if err != nil {
+		return -1
+	}
+	var ticks int64
+	for _, f := range fields[11:15] { // utime, stime, cutime, cstime
+		n, _ := strconv.ParseInt(string(f), 10, 64)
+		ticks += n
+	}
+	sum := time.Duration(ticks) * (time.Second / 100) // proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for _, child := range bytes.Fields(children) {
+			if n, err := strconv.Atoi(string(child)); err == nil {
+				sum += max(0, cpuOf(n)) // one that has just ended is among those waited for, or soon will be
+			}
+		}
+	}
+	return sum
+}
+
+// statOf reads the fields of /proc/PID/stat from the third on, which is the state; see proc_pid_stat(5). The second is
+// the name in brackets, which may itself hold blanks and brackets.
+func statOf(pid int) ([][]byte, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
+	fields := bytes.Fields(rest)
+	if len(fields) < 20 {
+		return nil, fmt.Errorf("process %d: /proc/%d/stat has another form than expected", pid, pid)
+	}
+	return fields, nil
+}
+
 // stampOf is a name for a living process that no other one ever bears: its start, in ticks since a boot that has a
 // unique id. A process that waits only to be reaped no longer lives.
 func stampOf(pid int) (string, error) {
@@ -70,16 +111,9 @@ func stampOf(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := statOf(pid)
 	if err != nil {
 		return "", err
-	}
-	// The second field is the name in brackets, which may itself hold blanks and brackets. After it come the state
-	// (the third) and, as the 22nd, the start; see proc_pid_stat(5).
-	_, rest, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
-	fields := bytes.Fields(rest)
-	if len(fields) < 20 {
-		return "", fmt.Errorf("process %d: /proc/%d/stat has another form than expected", pid, pid)
 	}
 	if state := fields[0][0]; state == 'Z' || state == 'X' {
 		return "", fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 func childAttr() *syscall.SysProcAttr { return nil }
@@ -18,6 +19,8 @@ func childAttr() *syscall.SysProcAttr { return nil }
 func spawn(cmd *exec.Cmd) error { return cmd.Start() }
 
 func despawn() {}
+
+func cpuOf(int) time.Duration { return -1 }
 
 func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
 

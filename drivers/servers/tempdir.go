@@ -22,7 +22,7 @@ const (
 	// maxSocketPath is what the shortest sockaddr_un (darwin: 104 bytes, one of them the final NUL) can hold.
 	maxSocketPath = 103
 	// longestSocket is the longest name below the temp dir that a server of this package gives to a socket.
-	longestSocket = "/" + dirPrefix + "4294967295/redis.sock"
+	longestSocket = "/" + dirPrefix + "4294967295/.s.PGSQL.5432"
 
 	// killPatience bounds the wait for a killed left-over to be gone.
 	killPatience = 5 * time.Second

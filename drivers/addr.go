@@ -1,0 +1,19 @@
+package drivers
+
+// Addressed is a Driver that can read the addresses of its service without connecting. Every driver that needs a server
+// is one.
+type Addressed interface {
+	// Service is the kind of server: "redis", "zookeeper", "etcd", "mysql", "postgres". Drivers of one kind measure the
+	// same servers.
+	Service() string
+
+	// ReadAddr reads one of Config.Addrs. The error says what is wrong with it and how it is written, and quotes
+	// nothing of it, because in a malformed address the password may be anywhere.
+	ReadAddr(addr string) (Addr, error)
+}
+
+// Addr is what can be said of an address without using it.
+type Addr struct {
+	Redacted string // the address without user and password
+	Network  string // "unix", "tcp" or "tls"
+}

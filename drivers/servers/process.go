@@ -1,0 +1,206 @@
+package servers
+
+// What all private servers have in common, whatever they serve: a child, its ports, and the life of both.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// portAttempts is how often another port is tried when somebody has taken the one that was free.
+const portAttempts = 5
+
+// errPortTaken says that a server could not have its port.
+var errPortTaken = errors.New("the port is taken")
+
+// process is a server process and the ports that are set aside for it. Its methods are safe for concurrent use, and are
+// those of every server that embeds it.
+type process struct {
+	child *child
+	ports []*port
+
+	closing sync.Once
+	closed  error
+}
+
+// reserve sets one more port aside.
+func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
+	port, err := reserve()
+	if err == nil {
+		p.ports = append(p.ports, port)
+	}
+	return port, err
+}
+
+// PID is the number of the server's process, or 0 while there is none.
+func (p *process) PID() int { return p.child.pid() }
+
+// CPU is the user and system time that the server has used since it was started for the first time, the processes that
+// it has made included. It is negative if the system does not tell.
+func (p *process) CPU() time.Duration { return p.child.cpu() }
+
+// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. The error wraps
+// os.ErrProcessDone if there is none.
+func (p *process) Signal(sig os.Signal) error { return p.child.signal(sig) }
+
+// Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
+func (p *process) Kill() error { return p.child.kill() }
+
+// Restart starts the server again at its address after it was killed or has died, and returns when it answers. It
+// comes back with what it had written to its files.
+func (p *process) Restart(ctx context.Context) error { return p.child.start(ctx) }
+
+// Close stops the server for good and removes its directory. It can be called more than once.
+func (p *process) Close() error {
+	p.closing.Do(func() {
+		p.closed = p.child.close()
+		for _, port := range p.ports {
+			p.closed = errors.Join(p.closed, port.release())
+		}
+	})
+	return p.closed
+}
+
+func (p *process) base() *process { return p }
+
+// Server is any private server that is one process.
+type Server interface {
+	URL() string
+	PID() int
+	CPU() time.Duration
+	Signal(os.Signal) error
+	Kill() error
+	Restart(context.Context) error
+	Close() error
+
+	base() *process // they embed it
+}
+
+// Group is several private servers that belong together.
+type Group[S Server] struct{ Nodes []S }
+
+// URLs are where the servers listen.
+func (g *Group[S]) URLs() []string {
+	urls := make([]string, len(g.Nodes))
+	for i, s := range g.Nodes {
+		urls[i] = s.URL()
+	}
+	return urls
+}
+
+// CPU is what all of them have used; see Server. It is negative if the system does not tell.
+func (g *Group[S]) CPU() time.Duration {
+	var sum time.Duration
+	for _, s := range g.Nodes {
+		cpu := s.CPU()
+		if cpu < 0 {
+			return cpu
+		}
+		sum += cpu
+	}
+	return sum
+}
+
+// Close stops all of them. It can be called more than once.
+func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
+
+// Durability is what a private server has on disk when it answers that a change is made.
+type Durability string
+
+const (
+	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost with
+	// the machine, and with some servers (Redis) already with the process.
+	Relaxed Durability = "relaxed"
+
+	// Strict is the change itself: it is fsynced before the answer, on every server that has to agree.
+	Strict Durability = "strict"
+)
+
+var sweepOnce sync.Once
+
+// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none is
+// left. name begins the error.
+func startServer[S Server](ctx context.Context, name string, make func() (S, error)) (S, error) {
+	// What a sweep cannot remove is no reason not to start.
+	sweepOnce.Do(func() { _, _ = Sweep() })
+	var none S
+	for attempt := 1; ; attempt++ {
+		s, err := make()
+		if err != nil {
+			return none, fmt.Errorf("%s: start: %w", name, err)
+		}
+		p := s.base()
+		err = p.child.start(ctx)
+		if err == nil {
+			return s, nil
+		}
+		taken := len(p.ports) > 0 && strings.Contains(strings.ToLower(p.child.logTail()), "address already in use")
+		if taken {
+			err = fmt.Errorf("%w: %w", errPortTaken, err)
+		}
+		err = errors.Join(err, s.Close())
+		if !taken || attempt == portAttempts {
+			return none, err
+		}
+	}
+}
+
+// startAll starts n servers at once. If one does not start, none stays.
+func startAll[S Server](ctx context.Context, n int, start func(ctx context.Context, i int) (S, error)) ([]S, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	list, started := make([]S, n), make([]bool, n)
+	var starting sync.WaitGroup
+	for i := range list {
+		starting.Go(func() {
+			s, err := start(ctx, i)
+			if err != nil {
+				cancel(err) // the first error is the cause, those of the others follow from it
+				return
+			}
+			list[i], started[i] = s, true
+		})
+	}
+	starting.Wait()
+	if err := context.Cause(ctx); err != nil {
+		for i, s := range list {
+			if started[i] {
+				err = errors.Join(err, s.Close())
+			}
+		}
+		return nil, err
+	}
+	return list, nil
+}
+
+// closeAll stops all servers of the list.
+func closeAll[S Server](list []S) error {
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// await asks until ready answers nil, for as long as a start may take. what says who waits for what: "redis: start: the
+// replicas are not in sync".
+func await(ctx context.Context, what string, ready func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w (last: %w)", what, ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+}
