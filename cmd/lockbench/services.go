@@ -97,6 +97,14 @@ func (s *service) readAddr(addr string) (drivers.Addr, error) {
 // example shows how an address of the service begins.
 func (s *service) example() string { return s.schemes[0] + "://…" }
 
+// orVariable adds the environment variable that does as well.
+func (s *service) orVariable() string {
+	if s.variable == "" {
+		return ""
+	}
+	return " or " + s.variable
+}
+
 // install is how the service is installed.
 func (s *service) install() string { return "apt-get install " + s.packages }
 
