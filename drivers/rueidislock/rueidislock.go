@@ -23,7 +23,7 @@ import (
 
 func init() { drivers.Register("rueidislock", driver{}) }
 
-type driver struct{}
+type driver struct{ redis.Addresses }
 
 // Session is claimed and not Expires: a client that neither releases nor ends its process keeps the lock for ever, since
 // its Locker goes on renewing. When the process dies the lock comes free after Config.TTL.

@@ -20,7 +20,8 @@ var redisBinaries = []string{"redis-server", "valkey-server"}
 
 // RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
 type RedisOptions struct {
-	Binary string // path or name; "" is the first of redis-server, valkey-server on PATH
+	Binary     string     // path or name; "" is the first of redis-server, valkey-server on PATH
+	Durability Durability // "" is Relaxed: nothing is kept; Strict is an append-only file that is fsynced at each write
 
 	TCP bool // a free loopback port instead of a unix socket in the private directory
 	TLS bool // TLS on such a port, with a certificate of a private CA made for it
