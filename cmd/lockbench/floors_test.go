@@ -40,6 +40,7 @@ var floors = []rule{
 	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
+	{"drivers/postgres", []string{"drivers"}, []string{"github.com/jackc/pgx/v5"}},
 	// The lock libraries as they ship: each with the client library that it needs, set up as it is for the designs.
 	{"drivers/redsync", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9"}},
 	{"drivers/redislock", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/bsm/redislock", "github.com/redis/go-redis/v9"}},
@@ -49,6 +50,7 @@ var floors = []rule{
 		[]string{
 			"drivers/memory", "drivers/redis/goredis", "drivers/redis/rueidis",
 			"drivers/redislock", "drivers/redsync", "drivers/rueidislock",
+			"drivers/postgres",
 		},
 		nil,
 	},
@@ -247,6 +249,8 @@ func TestFloorsRejectViolations(t *testing.T) {
 		{"drivers/redislock", own("drivers/redsync"), false},
 		{"drivers/rueidislock", "github.com/redis/rueidis/rueidislock", true},
 		{"drivers/rueidislock", "github.com/redis/go-redis/v9", false},
+		{"drivers/postgres", "github.com/jackc/pgx/v5/pgconn", true},
+		{"drivers/postgres", own("drivers/servers"), false},
 		{"drivers/memory", own("drivers/wait"), false},
 		{"drivers/wait", own("drivers/redis"), false},
 		{"drivers/servers", "golang.org/x/sys/unix", true},
