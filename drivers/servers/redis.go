@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -93,7 +92,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 		if r.port, err = r.reserve(reserve); err != nil {
 			return nil, err
 		}
-		l.network, l.address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port.number))
+		l.network, l.address = "tcp", r.port.addr()
 		r.url = "redis://" + l.address
 	}
 	if o.cluster {
