@@ -59,6 +59,20 @@ var libraries = map[string]library{
 		locks:     true,
 		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
 	},
+
+	// The other services. Where sessions hold a lock, each client has a connection of its own, as it would in a process
+	// of its own.
+	"zookeeper": {
+		module:     "github.com/go-zookeeper/zk",
+		topologies: []drivers.Topology{drivers.TopologyEnsemble},
+	},
+	"etcd": {
+		module:     "go.etcd.io/etcd/client/v3",
+		topologies: []drivers.Topology{drivers.TopologyEnsemble},
+		conns:      func(results.Plan, bool) int { return 1 },
+	},
+	"mysql":    {module: "github.com/go-sql-driver/mysql"},
+	"postgres": {module: "github.com/jackc/pgx/v5"},
 }
 
 // goRedisPool is PoolSize: 10 a processor, and the pool opens a connection when none is idle.
