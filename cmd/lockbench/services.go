@@ -26,6 +26,8 @@ type service struct {
 	database database
 	embedded bool // there is a stand-in of it inside lockbench
 
+	pipelines bool // its libraries can be told whether clients share connections
+
 	find  func() (path string, err error) // the program that start runs; the error says what to install
 	start func(ctx context.Context, d deployment, o startOptions) (*server, error)
 	note  func(ttl time.Duration) string // what it makes of a session's time-out that it cannot keep; may be nil
@@ -50,7 +52,7 @@ type startOptions struct {
 var services = []*service{
 	{
 		name: "redis", schemes: []string{"redis", "rediss", "unix"}, variable: "REDIS_URL",
-		packages: "redis-server", limit: "maxclients", database: databaseNumber, embedded: true,
+		packages: "redis-server", limit: "maxclients", database: databaseNumber, embedded: true, pipelines: true,
 		find: servers.FindRedis, start: startRedis,
 	},
 	{
