@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -99,7 +98,7 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string, reserve func
 		if err != nil {
 			return list, err
 		}
-		z.addr = loopback(client)
+		z.addr = client.addr()
 		z.child.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
 		if n == 1 {
 			break
@@ -121,8 +120,6 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string, reserve func
 	}
 	return list, nil
 }
-
-func loopback(p *port) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
 
 // configure writes what the server reads, and makes its command line.
 func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
