@@ -71,6 +71,9 @@ func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error
 		owner   string
 		session int64
 	}
+	if err := s.catchUp(ctx, d.key); err != nil {
+		return false, err
+	}
 	node := s.svc.node(d.key)
 	found, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (lock, error) {
 		data, stat, err := z.Get(node)

@@ -71,6 +71,9 @@ func (s *session) makeLine(ctx context.Context, parent string) error {
 
 // inLine is how many stand in line, who holds included.
 func (s *session) inLine(ctx context.Context, key string) (int32, error) {
+	if err := s.catchUp(ctx, key); err != nil {
+		return 0, err
+	}
 	parent := s.svc.node(key)
 	return ask(ctx, &s.caller, 0, func(z *zk.Conn) (int32, error) {
 		found, stat, err := z.Exists(parent)
@@ -95,7 +98,10 @@ func (s *session) list(ctx context.Context, key string) ([]string, error) {
 }
 
 // free deletes the node of an owner wherever it stands in line, if it does.
-func (s *session) free(ctx context.Context, d debt) (removed bool, err error) {
+func (s *sequentialSession) free(ctx context.Context, d debt) (removed bool, err error) {
+	if err := s.catchUp(ctx, d.key); err != nil {
+		return false, err
+	}
 	names, err := s.list(ctx, d.key)
 	if err != nil {
 		return false, err

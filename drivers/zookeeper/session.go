@@ -78,6 +78,17 @@ func (s *session) remove(ctx context.Context, within int64, node string) (remove
 	return removed, nil
 }
 
+// catchUp makes the next read tell what is so by now. A member of an ensemble answers reads by itself, and may not have
+// heard yet what others have changed, nor what we have, if the answer to that was lost with the connection to another.
+func (s *session) catchUp(ctx context.Context, key string) error {
+	if len(s.c.to.servers) == 1 {
+		return nil
+	}
+	node := s.svc.node(key)
+	_, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) { return z.Sync(node) })
+	return err
+}
+
 // watch sets a watch on a node that tells when it goes. gone is true if there is none.
 func (s *session) watch(ctx context.Context, node string) (event <-chan zk.Event, gone bool, err error) {
 	type watched struct {
