@@ -8,4 +8,5 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/redislock"     // redislock
 	_ "github.com/lockbench/lockbench/drivers/redsync"       // redsync
 	_ "github.com/lockbench/lockbench/drivers/rueidislock"   // rueidislock
+	_ "github.com/lockbench/lockbench/drivers/zookeeper"     // zookeeper
 )
