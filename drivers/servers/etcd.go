@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -179,7 +178,7 @@ func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
 		e.ca = dir.file(caFile)
 		client.Transport.(*http.Transport).TLSClientConfig = verify
 	}
-	e.url = scheme + "://" + loopback(p)
+	e.url = scheme + "://" + p.addr()
 	text, err := json.MarshalIndent(m.config(dir, e.url), "", "\t")
 	if err != nil {
 		return nil, err
@@ -197,9 +196,9 @@ func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	name := func(i int) string { return "m" + strconv.Itoa(i+1) }
 	members := make([]string, len(m.peers))
 	for i, p := range m.peers {
-		members[i] = name(i) + "=http://" + loopback(p)
+		members[i] = name(i) + "=http://" + p.addr()
 	}
-	peer := "http://" + loopback(m.peers[m.number])
+	peer := "http://" + m.peers[m.number].addr()
 	conf := map[string]any{
 		"name":                        name(m.number),
 		"data-dir":                    dir.file("data"),
@@ -224,8 +223,6 @@ func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	}
 	return conf
 }
-
-func loopback(p *port) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
 
 // etcdHealth answers nil if the member has a leader and can read through it.
 func etcdHealth(ctx context.Context, client *http.Client, url string) error {

@@ -1,0 +1,253 @@
+package servers
+
+// A private MariaDB or MySQL server. Both are configured alike; only the first files are made differently.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// MySQLUser and MySQLDatabase are what a private MySQL server has for its clients. The user may do everything with the
+// database and nothing else.
+const (
+	MySQLUser     = "lockbench"
+	MySQLDatabase = "lockbench"
+
+	mysqlConns = 2000 // MySQLOptions.Conns by default
+)
+
+// mysqlBinaries are looked for in this order, on PATH and in the directory for daemons, which is on root's PATH alone.
+var mysqlBinaries = []string{"mariadbd", "mysqld"}
+
+// MySQLOptions describe one server. The zero value is a relaxed one on a unix socket.
+type MySQLOptions struct {
+	Binary     string     // path or name; "" is the first of mariadbd, mysqld
+	Durability Durability // "" is Relaxed: the log is written at each commit, and fsynced once a second
+	TCP        bool       // a free loopback port besides the unix socket; URL names it then
+	Password   string     // of MySQLUser; "" is none
+	Conns      int        // max_connections; 0 means 2000
+}
+
+// MySQL is a private server. Its methods are safe for concurrent use.
+type MySQL struct {
+	process
+	url, socket string
+	durability  Durability
+}
+
+// StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after 20 s at the
+// latest, and not the life of the server. The caller closes the server.
+func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
+	binary, err := findMySQL(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	switch o.Durability {
+	case "":
+		o.Durability = Relaxed
+	case Relaxed, Strict:
+	default:
+		return nil, fmt.Errorf("mysql: start: unknown durability %q; there are %s and %s", o.Durability, Relaxed, Strict)
+	}
+	return startServer(ctx, "mysql", func() (*MySQL, error) { return newMySQL(ctx, binary, o) })
+}
+
+// newMySQL prepares a server: directory, address, first files.
+func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err error) {
+	dir, err := newTempDir(tempRoot())
+	if err != nil {
+		return nil, err
+	}
+	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, socket: dir.file("mysql.sock"), durability: o.Durability}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if o.Password != "" {
+		s.child.secrets = []string{o.Password}
+	}
+	var port *port
+	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase, RawQuery: "socket=" + url.QueryEscape(s.socket)}
+	if o.TCP {
+		if port, err = s.reserve(reservePort); err != nil {
+			return nil, err
+		}
+		u.Host, u.RawQuery = port.addr(), ""
+	}
+	s.url = u.String()
+	if err := os.WriteFile(dir.file("init.sql"), mysqlInit(o.Password), 0o600); err != nil {
+		return nil, err
+	}
+	if err := installMySQL(ctx, binary, dir); err != nil {
+		return nil, err
+	}
+	s.child.argv = append([]string{binary}, mysqlArgs(o, dir, port)...)
+	s.child.ready = func(ctx context.Context, pid int) error { return greeted(ctx, s.socket, dir.file("mysql.pid"), pid) }
+	return s, nil
+}
+
+// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is heeded.
+func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
+	flush := "2" // the log is written at each commit, so that it outlives the process, and fsynced once a second
+	if o.Durability == Strict {
+		flush = "1"
+	}
+	conns := o.Conns
+	if conns <= 0 {
+		conns = mysqlConns
+	}
+	args := append(mysqlFiles(dir),
+		"--socket="+dir.file("mysql.sock"), "--pid-file="+dir.file("mysql.pid"), "--init-file="+dir.file("init.sql"),
+		"--max-connections="+strconv.Itoa(conns), "--back-log=1024",
+		"--innodb-flush-log-at-trx-commit="+flush,
+		// All else is as shipped, but for what only takes memory, or time when it starts.
+		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve", "--skip-log-bin", "--skip-slave-start",
+	)
+	if port == nil {
+		return append(args, "--skip-networking")
+	}
+	return append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port.number))
+}
+
+// mysqlFiles are the arguments that say where the files lie and whose they are. --no-defaults has to be the first one.
+func mysqlFiles(dir *tempDir) []string {
+	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--innodb-log-file-size=8M"}
+	if os.Geteuid() == 0 {
+		args = append(args, "--user=root") // else it refuses to run as root
+	}
+	return args
+}
+
+// mysqlInit is what the server runs at each start before it lets anybody in.
+func mysqlInit(password string) []byte {
+	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(password) + "'"
+	return []byte("CREATE DATABASE IF NOT EXISTS " + MySQLDatabase + ";\n" +
+		"CREATE USER IF NOT EXISTS '" + MySQLUser + "'@'%' IDENTIFIED BY " + quoted + ";\n" +
+		"GRANT ALL ON " + MySQLDatabase + ".* TO '" + MySQLUser + "'@'%';\n")
+}
+
+// installMySQL makes the first files: with a script for MariaDB, with the server itself for MySQL.
+func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, binary, "--no-defaults", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("ask %s for its version: %w", binary, err)
+	}
+	argv := append([]string{binary}, append(mysqlFiles(dir), "--initialize-insecure")...)
+	if bytes.Contains(version, []byte("MariaDB")) {
+		script, err := besideMySQL(binary, "mariadb-install-db", "mysql_install_db")
+		if err != nil {
+			return err
+		}
+		argv = append([]string{script}, append(mysqlFiles(dir), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	}
+	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir.path, log, log, childAttr()
+	if err := spawn(cmd); err != nil {
+		return err
+	}
+	defer despawn()
+	if err := cmd.Wait(); err != nil {
+		c := child{dir: dir}
+		return fmt.Errorf("make the first files with %s: %w; its output ends with\n%s", argv[0], err, c.logTail())
+	}
+	return nil
+}
+
+// besideMySQL finds a program that comes with the server: in the same installation, or on PATH.
+func besideMySQL(binary string, names ...string) (string, error) {
+	if path, err := filepath.EvalSymlinks(binary); err == nil {
+		binary = path
+	}
+	prefix := filepath.Dir(filepath.Dir(binary))
+	for _, name := range names {
+		for _, path := range []string{filepath.Join(prefix, "bin", name), filepath.Join(prefix, "scripts", name), name} {
+			if path, err := exec.LookPath(path); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server", strings.Join(names, " or "), exec.ErrNotFound)
+}
+
+// greeted tells whether the server with that number lets clients in. It says so by itself: whoever connects is greeted
+// with the number 10, the version of the protocol, or with an error, which is 255. That the address is its own is sure
+// because the socket lies in its private directory.
+func greeted(ctx context.Context, socket, pidFile string, pid int) error {
+	text, err := os.ReadFile(pidFile)
+	if err != nil {
+		return err
+	}
+	if got := strings.TrimSpace(string(text)); got != strconv.Itoa(pid) {
+		return fmt.Errorf("the file %s is that of process %s", filepath.Base(pidFile), got)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	var greeting [5]byte // length and number of the packet, and its first byte
+	if _, err := io.ReadFull(conn, greeting[:]); err != nil {
+		return err
+	}
+	if version := greeting[4]; version != 10 {
+		return fmt.Errorf("it greets with %d; want 10", version)
+	}
+	return nil
+}
+
+// URL is where the server listens, as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
+// mysql://lockbench@127.0.0.1:port/lockbench. It has no password.
+func (s *MySQL) URL() string { return s.url }
+
+// Socket is the path of the server's unix socket, which it has in any case.
+func (s *MySQL) Socket() string { return s.socket }
+
+// Persistence is what is on disk when a commit is answered, in a few words.
+func (s *MySQL) Persistence() string {
+	if s.durability == Strict {
+		return "fsync each commit"
+	}
+	return "fsync each second"
+}
+
+// FindMySQL is the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
+// what to install.
+func FindMySQL() (path string, err error) { return findMySQL("") }
+
+func findMySQL(name string) (string, error) {
+	if name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("mysql: %w", err)
+		}
+		return path, nil
+	}
+	for _, name := range mysqlBinaries {
+		for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"} {
+			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("mysql: no %s: %w; install the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, "+
+		"Homebrew) or mysql-server", strings.Join(mysqlBinaries, " or "), exec.ErrNotFound)
+}
