@@ -72,6 +72,7 @@ type Plan struct {
 	FlushDelay  time.Duration `json:"flush_delay_ns,omitempty"`
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
+	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
 	Server      string        `json:"server"`            // "private", "embedded", "external" or "in-process"; see Server
 	Command     string        `json:"command,omitempty"` // the command line that makes this cell, secrets left out
 }

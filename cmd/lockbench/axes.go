@@ -41,6 +41,7 @@ var axes = []axis{
 	{"driver", func(p results.Plan) string { return p.Driver }},
 	{"lock", func(p results.Plan) string { return p.Lock }},
 	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
+	{"durability", func(p results.Plan) string { return p.Durability }},
 	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
 	{"wait", func(p results.Plan) string { return p.Wait }},
 	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},

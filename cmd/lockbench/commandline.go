@@ -13,10 +13,11 @@ import (
 
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
 // that carries credentials; the reader has to supply those.
-func commandLine(o *options, c results.Plan, t target) string {
+func commandLine(o *options, c results.Plan, t targets) string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
-		"topology": c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
+		"durability": c.Durability,
+		"topology":   c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
 		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
 		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
 		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
@@ -45,8 +46,8 @@ func commandLine(o *options, c results.Plan, t target) string {
 	if c.Lockers > 0 {
 		values["lockers"] = strconv.Itoa(c.Lockers)
 	}
-	if _, remote := libraries[c.Driver]; remote {
-		for name, text := range t.flags() {
+	if one := t.of(c.Driver); one.kind != inProcess {
+		for name, text := range one.flags() {
 			values[name] = text
 		}
 	}

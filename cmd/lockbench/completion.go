@@ -51,13 +51,14 @@ func (p *program) completeFlags(c *cobra.Command) {
 		d, _ := drivers.Lookup(name)
 		locks = append(locks, designNames(d)...)
 	}
+	waits = append(waits, waitAuto)
 	for _, k := range wait.Kinds() {
 		waits = append(waits, k.Name)
 	}
 	for flag, names := range map[string][]string{
 		"driver": drivers.Names(), "lock": locks, "wait": waits,
 		"renew": {switchOff, switchOn}, "handover": wait.Handovers(), "pipelining": pipelinings, "server": serverChoices,
-		"topology": topologies, "release": releases,
+		"topology": topologies, "durability": durabilities, "release": releases,
 	} {
 		// It fails only for a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))

@@ -8,13 +8,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
 )
 
 // print writes the whole plan.
 func (p plan) print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "server: %v\n", p.target)
+	for _, line := range p.targets.lines() {
+		fmt.Fprintf(&b, "server: %s\n", line)
+	}
 	fmt.Fprintf(&b, "%s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
 	for i, c := range p.cells {
 		fmt.Fprintf(&b, "\ncell %d: %s\n", i+1, c.plan.Command)
@@ -35,7 +39,7 @@ func (p plan) print(w io.Writer) error {
 		if c.plan.Reentry > 1 {
 			fmt.Fprintf(&b, ", entered %d times", c.plan.Reentry)
 		}
-		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan.Server))
+		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan))
 		for _, text := range c.warnings {
 			fmt.Fprintf(&b, "  warning: %s\n", text)
 		}
@@ -53,14 +57,21 @@ func (p plan) print(w io.Writer) error {
 	return err
 }
 
-func where(kind string) string {
-	switch serverKind(kind) {
+func where(c results.Plan) string {
+	switch serverKind(c.Server) {
 	case private:
-		return "on a private server"
+		text := "on a private server"
+		if c.Topology != "" {
+			text = "on private servers, " + deploymentOf(c).String()
+		}
+		if c.Durability == string(servers.Strict) {
+			text += ", each change fsynced"
+		}
+		return text
 	case inProcess:
 		return "without a server"
 	}
-	return "on an " + kind + " server"
+	return "on an " + c.Server + " server"
 }
 
 // orderText writes the cells in the order in which they run, the rounds set apart.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -47,17 +46,20 @@ func version(info *debug.BuildInfo) string {
 	return "devel"
 }
 
-// measured are the modules that a figure depends on, besides lockbench itself.
-var measured = []string{
-	libraries["go-redis"].module, libraries["rueidis"].module,
-	libraries["redsync"].module, libraries["redislock"].module,
-	"github.com/alicebob/miniredis/v2",
+// measured tells whether a figure depends on a module, besides lockbench itself.
+func measured(module string) bool {
+	for _, lib := range libraries {
+		if lib.module == module {
+			return true
+		}
+	}
+	return module == "github.com/alicebob/miniredis/v2"
 }
 
 func libraryVersions(info *debug.BuildInfo) map[string]string {
 	versions := map[string]string{}
 	for _, dep := range info.Deps {
-		if !slices.Contains(measured, dep.Path) {
+		if !measured(dep.Path) {
 			continue
 		}
 		if dep.Replace != nil {

@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
@@ -46,6 +48,42 @@ func init() {
 	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
 	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
+
+	services = append(services,
+		&service{name: "alpha", schemes: []string{"alpha", "alphas"}, packages: "alpha-server", limit: "max_alphas", database: databaseName,
+			find: func() (string, error) { return "/bin/true", nil }, start: startFake, note: func(ttl time.Duration) string { return fmt.Sprintf("alpha makes a second of %v", ttl) }},
+		&service{name: "beta", schemes: []string{"beta"}, packages: "beta-server", find: func() (string, error) { return missing(&service{name: "beta"}) }, start: startFake})
+	drivers.Register("test-alpha", addressed{service: "alpha", fake: fake{
+		traits: drivers.Traits{Session: true}, server: drivers.Server{Name: "alpha"}}})
+	drivers.Register("test-beta", addressed{service: "beta", fake: fake{traits: drivers.Traits{Waits: true}}})
+}
+
+// startFake starts nothing.
+func startFake(_ context.Context, d deployment, o startOptions) (*server, error) {
+	return &server{
+		urls: []string{d.service.schemes[0] + "://here"}, network: "tcp", persistence: fmt.Sprintf("%s for %d", o.durability, o.conns),
+		cpu: func() time.Duration { return time.Second }, close: func() error { return nil },
+	}, nil
+}
+
+// addressed is a fake that has addresses.
+type addressed struct {
+	fake
+	service string
+}
+
+func (a addressed) Service() string { return a.service }
+
+func (a addressed) ReadAddr(addr string) (drivers.Addr, error) {
+	_, rest, isURL := strings.Cut(addr, "://")
+	if !isURL {
+		rest = addr
+	}
+	_, host, login := strings.Cut(rest, "@")
+	if !login {
+		host = rest
+	}
+	return drivers.Addr{Redacted: a.service + "://" + host, Network: "tcp"}, nil
 }
 
 // gates holds the gate at which the releases of test-gate wait; each test puts up its own.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
@@ -61,11 +62,13 @@ const (
 var runFlags = []flagDef{
 	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
-	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "single, redlock, replicated, sentinel or cluster: how several\n" +
-		"servers make one lock service"},
+	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "one server, or how several make one service: redlock, replicated,\n" +
+		"sentinel, cluster (Redis), ensemble (ZooKeeper, etcd)"},
+	{"durability", "", groupWhat, "NAME", string(servers.Relaxed), true, "what a server of our own has on disk when it answers: relaxed, as\n" +
+		"little as it can be told, or strict, the change (default relaxed)"},
 	{"release", "", groupWhat, "NAME", "default", true, "how set-nx and its kin compare and delete: lua, watch, delifeq\nor delex (default: lua)"},
-	{"wait", "", groupWhat, "NAME", "backoff", true, "how a client waits for a taken lock (default backoff: it suits every\n" +
-		"driver, and is fast and fairly fair without a herd)"},
+	{"wait", "", groupWhat, "NAME", waitAuto, true, "how a client waits for a taken lock (default auto: native if the\n" +
+		"design has a way of its own, else backoff)"},
 	{"renew", "", groupWhat, "", switchOff, true, "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)"},
 
 	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
@@ -73,7 +76,7 @@ var runFlags = []flagDef{
 	{"hold", "", groupLoad, "TIME", "0s", true, "how long a lock is held"},
 	{"reentry", "", groupLoad, "N", "1", true, "acquisitions of a lock by its holder, and releases, before it is\nfree again; for re-entrant designs"},
 	{"think", "", groupLoad, "TIME", "0s", true, "pause of a client between two locks"},
-	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's)"},
+	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's); where a lock lasts as long as\nits holder's session: the time-out of that, which services round\n(etcd: whole seconds) and bound"},
 	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
 
 	{"duration", "", groupTrial, "TIME", "10s", false, "measured time of a trial"},
@@ -100,16 +103,16 @@ var runFlags = []flagDef{
 	{"param", "", groupClient, "NAME=VALUE", "", true, "options of a lock library, several joined by a plus sign:\nretry=linear+retry-min=10ms; see lockbench list"},
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 
-	{"server", "", groupServer, "KIND", "auto", false, "auto, private (a redis-server of our own), embedded (in-process)\nor external (-addr, REDIS_URL)"},
-	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path\n(default: REDIS_URL); a comma list for a topology of several"},
-	{"nodes", "", groupServer, "N", "0", true, "servers of -topology redlock (default 5), primaries of\n-topology cluster (default 3)"},
+	{"server", "", groupServer, "KIND", "auto", false, "auto, private (lockbench starts it), embedded (Redis, in-process)\nor external (-addr, REDIS_URL)"},
+	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path,\nzookeeper://…, etcd://…, etcds://…, mysql://…, postgres://…\n(Redis, default: REDIS_URL); a comma list for several"},
+	{"nodes", "", groupServer, "N", "0", true, "servers of -topology redlock (default 5) and ensemble (1 or 3,\ndefault 3), primaries of -topology cluster (default 3)"},
 	{"replicas", "", groupServer, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
 	{"acks", "", groupServer, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
 	{"node-timeout", "", groupServer, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},
 	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
-	{"user", "", groupServer, "NAME", "", false, "user name at that server"},
+	{"user", "", groupServer, "NAME", "", false, "user name there"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
-	{"db", "", groupServer, "N", "", false, "database number"},
+	{"db", "", groupServer, "N", "", false, "database: a number (Redis) or a name (MySQL, PostgreSQL)"},
 	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},

@@ -23,6 +23,7 @@ Usage:
 Examples:
   lockbench -driver rueidis -clients 512 -keys 10
   lockbench -driver go-redis,rueidis -wait backoff,pubsub -clients 64,512 -trials 5 -o runs.jsonl
+  lockbench -driver rueidis,zookeeper,etcd,mysql,postgres -durability relaxed,strict
   lockbench -lock set-nx,setnx -hold 5ms -addr redis://localhost:6379 -dry-run
   lockbench -driver null -clients 64         # what the harness itself costs
   lockbench report runs.jsonl
@@ -36,11 +37,12 @@ skipped. Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 3
 Environment:
   LOCKBENCH_…         the default of any flag: LOCKBENCH_CLIENTS=512, LOCKBENCH_FLUSH_DELAY=100us
   LOCKBENCH_PASSWORD  the password at -addr; no flag takes it, since all users can read arguments
-  REDIS_URL           your server, unless -addr or -server says otherwise
+  REDIS_URL           your Redis, unless -addr or -server says otherwise
   NO_COLOR            if set, no colours
 
 A server of yours is treated as production: keys begin with a prefix of this run alone and are
-deleted by name; nothing is flushed or configured.
+deleted by name; nothing is flushed or configured. Without an address lockbench starts servers of
+its own, as far as their programs are installed (see list), and stops them in the end.
 
 Exit codes:
   0    fine

@@ -1,5 +1,5 @@
-// What lockbench has to know of the client libraries beforehand: which drivers have one, and how many connections it
-// will open.
+// What lockbench has to know of the client libraries beforehand: their modules, and how many connections they will
+// open.
 
 package main
 
@@ -10,14 +10,14 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// library is a client library of a driver that talks to a server. Drivers that are not in libraries run in-process.
+// library is the client library of a driver that talks to a server.
 type library struct {
 	module    string // its Go module
 	pipelines bool   // it shares connections between goroutines unless told otherwise
 	locks     bool   // it is a lock library: its locks are its own, and a process keeps one client of it
 
-	topologies []drivers.Topology // besides the single server
-	conns      func(clients int, pipelined bool) int
+	topologies []drivers.Topology                       // besides the single server
+	conns      func(c results.Plan, pipelined bool) int // of its own choice; nil: one a client
 }
 
 var everyTopology = []drivers.Topology{
@@ -28,18 +28,17 @@ var libraries = map[string]library{
 	"go-redis": {
 		module:     "github.com/redis/go-redis/v9",
 		topologies: everyTopology,
-		// PoolSize is 10 a processor, and the pool opens a connection when none is idle.
-		conns: func(clients int, _ bool) int { return min(clients, 10*runtime.GOMAXPROCS(0)) },
+		conns:      goRedisPool,
 	},
 	"rueidis": {
 		module:     "github.com/redis/rueidis",
 		pipelines:  true,
 		topologies: everyTopology,
-		conns: func(clients int, pipelined bool) int {
+		conns: func(c results.Plan, pipelined bool) int {
 			if pipelined {
 				return 4 // 2^PipelineMultiplex
 			}
-			return min(clients, 1024) // BlockingPoolSize
+			return min(c.Clients, 1024) // BlockingPoolSize
 		},
 	},
 	// The lock libraries, which have one connection more for what is not a lock.
@@ -47,30 +46,41 @@ var libraries = map[string]library{
 		module:     "github.com/go-redsync/redsync/v4",
 		locks:      true,
 		topologies: []drivers.Topology{drivers.TopologyRedlock},
-		conns:      func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+		conns:      func(c results.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
 	},
 	"redislock": {
 		module: "github.com/bsm/redislock",
 		locks:  true,
-		conns:  func(clients int, _ bool) int { return 1 + min(clients, 10*runtime.GOMAXPROCS(0)) },
+		conns:  func(c results.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
 	},
 	"rueidislock": {
 		module:    "github.com/redis/rueidis",
 		pipelines: true,
 		locks:     true,
-		conns:     func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
 	},
+}
+
+// goRedisPool is PoolSize: 10 a processor, and the pool opens a connection when none is idle.
+func goRedisPool(c results.Plan, _ bool) int { return min(c.Clients, 10*runtime.GOMAXPROCS(0)) }
+
+// pipelined reports whether the clients of a cell share connections.
+func pipelined(c results.Plan) bool {
+	return c.Pipelining == string(drivers.PipeliningAuto) || c.Pipelining == "" && libraries[c.Driver].pipelines
 }
 
 // connections is how many connections a cell will open at most, as far as is known beforehand.
 func connections(c results.Plan) int {
-	lib, remote := libraries[c.Driver]
-	if !remote {
+	if inProcessDriver(c.Driver) {
 		return 0
 	}
-	n := c.Conns
-	if n == 0 {
-		n = lib.conns(c.Clients, c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines)
+	lib, n := libraries[c.Driver], c.Conns
+	switch {
+	case n > 0:
+	case lib.conns == nil:
+		n = c.Clients
+	default:
+		n = lib.conns(c, pipelined(c))
 	}
 	if wakes(c) {
 		n += max(c.Lockers, 1) // the subscriptions

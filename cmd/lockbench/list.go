@@ -3,19 +3,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
@@ -42,10 +42,22 @@ func (p *program) listCommand() *cobra.Command {
 
 // listing is all that list knows; its JSON form is for scripts.
 type listing struct {
+	Drivers []listedDriver `json:"drivers"`
 	Locks   []listedLock   `json:"locks"`
 	Params  []listedParam  `json:"params"`
 	Waits   []listedWait   `json:"waits"`
 	Servers []listedServer `json:"servers"`
+}
+
+// listedDriver tells whether a driver can run on this machine without an address.
+type listedDriver struct {
+	Driver    string `json:"driver"`
+	Service   string `json:"service,omitempty"` // the kind of server; none for a driver that runs in-process
+	Library   string `json:"library,omitempty"` // the Go module through which it talks to that
+	Available bool   `json:"available"`
+	Version   string `json:"version,omitempty"` // of the server that is installed here
+	Install   string `json:"install,omitempty"` // what brings it, if it is not
+	Text      string `json:"text"`
 }
 
 type listedLock struct {
@@ -72,7 +84,11 @@ type listedWait struct {
 
 type listedServer struct {
 	Server    string `json:"server"`
+	Service   string `json:"service"`
 	Available bool   `json:"available"`
+	Path      string `json:"path,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Install   string `json:"install,omitempty"`
 	Text      string `json:"text"`
 }
 
@@ -87,38 +103,63 @@ func newListing(ctx context.Context) listing {
 			l.Params = append(l.Params, listedParam{name, param.Name, param.Default, param.Text})
 		}
 	}
+	l.Waits = []listedWait{{waitAuto, "native if the design has a way of its own, else backoff: the default"}}
 	for _, k := range wait.Kinds() {
 		l.Waits = append(l.Waits, listedWait{k.Name, k.Text})
 	}
-	here := listedServer{Server: string(private)}
-	if path, err := servers.FindRedis(); err != nil {
-		here.Text = oneLine(err.Error())
-	} else {
-		here.Available, here.Text = true, strings.TrimSpace(path+" "+redisVersion(ctx, path))
+	for _, s := range services {
+		l.Servers = append(l.Servers, look(ctx, s))
+		if s.embedded {
+			l.Servers = append(l.Servers, listedServer{Server: string(embedded), Service: s.name, Available: true, Text: "miniredis, in-process"})
+		}
 	}
-	l.Servers = []listedServer{here, {string(embedded), true, "miniredis, in-process"}}
+	for _, name := range drivers.Names() {
+		l.Drivers = append(l.Drivers, l.driver(name))
+	}
 	return l
 }
 
-// redisVersion asks the program, which says "Redis server v=7.0.15 sha=…".
-func redisVersion(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+// look tells whether a server of a service can be started here.
+func look(ctx context.Context, s *service) listedServer {
+	here := listedServer{Server: string(private), Service: s.name}
+	path, err := s.find()
 	if err != nil {
-		return ""
+		here.Text, here.Install = oneLine(err.Error()), s.install()
+		return here
 	}
-	for _, field := range strings.Fields(string(out)) {
-		if v, ok := strings.CutPrefix(field, "v="); ok {
-			return v
-		}
+	here.Available, here.Path, here.Version = true, path, s.version(ctx, path)
+	here.Text = strings.TrimSpace(path + " " + here.Version)
+	return here
+}
+
+// driver tells whether a driver can run here on a server of our own; the servers have been looked for.
+func (l listing) driver(name string) listedDriver {
+	s := serviceOf(name)
+	if s == nil {
+		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}
-	return ""
+	d := listedDriver{Driver: name, Service: s.name, Library: libraries[name].module}
+	i := slices.IndexFunc(l.Servers, func(h listedServer) bool { return h.Service == s.name })
+	here := l.Servers[i]
+	d.Available, d.Version, d.Install, d.Text = here.Available, here.Version, here.Install, here.Text
+	switch {
+	case here.Available:
+		d.Text = strings.TrimSpace("on " + filepath.Base(here.Path) + " " + here.Version)
+	case s.embedded:
+		d.Available, d.Text = true, "on the embedded server alone; for "+s.name+": "+here.Install
+	default:
+		d.Text = "not here: " + here.Install
+	}
+	return d
 }
 
 func (l listing) write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DRIVER\tLOCK\tCLAIMS\tMODELS")
+	fmt.Fprintln(t, "DRIVER\tSERVICE\tHERE")
+	for _, d := range l.Drivers {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", d.Driver, cmp.Or(d.Service, "–"), d.Text)
+	}
+	fmt.Fprintln(t, "\nDRIVER\tLOCK\tCLAIMS\tMODELS")
 	for _, d := range l.Locks {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", d.Driver, d.Lock, claims(d.Traits), d.Models)
 	}
@@ -145,16 +186,28 @@ func (l listing) write(w io.Writer) error {
 	for _, k := range l.Waits {
 		fmt.Fprintf(t, "%s\t%s\n", k.Wait, k.Text)
 	}
-	fmt.Fprintln(t, "\nSERVER\t")
+	fmt.Fprintln(t, "\nSERVER\tSERVICE\t")
 	for _, s := range l.Servers {
 		if !s.Available {
 			s.Text = "not here: " + s.Text
 		}
-		fmt.Fprintf(t, "%s\t%s\n", s.Server, s.Text)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Server, s.Service, s.Text)
 	}
-	fmt.Fprintf(t, "%s\t%s\n", external, "whatever -addr or REDIS_URL names")
-	return t.Flush()
+	for _, s := range services {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", external, s.name, "whatever -addr "+s.example()+s.orVariable()+" names")
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, listLegend)
+	return err
 }
+
+// listLegend explains those claims whose names do not.
+const listLegend = `
+expires: a hold ends after its TTL. session: it ends with its holder's session with the service, which
+-ttl is the time-out of. waits: the design has a way of waiting of its own, which -wait auto takes.
+`
 
 // claims lists the traits that a design has.
 func claims(t drivers.Traits) string {
@@ -164,7 +217,7 @@ func claims(t drivers.Traits) string {
 		name string
 	}{
 		{t.Exclusive, "exclusive"}, {t.Owned, "owned"}, {t.Expires, "expires"}, {t.Fenced, "fenced"}, {t.Fair, "fair"},
-		{t.Reentrant, "reentrant"}, {t.Renews, "renews"}, {t.Wakes, "wakes"}, {t.Blocks, "blocks"},
+		{t.Reentrant, "reentrant"}, {t.Session, "session"}, {t.Renews, "renews"}, {t.Wakes, "wakes"}, {t.Blocks, "blocks"}, {t.Waits, "waits"},
 	} {
 		if trait.has {
 			names = append(names, trait.name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
@@ -19,7 +20,7 @@ import (
 // plan is all that a run does.
 type plan struct {
 	options *options
-	target  target
+	targets targets
 	cells   []cell
 	order   []turn // the trials in the order in which they run
 	trials  int    // of each cell
@@ -53,8 +54,8 @@ func (s skip) String() string {
 const maxCells = 10_000
 
 // planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
-// allowed. It depends on the options and the target alone, and touches nothing.
-func planOf(o *options, t target) (plan, error) {
+// allowed. It depends on the options and the targets alone, and touches nothing.
+func planOf(o *options, t targets) (plan, error) {
 	r := reader{o: o}
 	trials := scalar(&r, "trials", parseInt)
 	seed := scalar(&r, "seed", parseSeed)
@@ -81,7 +82,7 @@ func planOf(o *options, t target) (plan, error) {
 		return plan{}, err
 	}
 
-	p := plan{options: o, target: t, trials: trials}
+	p := plan{options: o, targets: t, trials: trials}
 	for _, c := range cells {
 		if err := p.add(c); err != nil {
 			return plan{}, err
@@ -104,7 +105,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(c results.Plan) error {
-	design, what, why := resolve(&c, p.target)
+	design, what, why := resolve(&c, p.targets)
 	if why != "" {
 		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
 		if i >= 0 {
@@ -117,12 +118,23 @@ func (p *plan) add(c results.Plan) error {
 	if err := workloads.Check(c); err != nil {
 		return p.options.explain(err)
 	}
-	c.Command = commandLine(p.options, c, p.target)
+	c.Command = commandLine(p.options, c, p.targets)
 	if slices.ContainsFunc(p.cells, func(there cell) bool { return there.plan == c }) {
 		return nil // the axis in which they differed is not read by this way of waiting
 	}
-	p.cells = append(p.cells, cell{c, design.Traits, workloads.Warnings(c, design.Traits)})
+	p.cells = append(p.cells, cell{c, design.Traits, warnings(c, design.Traits)})
 	return nil
+}
+
+// warnings tells what a reader of a cell's figures should know before he believes them.
+func warnings(c results.Plan, t drivers.Traits) []string {
+	list := workloads.Warnings(c, t)
+	if s := serviceOf(c.Driver); s != nil && s.note != nil && t.Session {
+		if text := s.note(c.TTL); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells
@@ -147,7 +159,7 @@ func order(cells, trials int, seed uint64) []turn {
 func (p plan) at(t turn) results.Plan {
 	c := p.cells[t.cell].plan
 	c.Seed += uint64(t.trial)
-	c.Command = commandLine(p.options, c, p.target)
+	c.Command = commandLine(p.options, c, p.targets)
 	return c
 }
 
@@ -161,9 +173,9 @@ func (p plan) length(from int) time.Duration {
 	return sum
 }
 
-// resolve fills in the driver's default design and clears what the cell does not read. If the combination makes no sense
+// resolve fills in the driver's default design and way of waiting, and clears what the cell does not read. If the combination makes no sense
 // it names the part that does not fit, and why.
-func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
+func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
 	driver, err := driverOf(*c)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
@@ -176,10 +188,17 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	if _, err := drivers.ReadParams(driver, paramMap(c.Params)); err != nil {
 		return d, fmt.Sprintf("%s -param %s", c.Driver, c.Params), err.Error()
 	}
-	c.Server = string(t.kindFor(c.Driver))
-	settle(c)
+	target := t.of(c.Driver)
+	c.Server = string(target.kind)
+	switch {
+	case target.missing != nil:
+		return d, c.Driver, target.missing.Error()
+	case target.kind == embedded && !target.service.embedded:
+		return d, c.Driver + " -server embedded", "only Redis has a stand-in inside lockbench; -server private starts " + target.service.name
+	}
+	settle(c, d)
 	topology := c.Topology
-	if why := settleTopology(c, libraries[c.Driver], t.kindFor(c.Driver)); why != "" {
+	if why := settleTopology(c, libraries[c.Driver], target.kind); why != "" {
 		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
 	}
 	if what, why = unfit(c, d); why == "" {
@@ -194,8 +213,22 @@ func resolve(c *results.Plan, t target) (d drivers.Design, what, why string) {
 	return d, "", ""
 }
 
-// settle clears what the cell's way of waiting does not read, and what is spelt out though it is the usual.
-func settle(c *results.Plan) {
+// waitAuto is the value of -wait that leaves the choice to the design.
+const waitAuto = "auto"
+
+// settle chooses a way of waiting if that is left open, and clears what it does not read, and what is spelt out though it
+// is the usual.
+func settle(c *results.Plan, d drivers.Design) {
+	switch {
+	case c.Wait != waitAuto:
+	case d.Traits.Waits:
+		c.Wait = wait.Native
+	default:
+		c.Wait = wait.Backoff
+	}
+	if c.Server != string(private) {
+		c.Durability = "" // it is the server's own affair
+	}
 	if c.Wait != wait.Poll {
 		c.Poll = 0
 	}
@@ -228,6 +261,8 @@ func unfit(c *results.Plan, d drivers.Design) (what, why string) {
 	waits := c.Lock + " -wait " + c.Wait
 	several := c.Topology != ""
 	switch {
+	case kind.Native && !d.Traits.Waits:
+		return waits, noNative
 	case kind.Wakes && !d.Traits.Wakes:
 		return waits, "its releases wake nobody"
 	case kind.Blocks && several:
@@ -238,6 +273,8 @@ func unfit(c *results.Plan, d drivers.Design) (what, why string) {
 		return waits + " -release " + c.Release, "the release that wakes a sleeper is a script"
 	case c.Handover == wait.HandoverSwap && c.Topology == string(drivers.TopologyRedlock):
 		return waits + " -handover swap -topology redlock", "several servers cannot hand a lock over in one step"
+	case c.Renew && !d.Traits.Renews && d.Traits.Session:
+		return c.Lock + " -renew", "it is kept alive by its session"
 	case c.Renew && !d.Traits.Renews:
 		return c.Lock + " -renew", "its leases cannot be renewed"
 	case c.Reentry > 1 && !d.Traits.Reentrant:
@@ -252,8 +289,7 @@ func unfit(c *results.Plan, d drivers.Design) (what, why string) {
 
 // unconnected tells what of a cell its client library cannot do.
 func unconnected(c *results.Plan) (what, why string) {
-	lib, remote := libraries[c.Driver]
-	pipelines := c.Pipelining == "auto" || c.Pipelining == "" && lib.pipelines
+	remote := !inProcessDriver(c.Driver)
 	const inside = "it runs in-process and has no connections"
 	switch {
 	case !remote && c.Conns > 0:
@@ -262,11 +298,14 @@ func unconnected(c *results.Plan) (what, why string) {
 		return "-pipelining " + c.Pipelining, inside
 	case !remote && c.FlushDelay > 0:
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), inside
-	case c.FlushDelay > 0 && !pipelines:
+	case c.FlushDelay > 0 && !pipelined(*c):
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
 	}
 	return "", ""
 }
+
+// durabilities are the values of -durability, the usual one first.
+var durabilities = []string{string(servers.Relaxed), string(servers.Strict)}
 
 func designNames(d drivers.Driver) []string {
 	var names []string
@@ -296,10 +335,11 @@ func (o *options) checkNames(cells []results.Plan) error {
 		}{
 			{"driver", c.Driver, drivers.Names()},
 			{"lock", c.Lock, append([]string{""}, locks...)},
-			{"wait", c.Wait, waits},
+			{"wait", c.Wait, append([]string{waitAuto}, waits...)},
 			{"handover", c.Handover, wait.Handovers()},
 			{"pipelining", c.Pipelining, pipelinings},
 			{"topology", c.Topology, topologies},
+			{"durability", c.Durability, durabilities},
 			{"release", c.Release, releases},
 		} {
 			if !slices.Contains(v.known, v.name) {
@@ -322,7 +362,7 @@ func (o *options) checkRead(cells []cell) error {
 			for i, t := range readers {
 				names[i] = string(t)
 			}
-			return usageErrorf("%s: only -topology %s reads it, and -topology is %s", opt.written(), strings.Join(names, " and "), o.text("topology"))
+			return usageErrorf("%s: only -topology %s reads it, and -topology is %s", opt.written(), and(names), o.text("topology"))
 		}
 	}
 	if opt := o.get("timeout"); opt.from == fromFlag && !slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Wait != wait.None }) {
@@ -337,12 +377,25 @@ func (o *options) checkRead(cells []cell) error {
 			return usageErrorf("%s: only -wait %s reads it, and -wait is %s", opt.written(), kind, o.text("wait"))
 		}
 	}
+	kept := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Durability != "" })
+	if opt := o.get("durability"); opt.from == fromFlag && !kept {
+		return usageErrorf("%s: only servers that lockbench starts are set up by it, and this run has none", opt.written())
+	}
 	swaps := slices.ContainsFunc(cells, func(c cell) bool { return c.plan.Handover == wait.HandoverSwap })
 	if opt := o.get("handover-max"); opt.from == fromFlag && !swaps {
 		return usageErrorf("%s: only -handover %s reads it, and -handover is %s",
 			opt.written(), wait.HandoverSwap, o.text("handover"))
 	}
 	return nil
+}
+
+// and lists names in a sentence.
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // explain turns a FieldError into a usage error that shows what the user wrote, be it a flag or a variable.
@@ -395,6 +448,7 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
 	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
 	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
+	cross(r, &plans, "durability", parseText, func(p *results.Plan, v string) { p.Durability = v })
 	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
 	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
 	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })

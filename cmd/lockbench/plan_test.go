@@ -12,18 +12,24 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-// planFor is the plan of a command line on a machine where found is the redis-server.
+// found and missing are machines on which each service is installed, and none.
+func found(s *service) (string, error) { return "/bin/" + s.name + "-server", nil }
+func missing(s *service) (string, error) {
+	return "", errors.New(s.name + " is not here: install the package " + s.name + "-server")
+}
+
+// planFor is the plan of a command line on a machine where each service is installed.
 func planFor(t *testing.T, line string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parse(t, line, env)
 	if err != nil {
 		return plan{}, err
 	}
-	target, err := decideTarget(o, env, func() (string, error) { return "/bin/redis-server", nil })
+	targets, err := decideTargets(o, env, found)
 	if err != nil {
 		return plan{}, err
 	}
-	return planOf(o, target)
+	return planOf(o, targets)
 }
 
 func TestDryRun(t *testing.T) {
@@ -144,7 +150,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-duration 0s", "-duration 0s: must be more than 0s and at most 168h"},
 		{"-warmup -1s", "-warmup -1s: must be 0s to 24h"},
 		{"-wait poll -poll 0s", "-poll 0s: must be 1µs to 24h"},
-		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is backoff"},
+		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is auto"},
 		{"-wait none -backoff-max 1s", "-backoff-max 1s: only -wait backoff reads it, and -wait is none"},
 		{"-backoff-min 2s", "-backoff-max 100ms: must be at least -backoff-min, which is 2s"},
 		{"-trials 0", "-trials 0: must be 1 to 10000"},
@@ -155,9 +161,9 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
 		{"-driver=", `-driver "": must not have an empty part`},
 		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
-		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are none, poll, backoff, pubsub, queue, block, native`},
+		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are auto, none, poll, backoff, pubsub, queue, block, native`},
 		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
-		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is backoff"},
+		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is auto"},
 		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
 		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
 		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},

@@ -62,7 +62,11 @@ func parsePortRange(s string) int {
 // checkRoom compares a cell with what its open service can take.
 func checkRoom(c results.Plan, svc drivers.Service) error {
 	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
-		return fmt.Errorf("-clients %d: %s %s can take %d clients here", c.Clients, c.Driver, c.Lock, most)
+		remedy := "lower -clients"
+		if s := serviceOf(c.Driver); s != nil && s.limit != "" {
+			remedy += ", or raise the server's " + s.limit
+		}
+		return fmt.Errorf("-clients %d: %s %s can take %d clients here: %s", c.Clients, c.Driver, c.Lock, most, remedy)
 	}
 	return nil
 }
@@ -78,23 +82,32 @@ func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own i
 	if err != nil {
 		return "", err
 	}
-	need, others := connections(c), max(0, server.Connected-own)
+	need, others, limit := connections(c), max(0, server.Connected-own), "its limit"
+	if s := serviceOf(c.Driver); s != nil && s.limit != "" {
+		limit = s.limit
+	}
 	switch {
 	case server.MaxClients == 0:
 	case need > server.MaxClients:
-		return "", fmt.Errorf("%d connections are needed and the server accepts %d (maxclients): lower -conns or -clients, or raise maxclients",
-			need, server.MaxClients)
+		return "", fmt.Errorf("%d connections are needed and the server accepts %d (%s): lower -conns or -clients, or raise %s",
+			need, server.MaxClients, limit, limit)
 	case need > server.MaxClients-others:
-		return fmt.Sprintf("the server has %d of its %d connections (maxclients) in use and this run needs up to %d: some may be refused",
-			others, server.MaxClients, need), nil
+		return fmt.Sprintf("the server has %d of its %d connections (%s) in use and this run needs up to %d: some may be refused",
+			others, server.MaxClients, limit, need), nil
 	}
 	return "", nil
 }
 
-// checkSession tells why the sessions of a lock cannot wait as the cell wants, which only a session can tell: -wait
-// native where they have no way of waiting of their own, and -handover swap where they cannot pass a lock on.
+// noNative is why -wait native is not possible.
+const noNative = "its sessions have no way of waiting of their own"
+
+// checkSession tells why the sessions of an open service cannot wait as the cell wants: -wait native where an option of
+// the library has taken away its own way, and -handover swap where they cannot pass a lock on.
 func checkSession(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
-	if c.Wait != wait.Native && c.Handover != wait.HandoverSwap {
+	if c.Wait == wait.Native && !svc.Traits().Waits {
+		return noNative, nil
+	}
+	if c.Handover != wait.HandoverSwap {
 		return "", nil
 	}
 	s, err := svc.Session(ctx, 0)
@@ -104,10 +117,7 @@ func checkSession(ctx context.Context, c results.Plan, svc drivers.Service) (why
 	if closer, ok := s.(interface{ Close() error }); ok {
 		defer closer.Close()
 	}
-	if _, ok := drivers.As[drivers.Waiter](s); !ok && c.Wait == wait.Native {
-		return "its sessions have no way of waiting of their own", nil
-	}
-	if _, ok := drivers.As[drivers.Passer](s); !ok && c.Handover == wait.HandoverSwap {
+	if _, ok := drivers.As[drivers.Passer](s); !ok {
 		return "its sessions cannot pass a lock on; -handover release works with it", nil
 	}
 	return "", nil

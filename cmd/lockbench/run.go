@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
@@ -40,11 +39,11 @@ func (p *program) run(ctx context.Context, o *options) error {
 	for _, s := range p.env.strangers() {
 		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
 	}
-	target, err := decideTarget(o, p.env, servers.FindRedis)
+	targets, err := decideTargets(o, p.env, func(s *service) (string, error) { return s.find() })
 	if err != nil {
 		return err
 	}
-	plan, err := planOf(o, target)
+	plan, err := planOf(o, targets)
 	if err != nil {
 		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
@@ -72,8 +71,10 @@ func (p *program) run(ctx context.Context, o *options) error {
 
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *lineWriter) {
-	if p.target.fallback {
-		fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", p.target.why)
+	for _, t := range p.targets.list {
+		if t.fallback {
+			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
+		}
 	}
 	for _, s := range p.skipped {
 		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
@@ -112,7 +113,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	r.draining.Store(true)
 	r.out = map[int]bool{}
 
-	fleet, err := r.target.newFleet()
+	fleet, err := newFleet(r.plan)
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func (r *runner) say(line string) {
 
 // ready starts the cell's server, if it has none yet, and asks this machine for room.
 func (r *runner) ready(ctx context.Context, c results.Plan) error {
-	if _, remote := libraries[c.Driver]; remote {
+	if !inProcessDriver(c.Driver) {
 		if _, err := r.fleet.at(ctx, c); err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func (r *runner) ready(ctx context.Context, c results.Plan) error {
 func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
 	probe := c
 	probe.Clients, probe.Conns, probe.Wait = 1, 1, wait.None
-	if _, remote := libraries[c.Driver]; !remote {
+	if inProcessDriver(c.Driver) {
 		probe.Conns = 0
 	}
 	svc, err := r.fleet.open(ctx, probe, prefix)

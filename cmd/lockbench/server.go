@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,19 +12,21 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/quorum"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 )
 
-// fleet is the servers of a run: one deployment for each topology that its cells ask for, started when the first of
-// them runs. It is used by one goroutine at a time.
+// fleet is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
+// started when the first of them runs. It is used by one goroutine at a time.
 type fleet struct {
-	target
+	targets
+	password  drivers.Secret
 	tlsConfig *tls.Config
+	conns     map[deployment]int // that the biggest cell needs
 	running   map[deployment]*server
 
 	mu     sync.Mutex // guards closed against the exit that waits for nothing
@@ -32,19 +35,40 @@ type fleet struct {
 
 // server is a deployment that can be opened.
 type server struct {
+	service *service
 	urls    []string // may carry passwords: never printed
 	network string   // "unix", "tcp", "tls"; empty without a server
 	master  string   // sentinels: their name for the primary
 	close   func() error
+
+	// Of servers of our own.
+	persistence string               // what is on disk when they answer, as far as they do not tell it themselves
+	cpu         func() time.Duration // what they have used; nil if that is unknown
 }
 
-// newFleet reads the files that an external server needs. Nothing is started yet.
-func (t target) newFleet() (*fleet, error) {
-	f := &fleet{target: t, running: map[deployment]*server{}}
-	if t.kind != external {
+// redacted is where the servers of our own listen. That they have no password is no reason to show a user.
+func (s *server) redacted() string {
+	var list []string
+	for _, url := range s.urls {
+		if read, err := s.service.readAddr(url); err == nil {
+			url = read.Redacted
+		}
+		list = append(list, url)
+	}
+	return strings.Join(list, ",")
+}
+
+// newFleet reads the files that external servers need. Nothing is started yet.
+func newFleet(p plan) (*fleet, error) {
+	f := &fleet{targets: p.targets, conns: map[deployment]int{}, running: map[deployment]*server{}}
+	for _, c := range p.cells {
+		d := deploymentOf(c.plan)
+		f.conns[d] = max(f.conns[d], connections(c.plan))
+	}
+	if len(f.list) == 0 || f.list[0].kind != external {
 		return f, nil
 	}
-	return f, f.readFiles()
+	return f, f.readFiles(f.list[0].login)
 }
 
 // at is the server of a cell.
@@ -57,6 +81,7 @@ func (f *fleet) at(ctx context.Context, c results.Plan) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.service = d.service
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -67,69 +92,16 @@ func (f *fleet) at(ctx context.Context, c results.Plan) (*server, error) {
 }
 
 func (f *fleet) start(ctx context.Context, c results.Plan, d deployment) (*server, error) {
-	switch serverKind(c.Server) {
+	t := f.of(c.Driver)
+	switch t.kind {
 	case private:
-		return startPrivate(ctx, d, servers.RedisOptions{Binary: f.binary})
+		return t.service.start(ctx, d, startOptions{binary: t.binary, durability: d.durability, conns: f.conns[d]})
 	case embedded:
 		return startEmbedded(max(1, d.nodes))
 	case external:
-		return &server{urls: f.urls, network: f.network, master: f.master, close: func() error { return nil }}, nil
+		return &server{urls: t.urls, network: t.network, master: t.master, close: func() error { return nil }}, nil
 	}
 	return &server{close: func() error { return nil }}, nil
-}
-
-// several is what the deployments of several servers have in common.
-type several interface {
-	URLs() []string
-	Close() error
-}
-
-func startPrivate(ctx context.Context, d deployment, o servers.RedisOptions) (*server, error) {
-	var s several
-	var err error
-	network, master := "tcp", ""
-	switch d.topology {
-	case drivers.TopologyRedlock:
-		network = "unix"
-		s, err = servers.StartNodes(ctx, d.nodes, o)
-	case drivers.TopologyReplicated:
-		s, err = servers.StartReplicated(ctx, d.replicas, o)
-	case drivers.TopologySentinel:
-		master = servers.SentinelMaster
-		s, err = servers.StartSentinel(ctx, d.replicas, sentinels, o)
-	case drivers.TopologyCluster:
-		s, err = servers.StartCluster(ctx, d.nodes, o)
-	default:
-		r, err := servers.StartRedis(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		return &server{urls: []string{r.URL()}, network: "unix", close: r.Close}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &server{urls: s.URLs(), network: network, master: master, close: s.Close}, nil
-}
-
-func startEmbedded(n int) (*server, error) {
-	s := &server{network: "tcp"}
-	var closers []func() error
-	s.close = func() error {
-		var errs []error
-		for _, c := range closers {
-			errs = append(errs, c())
-		}
-		return errors.Join(errs...)
-	}
-	for range n {
-		e, err := servers.StartEmbedded()
-		if err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		s.urls, closers = append(s.urls, e.URL()), append(closers, e.Close)
-	}
-	return s, nil
 }
 
 // close stops the servers of our own.
@@ -146,19 +118,20 @@ func (f *fleet) close() error {
 }
 
 // readFiles reads the password and the certificates.
-func (f *fleet) readFiles() error {
-	if f.passwordFile != "" {
-		text, err := os.ReadFile(f.passwordFile)
+func (f *fleet) readFiles(l login) error {
+	f.password = l.password
+	if l.passwordFile != "" {
+		text, err := os.ReadFile(l.passwordFile)
 		if err != nil {
 			return fmt.Errorf("-password-file: %w", err)
 		}
 		password := strings.TrimRight(string(text), "\r\n")
 		if password == "" || strings.ContainsAny(password, "\r\n") {
-			return fmt.Errorf("-password-file %s: must have one line, the password", f.passwordFile)
+			return fmt.Errorf("-password-file %s: must have one line, the password", l.passwordFile)
 		}
 		f.password = drivers.Secret(password)
 	}
-	config, err := f.tls.config()
+	config, err := l.tls.config()
 	f.tlsConfig = config
 	return err
 }
@@ -201,13 +174,13 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
 		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
 	}
-	if _, remote := libraries[c.Driver]; remote {
+	if t := f.of(c.Driver); t.kind != inProcess {
 		s, err := f.at(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		cfg.Addrs, cfg.Master = s.urls, s.master
-		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = f.user, f.password, f.db, f.tlsConfig
+		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = t.user, f.password, t.db, f.tlsConfig
 		cfg.Embedded = c.Server == string(embedded)
 	}
 	return d.Open(ctx, cfg)
@@ -241,12 +214,13 @@ func blocks(c results.Plan) bool {
 func (f *fleet) describe(rec *results.Record) {
 	rec.Server.Kind = rec.Plan.Server
 	s := f.running[deploymentOf(rec.Plan)]
-	if _, remote := libraries[rec.Plan.Driver]; !remote || s == nil {
+	if s == nil {
 		return
 	}
-	rec.Server.Addr, rec.Server.Network = f.redacted, s.network
+	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.network
+	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.persistence)
 	if rec.Plan.Server != string(external) {
-		rec.Server.Addr = strings.Join(s.urls, ",") // servers of our own have no password
+		rec.Server.Addr = s.redacted()
 	}
 }
 

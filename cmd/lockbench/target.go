@@ -1,21 +1,21 @@
-// Which server a run is aimed at: decided here from flags and environment, started in server.go.
+// Which servers a run is aimed at: decided here from flags and environment, started in server.go.
 
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/redis"
 )
 
 // serverKind says whose server it is; it is also the value of results.Plan.Server.
 type serverKind string
 
 const (
-	private  serverKind = "private"  // a redis-server that lockbench starts
+	private  serverKind = "private"  // a server that lockbench starts
 	embedded serverKind = "embedded" // a Redis look-alike in the process of lockbench
 	external serverKind = "external" // the user's, treated as production
 
@@ -23,19 +23,33 @@ const (
 	inProcess serverKind = "in-process"
 )
 
-// target is the server of a run, before anything has been started or asked.
+// targets are the servers of a run before anything has been started or asked: one target for each service that its
+// drivers measure, and none if they need no server.
+type targets struct {
+	list []target
+	why  string // for people, if the list is empty: why there is none
+}
+
+// target is the server of one service, or several that make one.
 type target struct {
-	kind   serverKind
-	why    string // for people: why this one
-	binary string // private: the program
+	service *service
+	kind    serverKind
+	why     string // for people: why this one
+	binary  string // private: the program
+	missing error  // private: there is no program; it says what to install
 
 	fallback bool // embedded because there is nothing better
 
 	// The rest is for external servers alone.
-	urls         []string // may carry passwords: never printed
-	redacted     string   // without users and passwords, a comma list
-	network      string   // "unix", "tcp", "tls"
-	master       string
+	urls     []string // may carry passwords: never printed
+	redacted string   // without users and passwords, a comma list
+	network  string   // "unix", "tcp", "tls"
+	login
+}
+
+// login is how the user's servers are logged in to. It is the same for all of a run; what differs stands in the URLs.
+type login struct {
+	master       string // the sentinels' name for the primary
 	user         string
 	password     drivers.Secret
 	passwordFile string
@@ -46,21 +60,43 @@ type target struct {
 // tlsFiles names what a TLS connection is verified with.
 type tlsFiles struct{ ca, cert, key, serverName string }
 
-// kindFor is the kind of server that cells of a driver run on: drivers without a client library have none.
-func (t target) kindFor(driver string) serverKind {
-	if _, remote := libraries[driver]; !remote {
-		return inProcess
+// of is the target that cells of a driver run on. Drivers without a service have none, which is one too.
+func (t targets) of(driver string) target {
+	if s := serviceOf(driver); s != nil {
+		for _, one := range t.list {
+			if one.service == s {
+				return one
+			}
+		}
 	}
-	return t.kind
+	return target{kind: inProcess}
+}
+
+// lines describe the targets without any secret, each in a line.
+func (t targets) lines() []string {
+	if len(t.list) == 0 {
+		return []string{fmt.Sprintf("%s (%s)", inProcess, t.why)}
+	}
+	var lines []string
+	for _, one := range t.list {
+		line := one.String()
+		if len(t.list) > 1 {
+			line = one.service.name + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // String describes the target without any secret.
 func (t target) String() string {
 	s := string(t.kind)
-	switch t.kind {
-	case private:
+	switch {
+	case t.missing != nil:
+		s += ", which is not here"
+	case t.kind == private:
 		s += " " + t.binary
-	case external:
+	case t.kind == external:
 		s += " " + t.redacted
 	}
 	if t.why != "" {
@@ -87,130 +123,146 @@ var externalFlags = []string{"master", "user", "password-file", "db", "tls-ca", 
 // serverChoices are the values of -server.
 var serverChoices = []string{"auto", string(private), string(embedded), string(external)}
 
-// decideTarget picks the server: -addr, else REDIS_URL, else what -server says, where an explicit -server overrides
-// whatever is merely in the environment. find looks for a redis-server, as servers.FindRedis does.
-func decideTarget(o *options, env environ, find func() (string, error)) (target, error) {
+// decideTargets picks the servers: -addr, else the service's own variable, else what -server says, where an explicit
+// -server overrides whatever is merely in the environment. find looks for the program of a service.
+func decideTargets(o *options, env environ, find func(*service) (string, error)) (targets, error) {
 	kind := o.get("server")
 	if !slices.Contains(serverChoices, kind.text) {
-		return target{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
+		return targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
 			didYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
-	if inProcessOnly(o.text("driver")) {
-		t := target{kind: inProcess, why: o.text("driver") + " needs no server"}
+	names, err := parseList(o.text("driver"), parseText)
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { _, err := drivers.Lookup(name); return err != nil }) {
+		return targets{why: "there is no such driver"}, nil // which planOf says better
+	}
+	wanted := servicesOf(names)
+	if len(wanted) == 0 {
+		t := targets{why: o.text("driver") + " needs no server"}
 		if kind.from == fromFlag && kind.text != "auto" {
 			return t, usageErrorf("%s: %s needs no server", kind.written(), o.text("driver"))
 		}
 		return t, o.refuse(append([]string{"addr"}, externalFlags...), o.text("driver")+" runs in-process and reads no address")
 	}
-	t, err := pickTarget(o, env, find)
+	addrs, why, err := findAddrs(o, env, wanted)
 	if err != nil {
-		return target{}, err
+		return targets{}, err
 	}
-	if t.kind != external {
-		return t, o.refuse(externalFlags, "is for a server of yours, and this run has one of our own ("+string(t.kind)+"): give -addr")
+	if addrs != nil {
+		return describe(addrs, why, o, env, wanted)
 	}
-	return describe(t, o, env)
+	var t targets
+	for _, s := range wanted {
+		one, err := pickOwn(kind, s, find)
+		if err != nil {
+			return targets{}, err
+		}
+		t.list = append(t.list, one)
+	}
+	if len(wanted) == 1 && t.list[0].missing != nil && !slices.ContainsFunc(names, inProcessDriver) {
+		return targets{}, t.list[0].missing
+	}
+	return t, o.refuse(externalFlags, "is for a server of yours, and this run has one of our own ("+string(t.list[0].kind)+"): give -addr")
 }
 
-// pickTarget applies the order of precedence.
-func pickTarget(o *options, env environ, find func() (string, error)) (target, error) {
-	kind, addr := o.get("server"), o.get("addr")
-	own := kind.text == "private" || kind.text == "embedded"
-	redisURL, _ := env.lookup("REDIS_URL")
-	switch {
-	case own && addr.from == fromFlag && kind.from == fromFlag:
-		return target{}, usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own", kind.written())
-	case addr.text != "" && (!own || addr.from > kind.from):
-		return target{kind: external, urls: splitAddrs(addr.text), why: addrName(addr)}, nil
-	case redisURL != "" && !own:
-		return target{kind: external, urls: splitAddrs(redisURL), why: "REDIS_URL"}, nil
-	case kind.text == "external":
-		return target{}, usageErrorf("%s: which one? give -addr, or set REDIS_URL", kind.written())
-	case kind.text == "embedded":
-		return target{kind: embedded, why: strings.Fields(kind.written())[0]}, nil
+// pickOwn is a target that lockbench starts itself.
+func pickOwn(kind *option, s *service, find func(*service) (string, error)) (target, error) {
+	switch kind.text {
+	case "external":
+		if s.variable != "" {
+			return target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.variable)
+		}
+		return target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.example())
+	case "embedded":
+		return target{service: s, kind: embedded, why: strings.Fields(kind.written())[0]}, nil
 	}
-	binary, err := find()
+	binary, err := find(s)
 	switch {
 	case err == nil:
-		return target{kind: private, binary: binary}, nil
+		return target{service: s, kind: private, binary: binary}, nil
 	case kind.text == "private":
-		return target{}, fmt.Errorf("-server private: %w", err)
+		return target{service: s, kind: private, missing: fmt.Errorf("-server private: %w", err)}, nil
+	case s.embedded:
+		return target{service: s, kind: embedded, why: "no " + s.name + "-server on PATH", fallback: true}, nil
 	}
-	return target{kind: embedded, why: "no redis-server on PATH", fallback: true}, nil
+	return target{service: s, kind: private, missing: err}, nil
 }
 
-// splitAddrs cuts a comma list of addresses, but not at a comma that is part of a password: there an @ follows before
-// the next address begins.
-func splitAddrs(list string) []string {
-	var addrs []string
-	start := 0
-	for i := range len(list) {
-		if list[i] != ',' {
-			continue
-		}
-		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
-		if at >= 0 && (scheme < 0 || at < scheme) {
-			continue
-		}
-		addrs = append(addrs, strings.TrimSpace(list[start:i]))
-		start = i + 1
+// describe completes the external targets.
+func describe(addrs map[*service][]string, why string, o *options, env environ, wanted []*service) (targets, error) {
+	var all targets
+	l, err := readLogin(o, env, wanted)
+	if err != nil {
+		return all, err
 	}
-	return append(addrs, strings.TrimSpace(list[start:]))
+	for _, s := range wanted {
+		t := target{service: s, kind: external, why: why, urls: addrs[s], login: l}
+		if s.database == databaseNone {
+			t.db = ""
+		}
+		var redacted []string
+		for i, addr := range t.urls {
+			read, err := s.readAddr(addr)
+			if err != nil {
+				return all, usageErrorf("%s: %w", why, err)
+			}
+			redacted = append(redacted, read.Redacted)
+			if i > 0 && read.Network != t.network {
+				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike", why, redacted[i], redacted[0])
+			}
+			t.network = read.Network
+		}
+		t.redacted = strings.Join(redacted, ",")
+		if t.tls != (tlsFiles{}) {
+			t.network = "tls"
+		}
+		all.list = append(all.list, t)
+	}
+	return all, nil
 }
 
-func addrName(addr *option) string {
-	if addr.from == fromVariable {
-		return addr.variable()
-	}
-	return "-addr"
-}
-
-// describe completes an external target.
-func describe(t target, o *options, env environ) (target, error) {
-	var redacted []string
-	for i, url := range t.urls {
-		parsed, err := redis.ParseTarget(url)
-		if err != nil {
-			return target{}, usageErrorf("%s: %w", t.why, err)
-		}
-		redacted = append(redacted, parsed.Redacted())
-		if i > 0 && parsed.Network() != t.network {
-			return target{}, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike", t.why, redacted[i], redacted[0])
-		}
-		t.network = parsed.Network()
-	}
-	t.redacted, t.master = strings.Join(redacted, ","), o.text("master")
-	t.user, t.passwordFile, t.db = o.text("user"), o.text("password-file"), o.text("db")
+// readLogin reads what the flags say about logging in.
+func readLogin(o *options, env environ, wanted []*service) (login, error) {
 	password, _ := env.lookup(passwordVariable)
-	t.password = drivers.Secret(password)
-	t.tls = tlsFiles{o.text("tls-ca"), o.text("tls-cert"), o.text("tls-key"), o.text("tls-server-name")}
-	if t.tls != (tlsFiles{}) {
-		t.network = "tls"
+	l := login{
+		master: o.text("master"), user: o.text("user"), password: drivers.Secret(password),
+		passwordFile: o.text("password-file"), db: o.text("db"),
+		tls: tlsFiles{o.text("tls-ca"), o.text("tls-cert"), o.text("tls-key"), o.text("tls-server-name")},
 	}
-	if n, err := parseInt(t.db); t.db != "" && (err != nil || n < 0) {
-		return target{}, usageErrorf("%s: must be a number from 0", o.get("db").written())
+	if err := checkDB(o.get("db"), wanted); err != nil {
+		return l, err
 	}
 	switch {
-	case (t.tls.cert == "") != (t.tls.key == ""):
-		return target{}, usageErrorf("-tls-cert and -tls-key belong together: give both")
-	case t.passwordFile != "" && t.password != "":
+	case (l.tls.cert == "") != (l.tls.key == ""):
+		return l, usageErrorf("-tls-cert and -tls-key belong together: give both")
+	case l.passwordFile != "" && l.password != "":
 		if o.get("password-file").from != fromFlag {
-			return target{}, usageErrorf("LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one")
+			return l, usageErrorf("LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one")
 		}
-		t.password = "" // the flag wins over the variable
+		l.password = "" // the flag wins over the variable
 	}
-	return t, nil
+	return l, nil
 }
 
-// inProcessOnly reports whether every driver of the list needs no server. Unknown names count as needing one: the
-// complaint about them comes later.
-func inProcessOnly(driverList string) bool {
-	names, err := parseList(driverList, parseText)
-	return err == nil && !slices.ContainsFunc(names, func(name string) bool {
-		_, remote := libraries[name]
-		_, unknown := drivers.Lookup(name)
-		return remote || unknown != nil
-	})
+// checkDB wants of a database what the services of the run call one.
+func checkDB(db *option, wanted []*service) error {
+	if db.text == "" {
+		return nil
+	}
+	kinds := map[database]*service{}
+	for _, s := range wanted {
+		kinds[s.database] = cmp.Or(kinds[s.database], s)
+	}
+	numbered, named := kinds[databaseNumber], kinds[databaseName]
+	n, err := parseInt(db.text)
+	switch {
+	case numbered == nil && named == nil:
+		return usageErrorf("%s: %s has no databases", db.written(), serviceNames(wanted))
+	case numbered != nil && named != nil:
+		return usageErrorf("%s: %s has numbered databases and %s named ones: write them into -addr", db.written(), numbered.name, named.name)
+	case numbered != nil && (err != nil || n < 0):
+		return usageErrorf("%s: must be a number from 0", db.written())
+	}
+	return nil
 }
 
 // refuse complains about the first of those flags that is on the command line. Variables pass: they are set once

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +8,10 @@ import (
 )
 
 func TestDecideTarget(t *testing.T) {
-	found := func() (string, error) { return "/bin/redis-server", nil }
-	missing := func() (string, error) { return "", errors.New("no redis-server: install the package redis-server") }
 	for _, test := range []struct {
 		line string
 		env  string // NAME=value words
-		find func() (string, error)
+		find func(*service) (string, error)
 		want string // the target's String, or the error
 	}{
 		{"", "", found, "private /bin/redis-server"},
@@ -28,7 +25,7 @@ func TestDecideTarget(t *testing.T) {
 		{"", "REDIS_URL=redis://h LOCKBENCH_SERVER=embedded", found, "embedded (LOCKBENCH_SERVER=embedded)"},
 		{"-server embedded", "LOCKBENCH_ADDR=a:2", found, "embedded (-server)"},
 		{"-addr a:2", "LOCKBENCH_SERVER=embedded", found, "external redis://a:2 (-addr)"},
-		{"-server private", "", missing, "-server private: no redis-server: install the package redis-server"},
+		{"-server private", "", missing, "-server private: redis is not here: install the package redis-server"},
 		{"-server external", "", found, "-server external: which one? give -addr, or set REDIS_URL"},
 		{"-server external", "REDIS_URL=redis://h", found, "external redis://h:6379 (REDIS_URL)"},
 		{"-server private -addr a:2", "", found, "-addr and -server private exclude each other: the one names your server, the other asks for one of our own"},
@@ -45,6 +42,37 @@ func TestDecideTarget(t *testing.T) {
 		{"-addr h", "LOCKBENCH_PASSWORD=s3cret LOCKBENCH_PASSWORD_FILE=f", found, "LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one"},
 		{"-addr h -password-file f", "LOCKBENCH_PASSWORD=s3cret", found, "external redis://h:6379 (-addr)"},
 		{"", "LOCKBENCH_USER=u LOCKBENCH_PASSWORD=s3cret", found, "private /bin/redis-server"},
+
+		// Several services: each has its own server, and they are all ours or all yours.
+		{"-driver rueidis,test-alpha,go-redis,memory", "", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
+		{"-driver rueidis,test-alpha", "", missing, "redis: embedded (no redis-server on PATH); alpha: private, which is not here"},
+		{"-driver rueidis,test-alpha -server embedded", "", found, "redis: embedded (-server); alpha: embedded (-server)"},
+		{"-driver test-alpha", "", missing, "alpha is not here: install the package alpha-server"},
+		{"-driver test-alpha -server private", "", missing, "-server private: alpha is not here: install the package alpha-server"},
+		{"-driver test-alpha,memory", "", missing, "private, which is not here"},
+		{"-driver test-alpha", "REDIS_URL=redis://h", found, "private /bin/alpha-server"},
+		{"-driver test-alpha -server external", "REDIS_URL=redis://h", found, "-server external: which one? give -addr alpha://…"},
+		{"-driver test-alpha -addr h:1", "", found, "external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr alpha://u:s3cret@h:1,unix:///s", "", found, "redis: external unix:///s (-addr); alpha: external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr redis://h,alpha://a:1,alpha://b:2", "", found, "redis: external redis://h:6379 (-addr); alpha: external alpha://a:1,alpha://b:2 (-addr)"},
+		{"-driver rueidis,test-alpha -addr h:6379", "", found, "-addr: the run has several services, and an address that does not say whose it is: " +
+			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
+		{"-driver rueidis,test-alpha -addr ftp://u:s3cret@h", "", found, "-addr: the run has several services, and an address that does not say whose it is: " +
+			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
+		{"-driver rueidis -addr alpha://u:s3cret@h", "", found, "-addr: alpha:// is an address of alpha, and no -driver of this run measures that: they need redis://, rediss://, unix://"},
+		{"-driver rueidis,test-alpha -addr redis://h", "", found, "-addr names no server of alpha, and yours and ours do not compare: " +
+			"add alpha://… to -addr, or drop it, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha", "LOCKBENCH_ADDR=alpha://h", found, "LOCKBENCH_ADDR names no server of redis, and yours and ours do not compare: " +
+			"add redis://… to -addr, or give -server private, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha", "REDIS_URL=redis://h", found, "REDIS_URL names no server of alpha, and yours and ours do not compare: " +
+			"add alpha://… to -addr, or give -server private, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha -server private", "REDIS_URL=redis://h", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
+		{"-driver rueidis,memory -addr h", "", found, "external redis://h:6379 (-addr)"},
+
+		{"-driver test-alpha -addr h:1 -db locks", "", found, "external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr redis://h,alpha://h -db 1", "", found, "-db 1: redis has numbered databases and alpha named ones: write them into -addr"},
+		{"-driver test-beta -addr h:1 -db locks", "", found, "-db locks: beta has no databases"},
+		{"-driver test-beta,test-alpha -addr beta://h:1,alpha://h:1 -db locks", "", found, "beta: external beta://h:1 (-addr); alpha: external alpha://h:1 (-addr)"},
 	} {
 		var pairs []string
 		for word := range strings.FieldsSeq(test.env) {
@@ -56,18 +84,29 @@ func TestDecideTarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		target, err := decideTarget(o, env, test.find)
-		got := target.String()
+		targets, err := decideTargets(o, env, test.find)
+		got := strings.Join(targets.lines(), "; ")
 		if err != nil {
 			got = err.Error()
 		}
-		if got != test.want && (test.want != "REDIS_URL: " || !strings.HasPrefix(got, test.want)) {
+		if got != test.want && (!strings.HasSuffix(test.want, ": ") || !strings.HasPrefix(got, test.want)) {
 			t.Errorf("%s %s: %s\nwant: %s", test.env, test.line, got, test.want)
 		}
-		if everything := fmt.Sprintf("%s %v %q", got, target.flags(), target.password); strings.Contains(everything, "s3cret") {
+		if everything := fmt.Sprintf("%s %v %q", got, flagsOf(targets), targets.list); strings.Contains(everything, "s3cret") {
 			t.Errorf("%s %s shows the password: %s", test.env, test.line, everything)
 		}
 	}
+}
+
+// flagsOf are the flags that would aim another run at the same targets.
+func flagsOf(t targets) (all []map[string]string) {
+	for _, one := range t.list {
+		all = append(all, one.flags())
+		for i := range one.urls {
+			one.urls[i] = "" // which nobody prints
+		}
+	}
+	return all
 }
 
 func TestSplitAddrs(t *testing.T) {

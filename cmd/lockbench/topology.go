@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -15,12 +16,13 @@ const (
 	redlockNodes     = 5 // as in the description of the algorithm
 	clusterPrimaries = 3 // the fewest that Redis calls a cluster
 	sentinels        = 3 // the fewest that can outvote one that is gone
+	ensembleNodes    = 3 // likewise
 )
 
 // topologies are the values of -topology, the usual one first.
 var topologies = []string{
 	string(drivers.TopologySingle), string(drivers.TopologyRedlock), string(drivers.TopologyReplicated),
-	string(drivers.TopologySentinel), string(drivers.TopologyCluster),
+	string(drivers.TopologySentinel), string(drivers.TopologyCluster), string(drivers.TopologyEnsemble),
 }
 
 // releases are the values of -release.
@@ -30,7 +32,7 @@ var releases = []string{
 
 // topologyFlags says which topologies read a flag.
 var topologyFlags = map[string][]drivers.Topology{
-	"nodes":        {drivers.TopologyRedlock, drivers.TopologyCluster},
+	"nodes":        {drivers.TopologyRedlock, drivers.TopologyCluster, drivers.TopologyEnsemble},
 	"replicas":     {drivers.TopologyReplicated, drivers.TopologySentinel},
 	"acks":         {drivers.TopologyReplicated},
 	"node-timeout": {drivers.TopologyRedlock, drivers.TopologyReplicated},
@@ -71,6 +73,10 @@ func settleTopology(c *results.Plan, lib library, kind serverKind) (why string) 
 		c.Nodes = redlockNodes
 	case t == drivers.TopologyCluster && c.Nodes == 0:
 		c.Nodes = clusterPrimaries
+	case t == drivers.TopologyEnsemble && c.Nodes == 0:
+		c.Nodes = ensembleNodes
+	case t == drivers.TopologyEnsemble && c.Nodes != 1 && c.Nodes != ensembleNodes:
+		return fmt.Sprintf("lockbench starts ensembles of 1 or %d, not of %d", ensembleNodes, c.Nodes)
 	case t == drivers.TopologyReplicated && c.Replicas == 0:
 		c.Replicas = max(1, c.Acks)
 	case t == drivers.TopologySentinel && c.Replicas == 0:
@@ -90,12 +96,14 @@ func joined(list []drivers.Topology) string {
 
 // deployment names the servers that a cell needs; cells with the same one share them.
 type deployment struct {
+	service         *service
+	durability      servers.Durability
 	topology        drivers.Topology
 	nodes, replicas int
 }
 
 func deploymentOf(c results.Plan) deployment {
-	return deployment{drivers.Topology(c.Topology), c.Nodes, c.Replicas}
+	return deployment{serviceOf(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas}
 }
 
 func (d deployment) String() string {
@@ -108,6 +116,8 @@ func (d deployment) String() string {
 		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, sentinels)
 	case drivers.TopologyCluster:
 		return fmt.Sprintf("a cluster of %d primaries", d.nodes)
+	case drivers.TopologyEnsemble:
+		return fmt.Sprintf("an ensemble of %d", d.nodes)
 	}
 	return "one server"
 }

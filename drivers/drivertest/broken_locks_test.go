@@ -73,6 +73,8 @@ var brokenClaims = []broken{
 		},
 	}, "capabilities"},
 	{"renews without the claim", claiming(func(t *drivers.Traits) { t.Renews = false }), "capabilities"},
+	{"claims Waits without a Waiter", claiming(claimWaits), "capabilities"},
+	{"waits without the claim", altered{Driver: polling(), traits: func(t *drivers.Traits) { t.Waits = false }}, "capabilities"},
 	{"claims Wakes without a Subscriber", services(func(s drivers.Service) drivers.Service { return bareService{s} }), "capabilities"},
 	{"wakes without the claim", claiming(func(t *drivers.Traits) { t.Wakes = false }), "capabilities"},
 	{"excludes without the claim", claiming(func(t *drivers.Traits) { t.Exclusive = false }), "exclusion"},

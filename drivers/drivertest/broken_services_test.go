@@ -192,6 +192,61 @@ func inspectedAs(look func(n int64) (drivers.Server, drivers.Usage)) drivers.Dri
 	return services(func(s drivers.Service) drivers.Service { return inspecting{wrapped{s}, look, new(int64)} })
 }
 
+// counted is a service that counts its own round trips, more or less: some are forgotten, looking costs one, and
+// sessions take their counts along when they are closed.
+type counted struct {
+	wrapped
+	trips        *atomic.Int64
+	forgets      int64 // so many of each ten
+	looking, per bool
+}
+
+type countedSession struct {
+	drivers.Session
+	mine, trips *atomic.Int64
+}
+
+func (s countedSession) Unwrap() drivers.Session { return s.Session }
+
+func (s countedSession) Close() error {
+	s.trips.Add(-s.mine.Load())
+	return nil
+}
+
+func (c counted) Traffic() drivers.Traffic {
+	n := c.trips.Load()
+	if c.looking {
+		c.trips.Add(1)
+	}
+	return drivers.Traffic{RoundTrips: n - n*c.forgets/10}
+}
+
+func (c counted) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := c.Service.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	mine := new(atomic.Int64)
+	count := func(call answer) answer {
+		return func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			mine.Add(1)
+			c.trips.Add(1)
+			return call(ctx, l)
+		}
+	}
+	s = calls{s, count(s.Try), count(s.Release)}
+	if c.per {
+		s = countedSession{s, mine, c.trips}
+	}
+	return s, nil
+}
+
+func counting(forgets int64, looking, per bool) drivers.Driver {
+	return services(func(s drivers.Service) drivers.Service {
+		return counted{wrapped{s}, new(atomic.Int64), forgets, looking, per}
+	})
+}
+
 // ending is a service with another Close.
 type ending struct {
 	wrapped
@@ -247,6 +302,9 @@ var brokenServices = []broken{
 	{"has CPU time that falls", inspectedAs(func(n int64) (drivers.Server, drivers.Usage) {
 		return drivers.Server{Name: "memory"}, drivers.Usage{CPU: time.Duration(9 - n), Commands: -1, BytesIn: -1, BytesOut: -1}
 	}), "inspect"},
+	{"counts half of its round trips", counting(5, false, false), "traffic"},
+	{"counts how often it is asked", counting(0, true, false), "traffic"},
+	{"counts those sessions only that are open", counting(0, false, true), "traffic"},
 	{"opens sixty sessions", services(func(s drivers.Service) drivers.Service { return limited{wrapped{s}, 60} }), "crowd"},
 	{"makes heavy sessions", sessions(func(s drivers.Session, _ int) drivers.Session {
 		return heavy{s, make([]byte, 221<<10)}

@@ -20,7 +20,7 @@ type broken struct {
 func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
-		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenWaiting, brokenBlocking,
+		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenWaiting, brokenBlocking,
 		brokenListening, brokenOutages, brokenServices,
 	} {
 		all = append(all, some...)

@@ -16,7 +16,7 @@ type waiting func(ctx context.Context, l *drivers.Lease) error
 
 // waitingBy is polling with another Wait and Leave; nil keeps what was.
 func waitingBy(make func(s drivers.Session) (wait, leave waiting)) drivers.Driver {
-	return sessions(func(s drivers.Session, _ int) drivers.Session {
+	return sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
 		wait, leave := make(s)
 		if wait == nil {
 			wait = pause
@@ -28,11 +28,18 @@ func waitingBy(make func(s drivers.Session) (wait, leave waiting)) drivers.Drive
 	})
 }
 
+func sessionsWaiting(wrap func(s drivers.Session, id int) drivers.Session) drivers.Driver {
+	d := sessions(wrap).(altered)
+	d.traits = claimWaits
+	return d
+}
+
 // onRelease is a lock whose waits end by releases alone: the releases of each key are counted, and Wait sleeps until
 // the count moves. start tells the count that a wait begins with, from that at the last Try and that of now.
 func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
+		traits: claimWaits,
 		session: func() func(drivers.Session, int) drivers.Session {
 			var count table[int]
 			var mu sync.Mutex
@@ -73,7 +80,7 @@ func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.
 func queueingBut(leaves func(l *drivers.Lease) bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
-		traits: func(t *drivers.Traits) { t.Fair = true },
+		traits: func(t *drivers.Traits) { t.Fair, t.Waits = true, true },
 		session: func() func(drivers.Session, int) drivers.Session {
 			q := &line{queue: map[string][]int{}}
 			return func(s drivers.Session, id int) drivers.Session {

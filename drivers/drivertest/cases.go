@@ -43,6 +43,11 @@ var cases = []oneCase{
 	{name: "renewal of a lost lease", timed: true, when: renews, run: renewalOfLost},
 	{name: "remaining", when: remains, run: remaining},
 
+	// The session that a hold may belong to.
+	{name: "session ends", when: cuts, run: sessionEnds},
+	{name: "closed session", when: closes, run: closedSession},
+	{name: "wait for the end of a session", when: waitsSession, run: waitForSession},
+
 	// Waiting, by sessions that have a way of their own.
 	{name: "wait for a release", when: waits, run: waitForRelease},
 	{name: "wait after a release", when: waits, run: waitAfterRelease},
@@ -74,6 +79,7 @@ var cases = []oneCase{
 	{name: "clean", when: cleans, run: clean},
 	{name: "ping", when: pings, run: ping},
 	{name: "inspect", when: inspects, run: inspect},
+	{name: "traffic", when: counts, run: traffic},
 	{name: "crowd", alone: true, run: crowd},
 	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
@@ -99,7 +105,7 @@ type known struct {
 	traits drivers.Traits // of the design
 
 	// The capabilities, in so far as no trait claims them.
-	waiter, remainer, adopter, cleaner, pinger, inspector bool
+	waiter, remainer, adopter, closer, cleaner, pinger, inspector, counter bool
 }
 
 // find opens the service once to look for capabilities.
@@ -124,7 +130,8 @@ func find(s Setup) (k known, failure *Failure) {
 	if err != nil {
 		return fail(fmt.Errorf("making a session: %w", err))
 	}
-	if closer, ok := drivers.As[io.Closer](session); ok {
+	closer, ok := drivers.As[io.Closer](session)
+	if k.closer = ok; ok {
 		defer closer.Close()
 	}
 	_, k.waiter = drivers.As[drivers.Waiter](session)
@@ -133,24 +140,28 @@ func find(s Setup) (k known, failure *Failure) {
 	_, k.cleaner = drivers.As[drivers.Cleaner](svc)
 	_, k.pinger = drivers.As[drivers.Pinger](svc)
 	_, k.inspector = drivers.As[drivers.Inspector](svc)
+	_, k.counter = drivers.As[drivers.Counter](svc)
 	return k, nil
 }
 
 // The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
-func exclusive(k known) bool   { return k.traits.Exclusive }
-func expires(k known) bool     { return k.traits.Exclusive && k.traits.Expires }
-func renews(k known) bool      { return k.traits.Exclusive && k.traits.Renews }
-func wakes(k known) bool       { return k.traits.Exclusive && k.traits.Wakes }
-func reenters(k known) bool    { return k.traits.Exclusive && k.traits.Reentrant }
-func sleeps(k known) bool      { return k.traits.Exclusive && k.traits.Blocks }
-func owned(k known) bool       { return k.traits.Exclusive && k.traits.Owned }
-func waits(k known) bool       { return k.traits.Exclusive && k.waiter }
-func waitsExpiry(k known) bool { return waits(k) && k.traits.Expires }
-func remains(k known) bool     { return k.traits.Exclusive && k.remainer }
-func adopts(k known) bool      { return owned(k) && k.adopter && !k.traits.Reentrant }
-func cleans(k known) bool      { return k.traits.Exclusive && k.cleaner }
-func pings(k known) bool       { return k.pinger }
-func inspects(k known) bool    { return k.inspector }
-func cuts(k known) bool        { return k.traits.Exclusive && k.Cut != nil }
-func cutsWakes(k known) bool   { return cuts(k) && k.traits.Wakes }
-func mutes(k known) bool       { return k.traits.Exclusive && k.Mute != nil }
+func exclusive(k known) bool    { return k.traits.Exclusive }
+func expires(k known) bool      { return k.traits.Exclusive && k.traits.Expires }
+func renews(k known) bool       { return k.traits.Exclusive && k.traits.Renews }
+func wakes(k known) bool        { return k.traits.Exclusive && k.traits.Wakes }
+func reenters(k known) bool     { return k.traits.Exclusive && k.traits.Reentrant }
+func sleeps(k known) bool       { return k.traits.Exclusive && k.traits.Blocks }
+func owned(k known) bool        { return k.traits.Exclusive && k.traits.Owned }
+func waits(k known) bool        { return k.traits.Exclusive && k.waiter }
+func waitsExpiry(k known) bool  { return waits(k) && k.traits.Expires }
+func closes(k known) bool       { return k.traits.Exclusive && (k.closer || k.traits.Session) }
+func waitsSession(k known) bool { return waits(k) && k.closer && k.traits.Session }
+func remains(k known) bool      { return k.traits.Exclusive && k.remainer }
+func adopts(k known) bool       { return owned(k) && k.adopter && !k.traits.Reentrant }
+func cleans(k known) bool       { return k.traits.Exclusive && k.cleaner }
+func pings(k known) bool        { return k.pinger }
+func inspects(k known) bool     { return k.inspector }
+func counts(k known) bool       { return k.traits.Exclusive && k.counter }
+func cuts(k known) bool         { return k.traits.Exclusive && k.Cut != nil }
+func cutsWakes(k known) bool    { return cuts(k) && k.traits.Wakes }
+func mutes(k known) bool        { return k.traits.Exclusive && k.Mute != nil }

@@ -30,6 +30,14 @@ type Setup struct {
 	// fault.Proxy.Outage does that.
 	Cut func() (restore func())
 
+	// SessionTimeout is how long the service may take to end a session that it no longer hears (Traits.Session): what
+	// Config.TTL asks for, and the interval in which the server looks. 0 is for what ends with its connection, at once.
+	SessionTimeout time.Duration
+
+	// MemoryPerSession is how many bytes a session may take; 0 means 64 KB. More is for libraries whose sessions bring a
+	// connection with buffers of their own; where it is set it says which.
+	MemoryPerSession int
+
 	// Mute, if set, makes the service act on requests without its replies ever arriving, until restore is
 	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then.
 	Mute func() (restore func())
@@ -232,6 +240,7 @@ type client struct {
 	drivers.Session
 	t      *T
 	waiter drivers.Waiter // nil if the session is none
+	closed bool
 }
 
 // client opens the next session of a service. The end of the case closes it.
@@ -241,15 +250,20 @@ func (t *T) client(svc drivers.Service) *client {
 		t.Fatalf("Session(%d): %v", t.clients, err)
 	}
 	t.clients++
-	if closer, ok := drivers.As[io.Closer](s); ok {
-		t.cleanup(func() {
-			if err := closer.Close(); err != nil {
-				t.Errorf("Close of a session: %v", err)
-			}
-		})
-	}
 	w, _ := drivers.As[drivers.Waiter](s)
-	return &client{s, t, w}
+	c := &client{Session: s, t: t, waiter: w}
+	t.cleanup(c.close)
+	return c
+}
+
+// close ends the session, once, if there is anything to end.
+func (c *client) close() {
+	if closer, ok := drivers.As[io.Closer](c.Session); ok && !c.closed {
+		c.closed = true
+		if err := closer.Close(); err != nil {
+			c.t.Errorf("Close of a session: %v", err)
+		}
+	}
 }
 
 func lease(key string, ttl time.Duration) *drivers.Lease { return &drivers.Lease{Key: key, TTL: ttl} }
@@ -259,6 +273,15 @@ func (c *client) try(l *drivers.Lease) bool {
 	held, err := c.Try(c.t.ctx, l)
 	if err != nil {
 		c.t.Fatalf("Try: %v", err)
+	}
+	return held
+}
+
+// tries makes one attempt, and gives up if it is refused.
+func (c *client) tries(l *drivers.Lease) bool {
+	held := c.try(l)
+	if !held {
+		c.leave(l)
 	}
 	return held
 }
@@ -329,10 +352,12 @@ func (t *T) within(limit time.Duration, f func(ctx context.Context), meanwhile .
 }
 
 // eventually asks until f says yes, or until slack has passed.
-func (t *T) eventually(what string, f func() bool) {
+func (t *T) eventually(what string, f func() bool) { t.eventuallyIn(slack, what, f) }
+
+func (t *T) eventuallyIn(limit time.Duration, what string, f func() bool) {
 	for start := time.Now(); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > slack || t.ctx.Err() != nil {
-			t.Fatalf("%s within %v", what, slack)
+		if time.Since(start) > limit || t.ctx.Err() != nil {
+			t.Fatalf("%s within %v", what, limit)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func expiry(t *T) {
 	sent := time.Now()
 	dead.hold(l, "the key is free")
 	if !t.traits.Expires {
-		time.Sleep(2 * short)
+		time.Sleep(max(2*short, t.SessionTimeout*3/2)) // a session that lives is kept alive (Traits.Session)
 		other.refused(lease(l.Key, short), "its holder has not released it and the design does not claim Expires")
 		dead.release(l, true, "the client held the key")
 		return

@@ -94,11 +94,5 @@ func lateRelease(t *T) {
 
 // holdWhenFree tries until the present lease has ended.
 func (t *T) holdWhenFree(c *client, l *drivers.Lease) {
-	t.eventually("a lease of "+short.String()+" did not end", func() bool {
-		held := c.try(l)
-		if !held {
-			c.leave(l)
-		}
-		return held
-	})
+	t.eventually("a lease of "+short.String()+" did not end", func() bool { return c.tries(l) })
 }

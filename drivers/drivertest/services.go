@@ -26,6 +26,9 @@ func design(t *T) {
 		if d.Models == "" {
 			t.Errorf("the design %q does not say what it models", d.Name)
 		}
+		if d.Traits.Session && d.Traits.Expires {
+			t.Errorf("the design %q claims both Session and Expires: a hold that is kept alive does not end after its TTL", d.Name)
+		}
 		if d.Traits.MaxSessions != 0 {
 			t.Errorf("the design %q claims MaxSessions, which only an open service can know", d.Name)
 		}
@@ -71,6 +74,9 @@ func capabilities(t *T) {
 			t.Errorf("Renew works (Traits.Renews is understated)")
 		}
 		c.release(l, true, "the client held the key")
+	}
+	if claim := t.traits.Waits; claim != (c.waiter != nil) {
+		t.Errorf("Traits.Waits is %v, and that the session is a Waiter is %v", claim, !claim)
 	}
 	t.wakesOrNot(svc, t.traits.Wakes)
 }
@@ -160,10 +166,53 @@ func inspect(t *T) {
 	}
 }
 
+// traffic has the books of the service itself grow with use, by an answer for each call, and not by looking at them nor
+// fall with the end of a session.
+func traffic(t *T) {
+	svc := t.open(2)
+	counter, _ := drivers.As[drivers.Counter](svc)
+	c, key := t.client(svc), t.key()
+	c.cycle(key) // whatever the first use costs
+	before := counter.Traffic()
+	const cycles = 10
+	for range cycles {
+		c.cycle(key)
+	}
+	after := counter.Traffic()
+	if n := after.RoundTrips - before.RoundTrips; n < 2*cycles {
+		t.Errorf("%d acquisitions and releases took %d round trips, although each has heard an answer", cycles, n)
+	}
+	for range 100 {
+		counter.Traffic()
+	}
+	again := counter.Traffic()
+	if again.RoundTrips != after.RoundTrips {
+		t.Errorf("counting has cost %d round trips", again.RoundTrips-after.RoundTrips)
+	}
+	c.close()
+	end := counter.Traffic()
+	for _, total := range []struct {
+		name   string
+		totals []int64
+	}{
+		{"RoundTrips", []int64{0, before.RoundTrips, after.RoundTrips, again.RoundTrips, end.RoundTrips}},
+		{"Notices", []int64{0, before.Notices, after.Notices, again.Notices, end.Notices}},
+		{"KeepAlives", []int64{0, before.KeepAlives, after.KeepAlives, again.KeepAlives, end.KeepAlives}},
+	} {
+		if !slices.IsSorted(total.totals) {
+			t.Errorf("Traffic.%s is no total: it was %v, the last after the end of a session", total.name, total.totals[1:])
+		}
+	}
+}
+
 // crowd opens thousands of sessions, as far as the service takes them, and uses each on a key of its own.
 func crowd(t *T) {
-	const workers, perSession = 32, 64 << 10
-	size := 2000
+	const workers, memory = 32, 256 << 20
+	size, perSession := 2000, 64<<10
+	if t.MemoryPerSession > 0 {
+		perSession = t.MemoryPerSession
+		size = min(size, max(memory/perSession, workers))
+	}
 	if t.Config.Embedded {
 		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
 		// server there.

@@ -117,9 +117,11 @@ func pause(ctx context.Context, l *drivers.Lease) error {
 
 func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) }
 
+func claimWaits(t *drivers.Traits) { t.Waits = true }
+
 // polling has a native wait each of whose returns but the last is spurious.
 func polling() drivers.Driver {
-	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+	return altered{Driver: faulty(), traits: claimWaits, session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
 			return waiter{s, pause, func(context.Context, *drivers.Lease) error { return nil }}
 		}
@@ -129,7 +131,7 @@ func polling() drivers.Driver {
 // blocking acquires on the server during Wait, as GET_LOCK does; the next Try only confirms. forget is how it can be
 // broken: Leave forgets to give back what Wait has got.
 func blocking(forget bool) drivers.Driver {
-	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session {
+	return altered{Driver: faulty(), traits: claimWaits, session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
 			got := map[string]drivers.Lease{}
 			wait := func(ctx context.Context, l *drivers.Lease) error {
@@ -215,7 +217,7 @@ func (q *line) leave(key string, id int) {
 func queueing(joinByTry bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
-		traits: func(t *drivers.Traits) { t.Fair = true },
+		traits: func(t *drivers.Traits) { t.Fair, t.Waits = true, true },
 		session: func() func(drivers.Session, int) drivers.Session {
 			q := &line{queue: map[string][]int{}}
 			return func(s drivers.Session, id int) drivers.Session { return q.session(s, id, joinByTry) }
@@ -285,6 +287,10 @@ func check(t *testing.T, d drivers.Driver) (failures []Failure) {
 				continue
 			case *fault.Driver:
 				s.Cut, s.Mute = x.Outage, x.Mute
+			case *bound:
+				s.Cut, s.Mute, s.SessionTimeout = x.Outage, x.Mute, time.Second
+			case sharing:
+				s.Cut, s.Mute, s.SessionTimeout = x.Outage, x.Mute, time.Second
 			}
 			break
 		}
@@ -308,6 +314,10 @@ func TestSound(t *testing.T) {
 		{"polling", polling()},
 		{"blocking", blocking(false)},
 		{"sleeping", sleeping(1, doze)},
+		{"bound to a session", newBound(nil)},
+		{"bound to a service", newSharing(nil)},
+		{"bound to a session and waiting", boundWaiting(false)},
+		{"counting", counting(0, false, false)},
 		{"fair", queueing(false)},
 		{"fair by try", queueing(true)},
 	} {

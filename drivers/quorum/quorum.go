@@ -23,6 +23,22 @@ import (
 // Driver opens the service of Node once for each of cfg.Addrs and has the nodes vote.
 type Driver struct{ Node drivers.Driver }
 
+// Service implements drivers.Addressed. It is empty if the node has no addresses.
+func (d Driver) Service() string {
+	if a, ok := d.Node.(drivers.Addressed); ok {
+		return a.Service()
+	}
+	return ""
+}
+
+// ReadAddr implements drivers.Addressed: an address is that of a node.
+func (d Driver) ReadAddr(addr string) (drivers.Addr, error) {
+	if a, ok := d.Node.(drivers.Addressed); ok {
+		return a.ReadAddr(addr)
+	}
+	return drivers.Addr{}, errors.New("the nodes have no addresses")
+}
+
 // MaxNodes is how many nodes there may be. A majority of more than a handful buys nothing.
 const MaxNodes = 64
 

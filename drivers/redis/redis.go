@@ -15,6 +15,8 @@ import (
 
 // Driver offers every design of this package over one client library.
 type Driver struct {
+	Addresses
+
 	// Dial opens the client library. Errors of the server are ServerErrors, and those that the library has
 	// invented itself are drivers.Errors or wrap one of the standard library.
 	Dial func(ctx context.Context, o Options) (Conn, error)

@@ -36,11 +36,12 @@ func (w waiting) Open(ctx context.Context, cfg drivers.Config) (drivers.Service,
 	return waitingService{svc, room}, nil
 }
 
-// Designs claims nothing about listeners: who stands in line does not listen, and has to leave the waiting to his line.
+// Designs claims to wait, and nothing about listeners: who stands in line does not listen, and has to leave the waiting
+// to his line.
 func (w waiting) Designs() []drivers.Design {
 	list := w.Driver.Designs()
 	for i := range list {
-		list[i].Traits.Wakes = false
+		list[i].Traits.Wakes, list[i].Traits.Waits = false, true
 	}
 	return list
 }
@@ -52,7 +53,7 @@ type waitingService struct {
 
 func (s waitingService) Traits() drivers.Traits {
 	t := s.Service.Traits()
-	t.Wakes = false
+	t.Wakes, t.Waits = false, true
 	return t
 }
 

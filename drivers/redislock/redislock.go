@@ -20,7 +20,7 @@ import (
 
 func init() { drivers.Register("redislock", driver{}) }
 
-type driver struct{}
+type driver struct{ redis.Addresses }
 
 var design = drivers.Design{
 	Name:   "library",

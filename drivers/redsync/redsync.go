@@ -25,7 +25,7 @@ import (
 
 func init() { drivers.Register("redsync", driver{}) }
 
-type driver struct{}
+type driver struct{ redis.Addresses }
 
 var design = drivers.Design{
 	Name:   "library",

@@ -23,13 +23,13 @@ import (
 
 func init() { drivers.Register("rueidislock", driver{}) }
 
-type driver struct{}
+type driver struct{ redis.Addresses }
 
-// Expires is not claimed, because a client that neither releases nor ends its process keeps the lock for ever: its
-// Locker goes on renewing. When the process dies the lock comes free after Config.TTL.
+// Session is claimed and not Expires: a client that neither releases nor ends its process keeps the lock for ever, since
+// its Locker goes on renewing. When the process dies the lock comes free after Config.TTL.
 var design = drivers.Design{
 	Name:   "library",
-	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true},
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
 		"local queue, client-side caching",
 	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose " +

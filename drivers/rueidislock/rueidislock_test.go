@@ -45,7 +45,9 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 	t.Cleanup(func() { proxy.Close() })
 	// The TTL bounds what a wake-up costs that the library loses.
 	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
-	drivertest.Run(t, drivertest.Setup{Driver: driver{}, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+	drivertest.Run(t, drivertest.Setup{
+		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute,
+	})
 }
 
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
@@ -79,8 +81,8 @@ func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// The lease that no trait tells of: the library renews it while its process lives, and it ends a TTL after that has
-// died.
+// Traits.Session, where the others are not cut off: the library renews a lock while its process lives, and it ends a TTL
+// after that has died.
 func TestLeaseOfTheProcess(t *testing.T) {
 	const ttl = 1500 * time.Millisecond // long against the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})

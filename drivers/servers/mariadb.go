@@ -83,7 +83,7 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 		if port, err = s.reserve(reservePort); err != nil {
 			return nil, err
 		}
-		u.Host, u.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(port.number)), ""
+		u.Host, u.RawQuery = port.addr(), ""
 	}
 	s.url = u.String()
 	if err := os.WriteFile(dir.file("init.sql"), mysqlInit(o.Password), 0o600); err != nil {

@@ -6,11 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
+
+// addr is where a server on the port is reached: host:port.
+func (p *port) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
 
 // portAttempts is how often another port is tried when somebody has taken the one that was free.
 const portAttempts = 5

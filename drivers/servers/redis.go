@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -20,7 +19,8 @@ var redisBinaries = []string{"redis-server", "valkey-server"}
 
 // RedisOptions describe one Redis server. The zero value is a server without persistence on a unix socket.
 type RedisOptions struct {
-	Binary string // path or name; "" is the first of redis-server, valkey-server on PATH
+	Binary     string     // path or name; "" is the first of redis-server, valkey-server on PATH
+	Durability Durability // "" is Relaxed: nothing is kept; Strict is an append-only file that is fsynced at each write
 
 	TCP bool // a free loopback port instead of a unix socket in the private directory
 	TLS bool // TLS on such a port, with a certificate of a private CA made for it
@@ -92,7 +92,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 		if r.port, err = r.reserve(reserve); err != nil {
 			return nil, err
 		}
-		l.network, l.address = "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port.number))
+		l.network, l.address = "tcp", r.port.addr()
 		r.url = "redis://" + l.address
 	}
 	if o.cluster {

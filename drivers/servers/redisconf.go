@@ -31,6 +31,9 @@ var redisReserved = map[string]string{
 // redisConf writes the file for a server that listens on p, or on a unix socket in dir if p is nil.
 func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 	directives := maps.Clone(redisDefaults)
+	if o.Durability == Strict {
+		directives["appendonly"], directives["appendfsync"] = "yes", "always"
+	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
 		if instead, ok := redisReserved[name]; ok {

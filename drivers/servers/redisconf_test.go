@@ -17,6 +17,7 @@ func TestRedisConf(t *testing.T) {
 		{golden: "unix.conf"},
 		{golden: "tcp.conf", port: &port{number: 7000}, o: RedisOptions{Config: map[string]string{"save": "900 1", "Appendonly": "yes"}}},
 		{golden: "tls.conf", port: &port{number: 7000}, o: RedisOptions{TLS: true, Username: "alice", Password: "secret"}},
+		{golden: "strict.conf", o: RedisOptions{Durability: Strict}},
 		{golden: "password.conf", o: RedisOptions{Password: "secret", Config: map[string]string{"maxclients": "100"}}},
 	} {
 		got, err := redisConf(tt.o, "/private dir", tt.port)

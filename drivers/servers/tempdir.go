@@ -117,7 +117,11 @@ func canonical(path string) string {
 // still run in them, and returns the directories that it has removed. It is safe at any time, also when several
 // processes sweep and start servers at once. The error collects what could not be removed.
 func Sweep() (removed []string, err error) {
-	return sweep(tempRoot())
+	for _, root := range roots() {
+		gone, failed := sweep(root)
+		removed, err = append(removed, gone...), errors.Join(err, failed)
+	}
+	return removed, err
 }
 
 func sweep(root string) (removed []string, err error) {

@@ -1,0 +1,118 @@
+package drivertest
+
+// Cases about holds that end with their holder's session, and about those that do not (Traits.Session).
+
+import (
+	"context"
+	"time"
+)
+
+// silence is how long a cut lasts that ends a session for certain. The service may count from before the cut, and looks
+// at intervals.
+func (t *T) silence() time.Duration { return t.SessionTimeout*5/4 + 2*short }
+
+// sessionEnds cuts the holder off. Under Traits.Session that frees the key, the former holder is told so when it comes
+// back, and can work on; without the claim the hold lasts, and is the holder's to release.
+func sessionEnds(t *T) {
+	svc := t.open(3)
+	a, b, c := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	l, next := lease(key, long), lease(key, long)
+	a.hold(l, "the key is free")
+	b.cycle(t.key())
+	func() {
+		defer t.Cut()()
+		time.Sleep(t.silence())
+	}()
+	if !t.traits.Session {
+		t.recovered(a, b)
+		b.refused(next, "its holder was only cut off for a moment and the design does not claim Session")
+		a.release(l, true, "the client held the key, was only cut off for a moment, and the design does not claim Session")
+		return
+	}
+	t.eventually("the key did not come free after its holder was cut off for "+t.silence().String()+" (Traits.Session)",
+		func() bool {
+			held, err := b.Try(t.ctx, next) // it was cut off, too
+			if err == nil && !held {
+				b.leave(next)
+			}
+			return err == nil && held
+		})
+	t.eventually("Release after the end of a session went on to fail", func() bool {
+		owned, err := a.Release(t.ctx, l)
+		if owned {
+			t.Fatalf("Release answered true although the session had ended that held the key (Traits.Session)")
+		}
+		return err == nil
+	})
+	t.recovered(a, b, c)
+	c.refused(lease(key, long), "another client holds the key; only a former holder has come back and released")
+	b.release(next, true, "the client was granted the key after the cut")
+	a.hold(l, "the key was released; the client has lost a session, and gets a new one")
+	a.release(l, true, "the client held the key")
+}
+
+// closedSession closes the session that holds a key, or the service where a session has nothing of its own to close.
+func closedSession(t *T) {
+	key := t.key()
+	next := lease(key, long)
+	if !t.closer {
+		t.closeHolding(key)
+		other := t.client(t.open(1))
+		t.eventuallyIn(t.SessionTimeout+slack, "the key did not come free after its holder's service was closed (Traits.Session)",
+			func() bool { return other.tries(next) })
+		return
+	}
+	svc := t.open(2)
+	a, b := t.client(svc), t.client(svc)
+	a.hold(lease(key, long), "the key is free")
+	a.close()
+	if !t.traits.Session {
+		b.refused(next, "its holder has closed its session without a release, and the design does not claim Session")
+		return
+	}
+	t.eventually("the key did not come free after its holder's session was closed (Traits.Session)",
+		func() bool { return b.tries(next) })
+	b.release(next, true, "the client held the key")
+}
+
+// closeHolding opens a service, holds the key, and closes it.
+func (t *T) closeHolding(key string) {
+	cfg := t.Config
+	cfg.Clients, cfg.Wakes = 1, true
+	svc, err := t.Driver.Open(t.ctx, cfg)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	s, err := svc.Session(t.ctx, 0)
+	if err == nil {
+		var held bool
+		if held, err = s.Try(t.ctx, lease(key, long)); err == nil && !held {
+			t.Errorf("Try was refused although the key is free")
+		}
+	}
+	if err != nil {
+		t.Errorf("holding the key: %v", err)
+	}
+	if err := svc.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+}
+
+// waitForSession has the holder's session end while another client waits.
+func waitForSession(t *T) {
+	svc := t.open(2)
+	holder, w := t.client(svc), t.client(svc)
+	key := t.key()
+	holder.hold(lease(key, long), "the key is free")
+	l := lease(key, long)
+	l.Deadline = time.Now().Add(patience)
+	got := false
+	if !t.within(slack, func(ctx context.Context) { got = w.acquire(ctx, l) }, func() {
+		time.Sleep(settle)
+		holder.close()
+	}) || !got {
+		t.Fatalf("the waiter has not been granted the key %v after its holder's session was closed (Traits.Session)", slack)
+	}
+	w.release(l, true, "the client held the key")
+}

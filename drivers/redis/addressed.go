@@ -1,0 +1,19 @@
+// What can be said of an address of Redis without connecting to it.
+package redis
+
+import "github.com/lockbench/lockbench/drivers"
+
+// Addresses implements drivers.Addressed. Every driver of a Redis client library embeds it.
+type Addresses struct{}
+
+// Service is "redis".
+func (Addresses) Service() string { return "redis" }
+
+// ReadAddr reads what ParseTarget reads.
+func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := ParseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network()}, nil
+}

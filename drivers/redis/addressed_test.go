@@ -1,0 +1,39 @@
+package redis_test
+
+import (
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/quorum"
+)
+
+// Every driver over Redis reads addresses alike, a quorum of its nodes included.
+func TestAddressed(t *testing.T) {
+	for _, name := range []string{"go-redis", "rueidis", "redsync", "redislock", "rueidislock"} {
+		d, err := drivers.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []drivers.Driver{d, quorum.Driver{Node: d}} {
+			a, ok := d.(drivers.Addressed)
+			if !ok || a.Service() != "redis" {
+				t.Errorf("%s: %T reads no addresses of redis", name, d)
+				continue
+			}
+			want := drivers.Addr{Redacted: "rediss://h:6379/2", Network: "tls"}
+			if got, err := a.ReadAddr("rediss://me:s3cret@h/2"); err != nil || got != want {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+			if _, err := a.ReadAddr("redis://me:s3cret@h:x"); err == nil || err.Error() != "the port of the address is not a number from 1 to 65535" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	memory, _ := drivers.Lookup("memory")
+	if q := (quorum.Driver{Node: memory}); q.Service() != "" {
+		t.Errorf("a quorum of memory has addresses of %q", q.Service())
+	} else if _, err := q.ReadAddr("h:1"); err == nil {
+		t.Error("a quorum of memory reads addresses")
+	}
+}

@@ -1,0 +1,300 @@
+package servers
+
+// A private etcd, alone or an ensemble of several.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	// etcdQuota is what the store may hold before it refuses all writes. History is not compacted during a run, so the
+	// store keeps every lock that there ever was, a few hundred bytes each; etcd's own 2 GB would be full after
+	// some million of them. It is etcd's own recommended maximum.
+	etcdQuota = 8 << 30
+
+	// etcdRoom is what a file system in memory must have free to be used: the write-ahead log alone takes 64 MB, ahead
+	// of time, for each of several files, and the smallest containers have no more than that.
+	etcdRoom = 2 << 30
+)
+
+// EtcdOptions describe one etcd or ensemble. The zero value is one that is as durable as etcd ships, which is Strict.
+type EtcdOptions struct {
+	Binary string // path or name; "" is etcd on PATH
+
+	// Durability: Strict, the default, is etcd as it ships: it fsyncs its log on a majority before it answers. Relaxed
+	// takes the fsync away: from 3.5 on by --unsafe-no-fsync; before, which has no such option, by a file system in
+	// memory, if there is one with room. See Persistence for what came out of it.
+	Durability Durability
+
+	TLS bool // on the client ports, with a certificate of a private CA made for it; members talk to each other in clear
+}
+
+// Etcd is one member. Its methods are safe for concurrent use. Restart returns when the member answers, which takes a
+// majority of its ensemble: of several that were killed, restart that many at once.
+type Etcd struct {
+	process
+	url  string
+	ca   string
+	kept string
+}
+
+// Etcds are the members of one ensemble; one is an etcd by itself.
+type Etcds struct {
+	Group[*Etcd]
+	peers []*port
+
+	closing sync.Once
+	closed  error
+}
+
+// etcdMember is what a member is told of itself and the others.
+type etcdMember struct {
+	number int
+	peers  []*port // of all members, in order
+	token  string
+	ca     *authority // nil without TLS
+	root   string     // where its directory goes
+	fsync  bool
+}
+
+// StartEtcd starts n members, which makes one etcd that tolerates the loss of (n-1)/2 of them, and returns when it
+// answers. ctx bounds the start, which fails after 20 s at the latest, and not the life of the servers. The caller
+// closes them. The error wraps exec.ErrNotFound if no etcd is installed.
+func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) {
+	if n < 1 {
+		return nil, fmt.Errorf("etcd: start: %d members are not possible: ask for 1 or more", n)
+	}
+	binary, err := findEtcd(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	m, err := etcdPlace(ctx, binary, n, o.Durability)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: start: %w", err)
+	}
+	if o.TLS {
+		if m.ca, err = newAuthority(); err != nil {
+			return nil, fmt.Errorf("etcd: start: %w", err)
+		}
+	}
+	e := &Etcds{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	for range n {
+		p, err := reservePort()
+		if err != nil {
+			return nil, fmt.Errorf("etcd: start: %w", err)
+		}
+		e.peers = append(e.peers, p)
+	}
+	m.peers, m.token = e.peers, "lockbench-"+strconv.Itoa(e.peers[0].number)
+	e.Nodes, err = startAll(ctx, n, func(ctx context.Context, i int) (*Etcd, error) {
+		return startServer(ctx, "etcd", func() (*Etcd, error) {
+			m := m
+			m.number = i
+			return newEtcd(binary, m)
+		})
+	})
+	return e, err
+}
+
+// etcdPlace decides where the members' files go, and whether they are fsynced.
+func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMember, error) {
+	m := etcdMember{root: tempRoot(), fsync: true}
+	switch d {
+	case "", Strict:
+		return m, nil
+	case Relaxed:
+	default:
+		return m, fmt.Errorf("durability %q: there are %s and %s", d, Relaxed, Strict)
+	}
+	major, minor, err := etcdVersion(ctx, binary)
+	if err != nil {
+		return m, err
+	}
+	if major > 3 || major == 3 && minor >= 5 {
+		m.fsync = false
+	} else if root := memoryRoot(int64(n) * etcdRoom); root != "" {
+		m.root = root
+	}
+	return m, nil
+}
+
+var etcdVersionLine = regexp.MustCompile(`etcd Version: (\d+)\.(\d+)\.`)
+
+func etcdVersion(ctx context.Context, binary string) (major, minor int, err error) {
+	out, err := exec.CommandContext(ctx, binary, "--version").Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s --version: %w", binary, err)
+	}
+	v := etcdVersionLine.FindSubmatch(out)
+	if v == nil {
+		return 0, 0, fmt.Errorf("%s --version does not tell the version of an etcd", binary)
+	}
+	major, _ = strconv.Atoi(string(v[1]))
+	minor, _ = strconv.Atoi(string(v[2]))
+	return major, minor, nil
+}
+
+// newEtcd prepares a member: directory, address, certificates, configuration.
+func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
+	dir, err := newTempDir(m.root)
+	if err != nil {
+		return nil, err
+	}
+	conf := dir.file("etcd.json")
+	e := &Etcd{process: process{child: &child{name: "etcd", argv: []string{binary, "--config-file", conf}, dir: dir}}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	p, err := e.reserve(reservePort)
+	if err != nil {
+		return nil, err
+	}
+	e.kept = etcdKept(dir.path, m.fsync)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	scheme := "http"
+	if m.ca != nil {
+		scheme = "https"
+		verify, err := m.ca.writeCerts(dir)
+		if err != nil {
+			return nil, err
+		}
+		e.ca = dir.file(caFile)
+		client.Transport.(*http.Transport).TLSClientConfig = verify
+	}
+	e.url = scheme + "://" + p.addr()
+	text, err := json.MarshalIndent(m.config(dir, e.url), "", "\t")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
+		return nil, err
+	}
+	e.child.ready = func(ctx context.Context, _ int) error { return etcdHealth(ctx, client, e.url) }
+	return e, nil
+}
+
+// config is the member's configuration file (YAML, of which JSON is a part). With such a file etcd heeds neither other
+// flags nor the ETCD_* variables that this process may have inherited.
+func (m etcdMember) config(dir *tempDir, url string) map[string]any {
+	name := func(i int) string { return "m" + strconv.Itoa(i+1) }
+	members := make([]string, len(m.peers))
+	for i, p := range m.peers {
+		members[i] = name(i) + "=http://" + p.addr()
+	}
+	peer := "http://" + m.peers[m.number].addr()
+	conf := map[string]any{
+		"name":                        name(m.number),
+		"data-dir":                    dir.file("data"),
+		"listen-client-urls":          url,
+		"advertise-client-urls":       url,
+		"listen-peer-urls":            peer,
+		"initial-advertise-peer-urls": peer,
+		"initial-cluster":             strings.Join(members, ","),
+		"initial-cluster-token":       m.token,
+		"initial-cluster-state":       "new",
+		"quota-backend-bytes":         int64(etcdQuota),
+		"enable-grpc-gateway":         true, // as etcd ships; with a file it would be off
+		"logger":                      "zap",
+		"log-level":                   "error",
+		"log-outputs":                 []string{"stderr"},
+	}
+	if !m.fsync {
+		conf["unsafe-no-fsync"] = true
+	}
+	if m.ca != nil {
+		conf["client-transport-security"] = map[string]any{"cert-file": dir.file(certFile), "key-file": dir.file(keyFile)}
+	}
+	return conf
+}
+
+// etcdHealth answers nil if the member has a leader and can read through it.
+func etcdHealth(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var health struct{ Health string }
+	if err := json.NewDecoder(response.Body).Decode(&health); err != nil || health.Health != "true" {
+		return fmt.Errorf("%s/health: %s, health %q", url, response.Status, health.Health)
+	}
+	return nil
+}
+
+// etcdKept says what is on disk when a change is answered.
+func etcdKept(dir string, fsync bool) string {
+	switch {
+	case inMemory(dir):
+		return "memory (tmpfs)"
+	case fsync:
+		return "fsync each commit"
+	}
+	return "no fsync"
+}
+
+// URL is where the member listens for clients: http://127.0.0.1:port, or https://…
+func (e *Etcd) URL() string { return e.url }
+
+// CAFile is the PEM file of the private CA that signed the member's certificate; "" without TLS.
+func (e *Etcd) CAFile() string { return e.ca }
+
+// Persistence is what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)", which
+// is also what Strict comes to where the temp dir is in memory.
+func (e *Etcd) Persistence() string { return e.kept }
+
+// Persistence is that of every member.
+func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
+
+// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+func (e *Etcds) CAFile() string { return e.Nodes[0].CAFile() }
+
+// Close stops all members for good and removes their directories. It can be called more than once.
+func (e *Etcds) Close() error {
+	e.closing.Do(func() {
+		e.closed = e.Group.Close()
+		for _, p := range e.peers {
+			e.closed = errors.Join(e.closed, p.release())
+		}
+	})
+	return e.closed
+}
+
+// FindEtcd is the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says what to
+// install.
+func FindEtcd() (path string, err error) { return findEtcd("") }
+
+func findEtcd(name string) (string, error) {
+	if name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("etcd: %w", err)
+		}
+		return path, nil
+	}
+	if path, err := exec.LookPath("etcd"); err == nil {
+		return path, nil
+	}
+	return "", fmt.Errorf("etcd: no etcd: %w; install the package etcd-server (Debian, Ubuntu) or etcd (Fedora, "+
+		"Arch, Homebrew), or a release from github.com/etcd-io/etcd", exec.ErrNotFound)
+}

@@ -1,0 +1,32 @@
+package servers
+
+// File systems in memory, for servers that cannot be told to leave the disk alone.
+
+import "golang.org/x/sys/unix"
+
+// sharedMemory is the directory in memory that every Linux has, though in containers often a small one.
+const sharedMemory = "/dev/shm"
+
+// memoryRoot is a directory in memory with so many bytes free, or "".
+func memoryRoot(need int64) string {
+	var fs unix.Statfs_t
+	if !inMemory(sharedMemory) || unix.Statfs(sharedMemory, &fs) != nil ||
+		int64(fs.Bavail)*int64(fs.Bsize) < need || unix.Access(sharedMemory, unix.W_OK) != nil {
+		return ""
+	}
+	return sharedMemory
+}
+
+// inMemory tells whether what is written below dir goes to no disk.
+func inMemory(dir string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
+}
+
+// roots are the directories in which private directories may lie.
+func roots() []string {
+	if root := tempRoot(); root == sharedMemory || !inMemory(sharedMemory) {
+		return []string{root}
+	}
+	return []string{tempRoot(), sharedMemory}
+}

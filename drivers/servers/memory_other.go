@@ -1,0 +1,12 @@
+//go:build !linux
+
+package servers
+
+// Systems without a file system in memory at a known place.
+
+func memoryRoot(int64) string { return "" }
+
+func inMemory(string) bool { return false }
+
+// roots are the directories in which private directories may lie.
+func roots() []string { return []string{tempRoot()} }

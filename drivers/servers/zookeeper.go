@@ -1,0 +1,259 @@
+package servers
+
+// Private ZooKeeper servers: one by itself, or an ensemble.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ZooKeeperOptions describe the servers. The zero value is what a benchmark wants that does not measure the disk.
+type ZooKeeperOptions struct {
+	Binary     string     // the java program; "" is java on PATH. The jars are those of FindZooKeeper
+	Durability Durability // "" means Relaxed
+}
+
+// ZooKeeper is one private server. Its methods are safe for concurrent use.
+type ZooKeeper struct {
+	process
+	addr   string
+	strict bool
+}
+
+// ZooKeepers are the members of one ensemble, or one server by itself.
+type ZooKeepers struct{ Group[*ZooKeeper] }
+
+// zooKeeperTick is the server's unit of time. Sessions may be as short as two of them, which lets tests and hazards see
+// one end; the usual tick is 2 s.
+const zooKeeperTick = 200 * time.Millisecond
+
+// zooKeeperHeap bounds the heap of one server. A session takes a few KB of it, a lock a few hundred bytes.
+const zooKeeperHeap = "256m"
+
+// StartZooKeeper starts n servers, one or three, and returns when they serve. ctx bounds the start, which fails after
+// 20 s at the latest, and not the life of the servers. The caller closes them. Members can be killed and restarted
+// singly; one that restarts serves only with a majority.
+func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers, error) {
+	if n != 1 && n != 3 {
+		return nil, fmt.Errorf("zookeeper: start: %d servers are not possible: ask for 1 or 3", n)
+	}
+	if o.Durability != "" && o.Durability != Relaxed && o.Durability != Strict {
+		return nil, fmt.Errorf("zookeeper: start: unknown durability %q; there are %s and %s", o.Durability, Relaxed, Strict)
+	}
+	java, classes, err := findZooKeeper(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	if n == 1 {
+		s, err := startServer(ctx, "zookeeper", func() (*ZooKeeper, error) {
+			list, err := newZooKeepers(1, o, java, classes, reservePort)
+			if err != nil {
+				return nil, err
+			}
+			return list[0], nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &ZooKeepers{Group[*ZooKeeper]{[]*ZooKeeper{s}}}, nil
+	}
+	// Each has to know the ports of all, so that none can have another one when it starts; they are set aside.
+	sweepOnce.Do(func() { _, _ = Sweep() })
+	list, err := newZooKeepers(n, o, java, classes, reservePort)
+	if err != nil {
+		return nil, fmt.Errorf("zookeeper: start: %w", err)
+	}
+	if _, err := startAll(ctx, n, func(ctx context.Context, i int) (*ZooKeeper, error) {
+		return list[i], list[i].child.start(ctx)
+	}); err != nil {
+		return nil, errors.Join(err, closeAll(list))
+	}
+	return &ZooKeepers{Group[*ZooKeeper]{list}}, nil
+}
+
+// newZooKeepers prepares n servers that make an ensemble: directories, ports, configurations.
+func newZooKeepers(n int, o ZooKeeperOptions, java, classes string, reserve func() (*port, error)) (list []*ZooKeeper, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(list))
+		}
+	}()
+	peers := ""
+	for i := range n {
+		dir, err := newTempDir(tempRoot())
+		if err != nil {
+			return list, err
+		}
+		z := &ZooKeeper{process: process{child: &child{name: "zookeeper", dir: dir}}, strict: o.Durability == Strict}
+		list = append(list, z)
+		client, err := z.reserve(reserve)
+		if err != nil {
+			return list, err
+		}
+		z.addr = client.addr()
+		z.child.ready = func(ctx context.Context, _ int) error { return serves(ctx, z.addr) }
+		if n == 1 {
+			break
+		}
+		quorum, err := z.reserve(reserve)
+		if err != nil {
+			return list, err
+		}
+		election, err := z.reserve(reserve)
+		if err != nil {
+			return list, err
+		}
+		peers += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, quorum.number, election.number)
+	}
+	for i, z := range list {
+		if err := z.configure(i+1, peers, java, classes); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// configure writes what the server reads, and makes its command line.
+func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
+	dir, forceSync, class := z.child.dir, "no", "org.apache.zookeeper.server.ZooKeeperServerMain"
+	if z.strict {
+		forceSync = "yes"
+	}
+	if peers != "" {
+		class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+	}
+	if err := os.Mkdir(dir.file("data"), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(dir.file("data/myid"), fmt.Appendln(nil, id), 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(dir.file("zoo.cfg"), z.config(peers), 0o600); err != nil {
+		return err
+	}
+	// Apache's archive brings logback, which tells everything unless it finds a file of this name in the class path.
+	if err := os.WriteFile(dir.file("logback.xml"), []byte(logback), 0o600); err != nil {
+		return err
+	}
+	z.child.argv = []string{
+		java, "-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
+		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // nothing of it outside its directory
+		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
+	}
+	return nil
+}
+
+// config is the configuration file. The snapshots' and the log's own settings are the usual ones.
+func (z *ZooKeeper) config(peers string) []byte {
+	_, port, _ := net.SplitHostPort(z.addr)
+	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
+	return fmt.Appendf(nil, `dataDir=%s
+clientPort=%s
+clientPortAddress=127.0.0.1
+tickTime=%d
+initLimit=%d
+syncLimit=%d
+minSessionTimeout=%d
+maxSessionTimeout=%d
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=*
+autopurge.purgeInterval=0
+%s`, z.child.dir.file("data"), port, zooKeeperTick.Milliseconds(), ticks(10*time.Second), ticks(5*time.Second),
+		2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), peers)
+}
+
+const logback = `<configuration>
+<appender name="CONSOLE" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%p %c: %m%n</pattern></encoder></appender>
+<root level="WARN"><appender-ref ref="CONSOLE"/></root>
+</configuration>
+`
+
+// URL is where the server listens: zookeeper://127.0.0.1:port.
+func (z *ZooKeeper) URL() string { return "zookeeper://" + z.addr }
+
+// Persistence tells in a few words what is on disk when a change is answered.
+func (z *ZooKeeper) Persistence() string {
+	if z.strict {
+		return "fsync each commit"
+	}
+	return "fsync off"
+}
+
+// Persistence is that of each of them.
+func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
+
+// serves answers nil if the server says that it has a role: it answers other questions before it serves clients.
+func serves(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, 64<<10))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(text), "\nMode: ") {
+		first, _, _ := strings.Cut(string(text), "\n")
+		return fmt.Errorf("it says %q", first)
+	}
+	return nil
+}
+
+// zooKeeperJars are where packages put the server, with what its logging needs.
+var zooKeeperJars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
+
+// FindZooKeeper is the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that of
+// the system's package. The error wraps exec.ErrNotFound and says what to install.
+func FindZooKeeper() (path string, err error) {
+	_, classes, err := findZooKeeper("")
+	path, _, _ = strings.Cut(classes, string(filepath.ListSeparator))
+	return path, err
+}
+
+// findZooKeeper is the java program and the class path, which begins with the server's jar.
+func findZooKeeper(java string) (program, classes string, err error) {
+	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
+		found, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
+		if len(found) == 0 {
+			return "", "", fmt.Errorf("zookeeper: no server in $ZOOKEEPER_HOME/lib: %w; let ZOOKEEPER_HOME name the directory "+
+				"of Apache's archive, or unset it", exec.ErrNotFound)
+		}
+		classes = found[0] + string(filepath.ListSeparator) + filepath.Join(home, "lib", "*")
+	} else {
+		for _, jar := range zooKeeperJars {
+			if _, err := os.Stat(jar); err != nil {
+				return "", "", fmt.Errorf("zookeeper: no %s: %w; install the package zookeeper (Debian, Ubuntu), or unpack "+
+					"Apache's archive and set ZOOKEEPER_HOME", jar, exec.ErrNotFound)
+			}
+		}
+		classes = strings.Join(zooKeeperJars, string(filepath.ListSeparator))
+	}
+	if java != "" {
+		if program, err = exec.LookPath(java); err != nil {
+			return "", "", fmt.Errorf("zookeeper: %w", err)
+		}
+		return program, classes, nil
+	}
+	if program, err = exec.LookPath("java"); err != nil {
+		return "", "", fmt.Errorf("zookeeper: no java: %w; install the package openjdk-17-jre-headless (Debian, Ubuntu) or "+
+			"any other Java from 8 on", exec.ErrNotFound)
+	}
+	return program, classes, nil
+}
