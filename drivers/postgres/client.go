@@ -4,9 +4,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -26,7 +29,16 @@ func (s *client) trips() int64 { return s.count.Load() }
 
 // dial opens a connection, after which there are no ghosts any more.
 func (s *client) dial(ctx context.Context) (*conn, error) {
-	c, err := s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.ghosts)
+	dial := func() (*conn, error) {
+		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.ghosts)
+	}
+	c, err := dial()
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42P01" { // no table: the server has come back empty, and the service's own connection went with it
+		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
+			c, err = dial()
+		}
+	}
 	if err == nil {
 		s.ghosts = nil
 	}

@@ -7,7 +7,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -30,52 +29,6 @@ var advisoryDesign = design{
 	},
 	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },
 	persists: func(bool, bool) string { return "none" },
-}
-
-// advisory is a session with its one connection.
-type advisory struct {
-	client
-	conn *conn          // nil after it was lost
-	held map[string]int // what it holds there, and how often
-	won  string         // the key that Wait has acquired and no Try has confirmed
-	key  [8]byte
-}
-
-// keyOf makes the server's key of a name: 64 bit FNV-1a. Among n names some two have the same with a probability of
-// n²/2⁶⁵: one in 37 million for a million of them. Two such locks exclude each other.
-func keyOf(name string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * 1099511628211
-	}
-	return h
-}
-
-func (s *advisory) open(ctx context.Context) (err error) {
-	s.conn, err = s.dial(ctx)
-	return err
-}
-
-// ready is the connection, made anew if it was lost.
-func (s *advisory) ready(ctx context.Context) (*conn, error) {
-	if s.conn != nil && !s.conn.alive() {
-		s.lose()
-	}
-	if s.conn == nil {
-		return s.conn, s.open(ctx)
-	}
-	return s.conn, nil
-}
-
-func (s *advisory) lose() {
-	s.giveUp(s.conn)
-	s.conn, s.won = nil, ""
-	clear(s.held)
-}
-
-func (s *advisory) run(c *conn, statement, key string) {
-	binary.BigEndian.PutUint64(s.key[:], keyOf(key))
-	c.run(statement, binaryFormat, s.key[:])
 }
 
 // Try implements drivers.Session. The Owner names the connection, which is what the server grants the lock to.
@@ -103,19 +56,6 @@ func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		s.held[l.Key]++
 	}
 	return r.yes, nil
-}
-
-// ask gives the connection up if it fails.
-func (s *advisory) ask(ctx context.Context, c *conn) (*reply, error) {
-	r, err := c.ask(ctx, c.soon())
-	if err != nil {
-		s.lose()
-		return nil, err
-	}
-	if r.refused != nil {
-		return nil, r.refused
-	}
-	return r, nil
 }
 
 // Release implements drivers.Session.

@@ -45,12 +45,6 @@ var rowLockDesign = design{
 	},
 }
 
-// hold is a lock that is held, or was won by Wait.
-type hold struct {
-	conn  *conn
-	owner string
-}
-
 // Try implements drivers.Session. What Wait has won it only confirms.
 func (s *rowLock) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()

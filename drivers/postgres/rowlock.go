@@ -18,6 +18,12 @@ type rowLock struct {
 	wonKey string
 }
 
+// hold is a lock that is held, or was won by Wait.
+type hold struct {
+	conn  *conn
+	owner string
+}
+
 func (s *rowLock) open(ctx context.Context) (err error) {
 	s.idle, err = s.dial(ctx)
 	return err
