@@ -2,8 +2,13 @@ package mysql
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -238,5 +243,75 @@ func TestErrors(t *testing.T) {
 	}
 	if err := fail("try", errClosed); drivers.ClassOf(err) != drivers.ClassClosed || !errors.Is(err, errClosed) {
 		t.Errorf("%v of class %q", err, drivers.ClassOf(err))
+	}
+}
+
+// Many sessions race for the first row of a key. One inserts it, and what the others meet, a deadlock included, is no
+// error.
+func TestFirstRow(t *testing.T) {
+	const clients, keys = 16, 60
+	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+	cfg.Clients, cfg.Conns = clients, clients
+	svc := open(t, cfg)
+	var won [keys]atomic.Int32
+	var start, all sync.WaitGroup
+	start.Add(clients)
+	for range clients {
+		s := sessionOf(t, svc)
+		all.Go(func() {
+			start.Done()
+			start.Wait()
+			for i := range keys {
+				l := lease(fmt.Sprint("key", i))
+				held, err := s.Try(t.Context(), l)
+				if err != nil || held && l.Fence != 1 {
+					t.Errorf("Try: %v, %v, fence %d", held, err, l.Fence)
+				}
+				if held {
+					won[i].Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i := range won {
+		if n := won[i].Load(); n != 1 {
+			t.Errorf("key %d was granted %d times", i, n)
+		}
+	}
+}
+
+// Who polls has no place in the server's line.
+func TestFairness(t *testing.T) {
+	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+	cfg.Lock = "get-lock"
+	for _, polls := range []bool{false, true} {
+		cfg.Polls = polls
+		if got := open(t, cfg).Traits().Fair; got == polls {
+			t.Errorf("Polls %v: Fair %v", polls, got)
+		}
+	}
+}
+
+// The server is who its certificate says, or is not talked to.
+func TestTLS(t *testing.T) {
+	server := servertest.MySQL(t, servers.MySQLOptions{TLS: true})
+	cfg := drivers.Config{Addrs: []string{server.URL()}}
+	_, err := Driver.Open(t.Context(), cfg)
+	if err == nil || !strings.Contains(err.Error(), "give the CA") || drivers.ClassOf(err) != drivers.ClassConnect {
+		t.Errorf("a CA that nobody knows: %v", err)
+	}
+	text, err := os.ReadFile(server.CAFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+	cfg.TLS.RootCAs.AppendCertsFromPEM(text)
+	svc := open(t, cfg)
+	s := sessionOf(t, svc)
+	release(t, s, holding(t, s, "k"), true)
+	cfg.TLS.ServerName = "elsewhere.example"
+	if _, err := Driver.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "for another name") {
+		t.Errorf("a certificate for another name: %v", err)
 	}
 }
