@@ -99,6 +99,7 @@ func cellKey(r *Record) (string, error) {
 	if r.Server.Kind != "external" {
 		same.Server.Addr = ""
 	}
+	same.Server.Connections = 0 // as many as happened to be open
 	if r.Partial != "" {
 		same.Partial = r.ID
 	}

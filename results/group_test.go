@@ -40,6 +40,8 @@ func TestGroup(t *testing.T) {
 		{"command", func(b *Record) { b.Plan.Command = "other" }, "r1 r2"},
 		{"address of a private server", func(b *Record) { b.Server.Addr = "127.0.0.1:7001" }, "r1 r2"},
 		{"when", func(b *Record) { b.Started = b.Started.Add(time.Hour) }, "r1 r2"},
+		{"connections", func(b *Record) { b.Server.Connections++ }, "r1 r2"},
+		{"durability", func(b *Record) { b.Plan.Durability = "strict" }, "r1 | r2"},
 		{"driver", func(b *Record) { b.Plan.Driver = "go-redis" }, "r1 | r2"},
 		{"hold", func(b *Record) { b.Plan.Hold++ }, "r1 | r2"},
 		{"oracle", func(b *Record) { b.Plan.Oracle = false }, "r1 | r2"},
@@ -89,6 +91,8 @@ func TestGroupSums(t *testing.T) {
 	for i, acquired := range []int64{400, 4000, 800} {
 		r := trial(i+1, acquired)
 		r.Cost.Commands = []float64{-1, 3, 5}[i]
+		r.Cost.RoundTrips = []float64{-1, 2, 3}[i] // -1: the driver does not count
+		r.Cost.Notices = []float64{9, 0, 0}[i]
 		r.Fairness.Jain = []float64{0.5, 0.9, 0.7}[i]
 		r.Fairness.LongestWait = time.Duration(i) * time.Second
 		r.Generator.Saturated = i == 1
@@ -117,7 +121,7 @@ func TestGroupSums(t *testing.T) {
 	if !maps.Equal(recs[0].Counts.Errors, before) {
 		t.Error("grouping changed a record")
 	}
-	if c.Cost.Commands != 4 || c.Cost.Wakeups != -1 {
+	if c.Cost.Commands != 4 || c.Cost.Wakeups != -1 || c.Cost.RoundTrips != 2.5 || c.Cost.Notices != 0 {
 		t.Errorf("cost %+v", c.Cost)
 	}
 	if c.Fairness.Jain != 0.7 || c.Fairness.LongestWait != 2*time.Second || c.Fairness.OwnerChanges != 240 {

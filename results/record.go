@@ -73,8 +73,8 @@ type Plan struct {
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
 	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
-	Server      string        `json:"server"`            // "private", "embedded", "external" or "in-process"; see Server
-	Command     string        `json:"command,omitempty"` // the command line that makes this cell, secrets left out
+	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"; see Server
+	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
 }
 
 // Traits are the guarantees that the design claims as it ran; see drivers.Traits.
@@ -87,6 +87,8 @@ type Traits struct {
 	Reentrant bool `json:"reentrant"`
 	Renews    bool `json:"renews"`
 	Wakes     bool `json:"wakes"`
+	Waits     bool `json:"waits,omitempty"`
+	Session   bool `json:"session,omitempty"`
 }
 
 // Env is the machine and the program that made the load.
@@ -110,8 +112,13 @@ type Server struct {
 	Mode        string `json:"mode,omitempty"`
 	Persistence string `json:"persistence,omitempty"`
 	Replicas    int    `json:"replicas"`
-	Addr        string `json:"addr"`              // credentials left out
-	Network     string `json:"network,omitempty"` // "unix", "tcp", "tls"
+	Addr        string `json:"addr"`                 // credentials left out
+	Network     string `json:"network,omitempty"`    // "unix", "tcp", "tls"
+	Durability  string `json:"durability,omitempty"` // how a server of lockbench's own was set up: "relaxed" or "strict"; empty: not by lockbench
+
+	// Connections are those that the server had at the end of the window, the one that asked included: ours alone, if
+	// the server is. 0 if it does not tell.
+	Connections int `json:"connections,omitempty"`
 }
 
 // Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
@@ -243,7 +250,8 @@ type Violation struct {
 	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
 }
 
-// Cost is what one granted lock cost. Negative values mean "not known".
+// Cost is what one granted lock cost. Negative values mean "not known". RoundTrips, Notices and KeepAlives are what the
+// driver counts itself; records from before they were there have 0 round trips, which no lock has: see Trafficked.
 type Cost struct {
 	Tries       float64 `json:"tries"`
 	Commands    float64 `json:"commands"` // on the server, those inside scripts included
@@ -253,7 +261,14 @@ type Cost struct {
 	ClientCPUUs float64 `json:"client_cpu_us"`
 	Wakeups     float64 `json:"wakeups"` // returns from Wait
 	Allocs      float64 `json:"allocs"`  // heap allocations of the whole process, client library included
+
+	RoundTrips float64 `json:"round_trips,omitempty"` // requests whose answer somebody waited for
+	Notices    float64 `json:"notices,omitempty"`     // messages that the server sent unasked: watch events, notifications
+	KeepAlives float64 `json:"keep_alives,omitempty"` // requests that only kept a session alive
 }
+
+// Trafficked tells whether RoundTrips, Notices and KeepAlives are known.
+func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 
 // Bound is the ideal that the throughput is measured against: the least of keys / (hold + round trip) and
 // clients / (hold + think + 2 round trips), with hold and think as they really were.

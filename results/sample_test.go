@@ -33,16 +33,17 @@ func sample() *Record {
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
 			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-			Command: "lockbench -driver rueidis",
+			Durability: "relaxed",
+			Command:    "lockbench -driver rueidis",
 		},
-		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true},
+		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true},
 		Env: Env{
 			Lockbench: "v0.1.0", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
 			Libraries: map[string]string{"rueidis": "v1.0.79"},
 		},
 		Server: Server{
 			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
-			Addr: "127.0.0.1:7000", Network: "tcp",
+			Addr: "127.0.0.1:7000", Network: "tcp", Durability: "relaxed", Connections: 66,
 		},
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
@@ -59,7 +60,7 @@ func sample() *Record {
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3,
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
-		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4},
+		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
 		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, Saturated: true, Why: "the machine was busy"},
 		Warnings:  []string{"a warning of 5 µs"},
@@ -75,6 +76,9 @@ func firstSample() *Record {
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
+	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
+	r.Traits.Waits, r.Traits.Session = false, false
+	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
 	return r
 }
 

@@ -146,7 +146,20 @@ func medianCost(trials []*Record) Cost {
 		ClientCPUUs: medianKnown(trials, func(r *Record) float64 { return r.Cost.ClientCPUUs }),
 		Wakeups:     medianKnown(trials, func(r *Record) float64 { return r.Cost.Wakeups }),
 		Allocs:      medianKnown(trials, func(r *Record) float64 { return r.Cost.Allocs }),
+		RoundTrips:  medianTraffic(trials, func(c Cost) float64 { return c.RoundTrips }),
+		Notices:     medianTraffic(trials, func(c Cost) float64 { return c.Notices }),
+		KeepAlives:  medianTraffic(trials, func(c Cost) float64 { return c.KeepAlives }),
 	}
+}
+
+// medianTraffic leaves out the trials that do not know their traffic.
+func medianTraffic(trials []*Record, get func(Cost) float64) float64 {
+	return medianKnown(trials, func(r *Record) float64 {
+		if !r.Cost.Trafficked() {
+			return -1
+		}
+		return get(r.Cost)
+	})
 }
 
 func sumGenerator(trials []*Record) Generator {

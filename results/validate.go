@@ -18,6 +18,9 @@ var ErrNewerSchema = errors.New("written by a newer lockbench")
 // mayBeNegative are the fields in which a negative number says "not known".
 var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}
 
+// durabilities are those of a server that lockbench starts, and that of others.
+var durabilities = []string{"", "relaxed", "strict"}
+
 // Validate checks that r can be the record of a run. The error names the first field at fault by its path in the
 // JSON form, such as "latency.hold.hdr".
 func (r *Record) Validate() error {
@@ -36,6 +39,10 @@ func (r *Record) Validate() error {
 		return errors.New("plan.driver: missing")
 	case r.Plan.Lock == "":
 		return errors.New("plan.lock: missing")
+	case !slices.Contains(durabilities, r.Plan.Durability):
+		return fmt.Errorf("plan.durability: %q is none", r.Plan.Durability)
+	case !slices.Contains(durabilities, r.Server.Durability):
+		return fmt.Errorf("server.durability: %q is none", r.Server.Durability)
 	}
 	if err := checkNumbers(reflect.ValueOf(*r), ""); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -269,11 +270,19 @@ func (a *accountant) Inspect(context.Context) (drivers.Server, drivers.Usage, er
 // look, the third and the fourth are the edges of the window.
 func TestCosts(t *testing.T) {
 	const first, last = 3, 4
+	gone := errors.New("gone away")
+	silent := func(from int) func(int, *drivers.Server, *drivers.Usage) error {
+		return func(look int, _ *drivers.Server, _ *drivers.Usage) error {
+			if look == from || look == from+1 { // and again, when it is asked once more
+				return gone
+			}
+			return nil
+		}
+	}
 	exact := results.Cost{Commands: 3, BytesIn: 300, BytesOut: 30, ServerCPUUs: 3}
 	unknown := results.Cost{Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1}
 	noBytes := exact
 	noBytes.BytesIn, noBytes.BytesOut = -1, -1
-	gone := errors.New("gone away")
 	for _, tc := range []struct {
 		name             string
 		alter            func(look int, s *drivers.Server, u *drivers.Usage) error
@@ -302,19 +311,24 @@ func TestCosts(t *testing.T) {
 				*u = drivers.Usage{Commands: 5, BytesIn: 500, BytesOut: 50, CPU: 5}
 			}
 			return nil
-		}, unknown, "", ""},
-		{"silent at the start", func(look int, _ *drivers.Server, _ *drivers.Usage) error {
-			if look == first {
-				return gone
+		}, unknown, "", "as after a restart"},
+		{"one of the counters reset", func(look int, _ *drivers.Server, u *drivers.Usage) error {
+			if look == last {
+				u.BytesOut = 5
 			}
 			return nil
-		}, unknown, "", "when the window opened"},
-		{"silent at the end", func(look int, _ *drivers.Server, _ *drivers.Usage) error {
+		}, unknown, "", "as after a restart"},
+		{"silent at the start", silent(first), unknown, "", "when the window opened"},
+		{"silent at the end", silent(last), unknown, "gone away", ""},
+		{"a connection from before a restart", func(look int, s *drivers.Server, _ *drivers.Usage) error {
 			if look == last {
 				return gone
 			}
+			if look > last {
+				s.RunID = "second"
+			}
 			return nil
-		}, unknown, "gone away", ""},
+		}, unknown, "", "restarted"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := plan("memory", "mutex")
@@ -334,6 +348,66 @@ func TestCosts(t *testing.T) {
 				}
 				if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, tc.warning) || (tc.warning == "" && strings.Contains(all, "answer")) {
 					t.Errorf("warnings %q, want %q", r.Warnings, tc.warning)
+				}
+			})
+		})
+	}
+}
+
+// trafficking is a service that counts: two round trips and a notice a lock.
+type trafficking struct{ *accountant }
+
+func (s trafficking) Traffic() drivers.Traffic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	locks := s.usage.Commands % 1000 / 3 // a look spends a thousand
+	return drivers.Traffic{RoundTrips: 7 + 2*locks, Notices: 3 + locks, KeepAlives: 1}
+}
+
+// TestTraffic: a driver may count for itself, and the server's process tell its CPU time, where the server does not.
+func TestTraffic(t *testing.T) {
+	unknown := func(_ int, s *drivers.Server, u *drivers.Usage) error {
+		*u = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+		s.Connected = 66
+		return nil
+	}
+	for _, tc := range []struct {
+		name  string
+		bare  bool // without an Inspector and a Counter
+		alter func(int, *drivers.Server, *drivers.Usage) error
+		want  results.Cost
+	}{
+		{"counted", false, unknown, results.Cost{ServerCPUUs: 1000, RoundTrips: 2, Notices: 1}},
+		{"counted through a restart", false, func(look int, s *drivers.Server, u *drivers.Usage) error {
+			s.RunID = string(rune('a' + look))
+			return unknown(look, s, u)
+		}, results.Cost{ServerCPUUs: -1, RoundTrips: 2, Notices: 1}},
+		{"the server tells its own CPU time", false, func(_ int, s *drivers.Server, _ *drivers.Usage) error {
+			s.Connected = 66
+			return nil
+		}, results.Cost{ServerCPUUs: 3, RoundTrips: 2, Notices: 1}},
+		{"not counted", true, nil, results.Cost{ServerCPUUs: 1000, RoundTrips: -1, Notices: -1, KeepAlives: -1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := plan("memory", "mutex")
+				p.Hold, p.Warmup, p.Duration, p.Durability = 10*ms, 95*ms, 300*ms, "strict"
+				var svc drivers.Service = trafficking{&accountant{Service: open(t, p), alter: tc.alter}}
+				if tc.bare {
+					svc = struct{ drivers.Service }{svc}
+				}
+				cpu := drivers.NewClock() // one core of the server is busy for a tenth of the time
+				r, err := (&Run{Plan: p, Service: svc, Prefix: "test:", ServerCPU: func() time.Duration { return cpu.Now() / 10 }}).Do(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := r.Cost
+				got := results.Cost{ServerCPUUs: c.ServerCPUUs, RoundTrips: c.RoundTrips, Notices: c.Notices, KeepAlives: c.KeepAlives}
+				if got != tc.want {
+					t.Errorf("cost %+v, want %+v", got, tc.want)
+				}
+				if conns := r.Server.Connections; r.Server.Durability != "strict" || (conns != 66) != tc.bare {
+					t.Errorf("server %+v", r.Server)
 				}
 			})
 		})

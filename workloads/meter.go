@@ -23,7 +23,9 @@ type reading struct {
 	granted  int64
 	server   drivers.Server
 	usage    drivers.Usage
-	err      error         // why server and usage are empty; errNoInspector if the driver cannot tell
+	err      error // why server and usage are empty; errNoInspector if the driver cannot tell
+	traffic  drivers.Traffic
+	counted  bool          // the driver counts its traffic
 	cpu      time.Duration // user and system time of this process; negative if the system does not tell
 	busy     float64       // seconds that all cores together were busy, and…
 	capacity float64       // …could have been; 0 if the system does not tell
@@ -38,6 +40,9 @@ func (e *engine) read(ctx context.Context) reading {
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
 	r.at, r.granted = e.clock.Now(), e.recorder.Granted()
 	r.nodes = e.nodes()
+	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
+		r.traffic, r.counted = c.Traffic(), true
+	}
 	r.cpu = processCPU()
 	r.busy, r.capacity = machineCPU()
 	var gc debug.GCStats
@@ -49,14 +54,24 @@ func (e *engine) read(ctx context.Context) reading {
 	return r
 }
 
-func (e *engine) inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+// inspect asks the server once, and once more if that fails: the connection may be from before a restart. What the server
+// does not tell of its CPU time its process may.
+func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage drivers.Usage, err error) {
+	usage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	i, ok := drivers.As[drivers.Inspector](e.run.Service)
 	if !ok {
-		return drivers.Server{}, drivers.Usage{}, errNoInspector
+		err = errNoInspector
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+		defer cancel()
+		if server, usage, err = i.Inspect(ctx); err != nil {
+			server, usage, err = i.Inspect(ctx)
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
-	defer cancel()
-	return i.Inspect(ctx)
+	if (err == nil || !ok) && usage.CPU < 0 && e.run.ServerCPU != nil {
+		usage.CPU = e.run.ServerCPU()
+	}
+	return server, usage, err
 }
 
 // priceLook is what one look at the server costs it: the difference of two in a row, before there is any load. Every
@@ -64,11 +79,11 @@ func (e *engine) inspect(ctx context.Context) (drivers.Server, drivers.Usage, er
 // lock seems to cost. Zero if the server does not tell.
 func (e *engine) priceLook(ctx context.Context) (look drivers.Usage) {
 	_, first, err := e.inspect(ctx)
-	if err != nil {
+	if err != nil && err != errNoInspector {
 		return look
 	}
 	_, second, err := e.inspect(ctx)
-	if err != nil {
+	if err != nil && err != errNoInspector {
 		return look
 	}
 	return drivers.Usage{

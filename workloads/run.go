@@ -28,6 +28,10 @@ type Run struct {
 	Service drivers.Service // opened for this plan: design, clients, wakes
 	Prefix  string          // run-unique; keys are Prefix + "0", Prefix + "1", …
 
+	// ServerCPU, if set, is the CPU time that the server's process has used since it started, for services that do not
+	// tell it themselves; negative if it is not known.
+	ServerCPU func() time.Duration
+
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
 }

@@ -73,6 +73,7 @@ func Check(p results.Plan) error {
 		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
 		checkTime("io-timeout", p.IOTimeout, minIO, time.Hour),
 		checkName("server", p.Server, serverKinds),
+		checkName("durability", p.Durability, durabilities),
 	} {
 		if err != nil {
 			return err
@@ -94,8 +95,9 @@ func CheckTraits(p results.Plan, t drivers.Traits) error {
 }
 
 var (
-	pipelinings = []string{string(drivers.PipeliningDefault), string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
-	serverKinds = []string{"private", "embedded", "external", "in-process"}
+	pipelinings  = []string{string(drivers.PipeliningDefault), string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
+	durabilities = []string{"", "relaxed", "strict"}
+	serverKinds  = []string{"private", "embedded", "external", "in-process"}
 )
 
 // checkWait looks at the way of waiting and at those times that only it reads.

@@ -53,6 +53,7 @@ func TestCheck(t *testing.T) {
 		{func(p *results.Plan) { p.Pipelining = "on" }, "pipelining", "-pipelining on: must be one of auto, off"},
 		{func(p *results.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
 		{func(p *results.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
+		{func(p *results.Plan) { p.Durability = "strikt" }, "durability", `-durability strikt: must be one of relaxed, strict`},
 		{func(p *results.Plan) { p.Server = "" }, "server", `-server "": must be one of private, embedded, external, in-process`},
 	} {
 		p := sound()
@@ -90,6 +91,7 @@ func TestWarnings(t *testing.T) {
 		{"renewed in a hurry", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL, p.Renew = 10*ms, 9*ms, true },
 			"a lease of 9ms is renewed every 3ms, and timers"},
 		{"no expiry", func(p *results.Plan, c *drivers.Traits) { p.Hold, p.TTL, c.Expires = 10*ms, ms, false }, ""},
+		{"bound to a session", func(p *results.Plan, c *drivers.Traits) { p.Hold, p.TTL, c.Expires, c.Session = 10*ms, ms, false, true }, ""},
 		{"no claim", func(_ *results.Plan, c *drivers.Traits) { c.Exclusive = false }, "mutex does not claim mutual exclusion"},
 		{"oracle off", func(p *results.Plan, _ *drivers.Traits) { p.Oracle = false }, "the oracle is off"},
 		{"patient", func(p *results.Plan, _ *drivers.Traits) { p.Timeout = p.Duration }, "a client's patience (timeout 1s)"},

@@ -38,6 +38,7 @@ func (e *engine) record() *results.Record {
 		Traits: results.Traits{
 			Exclusive: e.traits.Exclusive, Owned: e.traits.Owned, Expires: e.traits.Expires, Fenced: e.traits.Fenced,
 			Fair: e.traits.Fair, Reentrant: e.traits.Reentrant, Renews: e.traits.Renews, Wakes: e.traits.Wakes,
+			Waits: e.traits.Waits, Session: e.traits.Session,
 		},
 		Elapsed: max(0, e.until()-e.from),
 		Latency: map[results.Metric]results.Latency{},
@@ -110,6 +111,7 @@ func (e *engine) fillServer(r *results.Record) {
 	}
 	r.Server = results.Server{
 		Kind: r.Plan.Server, Name: s.Name, Version: s.Version, Mode: s.Mode, Persistence: s.Persistence, Replicas: s.Replicas,
+		Durability: r.Plan.Durability, Connections: max(0, e.after.server.Connected),
 	}
 }
 
@@ -122,9 +124,21 @@ func (e *engine) fillSafety(r *results.Record) {
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
 }
 
-// inspected tells whether the two readings of the server can be subtracted.
+// inspected tells whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:
+// all that may stand in them is the CPU time of the server's process, which ServerCPU answers for.
 func (e *engine) inspected() bool {
-	return e.before.err == nil && e.after.err == nil && e.before.server.RunID == e.after.server.RunID
+	if e.before.err == errNoInspector && e.after.err == errNoInspector {
+		return true
+	}
+	return e.before.err == nil && e.after.err == nil && e.before.server.RunID == e.after.server.RunID && !e.fell()
+}
+
+// fell tells whether a total of the server is below what it was, which happens to one that was restarted and does not say
+// so by its RunID.
+func (e *engine) fell() bool {
+	b, a := e.before.usage, e.after.usage
+	fell := func(before, after int64) bool { return 0 <= after && after < before }
+	return fell(int64(b.CPU), int64(a.CPU)) || fell(b.Commands, a.Commands) || fell(b.BytesIn, a.BytesIn) || fell(b.BytesOut, a.BytesOut)
 }
 
 // fillCost divides what was spent between the two readings by the locks granted between them. That window is not
@@ -132,7 +146,8 @@ func (e *engine) inspected() bool {
 // taken off.
 func (e *engine) fillCost(r *results.Record, t tally) {
 	c := &r.Cost
-	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1}
+	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
+		RoundTrips: -1, Notices: -1, KeepAlives: -1}
 	if n := r.Counts; n.Acquired > 0 {
 		c.Tries = float64(n.Tries) / float64(n.Acquired)
 		c.Wakeups = float64(t.waits) / float64(n.Acquired)
@@ -142,19 +157,24 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 	if locks <= 0 || r.Elapsed == 0 { // stopped in the warm-up: the readings are next to each other
 		return
 	}
-	if e.inspected() {
-		per := func(after, before, look int64) float64 {
-			if before < 0 || after < before {
-				return -1
-			}
-			return max(0, float64(after-before-look)/locks)
+	per := func(after, before, look int64) float64 {
+		if before < 0 || after < before {
+			return -1
 		}
+		return max(0, float64(after-before-look)/locks)
+	}
+	if e.inspected() {
 		c.Commands = per(a.usage.Commands, b.usage.Commands, e.look.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, e.look.BytesIn)
 		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut, e.look.BytesOut)
 		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU), int64(e.look.CPU)); ns >= 0 {
 			c.ServerCPUUs = ns / 1e3
 		}
+	}
+	if a.counted { // by the driver, whatever has become of the server
+		c.RoundTrips = per(a.traffic.RoundTrips, b.traffic.RoundTrips, 0)
+		c.Notices = per(a.traffic.Notices, b.traffic.Notices, 0)
+		c.KeepAlives = per(a.traffic.KeepAlives, b.traffic.KeepAlives, 0)
 	}
 	if b.cpu >= 0 {
 		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
@@ -249,7 +269,11 @@ func (e *engine) warn(r *results.Record, t tally) {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
-		add("the server was restarted during the measured window: what it spent is unknown, and locks without persistence were lost")
+		how := "was restarted"
+		if e.before.server.RunID == e.after.server.RunID {
+			how = "counts from a new beginning, as after a restart,"
+		}
+		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)
 	}
 	for i, n := range r.Counts.NodeErrors {
 		if err := e.after.nodes[i].Err; n > 0 {

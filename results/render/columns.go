@@ -24,6 +24,10 @@ type axis struct {
 	right bool                         // aligned right
 	some  bool                         // applies to some cells only: that it does not to others is no difference
 	wide  bool                         // too long for a column: a difference goes into the notes of the row
+
+	// server says that it is a fact about the server. Where drivers of several services stand in one table, each service
+	// has its own, and what follows from the driver is said once for each below the table; see fold.
+	server bool
 }
 
 var axes = []axis{
@@ -72,17 +76,18 @@ var axes = []axis{
 		return "off"
 	}},
 	{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
-	{title: "server", some: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
-	{title: "mode", some: true, wide: true, value: ofServer(func(s results.Server) string { return s.Mode })},
-	{title: "persistence", some: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
-	{title: "replicas", wide: true, value: func(c *results.Cell) string {
+	{title: "durability", some: true, value: func(c *results.Cell) string { return plan(c).Durability }},
+	{title: "server", some: true, server: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
+	{title: "mode", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Mode })},
+	{title: "persistence", some: true, server: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
+	{title: "replicas", wide: true, server: true, value: func(c *results.Cell) string {
 		if n := c.First().Server.Replicas; n > 0 {
 			return strconv.Itoa(n)
 		}
 		return ""
 	}},
-	{title: "network", some: true, wide: true, value: ofServer(func(s results.Server) string { return s.Network })},
-	{title: "address", wide: true, value: func(c *results.Cell) string {
+	{title: "network", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Network })},
+	{title: "address", wide: true, server: true, value: func(c *results.Cell) string {
 		if serverKind(c) != "external" {
 			return "" // made up for the run
 		}
@@ -175,11 +180,13 @@ var traitNames = []struct {
 	{"x", "exclusive", func(t results.Traits) bool { return t.Exclusive }},
 	{"o", "owned", func(t results.Traits) bool { return t.Owned }},
 	{"e", "expires", func(t results.Traits) bool { return t.Expires }},
+	{"s", "session-bound", func(t results.Traits) bool { return t.Session }},
 	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
 	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
 	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
 	{"", "renews", func(t results.Traits) bool { return t.Renews }},
 	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
+	{"", "waits", func(t results.Traits) bool { return t.Waits }},
 }
 
 func letters(t results.Traits) string {
@@ -256,12 +263,13 @@ var columns = []column{
 	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
 	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
 	{"acquire", "max", duration, 8, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
-	{"all nodes", "p50", duration, 12, func(c *results.Cell) float64 { return quantile(c, results.AcquireAll, p50) }, voted},
+	{"all nodes", "p50", duration, 13, func(c *results.Cell) float64 { return quantile(c, results.AcquireAll, p50) }, voted},
 	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
 	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
-	{"commands", "/lock", perLock, 9, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
-	{"server", "µs/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
-	{"client", "µs/lock", perLock, 11, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
+	{"round trips", "/lock", perLock, 9, func(c *results.Cell) float64 { return ifTrafficked(c, c.Cost.RoundTrips) }, trafficked},
+	{"commands", "/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
+	{"server", "µs/lock", perLock, 11, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
+	{"client", "µs/lock", perLock, 12, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
 	{"", "viol.", whole, 0, violations, nil},
 }
 
@@ -274,6 +282,16 @@ func efficiency(c *results.Cell) float64 {
 
 // voted tells whether several nodes grant a lock together.
 func voted(c *results.Cell) bool { return c.Latency[results.AcquireAll].Count > 0 }
+
+// trafficked tells whether the driver counts what goes between it and the server.
+func trafficked(c *results.Cell) bool { return c.Cost.Trafficked() }
+
+func ifTrafficked(c *results.Cell, v float64) float64 {
+	if !trafficked(c) {
+		return math.NaN()
+	}
+	return known(v)
+}
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
 

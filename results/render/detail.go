@@ -85,7 +85,12 @@ func (p *page) asked(c *results.Cell) {
 	if s.Replicas > 0 {
 		replicas = Many(int64(s.Replicas), "replica")
 	}
-	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, persistence, replicas, s.Network, s.Addr))
+	durability := ""
+	if s.Durability != "" {
+		durability = "durability " + s.Durability
+	}
+	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
+		connections(s.Connections), s.Network, s.Addr))
 	p.item("", "machine", machine(r.Env))
 	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
 	p.item("", "command", r.Plan.Command)
@@ -285,6 +290,25 @@ func (p *page) costs(c *results.Cell) {
 	p.item("", "per lock", list(per(k.Tries, "tries"), per(k.Commands, "commands"),
 		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
 		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
+	if k.Trafficked() {
+		some := func(v float64, noun string) string {
+			switch {
+			case v <= 0:
+				return ""
+			case v < 0.01:
+				return "< 0.01 " + noun
+			}
+			return per(v, noun)
+		}
+		p.item("", "", list(some(k.RoundTrips, "round trips"), some(k.Notices, "notices from the server"), some(k.KeepAlives, "keep-alives")))
+	}
+}
+
+func connections(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return Many(int64(n), "connection")
 }
 
 // generator is the verdict on lockbench itself.

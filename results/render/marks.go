@@ -10,7 +10,7 @@ const (
 	unbalanced     = "figures contradict each other"
 	unaccounted    = "the rest went into requests that failed and the pauses after them"
 	lostRenewal    = "holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"
-	unknownOutcome = "an unknown outcome may have left a lock behind until its TTL"
+	unknownOutcome = "an unknown outcome may have left a lock behind until its TTL, or the end of its session"
 )
 
 // mark is a word in the column of notes.

@@ -83,6 +83,7 @@ func group(recs []*results.Record) ([]*results.Cell, error) {
 type table struct {
 	cells   []*results.Cell
 	common  string // what all cells share
+	facts   facts  // about each driver's server, if those follow from the driver
 	axes    []axis // in which they differ
 	columns []column
 	left    []string // names of the columns that were left out
@@ -93,9 +94,11 @@ type table struct {
 func newTable(cells []*results.Cell) *table {
 	t := &table{cells: cells}
 	common := []string{"closed loop"}
+	folded := fold(cells)
 	for _, a := range axes {
 		first, differs := a.compare(cells)
 		switch {
+		case differs && slices.Contains(folded.titles, a.title):
 		case differs:
 			t.axes = append(t.axes, a)
 		case a.title == "claims":
@@ -104,7 +107,7 @@ func newTable(cells []*results.Cell) *table {
 			common = append(common, a.title+unbroken+first)
 		}
 	}
-	t.common = list(common...)
+	t.common, t.facts = list(common...), folded
 	for _, col := range columns {
 		if col.only == nil || slices.ContainsFunc(cells, col.only) {
 			t.columns = append(t.columns, col)
@@ -300,7 +303,11 @@ func (t *table) below() []note {
 	for i, text := range t.notes {
 		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "]", text})
 	}
+	lines = append(lines, t.facts.notes...)
 	say := func(format string, args ...any) { lines = append(lines, note{"", fmt.Sprintf(format, args...)}) }
+	if slices.Contains(t.facts.titles, "persistence") {
+		say("Persistence differs: locks that survive a crash of the server cost more.")
+	}
 	if slices.ContainsFunc(t.cells, severalTrials) {
 		say("locks/s is the median of the trials; latencies are of all their values together.")
 	}
@@ -312,6 +319,11 @@ func (t *table) below() []note {
 			say("Persistence differs (%s): locks that survive a crash of the server cost more.", values(t.cells, a))
 		case "claims":
 			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
+			if holds := holdsEnd(t.cells); holds != "" {
+				say("%s", holds)
+			}
+		case "durability":
+			say("Durability differs: a grant is on disk before it is answered (strict), or may be lost with the server (relaxed).")
 		}
 	}
 	for _, f := range marks {
@@ -350,7 +362,7 @@ func legend(cells []*results.Cell) string {
 	var all []string
 	for _, trait := range traitNames {
 		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
-			all = append(all, trait.letter+" "+trait.name)
+			all = append(all, trait.letter+unbroken+trait.name)
 		}
 	}
 	return strings.Join(all, ", ")

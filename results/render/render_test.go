@@ -178,7 +178,21 @@ func scenes() map[string]struct {
 	}
 	v.Latency[results.AcquireAll] = all.Latency(results.AcquireAllIndex)
 
+	services := servicesOf()
+	var durable []*results.Record
+	for i, r := range append(servicesOf()[:2], servicesOf()[:2]...) {
+		r.ID = fmt.Sprintf("r%d", 20+i)
+		if i >= 2 {
+			r.Plan.Durability, r.Server.Durability = "strict", "strict"
+			r.Server.Persistence = []string{"aof always", "fsync each commit"}[i-2]
+		}
+		durable = append(durable, r)
+	}
+
 	return map[string]scene{
+		"services":    {services, 0},
+		"services1":   {services[1:2], 0},
+		"durable":     {durable, 0},
 		"voted":       {voted, 200},
 		"voted1":      {voted[1:], 0},
 		"kept":        {kept, 0},
@@ -198,6 +212,45 @@ func scenes() map[string]struct {
 		"violations":  {broken, 0},
 		"mixed":       {[]*results.Record{record(0), partial, idle}, 0},
 	}
+}
+
+// servicesOf are five services in one table, with one more way of waiting and a lock without a server.
+func servicesOf() (recs []*results.Record) {
+	for i, s := range []struct {
+		driver, lock, wait string
+		results.Traits
+		results.Server
+	}{
+		{"rueidis", "set-nx", "pubsub", results.Traits{Exclusive: true, Owned: true, Expires: true, Wakes: true},
+			results.Server{Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Network: "unix"}},
+		{"zookeeper", "queue", "native", results.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
+			results.Server{Name: "zookeeper", Version: "3.8.0", Mode: "standalone", Persistence: "no fsync", Network: "tcp", Connections: 65}},
+		{"etcd", "mutex", "native", results.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
+			results.Server{Name: "etcd", Version: "3.4.23", Mode: "standalone", Persistence: "fsync to memory", Network: "tcp", Connections: 2}},
+		{"mysql", "get-lock", "native", results.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
+			results.Server{Name: "mariadb", Version: "10.11.14", Persistence: "none needed", Network: "unix", Connections: 66}},
+		{"postgres", "unique-row", "backoff", results.Traits{Exclusive: true, Owned: true},
+			results.Server{Name: "postgresql", Version: "15.14", Persistence: "fsync off", Network: "unix", Connections: 66}},
+		{"memory", "mutex", "backoff", results.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true},
+			results.Server{Name: "memory"}},
+	} {
+		r := record(i)
+		r.Plan.Driver, r.Plan.Lock, r.Plan.Wait, r.Traits = s.driver, s.lock, s.wait, s.Traits
+		r.Server = s.Server
+		r.Server.Kind = "private"
+		r.Plan.Durability, r.Server.Durability = "relaxed", "relaxed"
+		if s.wait != "backoff" {
+			r.Plan.BackoffMin, r.Plan.BackoffMax = 0, 0
+		}
+		if s.driver == "memory" {
+			r.Plan.Server, r.Server.Kind, r.Plan.Durability, r.Server.Durability = "in-process", "in-process", "", ""
+		}
+		if r.Traits.Session {
+			r.Cost.Commands, r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = -1, 2.06, 0.983, 0.0021
+		}
+		recs = append(recs, r)
+	}
+	return recs
 }
 
 func violated() results.Safety {
