@@ -2,6 +2,10 @@
 // in a transaction, and GET_LOCK. It uses github.com/go-sql-driver/mysql below database/sql, whose pool moves and retries
 // statements as it likes: a lock that belongs to a connection needs to know which one that is.
 //
+// The locks of row-lock and get-lock last as long as the connection that has them (Traits.Session). The server hears at
+// once when that is closed or broken. What it hears nothing of, because a machine or a network is gone, it keeps until TCP
+// gives up, or its own wait_timeout is over (8 h as shipped): no client can choose that, and so Config.TTL says nothing.
+//
 // A connection that has failed may still have a statement running on the server, which may still be granted a lock. So
 // every connection carries a mark (a GET_LOCK of a name that nobody else has), by which the server is asked over another
 // one whether it is gone, and told to kill it if not, before anything is said of its locks; see lost.go.
@@ -168,6 +172,7 @@ func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits {
 	t := s.Design.Traits
+	t.Fair = t.Fair && !s.cfg.Polls // who comes back by himself has no place in the server's line
 	if s.pinned {
 		t.MaxSessions = max(1, s.about.free())
 	}

@@ -133,6 +133,8 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	held, err := s.answered(c, &own, row, err, "wait")
 	if held {
 		s.won = l.Key
+	}
+	if held && !s.svc.closed() { // else who held it was closed first
 		return nil
 	}
 	return waited(ctx, s.session, err)

@@ -127,6 +127,8 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	})
 	if held {
 		s.won = own
+	}
+	if held && !s.svc.closed() { // else who held it was closed first
 		return nil
 	}
 	return waited(ctx, s.session, err)

@@ -34,6 +34,7 @@ func TestMySQLLifecycle(t *testing.T) {
 	for name, o := range map[string]MySQLOptions{
 		"socket": {},
 		"tcp":    {TCP: true, Durability: Strict, Password: `p'a\s"s`, Conns: 50},
+		"tls":    {TLS: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +43,7 @@ func TestMySQLLifecycle(t *testing.T) {
 			if first == 0 {
 				t.Fatal("it does not run")
 			}
-			if want := "mysql://lockbench@127.0.0.1:"; strings.HasPrefix(s.URL(), want) != o.TCP || !strings.Contains(s.URL(), "/lockbench") {
+			if want := "mysql://lockbench@127.0.0.1:"; strings.HasPrefix(s.URL(), want) != (o.TCP || o.TLS) || !strings.Contains(s.URL(), "/lockbench") {
 				t.Errorf("URL %s", s.URL())
 			}
 			if want := map[Durability]string{"": "fsync each second", Strict: "fsync each commit"}[o.Durability]; s.Persistence() != want {
@@ -59,6 +60,9 @@ func TestMySQLLifecycle(t *testing.T) {
 			}
 			if s.PID() == first || s.PID() == 0 {
 				t.Errorf("process %d after %d", s.PID(), first)
+			}
+			if (s.CAFile() != "") != o.TLS {
+				t.Errorf("CAFile %q", s.CAFile())
 			}
 			if s.CPU() <= 0 {
 				t.Errorf("CPU %v", s.CPU())
