@@ -3,15 +3,26 @@
 # it says which suites will be skipped, and with CI=true it fails instead.
 set -euo pipefail
 
-# What today's tests need: a program (any of several, separated by |), its Debian package, and who needs it.
-table='
+# What today's tests need: a program or the path of a file, where * stands for anything (any of several, separated by
+# |), its Debian package, and who needs it.
+# The package zookeeper would bring a Java with windows, and nothing besides that is needed here.
+table="
 redis-server|valkey-server  redis-server  every suite that talks to a real Redis
-'
+java  default-jre-headless  the suites of ZooKeeper
+${ZOOKEEPER_HOME:-/usr/share/java}/zookeeper.jar|${ZOOKEEPER_HOME:-}/lib/zookeeper-*.jar  libzookeeper-java  the suites of ZooKeeper
+etcd  etcd-server  the suites of etcd
+mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  the suites of MySQL
+postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  the suites of PostgreSQL
+"
 
-have() { # any of the programs in $1, which are separated by |
-	local program
-	for program in ${1//|/ }; do
-		command -v "$program" >/dev/null && return
+have() { # any of the programs and files in $1, which are separated by |
+	local one list
+	IFS='|' read -ra list <<<"$1"
+	for one in "${list[@]}"; do
+		case $one in
+		*/*) compgen -G "$one" >/dev/null && return ;;
+		*) command -v "$one" >/dev/null && return ;;
+		esac
 	done
 	return 1
 }
@@ -54,6 +65,10 @@ restore_services() {
 
 apt=(-q -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o DPkg::Lock::Timeout=120)
 
+install_now() { # the packages named, or none of them
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" 9<&-
+}
+
 install() { # the packages named
 	local log
 	log=$(mktemp)
@@ -62,9 +77,13 @@ install() { # the packages named
 	echo "setup: installing $*" >&2
 	# One source that fails is no reason to stop, and one that hangs none to wait for long.
 	as_root apt-get "${apt[@]}" update >"$log" 2>&1 9<&- || true
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1 9<&-; then
+	if ! install_now "$@" >>"$log" 2>&1; then
+		# One package that there is not keeps apt-get from all: the others may well be had.
+		local package
+		for package in "$@"; do
+			install_now "$package" >>"$log" 2>&1 || echo "setup: apt-get failed for $package" >&2
+		done
 		tail -n 20 "$log" >&2
-		echo "setup: apt-get failed" >&2
 	fi
 	rm -f "$log"
 	restore_services

@@ -18,6 +18,7 @@ type library struct {
 
 	topologies []drivers.Topology                       // besides the single server
 	conns      func(c results.Plan, pipelined bool) int // of its own choice; nil: one a client
+	pins       func(lock string) bool                   // each client needs a connection of its own, so that -conns means nothing
 }
 
 var everyTopology = []drivers.Topology{
@@ -59,7 +60,30 @@ var libraries = map[string]library{
 		locks:     true,
 		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
 	},
+
+	// The other services. Where sessions hold a lock, each client has a connection of its own, as it would in a process
+	// of its own.
+	"zookeeper": {
+		module:     "github.com/go-zookeeper/zk",
+		topologies: []drivers.Topology{drivers.TopologyEnsemble},
+	},
+	"etcd": {
+		module:     "go.etcd.io/etcd/client/v3",
+		topologies: []drivers.Topology{drivers.TopologyEnsemble},
+		conns:      func(results.Plan, bool) int { return 1 },
+	},
+	"mysql": {
+		module: "github.com/go-sql-driver/mysql",
+		pins:   func(lock string) bool { return lock != "unique-row" },
+		conns:  func(c results.Plan, _ bool) int { return min(c.Clients, 32) }, // of its pool; see drivers/mysql
+	},
+	"postgres": {
+		module: "github.com/jackc/pgx/v5",
+		pins:   func(string) bool { return true },
+	},
 }
+
+func (l library) pinned(lock string) bool { return l.pins != nil && l.pins(lock) }
 
 // goRedisPool is PoolSize: 10 a processor, and the pool opens a connection when none is idle.
 func goRedisPool(c results.Plan, _ bool) int { return min(c.Clients, 10*runtime.GOMAXPROCS(0)) }
@@ -76,6 +100,8 @@ func connections(c results.Plan) int {
 	}
 	lib, n := libraries[c.Driver], c.Conns
 	switch {
+	case lib.pinned(c.Lock):
+		n = c.Clients
 	case n > 0:
 	case lib.conns == nil:
 		n = c.Clients

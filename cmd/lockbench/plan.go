@@ -298,6 +298,10 @@ func unconnected(c *results.Plan) (what, why string) {
 		return "-pipelining " + c.Pipelining, inside
 	case !remote && c.FlushDelay > 0:
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), inside
+	case c.Conns > 0 && libraries[c.Driver].pinned(c.Lock):
+		return fmt.Sprintf("%s -conns %d", c.Lock, c.Conns), "each client needs a connection of its own"
+	case c.Pipelining != "" && !serviceOf(c.Driver).pipelines:
+		return "-pipelining " + c.Pipelining, "its library leaves no choice"
 	case c.FlushDelay > 0 && !pipelined(*c):
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"
 	}

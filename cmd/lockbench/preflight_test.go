@@ -56,6 +56,8 @@ func TestConnections(t *testing.T) {
 		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "block"}, 904},
 		{results.Plan{Driver: "rueidis", Clients: 900, Pipelining: "off", Wait: "none"}, 900},
 		{results.Plan{Driver: "go-redis", Clients: 2, Wait: "none"}, 2},
+		{results.Plan{Driver: "test-alpha", Clients: 900, Wait: "none"}, 900},
+		{results.Plan{Driver: "test-alpha", Clients: 900, Conns: 7, Wait: "none"}, 7},
 	} {
 		if got := connections(test.plan); got != test.want {
 			t.Errorf("%+v: %d, want %d", test.plan, got, test.want)

@@ -246,7 +246,7 @@ func (r *runner) ready(ctx context.Context, c results.Plan) error {
 func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
 	probe := c
 	probe.Clients, probe.Conns, probe.Wait = 1, 1, wait.None
-	if inProcessDriver(c.Driver) {
+	if inProcessDriver(c.Driver) || libraries[c.Driver].pinned(c.Lock) {
 		probe.Conns = 0
 	}
 	svc, err := r.fleet.open(ctx, probe, prefix)

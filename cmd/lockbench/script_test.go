@@ -30,6 +30,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TMPDIR", e.WorkDir)
+			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
+			e.Setenv("BIN", first)                  // where lockbench is
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
 			return nil
 		},

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,8 @@ type service struct {
 	limit    string   // its own word for how many connections it accepts
 	database database
 	embedded bool // there is a stand-in of it inside lockbench
+
+	pipelines bool // its libraries can be told whether clients share connections
 
 	find  func() (path string, err error) // the program that start runs; the error says what to install
 	start func(ctx context.Context, d deployment, o startOptions) (*server, error)
@@ -49,9 +52,32 @@ type startOptions struct {
 var services = []*service{
 	{
 		name: "redis", schemes: []string{"redis", "rediss", "unix"}, variable: "REDIS_URL",
-		packages: "redis-server", limit: "maxclients", database: databaseNumber, embedded: true,
+		packages: "redis-server", limit: "maxclients", database: databaseNumber, embedded: true, pipelines: true,
 		find: servers.FindRedis, start: startRedis,
 	},
+	{
+		name: "zookeeper", schemes: []string{"zookeeper", "zk"},
+		packages: "libzookeeper-java default-jre-headless", limit: "maxCnxns",
+		find: servers.FindZooKeeper, start: startZooKeeper,
+	},
+	{
+		name: "etcd", schemes: []string{"etcd", "etcds", "http", "https"},
+		packages: "etcd-server", limit: "ulimit -n",
+		find: servers.FindEtcd, start: startEtcd, note: wholeSeconds,
+	},
+	{
+		name: "mysql", schemes: []string{"mysql"},
+		packages: "mariadb-server", limit: "max_connections", database: databaseName,
+		find: servers.FindMySQL, start: startMySQL,
+	},
+}
+
+// wholeSeconds is what etcd makes of a lease's time.
+func wholeSeconds(ttl time.Duration) string {
+	if whole := (ttl + time.Second - 1).Truncate(time.Second); whole != ttl {
+		return fmt.Sprintf("etcd counts a session's time-out in whole seconds: a TTL of %v becomes %v at least", ttl, whole)
+	}
+	return ""
 }
 
 // serviceOf is the service of a driver, and nil for one that needs no server.
@@ -112,11 +138,8 @@ var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // version asks the program at path, or reads it off the name of a Java archive. It is empty if that does not help.
 func (s *service) version(ctx context.Context, path string) string {
-	if strings.HasSuffix(path, ".jar") {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		return versionPattern.FindString(filepath.Base(path))
+	if name, ok := strings.CutSuffix(path, ".jar"); ok {
+		return jarVersion(name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -125,6 +148,21 @@ func (s *service) version(ctx context.Context, path string) string {
 		return ""
 	}
 	return versionPattern.FindString(string(out))
+}
+
+// jarVersion reads the version off the name of a Java archive. Debian drops it there, and keeps it in that of a link to
+// the archive beside it.
+func jarVersion(name string) string {
+	if v := versionPattern.FindString(filepath.Base(name)); v != "" {
+		return v
+	}
+	links, _ := filepath.Glob(name + "-[0-9]*.jar")
+	for _, link := range links {
+		if to, err := filepath.EvalSymlinks(link); err == nil && to == name+".jar" {
+			return versionPattern.FindString(filepath.Base(link))
+		}
+	}
+	return ""
 }
 
 func serviceNames(list []*service) string {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -64,4 +65,61 @@ func startEmbedded(n int) (*server, error) {
 		s.urls, closers = append(s.urls, e.URL()), append(closers, e.Close)
 	}
 	return s, nil
+}
+
+// one is a server of our own that is one process, and ensemble one that is several.
+type (
+	one interface {
+		URL() string
+		Persistence() string
+		CPU() time.Duration
+		Close() error
+	}
+	ensemble interface {
+		several
+		Persistence() string
+		CPU() time.Duration
+	}
+)
+
+func startZooKeeper(ctx context.Context, d deployment, o startOptions) (*server, error) {
+	s, err := servers.StartZooKeeper(ctx, max(1, d.nodes), servers.ZooKeeperOptions{Durability: o.durability})
+	if err != nil {
+		return nil, err
+	}
+	return ofEnsemble(s), nil
+}
+
+func startEtcd(ctx context.Context, d deployment, o startOptions) (*server, error) {
+	s, err := servers.StartEtcd(ctx, max(1, d.nodes), servers.EtcdOptions{Binary: o.binary, Durability: o.durability})
+	if err != nil {
+		return nil, err
+	}
+	return ofEnsemble(s), nil
+}
+
+func startMySQL(ctx context.Context, _ deployment, o startOptions) (*server, error) {
+	s, err := servers.StartMySQL(ctx, servers.MySQLOptions{Binary: o.binary, Durability: o.durability, Conns: room(o.conns)})
+	if err != nil {
+		return nil, err
+	}
+	return ofOne(s), nil
+}
+
+func ofOne(s one) *server {
+	return &server{urls: []string{s.URL()}, network: "unix", persistence: s.Persistence(), cpu: s.CPU, close: s.Close}
+}
+
+func ofEnsemble(s ensemble) *server {
+	return &server{urls: s.URLs(), network: "tcp", persistence: s.Persistence(), cpu: s.CPU, close: s.Close}
+}
+
+// room is what a database is told to have room for, with a few connections for looking at it and for mending what an
+// outage has left. Up to the usual it is left alone, which is 0.
+func room(conns int) int {
+	const usual, spare = 500, 50
+	if conns <= usual {
+		return 0
+	}
+	return conns + spare
 }

@@ -2,10 +2,13 @@
 package all
 
 import (
+	_ "github.com/lockbench/lockbench/drivers/etcd"          // etcd
 	_ "github.com/lockbench/lockbench/drivers/memory"        // memory, null
+	_ "github.com/lockbench/lockbench/drivers/mysql"         // mysql
 	_ "github.com/lockbench/lockbench/drivers/redis/goredis" // go-redis
 	_ "github.com/lockbench/lockbench/drivers/redis/rueidis" // rueidis
 	_ "github.com/lockbench/lockbench/drivers/redislock"     // redislock
 	_ "github.com/lockbench/lockbench/drivers/redsync"       // redsync
 	_ "github.com/lockbench/lockbench/drivers/rueidislock"   // rueidislock
+	_ "github.com/lockbench/lockbench/drivers/zookeeper"     // zookeeper
 )

@@ -9,7 +9,11 @@ import (
 )
 
 // inFlight bounds the pieces between reader and writer. A full line stops the reader, and with it the sender.
-const inFlight = 256
+const inFlight = 64
+
+// readSize bounds a piece, and is memory of each direction of each link: drivers whose clients have a connection each
+// make hundreds.
+const readSize = 4 << 10
 
 // piece is what one read brought.
 type piece struct {
@@ -50,7 +54,7 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 // read fills the line until the connection ends or is cut.
 func read(l *link, from net.Conn, line chan<- piece) error {
 	for {
-		buf := make([]byte, 16<<10)
+		buf := make([]byte, readSize)
 		n, err := from.Read(buf)
 		if n > 0 {
 			select {

@@ -16,6 +16,8 @@ import (
 const (
 	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms.
 	startPatience = 20 * time.Second
+	// stopPatience is how long a server that has to end processes of its own may take for that. PostgreSQL needs 10 ms.
+	stopPatience = 5 * time.Second
 	// The pauses between two questions "are you ready?" grow from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
 
@@ -31,6 +33,11 @@ type child struct {
 	argv    []string // the program and its arguments
 	dir     *tempDir // its working directory, in which it logs to logFile
 	secrets []string // what no quotation of the log may show
+
+	// Most servers need none of these.
+	account *account     // the user that it runs as; nil: this process's own
+	quit    os.Signal    // ends the program and all processes that it has made; nil: SIGKILL does
+	tidy    func() error // waits for the processes that a killed program had made, and removes what keeps it from starting
 
 	// ready makes one attempt to talk to the process with that number, and answers nil once it serves.
 	ready func(ctx context.Context, pid int) error
@@ -75,6 +82,11 @@ func (c *child) launch() (*run, error) {
 	if c.run != nil && !c.run.gone() {
 		return nil, errors.New("it is running already")
 	}
+	if c.tidy != nil {
+		if err := c.tidy(); err != nil {
+			return nil, err
+		}
+	}
 	log, err := os.OpenFile(c.dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
@@ -82,7 +94,7 @@ func (c *child) launch() (*run, error) {
 	defer log.Close()
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir.path, log, log
-	cmd.SysProcAttr = childAttr()
+	cmd.SysProcAttr = c.account.attr()
 	if err := spawn(cmd); err != nil {
 		return nil, err
 	}
@@ -211,7 +223,24 @@ func (c *child) kill() error {
 			return fmt.Errorf("%s: kill: %w", c.name, err)
 		}
 	}
+	if c.tidy != nil {
+		if err := c.tidy(); err != nil {
+			return fmt.Errorf("%s: kill: %w", c.name, err)
+		}
+	}
 	return nil
+}
+
+// stop asks the process to end, and gives it some time.
+func (c *child) stop() {
+	r := c.current()
+	if r == nil || r.process.Signal(c.quit) != nil {
+		return
+	}
+	select {
+	case <-r.reaped:
+	case <-time.After(stopPatience):
+	}
 }
 
 // close ends the process and removes the directory, once.
@@ -223,7 +252,10 @@ func (c *child) close() error {
 	if closed {
 		return nil
 	}
-	// Nothing that the server has is kept, hence there is no reason to ask it politely.
+	// Nothing that the server has is kept, hence there is no reason to ask it politely, unless it has to end others.
+	if c.quit != nil {
+		c.stop()
+	}
 	if err := c.kill(); err != nil {
 		return err
 	}

@@ -31,6 +31,14 @@ func tryLock(f *os.File) (had bool, err error) {
 
 // ownedByUs tells whether the file belongs to the user as whom this process acts.
 func ownedByUs(fi fs.FileInfo) bool {
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
+	_, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(uidOf(fi)) == os.Geteuid()
+}
+
+// uidOf is the number of the file's user.
+func uidOf(fi fs.FileInfo) uint32 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Uid
+	}
+	return 0
 }

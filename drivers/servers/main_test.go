@@ -34,6 +34,14 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println(r.PID(), r.child.dir.path, r.URL())
 		select {}
+	case "parent of postgres":
+		p, err := StartPostgres(context.Background(), PostgresOptions{})
+		if err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		fmt.Println(p.PID(), p.child.dir.path)
+		select {}
 	case "idler": // waits for its death
 		fmt.Println("ready")
 		select {}

@@ -170,6 +170,9 @@ func sweepDir(path string) (removed bool, err error) {
 	if err := killLeftover(path); err != nil {
 		return false, err
 	}
+	if err := tidyPostgres(filepath.Join(path, postgresData)); err != nil {
+		return false, err
+	}
 	return true, removeDir(path)
 }
 

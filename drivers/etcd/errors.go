@@ -1,0 +1,103 @@
+// What the errors of etcd and gRPC mean to a client of a lock.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: net.ErrClosed}
+
+func fail(op string, err error) error {
+	return &drivers.Error{Class: classOf(err), Op: "etcd: " + op, Err: err}
+}
+
+// gone tells whether a lease does not exist, or not any more.
+func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
+
+// classOf sorts an error. Only what is certain to have had no effect has a class that says so: "unavailable" is also what
+// the members answer when they had no majority in time, and may still find one.
+func classOf(err error) drivers.Class {
+	var known *drivers.Error
+	var server rpctypes.EtcdError
+	switch {
+	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return drivers.ClassOf(err)
+	case errors.As(err, &server):
+		return serverClass(server)
+	}
+	switch status.Code(err) {
+	case codes.Unavailable:
+		// gRPC has no type for it. Only an attempt to connect is called dialing; a request on it was never sent.
+		if strings.Contains(status.Convert(err).Message(), "Error while dialing") {
+			return drivers.ClassConnect
+		}
+		return drivers.ClassClosed
+	case codes.Canceled: // the connection was closed by us
+		return drivers.ClassClosed
+	case codes.DeadlineExceeded:
+		return drivers.ClassTimeout
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return drivers.ClassAuth
+	case codes.Internal, codes.Unknown, codes.Unimplemented:
+		return drivers.ClassProtocol
+	}
+	return drivers.ClassOf(err)
+}
+
+// serverClass sorts what etcd itself has answered.
+func serverClass(err rpctypes.EtcdError) drivers.Class {
+	switch err.Code() {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		if errors.Is(err, rpctypes.ErrStopped) {
+			return drivers.ClassClosed
+		}
+		return drivers.ClassTimeout
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return drivers.ClassAuth
+	case codes.InvalidArgument:
+		switch err {
+		case rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrAuthOldRevision:
+			return drivers.ClassAuth
+		}
+		return drivers.ClassServer
+	case codes.ResourceExhausted, codes.FailedPrecondition, codes.OutOfRange, codes.NotFound:
+		return drivers.ClassServer
+	}
+	return drivers.ClassProtocol
+}
+
+// advise says what would mend an error of opening.
+func advise(names string, err error) error {
+	class := classOf(err)
+	text := err.Error()
+	hint := ""
+	switch {
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		hint = "; the user may not read keys under the prefix of the run: grant it readwrite on them"
+	case errors.Is(err, rpctypes.ErrUserEmpty):
+		hint = "; the server wants a user and a password: give them"
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		hint = "; check the user and the password"
+	case strings.Contains(text, "x509:"):
+		hint = "; the server's certificate is not trusted: give the CA that has signed it"
+	case strings.Contains(text, "first record does not look like a TLS handshake"):
+		hint = "; the server speaks no TLS: write etcd:// in place of etcds://"
+	case class == drivers.ClassConnect:
+		hint = "; is an etcd running there?"
+	case class == drivers.ClassClosed:
+		hint = "; something answers there that is no etcd, or one that wants TLS (etcds://)"
+	case class == drivers.ClassTimeout:
+		hint = "; no answer in time: is the address right, and has etcd a majority of its members?"
+	}
+	return &drivers.Error{Class: class, Op: names, Err: fmt.Errorf("%w%s", err, hint)}
+}

@@ -1,0 +1,48 @@
+package etcd
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// proxyTo puts a proxy before a member.
+func proxyTo(t *testing.T, e *servers.Etcd) *fault.Proxy {
+	t.Helper()
+	u, err := url.Parse(e.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := fault.NewProxy(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func TestConformance(t *testing.T) {
+	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed})
+	p := proxyTo(t, e.Nodes[0])
+	drivertest.Run(t, drivertest.Setup{
+		Driver:         driver{},
+		Config:         drivers.Config{Lock: "lease", Addrs: []string{p.Addr()}, TTL: 4 * time.Second, IOTimeout: 500 * time.Millisecond},
+		SessionTimeout: 5 * time.Second, // the lease, and the second in which etcd looks for those that are over
+		Cut:            p.Outage,
+		Mute:           p.Mute,
+	})
+}

@@ -1,0 +1,128 @@
+// The design lease: etcd's own lock recipe. Its keys are LOCK/OWNER, one for each client that holds or waits; the one
+// with the lowest create revision holds, and that revision is its fencing token.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// escapes keep the name of one lock from being the beginning of another's keys.
+var escapes = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// line is what all keys of a lock begin with.
+func line(key string) string {
+	if strings.ContainsAny(key, "%/") {
+		key = escapes.Replace(key)
+	}
+	return key + "/"
+}
+
+// hold is what a lease that was granted, or may have been, depends on.
+type hold struct {
+	session *session
+	owner   string
+	grant   *grant
+	counted bool // among the grant's holds
+}
+
+// Try implements drivers.Session. It makes the key only if nobody has one, so that a refusal leaves no trace and needs no
+// second request; whoever waits in line makes his in Wait.
+func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	l.Aux = nil
+	if held, answered, err := s.confirm(ctx, l); answered || err != nil {
+		return held, err
+	}
+	l.Owner = s.owners.Next()
+	if err := s.usable(ctx); err != nil {
+		return false, fail("try", err)
+	}
+	for again := true; ; again = false {
+		g, err := s.lease(ctx)
+		if err != nil {
+			return false, fail("try", err)
+		}
+		held, err := s.try(ctx, l, g)
+		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) { // it has ended unheard, and nothing was done
+			s.retire(g)
+			continue
+		}
+		if err != nil {
+			return false, fail("try", err)
+		}
+		return held, nil
+	}
+}
+
+// try asks once.
+func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, error) {
+	keys := line(l.Key)
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	answer, err := s.conn.Txn(limited).
+		If(clientv3.Compare(clientv3.CreateRevision(keys), "=", 0).WithPrefix()). // true of all that there are: of none
+		Then(clientv3.OpPut(keys+l.Owner, "", clientv3.WithLease(g.id))).
+		Commit()
+	if err != nil {
+		if !drivers.Refused(fail("try", err)) {
+			l.Aux = &hold{session: s, owner: l.Owner, grant: g}
+			s.retire(g)
+		}
+		return false, err
+	}
+	if !answer.Succeeded {
+		return false, nil
+	}
+	g.holds++
+	l.Fence, l.Aux = uint64(answer.Header.Revision), &hold{s, l.Owner, g, true}
+	return true, nil
+}
+
+// Release implements drivers.Session by deleting the acquisition's own key.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := s.usable(ctx); err != nil {
+		return false, fail("release", err)
+	}
+	if l.Owner == "" { // it was never tried
+		return false, nil
+	}
+	h, _ := l.Aux.(*hold)
+	if h != nil && (h.session != s || h.owner != l.Owner) {
+		h = nil
+	}
+	owned, err := s.remove(ctx, line(l.Key)+l.Owner, h)
+	if err != nil {
+		return false, fail("release", err)
+	}
+	return owned, nil
+}
+
+// remove deletes a key and settles what its lease is left with.
+func (s *session) remove(ctx context.Context, key string, h *hold) (bool, error) {
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	answer, err := s.conn.Delete(limited, key)
+	if h != nil && h.counted {
+		h.counted = false
+		h.grant.holds--
+	}
+	if err != nil {
+		if h != nil {
+			s.retire(h.grant) // the key must not stay for as long as the session lasts
+		}
+		return false, err
+	}
+	if h != nil && h.grant.retired {
+		if err := s.settle(ctx); err != nil {
+			return false, err
+		}
+	}
+	return answer.Deleted > 0, nil
+}

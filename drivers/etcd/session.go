@@ -1,0 +1,190 @@
+// One client's session with etcd: its lease, and what becomes of that when an answer is not heard.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// session is one simulated client.
+type session struct {
+	service *service
+	conn    *conn
+	owners  drivers.Owners
+	live    *grant   // what new keys are bound to; nil: to be made
+	old     []*grant // retired ones that are not known to be gone
+	place   *place   // in a line; nil outside
+
+	trips, notices atomic.Int64
+}
+
+// grant is a lease that etcd has granted to the session, which the library keeps alive.
+//
+// If it is not known whether a request has made a key, the request may even be on its way still: to delete the key is
+// not enough then. The lease is retired, which means that nothing new is bound to it; once nothing that is held
+// depends on it, it is no longer kept alive, and is revoked as soon as a server answers. A request that arrives after
+// that finds no lease and makes no key.
+type grant struct {
+	id      clientv3.LeaseID
+	alive   <-chan *clientv3.LeaseKeepAliveResponse // closed when it is lost
+	stop    context.CancelFunc                      // ends the keep-alives
+	holds   int                                     // keys bound to it that are held, or wait in a line
+	retired bool
+}
+
+// lost tells whether the lease is over, as far as that is known here: the server has said so, or has not been heard for
+// as long as the lease lasts.
+func (g *grant) lost() bool {
+	for {
+		select {
+		case _, ok := <-g.alive:
+			if !ok {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// usable tells why nothing can be asked for.
+func (s *session) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.service.done:
+		return errClosed
+	default:
+		return nil
+	}
+}
+
+// request begins one round trip.
+func (s *session) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.trips.Add(1)
+	return context.WithTimeout(ctx, s.service.io)
+}
+
+// lease is what to bind a key to: the session's lease, or a new one if it is lost.
+func (s *session) lease(ctx context.Context) (*grant, error) {
+	if s.live != nil && s.live.lost() {
+		s.retire(s.live)
+	}
+	if s.live != nil {
+		return s.live, nil
+	}
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	granted, err := s.conn.Grant(limited, s.service.ttl)
+	if err != nil {
+		return nil, err
+	}
+	keep, stop := context.WithCancel(context.Background())
+	alive, err := s.conn.KeepAlive(keep, granted.ID)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	if !s.service.note(granted.ID) {
+		stop()
+		return nil, errClosed
+	}
+	s.live = &grant{id: granted.ID, alive: alive, stop: stop}
+	return s.live, nil
+}
+
+// note lets Close know of a lease, unless it was called already.
+func (s *service) note(id clientv3.LeaseID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.leases[id] = struct{}{}
+	}
+	return !s.closed
+}
+
+// retire has new keys bound to another lease.
+func (s *session) retire(g *grant) {
+	if !g.retired {
+		g.retired = true
+		s.old = append(s.old, g)
+	}
+	if s.live == g {
+		s.live = nil
+	}
+	if g.holds == 0 {
+		g.stop()
+	}
+}
+
+// settle revokes the retired leases on which nothing depends any more.
+func (s *session) settle(ctx context.Context) error {
+	for i := 0; i < len(s.old); {
+		g := s.old[i]
+		if g.holds > 0 {
+			i++
+			continue
+		}
+		if err := s.revoke(ctx, g); err != nil {
+			return err
+		}
+		s.old = slices.Delete(s.old, i, i+1)
+	}
+	return nil
+}
+
+// revoke ends a lease, and with it the keys that are bound to it.
+func (s *session) revoke(ctx context.Context, g *grant) error {
+	g.stop()
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	if _, err := s.conn.Revoke(limited, g.id); err != nil && !gone(err) {
+		return err
+	}
+	s.service.mu.Lock()
+	delete(s.service.leases, g.id)
+	s.service.mu.Unlock()
+	return nil
+}
+
+// Close ends the session, which frees whatever it holds and takes it out of its line.
+func (s *session) Close() error {
+	s.service.mu.Lock()
+	_, open := s.service.sessions[s]
+	if open {
+		delete(s.service.sessions, s)
+		s.service.past.RoundTrips += s.trips.Load()
+		s.service.past.Notices += s.notices.Load()
+	}
+	s.service.mu.Unlock()
+	if s.place != nil {
+		s.place.unwatch()
+		s.place = nil
+	}
+	if s.live != nil {
+		s.retire(s.live)
+	}
+	var errs []error
+	closed := s.usable(context.Background()) != nil // the service has ended the session
+	for _, g := range s.old {
+		g.stop()
+		if !closed {
+			errs = append(errs, s.revoke(context.Background(), g))
+		}
+	}
+	s.old = nil
+	if err := errors.Join(errs...); err != nil {
+		return fail("close of a session", err)
+	}
+	return nil
+}

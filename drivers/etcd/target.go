@@ -1,0 +1,157 @@
+// Where etcd is: addresses and URLs.
+package etcd
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+const defaultPort = "2379"
+
+// target is one member, and how to log in.
+type target struct {
+	host, port string
+	username   string
+	password   drivers.Secret
+	tls        *tls.Config // nil: no TLS
+}
+
+const howAddr = "write host:port, etcd://host:port or, for TLS, etcds://host:port"
+
+// parseTarget reads one of
+//
+//	host[:port]
+//	etcd://[user:password@]host[:port]    also http://
+//	etcds://…                             the same over TLS; also https://
+//
+// with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed address the
+// password may be anywhere.
+func parseTarget(addr string) (target, error) {
+	var t target
+	scheme, rest, isURL := strings.Cut(addr, "://")
+	switch {
+	case addr == "":
+		return t, errors.New("the address is empty: " + howAddr)
+	case !isURL:
+		rest = addr
+		if strings.ContainsAny(rest, "@/") {
+			return t, errors.New("the address has a user, a password or a path and no scheme: write etcd://user:password@host:port")
+		}
+	case scheme == "etcds" || scheme == "https":
+		t.tls = &tls.Config{}
+	case scheme != "etcd" && scheme != "http":
+		return t, errors.New("the address has a scheme that is none of etcd://, etcds://, http:// and https://")
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user, password, _ := strings.Cut(rest[:at], ":")
+		var err1, err2 error
+		t.username, err1 = url.PathUnescape(user)
+		password, err2 = url.PathUnescape(password)
+		if err1 != nil || err2 != nil {
+			return target{}, errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+		}
+		t.password, rest = drivers.Secret(password), rest[at+1:]
+	}
+	rest = strings.TrimSuffix(rest, "/")
+	if strings.ContainsAny(rest, "/?#") {
+		return target{}, errors.New("the address has a /, ? or #: an etcd has no databases and takes no parameters; inside a password write / as %2F, ? as %3F and # as %23")
+	}
+	var err error
+	t.host, t.port, err = hostPort(rest)
+	return t, err
+}
+
+func hostPort(s string) (host, port string, err error) {
+	host, port = s, defaultPort
+	if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {
+		host = strings.TrimSuffix(inner, "]")
+	} else if strings.Contains(s, ":") {
+		if host, port, err = net.SplitHostPort(s); err != nil {
+			return "", "", errors.New("the address is no host:port: write an IPv6 address in brackets, as [::1]:2379")
+		}
+	}
+	if host == "" || strings.ContainsAny(host, " []\\\"'") || strings.Contains(host, ":") && net.ParseIP(strings.SplitN(host, "%", 2)[0]) == nil {
+		return "", "", errors.New("the address has no host, or one with a character that no host name has: write localhost:2379")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", "", errors.New("the port of the address is not a number from 1 to 65535")
+	}
+	return host, port, nil
+}
+
+// targetsOf are the members that cfg names. They are logged in to alike.
+func targetsOf(cfg drivers.Config) ([]target, error) {
+	switch n := len(cfg.Addrs); {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
+		return nil, fmt.Errorf("topology %s: an etcd is %s or an %s", cfg.Topology, drivers.TopologySingle, drivers.TopologyEnsemble)
+	case n == 0:
+		return nil, errors.New("there is no address: " + howAddr)
+	case n != 1 && cfg.Topology != drivers.TopologyEnsemble:
+		return nil, fmt.Errorf("there are %d addresses: give exactly one, or ask for the topology %s", n, drivers.TopologyEnsemble)
+	}
+	list := make([]target, len(cfg.Addrs))
+	for i, addr := range cfg.Addrs {
+		t, err := parseTarget(addr)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Username != "" {
+			t.username = cfg.Username
+		}
+		if cfg.Password != "" {
+			t.password = cfg.Password
+		}
+		if cfg.TLS != nil {
+			t.tls = cfg.TLS.Clone()
+		}
+		if (t.username == "") != (t.password == "") {
+			return nil, errors.New("etcd logs in with a user and a password: give both or neither")
+		}
+		if first := list[0]; i > 0 && (t.username != first.username || t.password != first.password || (t.tls == nil) != (first.tls == nil)) {
+			return nil, errors.New("the addresses differ in user, password or TLS: the members of an ensemble are logged in to alike, so give the same for all")
+		}
+		list[i] = t
+	}
+	return list, nil
+}
+
+func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
+
+// endpoint is the target as the client library wants it.
+func (t target) endpoint() string {
+	if t.tls != nil {
+		return "https://" + t.address()
+	}
+	return "http://" + t.address()
+}
+
+// redacted is the target as a URL without user and password.
+func (t target) redacted() string {
+	if t.tls != nil {
+		return "etcds://" + t.address()
+	}
+	return "etcd://" + t.address()
+}
+
+// Service implements drivers.Addressed.
+func (driver) Service() string { return "etcd" }
+
+// ReadAddr implements drivers.Addressed.
+func (driver) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := parseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	a := drivers.Addr{Redacted: t.redacted(), Network: "tcp"}
+	if t.tls != nil {
+		a.Network = "tls"
+	}
+	return a, nil
+}

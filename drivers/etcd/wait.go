@@ -1,0 +1,245 @@
+// Waiting in line (-wait native): each waiter watches the key before its own, so that a release wakes one.
+//
+// A watch that starts at a revision of the past is "unsynced" to the server, which tends those only every 100 ms
+// (mvcc/watchable_store.go). Any write to the store, of whatever key, between the answer that names the predecessor and
+// the start of the watch puts it into the past, so it nearly always is under load; concurrency.Mutex even starts each of
+// its watches at the present revision, which counts as past as well. Here a watch starts wherever the server is,
+// tells where that was, and if the store has changed since the predecessor was seen, the line is looked at once more:
+// one request, and the event comes with the deletion.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// place is a place in the line for a key.
+type place struct {
+	hold           // of the key that marks it
+	key     string // the lock
+	rev     int64  // at which the key was made
+	ahead   string // the key before it
+	seen    int64  // a revision at which that was there
+	watch   *watch // of that; nil: none yet
+	granted bool   // there is none before it
+	doubt   bool   // whether the key was made is not known
+}
+
+func (p *place) unwatch() {
+	if p.watch != nil {
+		p.watch.end()
+		p.watch = nil
+	}
+}
+
+// Wait implements drivers.Waiter. It returns when the client has the lock, which Try then confirms without a request.
+func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := s.usable(ctx); err != nil {
+		return waitError(ctx, err)
+	}
+	var deadline <-chan time.Time
+	if !l.Deadline.IsZero() {
+		left := time.Until(l.Deadline)
+		if left <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	if p := s.place; p != nil && (p.key != l.Key || p.doubt) {
+		if err := s.withdraw(ctx); err != nil {
+			return waitError(ctx, err)
+		}
+	}
+	for {
+		if s.place == nil {
+			if err := s.enqueue(ctx, l.Key); err != nil {
+				return waitError(ctx, err)
+			}
+		}
+		p := s.place
+		if p.granted {
+			return nil
+		}
+		if p.watch == nil {
+			p.watch = s.conn.watcher.watch(p.ahead)
+		}
+		select {
+		case e := <-p.watch.events:
+			s.notices.Add(1)
+			if e.created && e.rev <= p.seen {
+				continue // nothing has changed since
+			}
+			if !e.created {
+				p.watch = nil // it has ended with this
+			}
+			if err := s.look(ctx); err != nil {
+				return waitError(ctx, err)
+			}
+		case _, ok := <-p.grant.alive:
+			if !ok { // the place is lost with the lease
+				s.leaveLine()
+			}
+		case <-deadline:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.service.done:
+			return fail("wait", errClosed)
+		}
+	}
+}
+
+// waitError lets the end of the caller's own context pass as it is.
+func waitError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fail("wait", err)
+}
+
+// stand takes down who is before the client: the newest of the keys that are older than its own, if there is any.
+func (p *place) stand(before []*mvccpb.KeyValue) {
+	if len(before) == 0 {
+		p.unwatch()
+		p.granted = true
+		return
+	}
+	if ahead := string(before[0].Key); ahead != p.ahead {
+		p.unwatch()
+		p.ahead = ahead
+	}
+}
+
+// enqueue makes the client's key and learns which is before it.
+func (s *session) enqueue(ctx context.Context, key string) error {
+	for again := true; ; again = false {
+		g, err := s.lease(ctx)
+		if err != nil {
+			return err
+		}
+		keys := line(key)
+		p := &place{hold: hold{session: s, owner: s.owners.Next(), grant: g}, key: key}
+		limited, cancel := s.request(ctx)
+		before := append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())
+		answer, err := s.conn.Txn(limited).Then(
+			clientv3.OpGet(keys, before...),
+			clientv3.OpPut(keys+p.owner, "", clientv3.WithLease(g.id)),
+		).Commit()
+		cancel()
+		switch {
+		case err == nil:
+			g.holds++
+			p.counted, p.rev, p.seen = true, answer.Header.Revision, answer.Header.Revision
+			s.place = p
+			p.stand(answer.Responses[0].GetResponseRange().Kvs)
+			return nil
+		case again && errors.Is(err, rpctypes.ErrLeaseNotFound):
+			s.retire(g)
+			continue
+		case !drivers.Refused(fail("wait", err)):
+			p.doubt, s.place = true, p
+			s.retire(g)
+		}
+		return err
+	}
+}
+
+// look asks anew where in the line the client is. Without a place it is in none any more.
+func (s *session) look(ctx context.Context) error {
+	p := s.place
+	keys := line(p.key)
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(p.rev-1), clientv3.WithKeysOnly())
+	answer, err := s.conn.Txn(limited).Then(
+		clientv3.OpGet(keys+p.owner, clientv3.WithCountOnly()),
+		clientv3.OpGet(keys, before...),
+	).Commit()
+	if err != nil {
+		return err
+	}
+	if answer.Responses[0].GetResponseRange().Count == 0 {
+		s.leaveLine()
+		return nil
+	}
+	p.seen = answer.Header.Revision
+	p.stand(answer.Responses[1].GetResponseRange().Kvs)
+	return nil
+}
+
+// confirm answers a Try of a client that is in line for the key.
+func (s *session) confirm(ctx context.Context, l *drivers.Lease) (held, answered bool, err error) {
+	p := s.place
+	if p == nil || p.key != l.Key {
+		return false, false, nil
+	}
+	l.Owner = p.owner
+	l.Aux = &p.hold
+	if err := s.usable(ctx); err != nil {
+		return false, false, fail("try", err)
+	}
+	switch {
+	case p.doubt:
+		err = s.withdraw(ctx)
+	case p.grant.lost():
+		s.leaveLine()
+	case !p.granted:
+		err = s.look(ctx)
+	}
+	if err != nil {
+		return false, false, fail("try", err)
+	}
+	if s.place == nil {
+		l.Reset()
+		l.Aux = nil
+		return false, false, nil // as one who comes anew
+	}
+	if !p.granted {
+		return false, true, nil
+	}
+	l.Fence, l.Aux = uint64(p.rev), &hold{s, p.owner, p.grant, true}
+	p.counted = false
+	s.place = nil
+	return true, true, nil
+}
+
+// Leave implements drivers.Waiter.
+func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
+	if s.place == nil || s.place.key != l.Key {
+		return nil
+	}
+	if err := s.withdraw(ctx); err != nil {
+		return fail("leave", err)
+	}
+	return nil
+}
+
+// withdraw takes the client out of its line.
+func (s *session) withdraw(ctx context.Context) error {
+	p := s.place
+	p.unwatch()
+	s.place = nil
+	_, err := s.remove(ctx, line(p.key)+p.owner, &p.hold)
+	return err
+}
+
+// leaveLine notes that the client's place is gone, and its lease with it.
+func (s *session) leaveLine() {
+	p := s.place
+	p.unwatch()
+	s.place = nil
+	if p.counted {
+		p.counted = false
+		p.grant.holds--
+	}
+	s.retire(p.grant)
+}

@@ -1,0 +1,228 @@
+// Where the server is: addresses, URLs and the Go driver's own DSN.
+package mysql
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+const (
+	defaultPort = "3306"
+	howWritten  = "write host:port, mysql://user:password@host:port/database, mysql://user@localhost/database?socket=/path, " +
+		"unix:///path, or user:password@tcp(host:port)/database"
+)
+
+// target is one server and how to log in to it.
+type target struct {
+	network, addr      string // "tcp" and host:port, or "unix" and a path
+	username, database string
+	password           drivers.Secret
+	tls                *tls.Config // nil: no TLS
+}
+
+// Service implements drivers.Addressed.
+func (driver) Service() string { return "mysql" }
+
+// ReadAddr implements drivers.Addressed.
+func (driver) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := parseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	network := t.network
+	if t.tls != nil {
+		network = "tls"
+	}
+	return drivers.Addr{Redacted: t.redacted(), Network: network}, nil
+}
+
+// parseTarget reads an address as howWritten says, with special characters of user, password and path percent-encoded
+// in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow a question mark.
+func parseTarget(s string) (target, error) {
+	if s == "" {
+		return target{}, errors.New("the address is empty: " + howWritten)
+	}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	switch {
+	case !isURL && strings.Contains(s, "/"):
+		return parseDSN(s)
+	case !isURL:
+		if strings.Contains(s, "@") {
+			return target{}, errors.New("the address has a user and no database: " + howWritten)
+		}
+		addr, err := hostPort(s)
+		return target{network: "tcp", addr: addr}, err
+	case scheme == "unix":
+		if !strings.HasPrefix(rest, "/") || strings.ContainsAny(rest, "@?#") {
+			return target{}, errors.New("the address of a unix socket is unix:///path, with nothing else")
+		}
+		return target{network: "unix", addr: rest}, nil
+	case scheme != "mysql" && scheme != "mariadb":
+		return target{}, errors.New("the address has an unknown scheme: " + howWritten)
+	}
+	return parseURL(s)
+}
+
+func parseURL(s string) (target, error) {
+	u, err := url.Parse(s)
+	if err != nil { // it quotes the address
+		return target{}, errors.New("the address is no URL: " + howWritten + "; special characters of user and password are written as %40 and the like")
+	}
+	t := target{network: "tcp", username: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
+	if password, ok := u.User.Password(); ok {
+		t.password = drivers.Secret(password)
+	}
+	if u.Fragment != "" || strings.Contains(t.database, "/") {
+		return target{}, errors.New("the address goes on after the database: " + howWritten)
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return target{}, errors.New("the address has malformed parameters after the question mark: socket=/path and tls=true are known")
+	}
+	for name, values := range query {
+		switch name {
+		case "socket":
+			t.network, t.addr = "unix", values[0]
+		case "tls":
+			if err := t.setTLS(values[0], u.Hostname()); err != nil {
+				return target{}, err
+			}
+		default:
+			return target{}, errors.New("the address has an unknown parameter after the question mark: socket=/path and tls=true are known")
+		}
+	}
+	if t.network == "unix" {
+		if !strings.HasPrefix(t.addr, "/") {
+			return target{}, errors.New("the socket of the address is no absolute path")
+		}
+		return t, t.check()
+	}
+	t.addr, err = hostPort(u.Host)
+	return t, err
+}
+
+// parseDSN reads the Go driver's own spelling. Its parameters are its own affair, and no lock's: only tls is heeded.
+func parseDSN(s string) (target, error) {
+	cfg, err := mysql.ParseDSN(s)
+	if err != nil { // it may quote the address
+		return target{}, errors.New("the address is malformed: " + howWritten)
+	}
+	t := target{network: cfg.Net, addr: cfg.Addr, username: cfg.User, password: drivers.Secret(cfg.Passwd), database: cfg.DBName}
+	if t.network != "tcp" && t.network != "unix" {
+		return target{}, errors.New("the address has an unknown network: tcp(host:port) and unix(/path) are known")
+	}
+	if cfg.TLSConfig != "" {
+		host, _, _ := net.SplitHostPort(cfg.Addr)
+		if err := t.setTLS(cfg.TLSConfig, host); err != nil {
+			return target{}, err
+		}
+	}
+	return t, t.check()
+}
+
+func (t *target) setTLS(how, host string) error {
+	switch how {
+	case "true":
+		t.tls = &tls.Config{ServerName: host}
+	case "skip-verify":
+		t.tls = &tls.Config{ServerName: host, InsecureSkipVerify: true}
+	case "false":
+		t.tls = nil
+	default:
+		return errors.New("the parameter tls of the address is unknown: true, skip-verify and false are known")
+	}
+	return nil
+}
+
+func (t *target) check() error {
+	if t.network == "unix" && t.tls != nil {
+		return errors.New("TLS was asked for on a unix socket: drop it or give host:port")
+	}
+	return nil
+}
+
+// hostPort completes an address by the port.
+func hostPort(s string) (string, error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		host, port = strings.Trim(s, "[]"), defaultPort
+		if strings.Contains(host, ":") && !strings.HasPrefix(s, "[") {
+			return "", errors.New("the address has too many colons: " + howWritten + ", and an IPv6 host as [::1]:3306")
+		}
+	}
+	if host == "" || port == "" {
+		return "", errors.New("the address lacks a host or a port: " + howWritten)
+	}
+	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
+		return "", errors.New("the port of the address is no number from 1 to 65535")
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// targetOf is what cfg names.
+func targetOf(cfg drivers.Config) (target, error) {
+	if n := len(cfg.Addrs); n != 1 {
+		return target{}, fmt.Errorf("the locks live on one server, and there are %d addresses: give exactly one", n)
+	}
+	t, err := parseTarget(cfg.Addrs[0])
+	if err != nil {
+		return target{}, err
+	}
+	if cfg.Username != "" {
+		t.username = cfg.Username
+	}
+	if cfg.Password != "" {
+		t.password = cfg.Password
+	}
+	if cfg.Database != "" {
+		t.database = cfg.Database
+	}
+	if cfg.TLS != nil {
+		t.tls = cfg.TLS.Clone()
+		if t.tls.ServerName == "" {
+			t.tls.ServerName, _, _ = net.SplitHostPort(t.addr)
+		}
+	}
+	return t, t.check()
+}
+
+// config is the target in the client library's words. Reconnecting and retrying, which is database/sql's, is not among
+// them; how long things may take is set on the wire.
+func (t target) config() (*mysql.Config, error) {
+	cfg := mysql.NewConfig()
+	cfg.Net, cfg.Addr, cfg.DBName = t.network, t.addr, t.database
+	cfg.User, cfg.Passwd, cfg.TLS = t.username, string(t.password), t.tls
+	cfg.InterpolateParams = true // else each statement were two round trips and a third one to forget it
+	cfg.MaxAllowedPacket = 1 << 20
+	cfg.Logger = &mysql.NopLogger{}
+	return cfg, nil
+}
+
+// redacted is the target as an address that parseTarget reads, without user and password.
+func (t target) redacted() string {
+	u := url.URL{Scheme: "mysql", Host: t.addr, Path: "/" + t.database}
+	query := url.Values{}
+	if t.network == "unix" {
+		u.Host = "localhost"
+		query.Set("socket", t.addr)
+	}
+	if t.tls != nil {
+		query.Set("tls", "true")
+		if t.tls.InsecureSkipVerify {
+			query.Set("tls", "skip-verify")
+		}
+	}
+	if t.database == "" {
+		u.Path = ""
+	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
+	return u.String()
+}

@@ -1,0 +1,50 @@
+package mysql
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config is what leads to the server through a proxy, or directly if there is none.
+func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
+	cfg := drivers.Config{Addrs: []string{s.URL()}, IOTimeout: time.Second}
+	if proxy != nil {
+		cfg.Addrs = []string{proxy.Addr()}
+		cfg.Username, cfg.Database = servers.MySQLUser, servers.MySQLDatabase
+	}
+	return cfg
+}
+
+func proxyTo(t *testing.T, s *servers.MySQL) *fault.Proxy {
+	t.Helper()
+	proxy, err := fault.NewProxy("unix://" + s.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	return proxy
+}
+
+func TestConformance(t *testing.T) {
+	// Connections cost the server a thread each: enough for the sessions of the largest case.
+	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 700})
+	for _, design := range Driver.Designs() {
+		t.Run(design.Name, func(t *testing.T) {
+			proxy := proxyTo(t, server)
+			cfg := config(server, proxy)
+			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"
+			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
+		})
+	}
+}

@@ -1,0 +1,267 @@
+// One connection: statements with a time limit, and the mark by which the server knows it.
+package mysql
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// use is what a connection is for.
+type use int
+
+const (
+	forControl      use = iota // the service's own: kills, tables, inspection
+	forStatements              // statements that are transactions of their own, and GET_LOCK
+	forTransactions            // transactions that end with COMMIT
+)
+
+// conn is a connection. Its statements are run by one goroutine at a time; interrupt and closeBy may be called by others.
+type conn struct {
+	svc    *service
+	use    use
+	id     int64  // the server's number; those of one run of the server are unique
+	mark   string // the name of a GET_LOCK that is this connection's alone, for as long as the server keeps it
+	io     time.Duration
+	raw    sqldriver.Conn
+	wire   *wire
+	broken atomic.Bool // it is of no further use
+	mu     sync.Mutex
+}
+
+// wire is the connection below. The client library asks it for no time limits: they are set once for each statement. And
+// it keeps the reason why it has failed, which the library would swallow.
+type wire struct {
+	net.Conn
+	fault error
+	once  sync.Once
+	end   error
+}
+
+func (w *wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if err != nil {
+		w.fault = err
+	}
+	return n, err
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	if err != nil {
+		w.fault = err
+	}
+	return n, err
+}
+
+// Close closes it once, whoever comes first.
+func (w *wire) Close() error {
+	w.once.Do(func() { w.end = w.Conn.Close() })
+	return w.end
+}
+
+// SyscallConn lets the library look whether the server has hung up.
+func (w *wire) SyscallConn() (syscall.RawConn, error) { return w.Conn.(syscall.Conn).SyscallConn() }
+
+// dial makes a connection and marks it. Its error means that nothing was asked of the server.
+func (s *service) dial(ctx context.Context, u use) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
+	defer cancel()
+	c := &conn{svc: s, use: u, io: s.cfg.IO(), mark: fmt.Sprintf("lockbench-conn:%016x%016x", rand.Uint64(), rand.Uint64())}
+	cfg, err := s.target.config()
+	if err != nil {
+		return nil, err
+	}
+	if u == forTransactions {
+		cfg.Params = map[string]string{"autocommit": "0"}
+	}
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		below, err := (&net.Dialer{Timeout: c.io}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		c.wire = &wire{Conn: below}
+		return c.wire, below.SetDeadline(time.Now().Add(c.io))
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if c.raw, err = connector.Connect(ctx); err != nil {
+		return nil, c.noConnection(ctx, err)
+	}
+	row, err := c.row(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", c.mark)
+	if err != nil {
+		c.close()
+		return nil, c.noConnection(ctx, err)
+	}
+	c.id = number(row[0])
+	if !s.keep(c) {
+		c.close()
+		return nil, errClosed
+	}
+	return c, nil
+}
+
+// keep has the service close the connection in the end, unless that is over.
+func (s *service) keep(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed && c.use != forControl {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+// begin sets the time limit of a statement that waits for extra besides, or for as long as it likes if that is negative.
+func (c *conn) begin(ctx context.Context, extra time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var limit time.Time
+	if extra >= 0 {
+		limit = time.Now().Add(c.io + extra)
+	}
+	if d, ok := ctx.Deadline(); ok && (limit.IsZero() || d.Before(limit)) {
+		limit = d
+	}
+	return c.wire.SetDeadline(limit)
+}
+
+// forever is an extra that never ends; interrupt does then.
+const forever = -1
+
+// exec runs a statement without rows.
+func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.begin(ctx, 0); err != nil {
+		return 0, 0, err
+	}
+	result, err := c.raw.(sqldriver.ExecerContext).ExecContext(ctx, query, named(args))
+	if err != nil {
+		return 0, 0, c.failed(ctx, err)
+	}
+	affected, _ = result.RowsAffected()
+	insertID, _ = result.LastInsertId()
+	return affected, insertID, nil
+}
+
+// row runs a query and returns its first row, nil if there is none.
+func (c *conn) row(ctx context.Context, query string, args ...any) (row []sqldriver.Value, err error) {
+	return c.rowWithin(ctx, 0, query, args...)
+}
+
+func (c *conn) rowWithin(ctx context.Context, extra time.Duration, query string, args ...any) (row []sqldriver.Value, err error) {
+	rows, err := c.rowsWithin(ctx, extra, query, args...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+func (c *conn) rowsWithin(ctx context.Context, extra time.Duration, query string, args ...any) (all [][]sqldriver.Value, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.begin(ctx, extra); err != nil {
+		return nil, err
+	}
+	rows, err := c.raw.(sqldriver.QueryerContext).QueryContext(ctx, query, named(args))
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	for {
+		row := make([]sqldriver.Value, len(rows.Columns()))
+		if err = rows.Next(row); err != nil {
+			break
+		}
+		for i, v := range row { // the library's buffer is used again
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		all = append(all, row)
+	}
+	if closeErr := rows.Close(); isEOF(err) {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	return all, nil
+}
+
+// ping asks for a sign of life.
+func (c *conn) ping(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.begin(ctx, 0); err != nil {
+		return err
+	}
+	if err := c.raw.(sqldriver.Pinger).Ping(ctx); err != nil {
+		return c.failed(ctx, err)
+	}
+	return nil
+}
+
+// alive looks, without asking the server, whether it has hung up. If it has, whatever the connection held is lost for
+// certain; what is sent on a connection that only seems to live has an unknown outcome.
+func (c *conn) alive() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken.Load() || c.begin(context.Background(), 0) != nil {
+		return false
+	}
+	return c.raw.(sqldriver.SessionResetter).ResetSession(context.Background()) == nil
+}
+
+// close ends the connection, in an orderly way if it is sound.
+func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut()
+}
+
+func (c *conn) shut() {
+	c.broken.Store(true)
+	c.svc.forget(c)
+	if c.wire != nil && c.raw != nil {
+		_ = c.wire.SetDeadline(time.Now().Add(c.io))
+		_ = c.raw.Close()
+	}
+}
+
+// closeBy is close for a connection that somebody else may use until then; afterwards it is broken under him.
+func (c *conn) closeBy(until time.Time) {
+	for !c.mu.TryLock() {
+		if time.Now().After(until) {
+			_ = c.wire.Close()
+			c.mu.Lock()
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	defer c.mu.Unlock()
+	c.shut()
+}
+
+// named numbers arguments, which are int64, uint64, string or []byte.
+func named(args []any) []sqldriver.NamedValue {
+	if len(args) == 0 {
+		return nil
+	}
+	list := make([]sqldriver.NamedValue, len(args))
+	for i, v := range args {
+		list[i] = sqldriver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return list
+}

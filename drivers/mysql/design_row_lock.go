@@ -1,0 +1,70 @@
+// row-lock is SELECT … FOR UPDATE in a transaction on a connection that stays with it, as in Quartz's JDBC job store.
+// Nothing is written, so that no commit has to be fsynced: a fence would cost that, and so there is none.
+package mysql
+
+import (
+	"context"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var rowLock = kind{
+	Design: drivers.Design{
+		Name:   "row-lock",
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true},
+		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. Waiters sleep in the server, on MariaDB in " +
+			"the order of their arrival, on MySQL 8 in one of its own (CATS)",
+		Wrong: "a connection and an open transaction for each lock that is held; a connection that breaks frees the lock while its " +
+			"holder goes on, and there is no fence to tell",
+	},
+	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
+	pinned:  true,
+	session: func(s *session) drivers.Session { return &txSession{session: s, held: map[string]*conn{}} },
+}
+
+const lockRow = "SELECT 1 FROM `%` WHERE k = ? FOR UPDATE"
+
+// txSession implements drivers.Session. Each lock that it holds has a connection; one more waits for its next use.
+type txSession struct {
+	*session
+	idle *conn
+	held map[string]*conn // by owner
+	won  drivers.Lease    // by Wait, for the next Try to confirm; without a Key if there is none
+}
+
+// Try implements drivers.Session.
+func (s *txSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	if s.won.Key == l.Key && l.Key != "" {
+		l.Owner, s.won = s.won.Owner, drivers.Lease{}
+		return true, nil
+	}
+	l.Owner = s.owners.Next()
+	held, err := s.lock(ctx, l, func(c *conn) (bool, error) {
+		row, err := s.row(ctx, c, s.svc.onTable(lockRow+" NOWAIT"), []byte(rowName(l.Key)))
+		return row != nil, err
+	})
+	if contended(err) {
+		return false, nil
+	}
+	return held, fail("try", err)
+}
+
+// Release implements drivers.Session.
+func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := s.begin(ctx); err != nil {
+		return false, fail("release", err)
+	}
+	c := s.held[l.Owner]
+	if c == nil {
+		return false, nil // begin has ended whatever connection may have had it
+	}
+	delete(s.held, l.Owner)
+	if !c.alive() { // it was lost with its connection
+		s.abandon(c)
+		return false, fail("release", s.settle(ctx))
+	}
+	_, _, err := s.exec(ctx, c, "COMMIT")
+	s.rest(c)
+	return err == nil, fail("release", err)
+}

@@ -1,0 +1,187 @@
+// What can go wrong, sorted into the classes of package drivers.
+package mysql
+
+import (
+	"context"
+	"crypto/x509"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// The server's numbers of the errors that mean something here. Those from 3000 are MySQL's alone.
+const (
+	errTooManyConns     = 1040
+	errDatabaseDenied   = 1044
+	errAccessDenied     = 1045
+	errUnknownDatabase  = 1049
+	errShutdown         = 1053
+	errUnknownThread    = 1094
+	errCommandDenied    = 1142
+	errNoSuchTable      = 1146
+	errForcedClose      = 1159 // a time-out of the server while it read
+	errCommit           = 1180
+	errUserConns        = 1203
+	errLockWait         = 1205 // the time is up, and on MariaDB also what NOWAIT answers
+	errDeadlock         = 1213
+	errNeedsPrivilege   = 1227
+	errUserLimit        = 1226
+	errInterrupted      = 1317 // by KILL QUERY
+	errAccessNoPassword = 1698
+	errKilled           = 1927 // by KILL, on MariaDB
+	errNowait           = 3572 // what NOWAIT answers
+	errIdleClosed       = 4031
+)
+
+const moreConns = "use fewer -clients, end other users' connections, or raise the server's max_connections"
+
+// numberOf is the server's number of an error, 0 if the server did not send it.
+func numberOf(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}
+
+// contended tells whether the server has refused a lock, and changed nothing, because others have it. A deadlock is one
+// of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
+func contended(err error) bool {
+	switch numberOf(err) {
+	case errLockWait, errDeadlock, errNowait:
+		return true
+	}
+	return false
+}
+
+// failed sorts the error of a statement, and marks the connection as broken unless the server has answered and goes on.
+func (c *conn) failed(ctx context.Context, err error) error {
+	switch n := numberOf(err); n {
+	case 0:
+		c.broken.Store(true)
+		return c.unheard(ctx, err)
+	case errShutdown, errForcedClose, errKilled, errIdleClosed:
+		c.broken.Store(true)
+		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
+	case errCommit: // who knows
+		c.broken.Store(true)
+		return &drivers.Error{Class: drivers.ClassOther, Op: "statement", Err: err}
+	default:
+		return &drivers.Error{Class: classOf(n), Op: "statement", Err: err}
+	}
+}
+
+func classOf(number uint16) drivers.Class {
+	switch number {
+	case errDatabaseDenied, errAccessDenied, errCommandDenied, errNeedsPrivilege, errAccessNoPassword:
+		return drivers.ClassAuth
+	case errTooManyConns, errUserConns, errUserLimit:
+		return drivers.ClassConnect
+	}
+	return drivers.ClassServer
+}
+
+// unheard is why no answer came. The library says of most failures only that the connection is invalid.
+func (c *conn) unheard(ctx context.Context, err error) error {
+	below := c.wire.fault
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(below, os.ErrDeadlineExceeded):
+		if _, ok := ctx.Deadline(); ok { // the wire's clock went first
+			return context.DeadlineExceeded
+		}
+		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
+	case below != nil:
+		err = below
+	}
+	return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
+}
+
+// noConnection is why there is none. What the server says of users is not repeated.
+func (c *conn) noConnection(ctx context.Context, err error) error {
+	t := c.svc.target
+	say := func(class drivers.Class, text string, err error) error {
+		return &drivers.Error{Class: class, Op: "connect to " + t.redacted(), Err: fmt.Errorf("%s: %w", text, err)}
+	}
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch n := numberOf(err); {
+	case n == errAccessDenied, n == errAccessNoPassword:
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
+			Err: fmt.Errorf("error %d: access denied: check user and password", n)}
+	case n == errDatabaseDenied:
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
+			Err: fmt.Errorf("error %d: the user may not use the database %s: grant it", n, t.database)}
+	case n == errUnknownDatabase:
+		return say(drivers.ClassServer, "create the database or name another", err)
+	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
+		return say(drivers.ClassConnect, moreConns, err)
+	case n != 0:
+		return say(drivers.ClassConnect, "the server refuses", err)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case errors.As(err, &unknown):
+		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate", err)
+	case errors.As(err, &host):
+		return say(drivers.ClassConnect, "the certificate is for another name: give that as the address", err)
+	case errors.Is(err, mysql.ErrNoTLS):
+		return say(drivers.ClassConnect, "drop TLS or have the server offer it", err)
+	case c.wire != nil && c.wire.fault != nil:
+		return say(drivers.ClassConnect, "the server was reached and did not let in", c.wire.fault)
+	case c.wire != nil:
+		return say(drivers.ClassConnect, "the server was reached and did not let in", err)
+	}
+	return say(drivers.ClassConnect, "is a server there?", err)
+}
+
+// explain adds what would mend an error of Open or Session.
+func (s *service) explain(err error) error {
+	switch numberOf(err) {
+	case errCommandDenied, errDatabaseDenied, errNeedsPrivilege:
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "open", Err: fmt.Errorf("error %d: the user may not make a table in %s: grant CREATE, DROP, "+
+			"SELECT, INSERT, UPDATE and DELETE there", numberOf(err), s.target.database)}
+	case errTooManyConns:
+		if s.about.maxConns > 0 {
+			return fmt.Errorf("%w (it accepts %d)", err, s.about.maxConns)
+		}
+	}
+	return err
+}
+
+// fail says what was attempted when err happened; nil stays nil.
+func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	class := drivers.ClassOf(err)
+	if errors.Is(err, errClosed) {
+		class = drivers.ClassClosed
+	}
+	return &drivers.Error{Class: class, Op: "mysql: " + op, Err: err}
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// number reads a number that the server sent, or 0 for NULL and what is none.
+func number(v sqldriver.Value) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case uint64:
+		return int64(v)
+	case float64:
+		return int64(v)
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,68 @@
+// Names: of tables, of rows and of user locks, which the server limits each in its way.
+package mysql
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+const (
+	maxTableName = 64
+	maxRowName   = 255 // the column's; an index takes at least 767 bytes everywhere
+	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
+)
+
+// newTableName makes the name of a table that nobody else has: the letters and digits of the run's prefix, and 64 random
+// bits.
+func newTableName(prefix string) string {
+	const front, random = "lb_", 16
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '_'
+	}, prefix), "_")
+	name = name[:min(len(name), maxTableName-len(front)-1-random)]
+	return fmt.Sprintf("%s%s_%016x", front, name, rand.Uint64())
+}
+
+// rowName is the key, or for one that is too long for the column its begin and a hash of all of it.
+func rowName(key string) string {
+	if len(key) <= maxRowName {
+		return key
+	}
+	tail := hash(key)
+	return key[:maxRowName-len(tail)] + tail
+}
+
+// lockName is the name of the user lock for a key. The server holds names to be equal that differ in case, or in more
+// under some collations, and limits their length. So a key of lower-case letters, digits and a few signs stands for
+// itself if it is short enough, and of every other one its begin, as far as it is made of those, and a hash of all of it.
+func lockName(key string) string {
+	plain := true
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', strings.ContainsRune(":._/-", r):
+			return r
+		}
+		plain = false
+		return '_' // no key that stands for itself has it, nor the # before a hash
+	}, key)
+	if plain && len(key) <= maxLockName {
+		return key
+	}
+	tail := hash(key)
+	return clean[:min(len(clean), maxLockName-len(tail))] + tail
+}
+
+// hash is a # and 130 bits of the key's hash, of lower-case letters and digits.
+func hash(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "#" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:26]
+}

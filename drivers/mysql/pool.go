@@ -1,0 +1,100 @@
+// A pool of connections of a fixed size: whoever finds all in use waits in line.
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type pool struct {
+	dial     func(context.Context) (*conn, error)
+	patience time.Duration
+	slots    chan struct{}
+
+	mu   sync.Mutex
+	idle []*conn // the one that was used last is the last one
+}
+
+func newPool(size int, patience time.Duration, dial func(context.Context) (*conn, error)) *pool {
+	return &pool{dial: dial, patience: patience, slots: make(chan struct{}, size)}
+}
+
+// get waits for a connection, which the caller gives back with put. After an error nothing was sent to the server.
+func (p *pool) get(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		if err := p.line(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for c := p.pop(); c != nil; c = p.pop() {
+		if c.alive() {
+			return c, nil
+		}
+		c.close() // it was idle: nothing is lost with it
+	}
+	c, err := p.dial(ctx)
+	if err != nil {
+		<-p.slots
+	}
+	return c, err
+}
+
+// line waits for a slot.
+func (p *pool) line(ctx context.Context) error {
+	timer := time.NewTimer(p.patience)
+	defer timer.Stop()
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: fmt.Errorf("all %d connections are in use for %v", cap(p.slots), p.patience)}
+	}
+}
+
+func (p *pool) pop() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := p.idle[last]
+	p.idle = p.idle[:last]
+	return c
+}
+
+// put gives a connection back, and closes it if it is broken.
+func (p *pool) put(c *conn) {
+	if c.broken.Load() {
+		c.close()
+	} else {
+		p.mu.Lock()
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
+	}
+	<-p.slots
+}
+
+// close waits until nobody uses the pool, for as long as a request may take. Its owner closes the connections.
+func (p *pool) close() {
+	timer := time.NewTimer(p.patience)
+	defer timer.Stop()
+	for range cap(p.slots) {
+		select {
+		case p.slots <- struct{}{}:
+		case <-timer.C:
+			return
+		}
+	}
+}

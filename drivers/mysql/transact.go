@@ -1,0 +1,158 @@
+// The connections of row-lock, the rows that it locks, and how it waits.
+package mysql
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// connect makes the connection that the session will need first.
+func (s *txSession) connect(ctx context.Context) (err error) {
+	s.idle, err = s.take(ctx)
+	return err
+}
+
+// take is a connection without a lock.
+func (s *txSession) take(ctx context.Context) (*conn, error) {
+	if c := s.idle; c != nil {
+		s.idle = nil
+		if c.alive() {
+			return c, nil
+		}
+		s.abandon(c)
+		if err := s.settle(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.svc.dial(ctx, forTransactions)
+}
+
+// rest puts a connection without a lock away. One is enough for who holds one lock at a time.
+func (s *txSession) rest(c *conn) {
+	switch {
+	case c.broken.Load():
+		s.abandon(c)
+	case s.idle == nil:
+		s.idle = c
+	default:
+		c.close()
+	}
+}
+
+// lock makes the row of l.Key, if that was not done, and has lock lock it; it answers whether the row was there.
+func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn) (bool, error)) (bool, error) {
+	if err := s.begin(ctx); err != nil {
+		return false, err
+	}
+	c, err := s.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	held := false
+	for range 2 { // the row or the table may be gone from a server that came back without it
+		if err = s.makeRow(ctx, l.Key); err != nil {
+			break
+		}
+		if held, err = lock(c); held || err != nil && numberOf(err) != errNoSuchTable {
+			break
+		}
+		s.svc.rows.Delete(l.Key)
+		if err != nil {
+			err = s.svc.restore(ctx)
+		} else { // the gap where the row would be is locked now
+			_, _, err = s.exec(ctx, c, "ROLLBACK")
+		}
+		if err != nil {
+			break
+		}
+	}
+	if !held && err == nil {
+		err = errors.New("the row that was made for the key is not there")
+	}
+	if held {
+		s.held[l.Owner] = c
+	} else {
+		s.rest(c)
+	}
+	return held, err
+}
+
+// row says whether the row of a key is made.
+type row struct {
+	mu   sync.Mutex
+	made bool
+}
+
+// makeRow inserts the row of a key once: to insert a row that is there would wait for its holder. The sessions agree on
+// who does it; nobody else uses the table.
+func (s *txSession) makeRow(ctx context.Context, key string) error {
+	known, ok := s.svc.rows.Load(key)
+	if !ok {
+		known, _ = s.svc.rows.LoadOrStore(key, &row{})
+	}
+	r := known.(*row)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.made {
+		return nil
+	}
+	insert := func(c *conn) error {
+		s.tally.trips.Add(1)
+		_, _, err := c.exec(ctx, s.svc.onTable("INSERT IGNORE INTO `%` (k) VALUES (?)"), []byte(rowName(key)))
+		return err
+	}
+	err := s.svc.controlled(ctx, "make a row", insert)
+	if numberOf(err) == errNoSuchTable {
+		if err = s.svc.restore(ctx); err == nil {
+			err = s.svc.controlled(ctx, "make a row", insert)
+		}
+	}
+	r.made = err == nil
+	return err
+}
+
+// Wait implements drivers.Waiter: the statement that would have been refused waits for the row. The server gives up after
+// its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other.
+func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
+	if pastDeadline(l) && ctx.Err() == nil || s.won.Key != "" {
+		return nil
+	}
+	own := drivers.Lease{Key: l.Key, Owner: s.owners.Next()}
+	held, err := s.lock(ctx, &own, func(c *conn) (bool, error) {
+		row, err := s.wait(ctx, c, l.Deadline, s.svc.onTable(lockRow), []byte(rowName(l.Key)))
+		return row != nil, err
+	})
+	if held {
+		s.won = own
+		return nil
+	}
+	return waited(ctx, s.session, err)
+}
+
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
+	if s.won.Key == "" {
+		return nil
+	}
+	won := s.won
+	_, err := s.Release(ctx, &won)
+	if err == nil {
+		s.won = drivers.Lease{}
+	}
+	return err
+}
+
+// Close implements io.Closer. What the session holds is free when it has returned.
+func (s *txSession) Close() error {
+	var errs []error
+	for owner, c := range s.held {
+		delete(s.held, owner)
+		errs = append(errs, s.leave(c))
+	}
+	errs = append(errs, s.leave(s.idle))
+	s.idle = nil
+	return errors.Join(errs...)
+}

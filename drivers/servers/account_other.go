@@ -1,0 +1,7 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package servers
+
+import "syscall"
+
+func (a *account) apply(*syscall.SysProcAttr) {} // there is no root to be refused

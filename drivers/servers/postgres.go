@@ -1,0 +1,194 @@
+package servers
+
+// A private PostgreSQL server.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// PostgresOptions describe one PostgreSQL server, 10 or later. The zero value is a server on a unix socket that lets
+// in whoever may enter its directory.
+type PostgresOptions struct {
+	Binary string // path of postgres, with initdb beside it; "" is what FindPostgres finds
+
+	TCP bool // a free loopback port beside the unix socket
+	TLS bool // TLS on such a port, with a certificate of a private CA made for it
+
+	Password string // of the user postgres, by SCRAM; "" lets everybody on this machine in who knows the address
+
+	Durability Durability // of a commit; "" is Relaxed
+
+	// Conns is how many sessions the server has to take besides those that it keeps for superusers; 0 is 600. Each is a
+	// process, but one that nobody uses costs nothing.
+	Conns int
+
+	// Config holds further settings of postgresql.conf, e.g. {"deadlock_timeout": "5s"}. Those that say where and how
+	// the server runs are refused.
+	Config map[string]string
+}
+
+// Postgres is a private server. Its methods are safe for concurrent use.
+type Postgres struct {
+	process
+	durability Durability
+	url        string
+	ca         string
+}
+
+// StartPostgres makes a database cluster, starts a private PostgreSQL server on it, and returns when it answers. ctx
+// bounds the start, which fails after 20 s at the latest, and not the life of the server. The caller closes the server.
+// PostgreSQL refuses to be root's: there it runs as the user postgres, or nobody if there is no such user.
+func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
+	return startPostgres(ctx, o, reservePort)
+}
+
+func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port, error)) (*Postgres, error) {
+	binary, err := findPostgres(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, "postgres", func() (*Postgres, error) { return newPostgres(ctx, binary, o, reserve) })
+}
+
+// newPostgres prepares a server: directory, address, certificates, database cluster.
+func newPostgres(ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error)) (_ *Postgres, err error) {
+	who, err := unprivileged("postgres", "_postgres", "nobody")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newTempDir(tempRoot())
+	if err != nil {
+		return nil, err
+	}
+	data := dir.file(postgresData)
+	c := &child{name: "postgres", dir: dir, account: who, quit: syscall.SIGQUIT, tidy: func() error { return tidyPostgres(data) }}
+	p := &Postgres{process: process{child: c}, durability: o.Durability}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	number := 0
+	p.url = (&url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres", RawQuery: url.Values{"host": {data}}.Encode()}).String()
+	if o.TCP || o.TLS {
+		port, err := p.reserve(reserve)
+		if err != nil {
+			return nil, err
+		}
+		number = port.number
+		p.url = (&url.URL{Scheme: "postgres", User: url.User(postgresUser), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(number)), Path: "/postgres"}).String()
+	}
+	settings, err := postgresSettings(o, data, number)
+	if err != nil {
+		return nil, err
+	}
+	if err := makeCluster(ctx, filepath.Join(filepath.Dir(binary), "initdb"), dir, who, o.Password); err != nil {
+		return nil, err
+	}
+	if o.TLS {
+		if err := p.makeCerts(data, who); err != nil {
+			return nil, err
+		}
+	}
+	c.argv = append([]string{binary, "-D", data}, settings...)
+	c.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
+	return p, nil
+}
+
+// makeCerts writes the certificates into the data directory, where the server's own user can read its key.
+func (p *Postgres) makeCerts(data string, who *account) error {
+	ca, err := newAuthority()
+	if err != nil {
+		return err
+	}
+	dir := &tempDir{path: data}
+	if _, err := ca.writeCerts(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{caFile, certFile, keyFile} {
+		if err := who.own(dir.file(name)); err != nil {
+			return err
+		}
+	}
+	p.url, p.ca = p.url+"?sslmode=verify-full", dir.file(caFile)
+	return nil
+}
+
+// URL is where the server listens, with the user (postgres) and without any password:
+// postgres://postgres@/postgres?host=/directory, or postgres://postgres@127.0.0.1:port/postgres.
+func (p *Postgres) URL() string { return p.url }
+
+// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+func (p *Postgres) CAFile() string { return p.ca }
+
+// Persistence says in a few words what is on disk when a commit is answered. Relaxed switches fsync off and leaves
+// synchronous_commit on: the work of a commit is the same but for the disk's, and what was answered outlives the
+// server's processes, though not the machine. (synchronous_commit alone would lose the last commits with the processes.)
+func (p *Postgres) Persistence() string {
+	if p.durability == Strict {
+		return "fsync each commit"
+	}
+	return "fsync off"
+}
+
+// FindPostgres is the path of the server that StartPostgres runs by default: on PATH, or else the newest one where
+// packages put it, which on most systems is in no PATH. The error wraps exec.ErrNotFound and says what to install.
+func FindPostgres() (path string, err error) { return findPostgres("") }
+
+// postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora and its kin, Homebrew, Postgres.app.
+var postgresPlaces = []string{
+	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
+	"/Applications/Postgres.app/Contents/Versions/*/bin",
+}
+
+func findPostgres(name string) (string, error) {
+	if name != "" {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("postgres: %w", err)
+		}
+		return path, nil
+	}
+	if path, err := exec.LookPath("postgres"); err == nil && hasInitdb(path) {
+		return path, nil
+	}
+	newest, best := "", 0
+	for _, place := range postgresPlaces {
+		paths, _ := filepath.Glob(filepath.Join(place, "postgres"))
+		for _, path := range paths {
+			if version := postgresVersion(path); version >= best && hasInitdb(path) {
+				newest, best = path, version
+			}
+		}
+	}
+	if newest != "" {
+		return newest, nil
+	}
+	return "", fmt.Errorf("postgres: no postgres with initdb beside it: %w; install the package postgresql (Debian, Ubuntu), "+
+		"postgresql-server (Fedora), postgresql (Arch, Homebrew)", exec.ErrNotFound)
+}
+
+// postgresVersion reads the number in a path such as /usr/lib/postgresql/15/bin/postgres.
+func postgresVersion(path string) int {
+	version := filepath.Base(filepath.Dir(filepath.Dir(path)))
+	version, _, _ = strings.Cut(version[strings.LastIndexAny(version, "-@")+1:], ".")
+	n, _ := strconv.Atoi(version)
+	return n
+}
+
+func hasInitdb(postgres string) bool {
+	_, err := exec.LookPath(filepath.Join(filepath.Dir(postgres), "initdb"))
+	return err == nil
+}

@@ -1,0 +1,48 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// The kernel kills the server, though it is another user's, when its parent is killed. The next sweep waits for the
+// processes that it had made, and leaves neither its directory nor its shared memory.
+func TestPostgresDiesWithParent(t *testing.T) {
+	needPostgres(t)
+	root := canonical(t.TempDir())
+	if os.Geteuid() == 0 { // the server's own user goes through it
+		if err := errors.Join(os.Chmod(root, 0o711), os.Chmod(filepath.Dir(root), 0o711)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", root)
+	parent, line := startRole(t, "parent of postgres", "")
+	var pid int
+	var dir string
+	if _, err := fmt.Sscan(line, &pid, &dir); err != nil {
+		t.Fatal(line, err)
+	}
+	memory := memoryOf(t, filepath.Join(dir, postgresData))
+	if removed, err := sweep(root); err != nil || removed != nil {
+		t.Errorf("swept %q under a living parent, %v", removed, err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	eventually(t, "the server is gone", func() bool {
+		_, err := stampOf(pid)
+		return err != nil
+	})
+	if removed, err := sweep(root); err != nil || !slices.Equal(removed, []string{dir}) {
+		t.Errorf("swept %q, %v, want %s", removed, err, dir)
+	}
+	if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the sweep leaves shared memory, which %d processes use: %v", n, err)
+	}
+}

@@ -1,0 +1,271 @@
+package servers
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startPostgresTest starts a server that ends with the test. It is servertest.Postgres, which this package cannot import.
+func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
+	t.Helper()
+	needPostgres(t)
+	p, err := StartPostgres(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func needPostgres(t *testing.T) {
+	t.Helper()
+	if _, err := FindPostgres(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// psql runs one statement in a session of its own, with the client that every package of the server has.
+func psql(t *testing.T, p *Postgres, password, statement string) (string, error) {
+	t.Helper()
+	binary, err := FindPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(filepath.Dir(canonical(binary)), "psql"), "-XAtq", "-d", p.URL(), "-c", statement)
+	cmd.Env = append(os.Environ(), "PGPASSWORD="+password, "PGSSLROOTCERT="+p.CAFile())
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func TestStartPostgres(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		o    PostgresOptions
+		url  string
+		want string // user, TLS, connections, fsync
+	}{
+		{"unix", PostgresOptions{}, "postgres://postgres@/postgres?host=%2F", "postgres f 610 off"},
+		{"tcp", PostgresOptions{TCP: true, Durability: Strict, Conns: 20}, "postgres://postgres@127.0.0.1:", "postgres f 30 on"},
+		{"tls", PostgresOptions{TLS: true, Password: `p"a s\s#>'`}, "postgres://postgres@127.0.0.1:", "postgres t 610 off"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := startPostgresTest(t, tt.o)
+			if !strings.HasPrefix(p.URL(), tt.url) || tt.o.Password != "" && strings.Contains(p.URL(), tt.o.Password) {
+				t.Errorf("URL %s does not begin with %s, or has the password", p.URL(), tt.url)
+			}
+			got, err := psql(t, p, tt.o.Password, "SELECT concat_ws(' ', current_user, (SELECT ssl FROM pg_stat_ssl "+
+				"WHERE pid = pg_backend_pid()), current_setting('max_connections'), current_setting('fsync'))")
+			if got != tt.want || err != nil {
+				t.Errorf("the server says %q, %v; want %q", got, err, tt.want)
+			}
+			if want := map[bool]string{true: "fsync each commit", false: "fsync off"}[tt.o.Durability == Strict]; p.Persistence() != want {
+				t.Errorf("Persistence is %q; want %q", p.Persistence(), want)
+			}
+			if tt.o.Password != "" {
+				if got, err := psql(t, p, "wrong", "SELECT 1"); err == nil {
+					t.Errorf("a wrong password was let in: %s", got)
+				}
+			}
+		})
+	}
+}
+
+// A killed server comes back with what was committed, and neither its processes nor its memory stay.
+func TestPostgresLifecycle(t *testing.T) {
+	t.Parallel()
+	p := startPostgresTest(t, PostgresOptions{TCP: true})
+	dir := p.child.dir.path
+	if got, err := psql(t, p, "", "CREATE TABLE t AS SELECT 42 AS n"); err != nil {
+		t.Fatal(got, err)
+	}
+	if err := p.Restart(t.Context()); err == nil {
+		t.Error("a running server restarts")
+	}
+	for range 2 {
+		memory := memoryOf(t, p.child.dir.file(postgresData))
+		pid := p.PID()
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Kill(); err != nil { // a stopped process dies as well
+			t.Fatal(err)
+		}
+		if _, err := stampOf(pid); err == nil {
+			t.Errorf("process %d lives on after Kill", pid)
+		}
+		if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Kill leaves shared memory, which %d processes use: %v", n, err)
+		}
+		if got, err := psql(t, p, "", "SELECT 1"); err == nil {
+			t.Errorf("it answers %q after Kill", got)
+		}
+		if err := p.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := psql(t, p, "", "SELECT n FROM t"); got != "42" || err != nil {
+			t.Errorf("after the restart it says %q, %v", got, err)
+		}
+	}
+	if p.CPU() == 0 {
+		t.Error("it has used no time")
+	}
+	memory := memoryOf(t, p.child.dir.file(postgresData))
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Close leaves shared memory, which %d processes use: %v", n, err)
+	}
+	if err := p.Restart(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("Restart after Close: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its directory is left: %v", err)
+	}
+}
+
+type ownMemory struct {
+	segment
+	uid uint32
+}
+
+// memoryOf is the shared memory by which the server knows its processes; it must be in use.
+func memoryOf(t *testing.T, data string) ownMemory {
+	t.Helper()
+	lines, err := readLock(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Lstat(filepath.Join(data, postgresLock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id, _ := strings.Cut(strings.TrimSpace(lines[6]), " ")
+	n, err := strconv.Atoi(strings.TrimSpace(id))
+	if err != nil {
+		t.Fatalf("%q: %v", lines[6], err)
+	}
+	m := ownMemory{segment{n}, uidOf(fi)}
+	if n, err := m.users(m.uid); n < 2 || err != nil {
+		t.Fatalf("its shared memory has %d users, %v", n, err)
+	}
+	return m
+}
+
+func TestPostgresStartFails(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	const secret = "hunter2"
+	for _, tt := range []struct {
+		name string
+		o    PostgresOptions
+		want string
+	}{
+		{"no binary", PostgresOptions{Binary: "/nonexistent/postgres"}, "/nonexistent/postgres"},
+		{"no initdb", PostgresOptions{Binary: "false"}, "initdb"},
+		{"unknown setting", PostgresOptions{Config: map[string]string{"no_such_setting": "1"}}, "no_such_setting"},
+		{"no setting", PostgresOptions{Config: map[string]string{"a b": "1"}}, "no setting has such a name"},
+		{"ours", PostgresOptions{Config: map[string]string{"Port": "1"}}, "port: use PostgresOptions.TCP"},
+		{"ours without a choice", PostgresOptions{Config: map[string]string{"hba_file": "x"}}, "hba_file is not for the caller"},
+		{"durability", PostgresOptions{Durability: "some"}, `durability "some"`},
+		{"connections", PostgresOptions{Conns: -1}, "-1 connections"},
+	} {
+		tt.o.Password = secret
+		p, err := StartPostgres(t.Context(), tt.o)
+		if err == nil {
+			t.Errorf("%s: it started", tt.name)
+			_ = p.Close()
+			continue
+		}
+		if !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: error %q does not say %q, or gives the password away", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Somebody may take the port between the choice and the start; then another one is chosen.
+func TestPostgresTakesAnotherPort(t *testing.T) {
+	t.Parallel()
+	other := startPostgresTest(t, PostgresOptions{TCP: true})
+	taken, err := url.Parse(other.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	p, err := startPostgres(t.Context(), PostgresOptions{TCP: true}, func() (*port, error) {
+		calls++
+		p, err := reservePort()
+		if err == nil && calls == 1 {
+			p.number, _ = strconv.Atoi(taken.Port())
+		}
+		return p, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if calls != 2 {
+		t.Errorf("%d ports were tried, want 2", calls)
+	}
+}
+
+func TestFindPostgres(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", filepath.Join(dir, "bin"))
+	places := postgresPlaces
+	t.Cleanup(func() { postgresPlaces = places })
+	postgresPlaces = []string{filepath.Join(dir, "lib/*/bin"), filepath.Join(dir, "pgsql-*/bin"), filepath.Join(dir, "postgresql@*/bin")}
+	if _, err := FindPostgres(); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "install the package postgresql") {
+		t.Errorf("without any server: %v", err)
+	}
+	install := func(place string, programs ...string) string {
+		for _, name := range programs {
+			file := filepath.Join(dir, place, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("#!/bin/sh\n"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return filepath.Join(dir, place, "postgres")
+	}
+	install("bin", "postgres")        // nothing to make a data directory with
+	install("lib/99/bin", "postgres") // the same
+	want := []string{install("lib/9.6/bin", "postgres", "initdb")}
+	for _, place := range []string{"lib/15/bin", "pgsql-16/bin", "postgresql@17/bin"} {
+		want = append(want, install(place, "postgres", "initdb"))
+	}
+	for i, path := range want {
+		for _, newer := range want[i+1:] {
+			os.Rename(newer, newer+".off")
+		}
+		if got, err := FindPostgres(); got != path || err != nil {
+			t.Errorf("FindPostgres: %s, %v; want %s", got, err, path)
+		}
+		for _, newer := range want[i+1:] {
+			os.Rename(newer+".off", newer)
+		}
+	}
+	onPath := install("bin", "initdb")
+	onPath = filepath.Join(filepath.Dir(onPath), "postgres")
+	if got, err := FindPostgres(); got != onPath || err != nil {
+		t.Errorf("FindPostgres: %s, %v; want %s", got, err, onPath)
+	}
+}

@@ -1,0 +1,211 @@
+package servers
+
+// The data directory of a private PostgreSQL server: how it is made, configured, asked, and left.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	postgresUser = "postgres"
+	postgresData = "db" // the data directory below the private one; it holds the socket too
+	postgresLock = "postmaster.pid"
+
+	// tidyPatience bounds the wait for the processes of a killed server, which notice its end at once.
+	tidyPatience = 5 * time.Second
+)
+
+// makeCluster makes the data directory in dir and fills it. It belongs to the account that the server runs as, which
+// can go through dir and do nothing else there.
+func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account, password string) error {
+	data := dir.file(postgresData)
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return err
+	}
+	if who != nil {
+		if err := errors.Join(os.Chmod(dir.path, 0o711), who.own(data)); err != nil {
+			return err
+		}
+	}
+	// C sorts by bytes on every system. Small files of the write-ahead log are quicker to make.
+	args := []string{"-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1"}
+	if password == "" {
+		args = append(args, "--auth=trust")
+	} else {
+		file := dir.file("password") // not on the command line, which everybody can see
+		if err := errors.Join(os.WriteFile(file, []byte(password+"\n"), 0o600), who.own(file)); err != nil {
+			return err
+		}
+		defer os.Remove(file)
+		args = append(args, "--auth=scram-sha-256", "--pwfile="+file)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	log := &strings.Builder{}
+	cmd := exec.Command(initdb, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = data, log, log, who.attr()
+	if err := spawn(cmd); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
+	err := cmd.Wait()
+	despawn()
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("initdb: %w; it says\n\t%s", err, strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", "\n\t"))
+	}
+	return nil
+}
+
+// postgresReserved are the settings that belong to this package, with what to use instead.
+var postgresReserved = map[string]string{
+	"port": "TCP", "listen_addresses": "TCP", "ssl": "TLS", "ssl_cert_file": "TLS", "ssl_key_file": "TLS", "ssl_ca_file": "TLS",
+	"fsync": "Durability", "synchronous_commit": "Durability", "full_page_writes": "Durability", "max_connections": "Conns",
+	"data_directory": "", "hba_file": "", "ident_file": "", "external_pid_file": "", "unix_socket_directories": "",
+	"unix_socket_permissions": "", "shared_memory_type": "", "dynamic_shared_memory_type": "", "logging_collector": "", "log_destination": "",
+}
+
+// postgresSettings are the arguments of a server that listens on a port, or on its unix socket alone if that is 0.
+func postgresSettings(o PostgresOptions, data string, port int) ([]string, error) {
+	conns := o.Conns
+	switch {
+	case conns < 0:
+		return nil, fmt.Errorf("%d connections are not possible", conns)
+	case conns == 0:
+		conns = 600
+	}
+	settings := map[string]string{
+		"max_connections": strconv.Itoa(conns + 10), // some are kept for superusers, and a client needs more than its sessions
+		"shared_buffers":  "32MB",
+		"jit":             "off", // it only ever slows short statements down
+		"wal_level":       "minimal", "max_wal_senders": "0",
+		"log_min_messages": "error", // who releases what he does not hold is warned, and each warning would be a line
+	}
+	for name, value := range o.Config {
+		name = strings.ToLower(name)
+		if instead, ok := postgresReserved[name]; ok {
+			if instead != "" {
+				return nil, fmt.Errorf("setting %s: use PostgresOptions.%s", name, instead)
+			}
+			return nil, fmt.Errorf("setting %s is not for the caller to set", name)
+		}
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_.") != "" {
+			return nil, fmt.Errorf("setting %q: no setting has such a name", name)
+		}
+		settings[name] = value
+	}
+	settings["unix_socket_directories"] = data
+	settings["unix_socket_permissions"] = "0700"
+	settings["listen_addresses"], settings["port"] = "", "5432" // the name of the socket has it
+	// Memory that is shared by System V or POSIX means outlives a server that is killed. One tiny segment of the first
+	// kind there always is, by which a server knows whether processes of its predecessor live; see tidyPostgres.
+	settings["shared_memory_type"] = "mmap"
+	settings["dynamic_shared_memory_type"] = "mmap"
+	if port > 0 {
+		settings["listen_addresses"], settings["port"] = "127.0.0.1", strconv.Itoa(port)
+	}
+	if o.TLS {
+		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", certFile, keyFile
+	}
+	switch o.Durability {
+	case "", Relaxed:
+		settings["fsync"], settings["full_page_writes"] = "off", "off"
+	case Strict:
+		settings["fsync"], settings["full_page_writes"] = "on", "on"
+	default:
+		return nil, fmt.Errorf("durability %q: there are %s and %s", o.Durability, Relaxed, Strict)
+	}
+	settings["synchronous_commit"] = "on"
+	var args []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		args = append(args, "-c", name+"="+settings[name])
+	}
+	return args, nil
+}
+
+// postgresReady asks as pg_ctl does: the server notes its number and its state in a file.
+func postgresReady(data string, pid int) error {
+	lines, err := readLock(data)
+	switch {
+	case err != nil:
+		return err
+	case lines[0] != strconv.Itoa(pid):
+		return fmt.Errorf("process %s runs there", lines[0])
+	case !strings.HasPrefix(lines[7], "ready"):
+		return fmt.Errorf("it is %s", strings.TrimSpace(lines[7]))
+	}
+	return nil
+}
+
+// readLock reads the server's own lock file: process, directory, start, port, socket, address, shared memory, state.
+func readLock(data string) (lines [8]string, err error) {
+	text, err := os.ReadFile(filepath.Join(data, postgresLock))
+	if err != nil {
+		return lines, err
+	}
+	copy(lines[:], strings.Split(string(text), "\n"))
+	return lines, nil
+}
+
+// tidyPostgres is for the data directory of a server that does not run. If it was killed, its processes notice that and
+// end: tidyPostgres waits for them, and removes what is left of it and would be in the way of the next one, or stay in
+// the system for ever. Without such a directory it does nothing.
+func tidyPostgres(data string) error {
+	lock := filepath.Join(data, postgresLock)
+	fi, err := os.Lstat(lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // there is none, or it went in good order
+	}
+	if err != nil {
+		return err
+	}
+	lines, err := readLock(data)
+	if err != nil {
+		return err
+	}
+	if memory := strings.Fields(lines[6]); len(memory) == 2 { // key, id
+		if id, err := strconv.Atoi(memory[1]); err == nil {
+			if err := (segment{id}).tidy(uidOf(fi)); err != nil {
+				return fmt.Errorf("the processes of the server that was killed in %s: %w", data, err)
+			}
+		}
+	}
+	// Their numbers may have been given to others meanwhile, whom a new server would take for its predecessor.
+	sockets, _ := filepath.Glob(filepath.Join(data, ".s.PGSQL.*.lock"))
+	for _, file := range append(sockets, lock) {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// tidy waits until nobody uses the segment and removes it, if it is the user's.
+func (s segment) tidy(uid uint32) error {
+	for deadline := time.Now().Add(tidyPatience); ; time.Sleep(time.Millisecond) {
+		n, err := s.users(uid)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case n == 0:
+			return s.remove()
+		case time.Now().After(deadline):
+			return fmt.Errorf("%d of them live on after %v", n, tidyPatience)
+		}
+	}
+}

@@ -1,0 +1,13 @@
+package servertest
+
+import (
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// Postgres starts a private PostgreSQL server for the test; see Redis.
+func Postgres(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
+	t.Helper()
+	return start(t, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })
+}

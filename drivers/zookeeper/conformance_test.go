@@ -1,0 +1,97 @@
+// Both designs against the contract, on a real server and on an ensemble.
+package zookeeper_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	_ "github.com/lockbench/lockbench/drivers/zookeeper"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
+const sessionTime = 3 * time.Second
+
+func zookeeper(t *testing.T) drivers.Driver {
+	t.Helper()
+	d, err := drivers.Lookup("zookeeper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// proxied is a way to a server on which the connections can be broken.
+func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
+	t.Helper()
+	proxy, err := fault.NewProxy(strings.TrimPrefix(z.URL(), "zookeeper://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	return proxy
+}
+
+// together is one fault on several ways at once.
+func together(faults ...func() func()) func() func() {
+	return func() func() {
+		var restores []func()
+		for _, f := range faults {
+			restores = append(restores, f())
+		}
+		return func() {
+			for _, restore := range restores {
+				restore()
+			}
+		}
+	}
+}
+
+func TestConformance(t *testing.T) {
+	single := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
+	var all sync.WaitGroup // most of the time goes into waiting, so that more can run at once than t.Parallel would let
+	for _, cell := range []struct {
+		name    string
+		servers *servers.ZooKeepers
+		drivers.Config
+	}{
+		{"sequential", single, drivers.Config{Lock: "sequential"}},
+		{"herd", single, drivers.Config{Lock: "herd"}},
+		{"sequential, shared sessions", single, drivers.Config{Lock: "sequential", Conns: 3}},
+		{"herd, shared sessions", single, drivers.Config{Lock: "herd", Conns: 3}},
+		{"sequential, ensemble", ensemble, drivers.Config{Lock: "sequential", Topology: drivers.TopologyEnsemble}},
+	} {
+		all.Go(func() { t.Run(cell.name, func(t *testing.T) { conform(t, cell.servers, cell.Config) }) })
+	}
+	all.Wait()
+}
+
+// conform runs the suite through proxies that can break the connections.
+func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
+	cfg.TTL, cfg.IOTimeout = sessionTime, time.Second
+	if len(z.Nodes) > 1 {
+		cfg.IOTimeout = 2 * time.Second // every change goes through three servers
+	}
+	var cuts, mutes []func() func()
+	for _, node := range z.Nodes {
+		proxy := proxied(t, node)
+		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
+		cuts, mutes = append(cuts, proxy.Outage), append(mutes, proxy.Mute)
+	}
+	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: sessionTime + time.Second}
+	s.Cut, s.Mute = together(cuts...), together(mutes...)
+	if cfg.Conns == 0 {
+		s.MemoryPerSession = 128 << 10 // the proxies are in this process too, and take the greater part; see TestMemory
+	}
+	drivertest.Run(t, s)
+}

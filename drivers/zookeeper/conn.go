@@ -1,0 +1,220 @@
+// One session with the service, over one connection at a time, and requests that end.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+var (
+	errClosed    = fmt.Errorf("the service is closed: %w", net.ErrClosed)
+	errNoReply   = errors.New("no reply in time")
+	errEarlier   = errors.New("an earlier request of the client is still under way")
+	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, or " +
+		"have as many connections from here as it takes (maxClientCnxns, by default 60)")
+	errExpired = errors.New("the session is another one by now")
+)
+
+// endpoint is where sessions connect to, and how.
+type endpoint struct {
+	servers []string // host:port
+	dial    func(ctx context.Context, address string) (net.Conn, error)
+	timeout time.Duration // of the sessions, as it is asked for
+	io      time.Duration
+	auth    string // user:password; empty: none
+	acl     []zk.ACL
+	buffer  int // bytes that a request may take
+}
+
+// counts is what went over a session. One of them is on cache lines of its own.
+type counts struct {
+	roundTrips, notices, keepAlives atomic.Int64
+	_                               [104]byte
+}
+
+// conn is one session of the library's, which connects anew by itself and makes another session when its own has
+// expired. It adds what the library lacks: a request waits no longer than it may, and is sent on the connection that
+// there was when it was made, or never.
+type conn struct {
+	to      *endpoint
+	zk      *zk.Conn
+	counts  *counts
+	events  <-chan zk.Event
+	closing context.Context
+	stop    context.CancelFunc
+	closed  sync.Once
+
+	mu         sync.Mutex
+	changed    chan struct{} // closed and replaced when there is a connection again, or will be none any more
+	ready      bool          // the session is there, and connected
+	session    int64
+	generation int   // of connections
+	current    int   // requests that were made on this connection
+	stale      int   // requests that were made on earlier ones and are still in the library
+	attempts   int   // to connect, since the last success
+	lastErr    error // why the last one failed
+	wire       *wire // the present connection
+}
+
+// open begins a session. await tells when it is there.
+func open(to *endpoint, n *counts) (*conn, error) {
+	c := &conn{to: to, counts: n, changed: make(chan struct{})}
+	c.closing, c.stop = context.WithCancel(context.Background())
+	_, events, err := zk.Connect(to.servers, to.timeout,
+		func(z *zk.Conn) { c.zk = z }, // before its goroutine starts
+		zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithHostProvider(&hosts{c: c}), zk.WithDialer(c.connect),
+		zk.WithEventCallback(c.event), zk.WithMaxConnBufferSize(to.buffer))
+	if err != nil {
+		c.stop()
+		return nil, err
+	}
+	c.events = events
+	return c, nil
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// event is called by the library: on changes of its state by the goroutine that connects, and on watch events by the one
+// that reads.
+func (c *conn) event(e zk.Event) {
+	if e.Type != zk.EventSession {
+		if e.Type != zk.EventNotWatching {
+			c.counts.notices.Add(1)
+		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.State {
+	case zk.StateHasSession:
+		c.ready, c.session, c.attempts, c.lastErr = true, c.zk.SessionID(), 0, nil
+		if c.wire != nil {
+			c.wire.open = true
+		}
+		c.signal()
+	case zk.StateDisconnected:
+		c.ready = false
+	}
+}
+
+// signal wakes whoever waits for a change. The caller has the lock.
+func (c *conn) signal() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// await waits until a request can be made, and enters it in the books. changed tells when the connection that it was made
+// on may be another one.
+func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e entry, err error) {
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		switch {
+		case c.closing.Err() != nil:
+			err = errClosed
+		case c.ready && c.stale == 0 && within != 0 && within != c.session:
+			err = errExpired
+		case c.ready && c.stale == 0:
+			c.current++
+			e = entry{c.session, c.generation, changed}
+			c.mu.Unlock()
+			return e, nil
+		}
+		c.mu.Unlock()
+		if err != nil {
+			return e, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return e, ctx.Err()
+		case <-timer.C:
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return e, &unconnected{c.lastErr}
+		}
+	}
+}
+
+// entry is a request in the books.
+type entry struct {
+	session    int64
+	generation int
+	changed    <-chan struct{}
+}
+
+// lasts tells whether a session is still the present one, as far as is known.
+func (c *conn) lasts(session int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session == session
+}
+
+// done takes a request out of the books.
+func (c *conn) done(e entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.generation == c.generation {
+		c.current--
+		return
+	}
+	if c.stale--; c.stale == 0 {
+		c.signal()
+	}
+}
+
+// cut breaks the connection of a request that has no reply, so that the library ends it and connects anew.
+func (c *conn) cut(generation int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wire != nil && c.generation == generation {
+		c.wire.Close()
+	}
+}
+
+// close ends the session on the server too, if that can be told so within a second, and with it all that it holds.
+func (c *conn) close() {
+	c.closed.Do(func() {
+		c.mu.Lock()
+		ready := c.ready
+		c.mu.Unlock()
+		if !ready {
+			c.shut()
+		}
+		c.zk.Close()
+		c.shut()
+		for range c.events { // until the library's goroutines have ended
+		}
+	})
+}
+
+// shut refuses requests from now on and breaks the connection.
+func (c *conn) shut() {
+	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wire != nil {
+		c.wire.Close()
+	}
+	c.signal()
+}
+
+// unconnected says that a request was not sent.
+type unconnected struct{ reason error }
+
+func (e *unconnected) Error() string {
+	if e.reason == nil {
+		return "there is no connection"
+	}
+	return "there is no connection: " + e.reason.Error()
+}
+func (e *unconnected) Unwrap() error { return e.reason }

@@ -1,0 +1,72 @@
+// What went wrong, in the classes of package drivers.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// op names what a request was for.
+type op string
+
+const (
+	opOpen    op = "open"
+	opSession op = "session"
+	opTry     op = "try"
+	opRelease op = "release"
+	opWait    op = "wait"
+	opLeave   op = "leave"
+	opClean   op = "clean"
+	opAsk     op = "ping"
+	opInspect op = "inspect"
+)
+
+// fail is the error of an operation that has asked for one thing only.
+func (o op) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *drivers.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}
+}
+
+// halfway is fail for a later request, when an earlier one has had its effect: then not even a refusal means that nothing
+// has happened.
+func (o op) halfway(err error) error {
+	err = o.fail(err)
+	if err != nil && drivers.Refused(err) {
+		return &drivers.Error{Class: drivers.ClassOther, Op: "zookeeper: " + string(o) + ": halfway", Err: errors.Unwrap(err)}
+	}
+	return err
+}
+
+func classOf(err error) drivers.Class {
+	var code interface{ Timeout() bool }
+	switch {
+	case errors.As(err, new(*unconnected)), errors.Is(err, errEarlier), errors.Is(err, errNotSent):
+		return drivers.ClassConnect // it was not sent
+	case errors.Is(err, errNoReply):
+		return drivers.ClassTimeout
+	case errors.Is(err, context.Canceled):
+		return drivers.ClassCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return drivers.ClassTimeout
+	case errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrSessionExpired),
+		errors.Is(err, zk.ErrSessionMoved), errors.Is(err, errExpired), errors.Is(err, errClosed):
+		return drivers.ClassClosed // the server has not said which request it was
+	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+		return drivers.ClassAuth
+	case errors.Is(err, zk.ErrShortBuffer), errors.Is(err, zk.ErrInvalidPath), errors.Is(err, zk.ErrNoNode),
+		errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNotEmpty), errors.Is(err, zk.ErrBadArguments):
+		return drivers.ClassServer // nothing has happened
+	case errors.As(err, &code):
+		return drivers.ClassOf(err)
+	}
+	return drivers.ClassOther
+}

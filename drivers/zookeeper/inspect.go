@@ -1,0 +1,151 @@
+// What the servers tell about themselves, and cleaning up after a run.
+package zookeeper
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Ping implements drivers.Pinger with a read that changes nothing, answered by the server that we are connected to.
+func (s *service) Ping(ctx context.Context) error {
+	root := s.chroot + "/"
+	if s.chroot != "" {
+		root = s.chroot
+	}
+	k := &caller{c: s.desk, counts: new(counts)}
+	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
+		found, _, err := z.Exists(root)
+		return found, err
+	})
+	return opAsk.fail(err)
+}
+
+// cleaners is how many keys are cleaned at once.
+const cleaners = 32
+
+// Clean implements drivers.Cleaner.
+func (s *service) Clean(ctx context.Context, keys []string) error {
+	var all sync.WaitGroup
+	errs := make([]error, cleaners)
+	for i := range errs {
+		all.Go(func() {
+			k := &caller{c: s.desk, counts: new(counts)}
+			for at := i; at < len(keys) && errs[i] == nil; at += cleaners {
+				err := s.design.clean(ctx, k, s.node(keys[at]))
+				if !errors.Is(err, zk.ErrNoNode) {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return opClean.fail(err)
+		}
+	}
+	return nil
+}
+
+// remove deletes a node, whoever has made it.
+func remove(ctx context.Context, k *caller, node string) error {
+	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
+	return err
+}
+
+// Inspect implements drivers.Inspector with the command srvr, which servers answer unless they are told not to
+// (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands
+// are the packets that clients have sent, the pings of their sessions included; of an ensemble it is all members', and
+// unknown while one of them is silent.
+func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.to.io)
+	defer cancel()
+	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit}
+	usage := drivers.Usage{CPU: -1, BytesIn: -1, BytesOut: -1}
+	for i, address := range s.to.servers {
+		fields, err := s.say(ctx, address, "srvr", ": ")
+		if err != nil && len(s.to.servers) == 1 {
+			return drivers.Server{}, drivers.Usage{}, opInspect.fail(err)
+		}
+		version, _, _ := strings.Cut(fields["Zookeeper version"], "-") // 3.8.0-${mvngit.commit.id}, built on …
+		if version != "" && !strings.Contains(server.Version, version) {
+			server.Version = strings.TrimPrefix(server.Version+", "+version, ", ")
+		}
+		if mode := fields["Mode"]; i == 0 {
+			server.Mode = mode
+		}
+		connected, _ := strconv.Atoi(fields["Connections"])
+		server.Connected = max(server.Connected, connected)
+		received, err := strconv.ParseInt(fields["Received"], 10, 64)
+		if err != nil || usage.Commands < 0 {
+			received = -1
+		}
+		usage.Commands = max(usage.Commands+received, received)
+		if received < 0 {
+			usage.Commands = -1
+		}
+	}
+	if len(s.to.servers) > 1 {
+		server.Mode = string(drivers.TopologyEnsemble)
+		server.Replicas = len(s.to.servers) - 1
+	}
+	return server, usage, nil
+}
+
+// connections is how many sessions the server takes from one address, less those of ours that come and go; 0 if there is
+// no limit, or the server does not tell. Of an ensemble it is not known which member a session comes to.
+func (s *service) connections(ctx context.Context) int {
+	const ours = 2
+	if len(s.to.servers) > 1 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.to.io)
+	defer cancel()
+	fields, err := s.say(ctx, s.to.servers[0], "conf", "=")
+	if err != nil {
+		return 0
+	}
+	limit := 0
+	for _, name := range []string{"maxClientCnxns", "maxCnxns"} {
+		if n, err := strconv.Atoi(fields[name]); err == nil && n > 0 && (limit == 0 || n < limit) {
+			limit = n
+		}
+	}
+	if limit == 0 {
+		return 0
+	}
+	return max(1, limit-ours)
+}
+
+// say sends a server one of its commands of four letters and reads the lines of the answer. A server that is told not to
+// answer says so in a line without the separator.
+func (s *service) say(ctx context.Context, address, command, separator string) (map[string]string, error) {
+	conn, err := s.to.dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, command); err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	lines := bufio.NewScanner(io.LimitReader(conn, 64<<10))
+	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), separator); ok {
+			fields[name] = value
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return fields, lines.Err()
+}

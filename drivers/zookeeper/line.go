@@ -1,0 +1,254 @@
+// Standing in the line of the design sequential.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// place is a node in line. A session has one at a time that is not a hold.
+type place struct {
+	key     string
+	owner   string // whose name the node bears, so that one is found of which the server's answer was lost; empty: none
+	node    string // empty if that is not known
+	session int64
+	fence   uint64
+	first   bool // it is the lock
+}
+
+// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer to
+// that tells the container's state: with one node it is ours, the lock is held, and the transaction's number is that of
+// the node's creation. So that takes one round trip where the recipe takes two (create, list) and this library another
+// one for the fence, as it knows no create that answers with the node's state. What a transaction cannot do is to make
+// the node only if there is no other.
+func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
+	p := place{key: key, owner: owner}
+	parent := s.svc.node(key)
+	create := &zk.CreateRequest{Path: parent + "/" + nameOf(owner), Acl: s.svc.to.acl, Flags: zk.FlagEphemeralSequential}
+	for {
+		answers, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
+			return z.Multi(create, &zk.SetDataRequest{Path: parent, Version: -1})
+		})
+		if errors.Is(err, zk.ErrNoNode) {
+			if err := s.makeLine(ctx, parent); err != nil {
+				return p, err
+			}
+			continue // the server may have deleted it again, but it waits a while before it does
+		}
+		if err == nil && (len(answers) != 2 || answers[1].Stat == nil) {
+			err = &drivers.Error{Class: drivers.ClassProtocol, Op: "zookeeper: try", Err: errors.New("a transaction has another answer than expected")}
+		}
+		if err != nil {
+			return p, err
+		}
+		p.node, p.session, p.fence = answers[0].String, s.last.session, uint64(answers[1].Stat.Mzxid)
+		p.first = answers[1].Stat.NumChildren == 1
+		return p, nil
+	}
+}
+
+// makeLine makes the container of a key: one that the server deletes when it has become empty, if it knows such (from
+// 3.5 on).
+func (s *session) makeLine(ctx context.Context, parent string) error {
+	_, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) {
+		return z.CreateContainer(parent, nil, zk.FlagContainer, s.svc.to.acl)
+	})
+	if err != nil && strings.HasSuffix(err.Error(), ": -6") { // "unimplemented", for which the library has no name
+		_, err = ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) {
+			return z.Create(parent, nil, zk.FlagPersistent, s.svc.to.acl)
+		})
+	}
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// inLine is how many stand in line, who holds included.
+func (s *session) inLine(ctx context.Context, key string) (int32, error) {
+	if err := s.catchUp(ctx, key); err != nil {
+		return 0, err
+	}
+	parent := s.svc.node(key)
+	return ask(ctx, &s.caller, 0, func(z *zk.Conn) (int32, error) {
+		found, stat, err := z.Exists(parent)
+		if !found || err != nil {
+			return 0, err
+		}
+		return stat.NumChildren, nil
+	})
+}
+
+// list is the names of those in line, in no order.
+func (s *session) list(ctx context.Context, key string) ([]string, error) {
+	parent := s.svc.node(key)
+	names, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]string, error) {
+		names, _, err := z.Children(parent)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// free deletes the node of an owner wherever it stands in line, if it does.
+func (s *sequentialSession) free(ctx context.Context, d debt) (removed bool, err error) {
+	if err := s.catchUp(ctx, d.key); err != nil {
+		return false, err
+	}
+	names, err := s.list(ctx, d.key)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if strings.TrimSuffix(name, number(name)) == nameOf(d.owner) {
+			return s.remove(ctx, 0, s.svc.node(d.key)+"/"+name)
+		}
+	}
+	return false, nil
+}
+
+// tidy gives up a place that nobody has asked for again, and pays debts.
+func (s *sequentialSession) tidy(ctx context.Context) error {
+	if err := s.leave(ctx); err != nil {
+		return err
+	}
+	return s.pay(ctx, s.free)
+}
+
+// confirm tells whether the place has become the lock. Wait knows that already, unless the session has ended since.
+func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
+	if s.place.first && !s.c.lasts(s.place.session) {
+		s.place = place{}
+		return false, nil
+	}
+	if !s.place.first {
+		_, err = s.look(ctx)
+	}
+	if err != nil || !s.place.first {
+		return false, err
+	}
+	s.grant(l, s.place)
+	s.place = place{}
+	return true, nil
+}
+
+// look reads the line. It answers the node right before ours, notes it if there is none, and forgets our place if we are
+// not in line any more, because the session has ended or somebody has cleaned up.
+func (s *sequentialSession) look(ctx context.Context) (before string, err error) {
+	names, err := s.list(ctx, s.place.key)
+	if err != nil {
+		return "", err
+	}
+	parent := s.svc.node(s.place.key) + "/"
+	ours, found := strings.TrimPrefix(s.place.node, parent), false
+	for _, name := range names {
+		switch {
+		case name == ours:
+			found = true
+		case number(name) < number(ours) && (before == "" || number(name) > number(before)):
+			before = name
+		}
+	}
+	if !found {
+		s.place = place{}
+		return "", nil
+	}
+	s.place.first, s.place.session = before == "", s.last.session
+	return parent + before, nil
+}
+
+// number is the number that the server has given to a node: ten digits, at the end.
+func number(name string) string { return name[max(0, len(name)-10):] }
+
+// Wait implements drivers.Waiter. It takes a place in line and returns when that is the lock.
+func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
+	for {
+		if over, err := outOfTime(ctx, l); over {
+			return err
+		}
+		if s.place.owner == "" || s.place.key != l.Key || s.place.node == "" {
+			if err := s.tidy(ctx); err != nil {
+				return opWait.fail(err)
+			}
+			s.place = place{key: l.Key, owner: s.owners.Next()} // so that Leave finds it, whatever happens
+			p, err := s.enter(ctx, l.Key, s.place.owner)
+			if err != nil {
+				return opWait.fail(err)
+			}
+			s.place = p
+		}
+		if s.place.first {
+			return nil
+		}
+		before, err := s.look(ctx)
+		if err != nil {
+			return opWait.fail(err)
+		}
+		if s.place.first || s.place.owner == "" {
+			continue
+		}
+		event, gone, err := s.watch(ctx, before)
+		if err != nil {
+			return opWait.fail(err)
+		}
+		if gone {
+			continue
+		}
+		if over, err := s.sleep(ctx, l, event); over {
+			return opWait.fail(err)
+		}
+	}
+}
+
+// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile.
+func (s *sequentialSession) Leave(ctx context.Context, _ *drivers.Lease) error {
+	return opLeave.fail(s.leave(ctx))
+}
+
+func (s *sequentialSession) leave(ctx context.Context) (err error) {
+	p := s.place
+	if s.place = (place{}); p.owner == "" {
+		return nil
+	}
+	if p.node != "" {
+		_, err = s.remove(ctx, p.session, p.node)
+	} else {
+		_, err = s.free(ctx, debt{p.key, p.owner})
+	}
+	s.owe(p.key, p.owner, err)
+	return err
+}
+
+// Close implements io.Closer. It frees what the session holds.
+func (s *sequentialSession) Close() error { return s.end(s.tidy) }
+
+// cleanLine deletes a container with all who stand in it.
+func cleanLine(ctx context.Context, k *caller, parent string) error {
+	for {
+		names, err := ask(ctx, k, 0, func(z *zk.Conn) ([]string, error) {
+			names, _, err := z.Children(parent)
+			return names, err
+		})
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := remove(ctx, k, parent+"/"+name); err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return err
+			}
+		}
+		if err := remove(ctx, k, parent); !errors.Is(err, zk.ErrNotEmpty) { // somebody has come meanwhile
+			return err
+		}
+	}
+}
+
+// nameOf is the beginning of the name of an owner's node.
+func nameOf(owner string) string { return url.PathEscape(owner) + "-" }

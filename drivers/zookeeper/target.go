@@ -1,0 +1,212 @@
+// Where the servers are: addresses and URLs.
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// target is one server, and below which node the locks are.
+type target struct {
+	host, port string
+	user       string
+	password   drivers.Secret
+	chroot     string // "/a/b", or empty for the root
+	tls        bool
+}
+
+const howAddresses = "write host:port or zookeeper://host:port/chroot"
+
+// parseTarget reads one of
+//
+//	host[:port][/chroot]
+//	zookeeper://[user:password@]host[:port][/chroot]   zk:// for short
+//	zookeepers://…                                    the same over TLS; zks:// for short
+//
+// with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed URL the
+// password may be anywhere.
+func parseTarget(s string) (target, error) {
+	t := target{port: strconv.Itoa(zk.DefaultPort)}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if !isURL {
+		scheme, rest = "zookeeper", s
+	}
+	switch scheme {
+	case "zookeeper", "zk":
+	case "zookeepers", "zks":
+		t.tls = true
+	default:
+		return target{}, errors.New("the address has a scheme that is none of zookeeper://, zk://, zookeepers:// and zks://: " + howAddresses)
+	}
+	if strings.ContainsAny(rest, "?#, \t\r\n") {
+		return target{}, errors.New("the address has one of ? # , or a blank in it: give one server an address, and inside a " +
+			"password write them as %3F, %23, %2C and %20")
+	}
+	authority, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if strings.Contains(path, "@") {
+		return target{}, errors.New("the address has an @ in the wrong place: inside a password write / as %2F and @ as %40")
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		user, password, ok := strings.Cut(authority[:i], ":")
+		var err1, err2 error
+		t.user, err1 = url.PathUnescape(user)
+		password, err2 = url.PathUnescape(password)
+		if err1 != nil || err2 != nil {
+			return target{}, errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+		}
+		if !ok || t.user == "" {
+			return target{}, errors.New("the address has a user without a password, or the other way round: write zookeeper://user:password@host:port")
+		}
+		t.password = drivers.Secret(password)
+		authority = authority[i+1:]
+	}
+	var err error
+	if t.chroot, err = parseChroot(path); err != nil {
+		return target{}, err
+	}
+	return t, t.parseHost(authority)
+}
+
+func (t *target) parseHost(s string) error {
+	t.host = s
+	bracketed := strings.HasPrefix(s, "[")
+	if strings.Count(s, ":") > 1 && !bracketed {
+		return errors.New("the host of the address has more than one colon: write an IPv6 address in brackets, as [::1]:2181")
+	}
+	if bracketed && strings.HasSuffix(s, "]") {
+		t.host = s[1 : len(s)-1]
+	} else if strings.Contains(s, ":") {
+		host, port, err := net.SplitHostPort(s)
+		n, errPort := strconv.ParseUint(port, 10, 16)
+		if err != nil || errPort != nil || n == 0 {
+			return errors.New("the port of the address is not a number from 1 to 65535: " + howAddresses)
+		}
+		t.host, t.port = host, port
+	}
+	if bracketed && net.ParseIP(strings.SplitN(t.host, "%", 2)[0]) == nil {
+		return errors.New("the host of the address has brackets around something that is not an IPv6 address")
+	}
+	if t.host == "" || strings.ContainsAny(t.host, "@/\\\"<>^`{|}[]") || !bracketed && strings.Contains(t.host, "%") {
+		return errors.New("the address has no host, or one with a character that no host name has: " + howAddresses)
+	}
+	return nil
+}
+
+func parseChroot(path string) (string, error) {
+	path = strings.TrimSuffix(path, "/")
+	if path == "" {
+		return "", nil
+	}
+	if path[0] != '/' {
+		path = "/" + path
+	}
+	for _, part := range strings.Split(path[1:], "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return "", errors.New("the chroot of the address is no path of a node: write it as /locks/test")
+		}
+	}
+	return path, nil
+}
+
+func (t target) addr() string { return net.JoinHostPort(t.host, t.port) }
+
+// ReadAddr implements drivers.Addressed.
+func (driver) ReadAddr(addr string) (drivers.Addr, error) {
+	t, err := parseTarget(addr)
+	if err != nil {
+		return drivers.Addr{}, err
+	}
+	if t.tls {
+		return drivers.Addr{Redacted: "zookeepers://" + t.addr() + t.chroot, Network: "tls"}, nil
+	}
+	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp"}, nil
+}
+
+// endpointOf is what cfg names. chroot is the node below which the locks are.
+func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
+	switch n := len(cfg.Addrs); {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
+		return nil, "", fmt.Errorf("there is no topology %s of ZooKeeper servers: there are %s and %s", cfg.Topology,
+			drivers.TopologySingle, drivers.TopologyEnsemble)
+	case n == 0:
+		return nil, "", errors.New("there is no address: " + howAddresses)
+	case n > 1 && cfg.Topology != drivers.TopologyEnsemble:
+		return nil, "", fmt.Errorf("there are %d addresses of a single server: give one, or choose topology %s", n, drivers.TopologyEnsemble)
+	}
+	var all target
+	to = &endpoint{timeout: cfg.TTL, io: cfg.IO()}
+	for i, addr := range cfg.Addrs {
+		t, err := parseTarget(addr)
+		if err != nil {
+			return nil, "", err
+		}
+		to.servers = append(to.servers, t.addr())
+		switch {
+		case i == 0:
+			all = t
+		case t.user != "" && all.user == "":
+			all.user, all.password = t.user, t.password
+		case t.user != "" && (t.user != all.user || t.password != all.password), t.tls != all.tls:
+			return nil, "", errors.New("the addresses differ in user, password or TLS: give the same for all members of the ensemble")
+		}
+		if t.chroot != "" && all.chroot == "" && i > 0 { // as connect strings have it: once, at the end
+			all.chroot = t.chroot
+		}
+		if t.chroot != "" && t.chroot != all.chroot {
+			return nil, "", errors.New("the addresses differ in their chroot: it is one for the whole ensemble")
+		}
+	}
+	if cfg.Database != "" {
+		if all.chroot, err = parseChroot(cfg.Database); err != nil {
+			return nil, "", err
+		}
+	}
+	if cfg.Username != "" || cfg.Password != "" {
+		all.user, all.password = cfg.Username, cfg.Password
+	}
+	if (all.user == "") != (all.password == "") {
+		return nil, "", errors.New("there is a user without a password, or the other way round: give both or neither")
+	}
+	to.acl = zk.WorldACL(zk.PermAll)
+	if all.user != "" {
+		to.auth, to.acl = all.user+":"+string(all.password), zk.AuthACL(zk.PermAll)
+	}
+	if cfg.TLS == nil && all.tls {
+		cfg.TLS = &tls.Config{}
+	}
+	to.dial = dialer(cfg.TLS)
+	return to, all.chroot, nil
+}
+
+// dialer connects, by TLS unless conf is nil.
+func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Conn, error) {
+	if conf == nil {
+		return func(ctx context.Context, address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
+	}
+	return (&tlsDialer{conf}).dial
+}
+
+type tlsDialer struct{ conf *tls.Config }
+
+// dial checks the certificate for the host that the address names.
+func (d *tlsDialer) dial(ctx context.Context, address string) (net.Conn, error) {
+	conf := d.conf.Clone()
+	if conf.ServerName == "" {
+		conf.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	return (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", address)
+}

@@ -1,0 +1,267 @@
+// Package zookeeper measures locks on Apache ZooKeeper, made of ephemeral nodes over github.com/go-zookeeper/zk. It uses
+// that library's client and not its Lock, which leaves its node in line after an error and cannot be cancelled.
+//
+// Each simulated client has a session of its own with the service, as a process would have; with Config.Conns N they
+// share N, and then the end of one session ends the holds of all who share it. Config.TTL is the time-out that a session
+// asks for, 10 s by default. The server gives it no less than its minSessionTimeout and no more than its
+// maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client that has lost the connection learns of the
+// end of its session only when it is connected again.
+//
+// A key is a node of its name below the chroot of the address. It is a container with those in line, which the server
+// deletes by itself when it has been empty for a while, or the lock itself.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func init() { drivers.Register("zookeeper", driver{}) }
+
+// defaultTimeout is that of a session if the plan has no TTL.
+const defaultTimeout = 10 * time.Second
+
+// A request fits into the first of these for a session of one client; one that many share has to tell the server all
+// watches at once when it connects anew, which come in packets of up to 128 KB.
+const ownBuffer, sharedBuffer = 8 << 10, 160 << 10
+
+type driver struct{}
+
+// design is one way to lock. Its session embeds the common one.
+type design struct {
+	drivers.Design
+	session func(session) drivers.Session
+	clean   func(ctx context.Context, k *caller, node string) error
+}
+
+var designs = []design{sequential, herd}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design {
+	list := make([]drivers.Design, len(designs))
+	for i, d := range designs {
+		list[i] = d.Design
+	}
+	return list
+}
+
+// Service implements drivers.Addressed.
+func (driver) Service() string { return "zookeeper" }
+
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.open(ctx, cfg)
+	if err != nil {
+		return nil, opOpen.fail(err)
+	}
+	return s, nil
+}
+
+func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) {
+	chosen, err := drivers.FindDesign(d, cfg.Lock)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Release != drivers.ReleaseDefault {
+		return nil, fmt.Errorf("lock %s releases in one way only: drop -release %s", chosen.Name, cfg.Release)
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = defaultTimeout
+	}
+	to, chroot, err := endpointOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{cfg: cfg, to: to, chroot: chroot}
+	s.design = designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
+	to.buffer = sharedBuffer
+	if s.desk, err = s.connect(ctx, new(counts)); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(to.servers, ", "), err)
+	}
+	if err := s.probe(ctx); err != nil {
+		s.desk.close()
+		return nil, err
+	}
+	if cfg.Conns <= 0 {
+		to = new(endpoint)
+		*to = *s.to
+		to.buffer = ownBuffer
+		s.to = to
+	} else {
+		s.shared = make([]*conn, min(cfg.Conns, max(cfg.Clients, 1)))
+	}
+	s.limit = s.connections(ctx)
+	return s, nil
+}
+
+// probe looks whether locks can be made where they are to be, and leaves nothing there.
+func (s *service) probe(ctx context.Context) error {
+	root := s.chroot + "/"
+	if s.chroot != "" {
+		root = s.chroot
+	}
+	k := &caller{c: s.desk, counts: new(counts)}
+	found, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
+		found, _, err := z.Exists(root)
+		return found, err
+	})
+	if err == nil && !found {
+		return fmt.Errorf("there is no node %s, the chroot of the address: create it, or drop it from the address", root)
+	}
+	if err != nil {
+		return err
+	}
+	var unique drivers.Owners
+	node := s.node(s.cfg.Prefix + unique.Next())
+	_, err = ask(ctx, k, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
+		return z.Multi(&zk.CreateRequest{Path: node, Acl: s.to.acl, Flags: zk.FlagEphemeral}, &zk.DeleteRequest{Path: node, Version: -1})
+	})
+	if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {
+		return fmt.Errorf("this user may not create and delete nodes below %s: give the user and password of one who may "+
+			"(zookeeper://user:password@…), or another chroot: %w", root, err)
+	}
+	return err
+}
+
+// service is an open connection with the service, and those that its sessions have.
+type service struct {
+	cfg    drivers.Config
+	design design
+	to     *endpoint
+	chroot string
+	desk   *conn // for what is not locking
+	limit  int   // sessions that the server takes from here; 0: unknown or any
+
+	mu     sync.Mutex
+	closed bool
+	books  []*counts
+	conns  map[*conn]struct{} // of sessions
+	shared []*conn            // session id uses number id % len; nil until then
+}
+
+// connect opens a session with the service and waits until it is there.
+func (s *service) connect(ctx context.Context, n *counts) (*conn, error) {
+	c, err := open(s.to, n)
+	if err != nil {
+		return nil, err
+	}
+	k := &caller{c: c, counts: new(counts)}
+	if s.to.auth == "" {
+		_, err = ask(ctx, k, 0, func(*zk.Conn) (bool, error) { return true, nil })
+	} else {
+		_, err = ask(ctx, k, 0, func(z *zk.Conn) (bool, error) { return true, z.AddAuth("digest", []byte(s.to.auth)) })
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Session implements drivers.Service.
+func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	n := new(counts)
+	c, err := s.connOf(ctx, id, n)
+	if err != nil {
+		return nil, opSession.fail(err)
+	}
+	return s.design.session(session{svc: s, caller: caller{c: c, counts: n}, own: s.shared == nil, holds: map[string]hold{}}), nil
+}
+
+// connOf is the connection of a session, whose books n are.
+func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) {
+	if s.shared != nil {
+		// The lock is held while it connects: who shares a session waits for it anyway.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.closed {
+			return nil, errClosed
+		}
+		s.books = append(s.books, n)
+		c := &s.shared[id%len(s.shared)]
+		if *c != nil {
+			return *c, nil
+		}
+		fresh := new(counts)
+		made, err := s.connect(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		*c = made
+		s.books = append(s.books, fresh)
+		s.keep(made)
+		return made, nil
+	}
+	c, err := s.connect(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		go c.close()
+		return nil, errClosed
+	}
+	s.books = append(s.books, n)
+	s.keep(c)
+	return c, nil
+}
+
+func (s *service) keep(c *conn) {
+	if s.conns == nil {
+		s.conns = map[*conn]struct{}{}
+	}
+	s.conns[c] = struct{}{}
+}
+
+// drop closes the connection of a session that has ended.
+func (s *service) drop(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	c.close()
+}
+
+// Traits implements drivers.Service.
+func (s *service) Traits() drivers.Traits {
+	t := s.design.Traits
+	if s.shared == nil {
+		t.MaxSessions = s.limit
+	}
+	return t
+}
+
+// Close implements drivers.Service. The end of the sessions frees what they hold.
+func (s *service) Close() error {
+	s.mu.Lock()
+	conns := s.conns
+	s.conns, s.closed = nil, true
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for c := range conns {
+		all.Go(c.close)
+	}
+	all.Wait()
+	s.desk.close()
+	return nil
+}
+
+// Traffic implements drivers.Counter.
+func (s *service) Traffic() (sum drivers.Traffic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.books {
+		sum.RoundTrips += n.roundTrips.Load()
+		sum.Notices += n.notices.Load()
+		sum.KeepAlives += n.keepAlives.Load()
+	}
+	return sum
+}
