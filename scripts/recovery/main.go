@@ -147,37 +147,39 @@ func (s settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	f := fleet{durability: s.durability, running: map[string]endpoint{}}
 	defer f.close()
 	var rows []row
+	var failures []error
 	for _, c := range cells {
-		where, err := f.at(ctx, c.driver)
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			break
 		}
-		r, err := s.measure(ctx, c, where)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", c.driver, c.design.Name, err)
-		}
-		if !s.asJSON {
-			rows = append(rows, r)
+		r, err := s.measure(ctx, c, &f)
+		if err != nil { // the others can be measured all the same
+			failures = append(failures, fmt.Errorf("%s %s: %w", c.driver, c.design.Name, err))
 			continue
 		}
-		if err := json.NewEncoder(stdout).Encode(r); err != nil {
-			return err
+		rows = append(rows, r)
+		if s.asJSON {
+			failures = append(failures, json.NewEncoder(stdout).Encode(r))
 		}
 	}
-	if s.asJSON {
-		return nil
+	if !s.asJSON && rows != nil {
+		failures = append(failures, table(stdout, rows))
 	}
-	return table(stdout, rows)
+	return errors.Join(append(failures, ctx.Err())...)
 }
 
 // measure kills n holders of one lock, each of a key of its own.
-func (s settings) measure(ctx context.Context, c cell, where endpoint) (row, error) {
+func (s settings) measure(ctx context.Context, c cell, f *fleet) (row, error) {
 	r := row{
 		Driver: c.driver, Lock: c.design.Name, Wait: wait.Backoff, Ends: ends(c.design.Traits), TTL: s.ttl,
 		Durability: string(s.durability), Deaths: s.n, Patience: s.patience,
 	}
 	if c.design.Traits.Waits {
 		r.Wait = wait.Native
+	}
+	where, err := f.at(ctx, c.driver)
+	if err != nil {
+		return r, err
 	}
 	w, err := newWaiter(ctx, c, where, s.ttl, r.Wait)
 	if err != nil {

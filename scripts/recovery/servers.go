@@ -56,6 +56,10 @@ var starts = map[string]func(context.Context, servers.Durability) (endpoint, err
 		s, err := servers.StartMySQL(ctx, servers.MySQLOptions{Durability: d})
 		return one(s, err)
 	},
+	"postgres": func(ctx context.Context, d servers.Durability) (endpoint, error) {
+		s, err := servers.StartPostgres(ctx, servers.PostgresOptions{Durability: d})
+		return one(s, err)
+	},
 }
 
 // fleet starts each service's server once.
