@@ -254,8 +254,8 @@ func (s *service) drop(c *conn) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits {
 	t := s.design.Traits
-	if s.shared == nil {
-		t.MaxSessions = max(0, s.limit-spare)
+	if s.shared == nil && s.limit > 0 {
+		t.MaxSessions = max(1, s.limit-spare)
 	}
 	return t
 }
