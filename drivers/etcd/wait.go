@@ -74,14 +74,16 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		}
 		select {
 		case e := <-p.watch.events:
-			s.notices.Add(1)
-			if e.created && e.rev <= p.seen {
-				continue // nothing has changed since
-			}
-			if !e.created {
+			if e.created {
+				s.trips.Add(1)
+				if e.rev <= p.seen {
+					continue // nothing has changed since
+				}
+			} else {
+				s.notices.Add(1)
 				p.watch = nil // it has ended with this
 			}
-			if err := s.look(ctx); err != nil {
+			if err := s.lookUntil(ctx, l.Deadline); err != nil {
 				return waitError(ctx, err)
 			}
 		case _, ok := <-p.grant.alive:
@@ -151,6 +153,20 @@ func (s *session) enqueue(ctx context.Context, key string) error {
 		}
 		return err
 	}
+}
+
+// lookUntil looks, and gives up without an error at the deadline.
+func (s *session) lookUntil(ctx context.Context, deadline time.Time) error {
+	if deadline.IsZero() {
+		return s.look(ctx)
+	}
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	err := s.look(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil // Wait sees that it is over
+	}
+	return err
 }
 
 // look asks anew where in the line the client is. Without a place it is in none any more.
