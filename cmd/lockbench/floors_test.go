@@ -84,6 +84,7 @@ var floors = []rule{
 
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 

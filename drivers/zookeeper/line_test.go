@@ -1,0 +1,269 @@
+// What waiting costs and what it leaves behind.
+package zookeeper_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+const long = time.Minute
+
+// open opens a service that ends with the test.
+func open(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	if cfg.Prefix == "" {
+		cfg.Prefix = "test:"
+	}
+	svc, err := zookeeper(t).Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := svc.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return svc
+}
+
+func client(t *testing.T, svc drivers.Service, id int) drivers.Session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// hold acquires a key that has to be free.
+func hold(t *testing.T, s drivers.Session, key string) *drivers.Lease {
+	t.Helper()
+	l := &drivers.Lease{Key: key, TTL: long}
+	if held, err := s.Try(t.Context(), l); !held || err != nil {
+		t.Fatalf("Try of a free key: %v, %v", held, err)
+	}
+	return l
+}
+
+// free gives a lease up that is held.
+func free(t *testing.T, s drivers.Session, l *drivers.Lease) {
+	t.Helper()
+	if owned, err := s.Release(t.Context(), l); !owned || err != nil {
+		t.Fatalf("Release of a held key: %v, %v", owned, err)
+	}
+}
+
+func traffic(t *testing.T, svc drivers.Service) drivers.Traffic {
+	t.Helper()
+	counter, ok := drivers.As[drivers.Counter](svc)
+	if !ok {
+		t.Fatal("the service counts nothing")
+	}
+	return counter.Traffic()
+}
+
+// acquire tries and waits as every user of a Waiter does.
+func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held bool, err error) {
+	w, _ := drivers.As[drivers.Waiter](s)
+	defer w.Leave(context.WithoutCancel(ctx), l)
+	for {
+		if held, err = s.Try(ctx, l); held || err != nil {
+			return held, err
+		}
+		if !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+			return false, nil
+		}
+		if err := w.Wait(ctx, l); err != nil {
+			return false, err
+		}
+	}
+}
+
+// An uncontended pair takes two round trips with either design: nothing is asked that an answer has told.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for _, design := range []string{"sequential", "herd"} {
+		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 1})
+		s := client(t, svc, 0)
+		key := "test:trips:" + design
+		free(t, s, hold(t, s, key)) // sequential makes the key's container
+		const pairs = 10
+		before := traffic(t, svc)
+		for range pairs {
+			free(t, s, hold(t, s, key))
+		}
+		if n := traffic(t, svc).RoundTrips - before.RoundTrips; n != 2*pairs {
+			t.Errorf("%s: %d pairs took %d round trips, want 2 each", design, pairs, n)
+		}
+	}
+}
+
+// A release wakes the next in line and nobody else with sequential, and everybody with herd.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	const waiters = 12
+	notices := map[string]int64{}
+	for _, design := range []string{"sequential", "herd"} {
+		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 1 + waiters})
+		holder := client(t, svc, 0)
+		key := "test:notices:" + design
+		held := hold(t, holder, key)
+		watches := watching(t, z.Nodes[0])
+		var all sync.WaitGroup
+		for i := range waiters {
+			s := client(t, svc, 1+i)
+			all.Go(func() {
+				l := &drivers.Lease{Key: key, TTL: long}
+				if held, err := acquire(t.Context(), s, l); !held || err != nil {
+					t.Errorf("%s: acquire: %v, %v", design, held, err)
+					return
+				}
+				if owned, err := s.Release(t.Context(), l); !owned || err != nil {
+					t.Errorf("%s: Release: %v, %v", design, owned, err)
+				}
+			})
+		}
+		for watching(t, z.Nodes[0]) < watches+waiters { // they are all asleep
+			if t.Failed() {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		free(t, holder, held)
+		all.Wait()
+		notices[design] = traffic(t, svc).Notices
+	}
+	if notices["sequential"] != waiters {
+		t.Errorf("sequential: %d grants after a wait took %d notices, want one each", waiters, notices["sequential"])
+	}
+	if notices["herd"] < 2*waiters {
+		t.Errorf("herd: %d grants after a wait took %d notices, and every release ought to wake all", waiters, notices["herd"])
+	}
+}
+
+// Waiters that come and go, cancelled at any moment, leave no node.
+func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for _, conns := range []int{0, 2} {
+		const clients, rounds = 8, 40
+		svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: 1 + clients, Conns: conns})
+		const key = "test:storm"
+		holder := client(t, svc, 0)
+		held := hold(t, holder, key)
+		var all sync.WaitGroup
+		for i := range clients {
+			s := client(t, svc, 1+i)
+			random := rand.New(rand.NewPCG(uint64(i), 1))
+			all.Go(func() {
+				for range rounds {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(3000))*time.Microsecond)
+					l := &drivers.Lease{Key: key, TTL: long}
+					held, err := acquire(ctx, s, l)
+					cancel()
+					if held {
+						t.Error("a held key was granted")
+					}
+					if err != nil && !drivers.Refused(err) {
+						if _, err := s.Release(t.Context(), l); err != nil {
+							t.Errorf("Release of an unknown outcome: %v", err)
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		conn := raw(t, z.Nodes[0])
+		if names, _, err := conn.Children("/" + key); err != nil || len(names) != 1 {
+			t.Errorf("with %d connections: %d nodes are left, %v; want the holder's alone", conns, len(names), err)
+		}
+		free(t, holder, held)
+		cleaner, _ := drivers.As[drivers.Cleaner](svc)
+		if err := cleaner.Clean(t.Context(), []string{key, "test:never used"}); err != nil {
+			t.Fatal(err)
+		}
+		if found, _, err := conn.Exists("/" + key); found || err != nil {
+			t.Errorf("after Clean: %v, %v", found, err)
+		}
+	}
+}
+
+// A session takes little memory: the library's own would take 1.5 MB.
+func TestMemory(t *testing.T) {
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	const sessions = 300
+	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: sessions})
+	inUse := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapInuse + m.StackInuse)
+	}
+	before := inUse()
+	for i := range sessions {
+		s := client(t, svc, i)
+		free(t, s, hold(t, s, "test:memory"))
+	}
+	each := (inUse() - before) / sessions
+	t.Logf("%d KB a session", each>>10)
+	if each > 64<<10 {
+		t.Errorf("a session takes %d KB", each>>10)
+	}
+}
+
+// A long line comes in a reply that is larger than the first buffer for replies, and so does its end.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	const key, before = "test:long", 3000
+	conn := raw(t, z.Nodes[0])
+	if _, err := conn.Create("/"+key, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for i := 0; i < before; i += 100 {
+		var ops []any
+		for range 100 {
+			ops = append(ops, &zk.CreateRequest{Path: "/" + key + "/somebody-else-who-is-there-", Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeralSequential})
+		}
+		made, err := conn.Multi(ops...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = made[len(made)-1].String
+	}
+	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: 1})
+	s := client(t, svc, 0)
+	watches := watching(t, z.Nodes[0])
+	var all sync.WaitGroup
+	l := &drivers.Lease{Key: key, TTL: long}
+	all.Go(func() {
+		if held, err := acquire(t.Context(), s, l); !held || err != nil {
+			t.Errorf("acquire: %v, %v", held, err)
+		}
+	})
+	for watching(t, z.Nodes[0]) == watches && !t.Failed() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := conn.Delete(last, -1); err != nil { // it looks again, and sleeps again
+		t.Fatal(err)
+	}
+	names, _, err := conn.Children("/" + key)
+	if err != nil || len(names) != before {
+		t.Fatalf("%d nodes, %v", len(names), err)
+	}
+	conn.Close()
+	all.Wait()
+	free(t, s, l)
+}
