@@ -34,7 +34,8 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 	}
 	c, err := dial()
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "42P01" { // no table: the server has come back empty, and the service's own connection went with it
+	if errors.As(err, &pg) && pg.Code == "42P01" {
+		// The table is gone: the server has come back empty, and the service's own connection, which makes it, broke as well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
 			c, err = dial()
 		}

@@ -40,7 +40,8 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableMark + "'")
 	err := c.must(c.ask(ctx, c.soon()))
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") { // it is there, or has just been made by somebody else
+	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") {
+		// It is there, or has just been made by somebody else.
 		err, pg = s.checkTable(ctx, c), nil
 	}
 	if pg == nil {
