@@ -65,19 +65,8 @@ func (s *sequentialSession) grant(l *drivers.Lease, p place) {
 
 // Release implements drivers.Session.
 func (s *sequentialSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
-	if l.Owner == "" {
-		return false, opRelease.fail(ctx.Err())
+	if removed, err = s.release(ctx, l, s.free); err == nil && s.place.owner == l.Owner {
+		s.place = place{} // a Try that was to confirm it has failed
 	}
-	if h, ok := s.holds[l.Owner]; ok {
-		if removed, err = s.remove(ctx, h.session, h.node); err == nil {
-			delete(s.holds, l.Owner)
-		}
-	} else {
-		removed, err = s.free(ctx, debt{l.Key, l.Owner})
-	}
-	if err == nil && s.place.owner == l.Owner {
-		s.place = place{}
-	}
-	s.owe(l.Key, l.Owner, err)
-	return removed, opRelease.fail(err)
+	return removed, err
 }

@@ -157,6 +157,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 		}
 	}
 	if !found {
+		s.owe(s.place.key, s.place.owner, errExpired) // to make sure
 		s.place = place{}
 		return "", nil
 	}

@@ -46,6 +46,21 @@ func (s *service) node(key string) string {
 	return s.chroot + "/" + name
 }
 
+// release deletes the node of a lease: the one that was granted, or whatever free finds of its owner if the answer to the
+// attempt was lost.
+func (s *session) release(ctx context.Context, l *drivers.Lease, free func(context.Context, debt) (bool, error)) (removed bool, err error) {
+	if l.Owner == "" {
+		return false, opRelease.fail(ctx.Err())
+	}
+	if h, ok := s.holds[l.Owner]; !ok {
+		removed, err = free(ctx, debt{l.Key, l.Owner})
+	} else if removed, err = s.remove(ctx, h.session, h.node); err == nil {
+		delete(s.holds, l.Owner)
+	}
+	s.owe(l.Key, l.Owner, err)
+	return removed, opRelease.fail(err)
+}
+
 // owe notes that free has failed, or pays that debt if it has not.
 func (s *session) owe(key, owner string, err error) {
 	d := debt{key, owner}

@@ -226,14 +226,15 @@ func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) 
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		go c.close()
-		return nil, errClosed
+	if !s.closed {
+		s.books = append(s.books, n)
+		s.keep(c)
+		s.mu.Unlock()
+		return c, nil
 	}
-	s.books = append(s.books, n)
-	s.keep(c)
-	return c, nil
+	s.mu.Unlock()
+	c.close()
+	return nil, errClosed
 }
 
 func (s *service) keep(c *conn) {
