@@ -1,5 +1,6 @@
-// The design herd: the lock that everybody writes first. One ephemeral node is the lock, and all who wait watch it: each
-// release wakes them all, and one of them gets it. ZooKeeper's documentation warns of that herd; it is here to be measured.
+// The design herd: the lock that everybody writes first. One ephemeral node is the lock, and all who wait watch it:
+// each release wakes them all, and one of them gets it. ZooKeeper's documentation warns of that herd; it is here to
+// be measured.
 package zookeeper
 
 import (
@@ -23,8 +24,8 @@ var herd = design{
 
 type herdSession struct{ session }
 
-// Try implements drivers.Session. The same transaction sets the node's data once more, because the answer to that tells
-// the number of the node's creation, which is the fence.
+// Try implements drivers.Session. The same transaction sets the node's data once more, because the answer to that
+// tells the number of the node's creation, which is the fence.
 func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
@@ -47,8 +48,8 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// Release implements drivers.Session. The node bears everybody's name for the lock, so it is deleted only in the session
-// that has made it: if that has ended, the node is another one's.
+// Release implements drivers.Session. The node bears everybody's name for the lock, so it is deleted only in the
+// session that has made it: if that has ended, the node is another one's.
 func (s *herdSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
 	return s.release(ctx, l, s.free)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// free deletes the node if it is that of an owner. Between the look and the deletion the node may change hands if it is of
-// a session that is just ending; that cannot be helped, since all nodes of a name begin with the same version.
+// free deletes the node if it is that of an owner. Between the look and the deletion the node may change hands if it
+// is of a session that is just ending; that cannot be helped, since all nodes of a name begin with the same version.
 func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error) {
 	type lock struct {
 		owner   string

@@ -14,9 +14,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The library's first buffer for replies is as large as its limit on them, 1.5 MB a session unless it is told otherwise.
-// So it is told a small limit before it makes the buffer and a large one before it reads: the buffer grows with what
-// arrives, which is the list of those in line.
+// The library's first buffer for replies is as large as its limit on them, 1.5 MB a session unless it is told
+// otherwise. So it is told a small limit before it makes the buffer and a large one before it reads: the buffer grows
+// with what arrives, which is the list of those in line.
 const (
 	firstReply = 4 << 10
 	maxReply   = 64 << 20

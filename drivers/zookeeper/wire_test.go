@@ -10,7 +10,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// A request that was made on an earlier connection is kept from the present one; what the library sends by itself is not.
+// A request that was made on an earlier connection is kept from the present one; what the library sends by itself is
+// not.
 func TestWireKeepsOldRequestsBack(t *testing.T) {
 	packet := func(xid, op int32) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 8)
