@@ -138,10 +138,7 @@ func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.E
 	select {
 	case <-event:
 		return false, nil
-	case <-s.last.changed: // it may not be the same session any more
-		if s.c.closing.Err() != nil {
-			return true, errClosed
-		}
+	case <-s.last.changed: // it may not be the same session any more, or closed
 		return false, nil
 	case <-deadline:
 		return true, nil
