@@ -40,6 +40,7 @@ var floors = []rule{
 	{"drivers/quorum", []string{"drivers"}, nil},
 	{"drivers/redis/goredis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/go-redis/v9"}},
 	{"drivers/redis/rueidis", []string{"drivers", "drivers/redis"}, []string{"github.com/redis/rueidis"}},
+	{"drivers/postgres", []string{"drivers"}, []string{"github.com/jackc/pgx/v5"}},
 	// The lock libraries as they ship: each with the client library that it needs, set up as it is for the designs.
 	{"drivers/redsync", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9"}},
 	{"drivers/redislock", []string{"drivers", "drivers/redis", "drivers/redis/goredis"}, []string{"github.com/bsm/redislock", "github.com/redis/go-redis/v9"}},
@@ -55,6 +56,7 @@ var floors = []rule{
 			"drivers/redislock", "drivers/redsync", "drivers/rueidislock",
 			"drivers/zookeeper",
 			"drivers/mysql",
+			"drivers/postgres",
 		},
 		nil,
 	},
@@ -82,6 +84,7 @@ var floors = []rule{
 
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }
 
@@ -253,6 +256,8 @@ func TestFloorsRejectViolations(t *testing.T) {
 		{"drivers/redislock", own("drivers/redsync"), false},
 		{"drivers/rueidislock", "github.com/redis/rueidis/rueidislock", true},
 		{"drivers/rueidislock", "github.com/redis/go-redis/v9", false},
+		{"drivers/postgres", "github.com/jackc/pgx/v5/pgconn", true},
+		{"drivers/postgres", own("drivers/servers"), false},
 		{"drivers/memory", own("drivers/wait"), false},
 		{"drivers/wait", own("drivers/redis"), false},
 		{"drivers/servers", "golang.org/x/sys/unix", true},

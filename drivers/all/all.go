@@ -5,6 +5,7 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/etcd"          // etcd
 	_ "github.com/lockbench/lockbench/drivers/memory"        // memory, null
 	_ "github.com/lockbench/lockbench/drivers/mysql"         // mysql
+	_ "github.com/lockbench/lockbench/drivers/postgres"      // postgres
 	_ "github.com/lockbench/lockbench/drivers/redis/goredis" // go-redis
 	_ "github.com/lockbench/lockbench/drivers/redis/rueidis" // rueidis
 	_ "github.com/lockbench/lockbench/drivers/redislock"     // redislock

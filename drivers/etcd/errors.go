@@ -35,10 +35,14 @@ func classOf(err error) drivers.Class {
 	case errors.As(err, &server):
 		return serverClass(server)
 	}
-	switch status.Code(err) {
+	said, ok := status.FromError(err)
+	if !ok {
+		return drivers.ClassOf(err)
+	}
+	switch said.Code() {
 	case codes.Unavailable:
 		// gRPC has no type for it. Only an attempt to connect is called dialing; a request on it was never sent.
-		if strings.Contains(status.Convert(err).Message(), "Error while dialing") {
+		if strings.Contains(said.Message(), "Error while dialing") {
 			return drivers.ClassConnect
 		}
 		return drivers.ClassClosed
@@ -48,10 +52,8 @@ func classOf(err error) drivers.Class {
 		return drivers.ClassTimeout
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return drivers.ClassAuth
-	case codes.Internal, codes.Unknown, codes.Unimplemented:
-		return drivers.ClassProtocol
 	}
-	return drivers.ClassOf(err)
+	return drivers.ClassProtocol
 }
 
 // serverClass sorts what etcd itself has answered.
@@ -90,8 +92,8 @@ func advise(names string, err error) error {
 		hint = "; check the user and the password"
 	case strings.Contains(text, "x509:"):
 		hint = "; the server's certificate is not trusted: give the CA that has signed it"
-	case strings.Contains(text, "first record does not look like a TLS handshake"):
-		hint = "; the server speaks no TLS: write etcd:// in place of etcds://"
+	case strings.Contains(text, "handshake failed"):
+		hint = "; does the server speak TLS? If not, write etcd:// in place of etcds://, and ask for no TLS"
 	case class == drivers.ClassConnect:
 		hint = "; is an etcd running there?"
 	case class == drivers.ClassClosed:

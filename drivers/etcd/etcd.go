@@ -121,6 +121,7 @@ func orDefault(d, usual time.Duration) time.Duration {
 // conn is one connection to each of the servers, with what sessions share on it.
 type conn struct {
 	*clientv3.Client
+	leases  pb.LeaseClient
 	watcher *watcher
 }
 
@@ -148,7 +149,8 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Client: c, watcher: newWatcher(pb.NewWatchClient(c.ActiveConnection()))}, nil
+	grpc := c.ActiveConnection()
+	return &conn{c, pb.NewLeaseClient(grpc), newWatcher(pb.NewWatchClient(grpc))}, nil
 }
 
 // check makes a request that takes a majority and the permission to read.

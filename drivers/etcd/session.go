@@ -4,9 +4,12 @@ package etcd
 import (
 	"context"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -85,22 +88,22 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	}
 	limited, cancel := s.request(ctx)
 	defer cancel()
-	granted, err := s.conn.Grant(limited, s.service.ttl)
-	if err != nil {
-		return nil, err
-	}
 	keep, stop := context.WithCancel(context.Background())
-	alive, err := s.conn.KeepAlive(keep, granted.ID)
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	if !s.service.note(granted.ID) {
+	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop} // else the server would choose the number
+	if !s.service.note(g.id) {
 		stop()
 		return nil, errClosed
 	}
-	s.live = &grant{id: granted.ID, alive: alive, stop: stop}
-	return s.live, nil
+	_, err := s.conn.leases.LeaseGrant(limited, &pb.LeaseGrantRequest{ID: int64(g.id), TTL: s.service.ttl})
+	if err == nil {
+		g.alive, err = s.conn.KeepAlive(keep, g.id)
+	}
+	if err != nil {
+		s.retire(g) // it may have been granted
+		return nil, clientv3.ContextError(limited, err)
+	}
+	s.live = g
+	return g, nil
 }
 
 // note lets Close know of a lease, unless it was called already.

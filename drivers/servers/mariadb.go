@@ -34,6 +34,7 @@ type MySQLOptions struct {
 	Binary     string     // path or name; "" is the first of mariadbd, mysqld
 	Durability Durability // "" is Relaxed: the log is written at each commit, and fsynced once a second
 	TCP        bool       // a free loopback port besides the unix socket; URL names it then
+	TLS        bool       // TLS on such a port, with a certificate of a private CA made for it, and nothing else there
 	Password   string     // of MySQLUser; "" is none
 	Conns      int        // max_connections; 0 means 2000
 }
@@ -41,8 +42,8 @@ type MySQLOptions struct {
 // MySQL is a private server. Its methods are safe for concurrent use.
 type MySQL struct {
 	process
-	url, socket string
-	durability  Durability
+	url, socket, ca string
+	durability      Durability
 }
 
 // StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after 20 s at the
@@ -68,7 +69,8 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	if err != nil {
 		return nil, err
 	}
-	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, socket: dir.file("mysql.sock"), durability: o.Durability}
+	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, durability: o.Durability}
+	s.socket = dir.file("mysql.sock")
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -78,12 +80,24 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 		s.child.secrets = []string{o.Password}
 	}
 	var port *port
-	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase, RawQuery: "socket=" + url.QueryEscape(s.socket)}
-	if o.TCP {
+	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
+	u.RawQuery = "socket=" + url.QueryEscape(s.socket)
+	if o.TCP || o.TLS {
 		if port, err = s.reserve(reservePort); err != nil {
 			return nil, err
 		}
 		u.Host, u.RawQuery = port.addr(), ""
+	}
+	if o.TLS {
+		u.RawQuery = "tls=true"
+		ca, err := newAuthority()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := ca.writeCerts(dir); err != nil {
+			return nil, err
+		}
+		s.ca = dir.file(caFile)
 	}
 	s.url = u.String()
 	if err := os.WriteFile(dir.file("init.sql"), mysqlInit(o.Password), 0o600); err != nil {
@@ -97,7 +111,8 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	return s, nil
 }
 
-// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is heeded.
+// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is
+// heeded.
 func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	flush := "2" // the log is written at each commit, so that it outlives the process, and fsynced once a second
 	if o.Durability == Strict {
@@ -112,8 +127,13 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 		"--max-connections="+strconv.Itoa(conns), "--back-log=1024",
 		"--innodb-flush-log-at-trx-commit="+flush,
 		// All else is as shipped, but for what only takes memory, or time when it starts.
-		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve", "--skip-log-bin", "--skip-slave-start",
+		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
+		"--skip-log-bin", "--loose-mysqlx=OFF",
 	)
+	if o.TLS {
+		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile),
+			"--ssl-key="+dir.file(keyFile), "--require-secure-transport=ON")
+	}
 	if port == nil {
 		return append(args, "--skip-networking")
 	}
@@ -122,7 +142,7 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 
 // mysqlFiles are the arguments that say where the files lie and whose they are. --no-defaults has to be the first one.
 func mysqlFiles(dir *tempDir) []string {
-	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--innodb-log-file-size=8M"}
+	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--loose-innodb-log-file-size=8M"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root") // else it refuses to run as root
 	}
@@ -151,7 +171,8 @@ func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 		if err != nil {
 			return err
 		}
-		argv = append([]string{script}, append(mysqlFiles(dir), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+		argv = append([]string{script}, mysqlFiles(dir)...)
+		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
 	}
 	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -184,7 +205,8 @@ func besideMySQL(binary string, names ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server", strings.Join(names, " or "), exec.ErrNotFound)
+	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server",
+		strings.Join(names, " or "), exec.ErrNotFound)
 }
 
 // greeted tells whether the server with that number lets clients in. It says so by itself: whoever connects is greeted
@@ -215,8 +237,11 @@ func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 }
 
 // URL is where the server listens, as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
-// mysql://lockbench@127.0.0.1:port/lockbench. It has no password.
+// mysql://lockbench@127.0.0.1:port/lockbench, with ?tls=true under TLS. It has no password.
 func (s *MySQL) URL() string { return s.url }
+
+// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+func (s *MySQL) CAFile() string { return s.ca }
 
 // Socket is the path of the server's unix socket, which it has in any case.
 func (s *MySQL) Socket() string { return s.socket }

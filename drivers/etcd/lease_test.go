@@ -1,0 +1,342 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// relaxed is a private etcd that answers soon.
+func relaxed(t *testing.T, n int) *servers.Etcds {
+	return servertest.Etcd(t, n, servers.EtcdOptions{Durability: servers.Relaxed})
+}
+
+func open(t *testing.T, cfg drivers.Config) *service {
+	t.Helper()
+	if cfg.Prefix == "" {
+		cfg.Prefix = "test:"
+	}
+	s, err := driver{}.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(*service)
+}
+
+func client(t *testing.T, s *service, id int) *session {
+	t.Helper()
+	c, err := s.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*session)
+}
+
+func try(t *testing.T, c *session, key string, want bool) *drivers.Lease {
+	t.Helper()
+	l := &drivers.Lease{Key: key, TTL: time.Minute}
+	held, err := c.Try(t.Context(), l)
+	if err != nil || held != want {
+		t.Fatalf("Try answered %t, %v; want %t", held, err, want)
+	}
+	return l
+}
+
+func release(t *testing.T, c *session, l *drivers.Lease, want bool) {
+	t.Helper()
+	owned, err := c.Release(t.Context(), l)
+	if err != nil || owned != want {
+		t.Fatalf("Release answered %t, %v; want %t", owned, err, want)
+	}
+}
+
+// keys are what there is under a lock's name.
+func keys(t *testing.T, s *service, key string) int64 {
+	t.Helper()
+	answer, err := s.conns[0].Get(t.Context(), line(key), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Count
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+// A try that is refused makes one request and leaves nothing, and neither does a lock that was released.
+func TestTryLeavesNothing(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	l := try(t, a, "k", true)
+	before := s.Traffic()
+	try(t, b, "k", false)
+	if after := s.Traffic(); after.RoundTrips != before.RoundTrips+1 || after.Notices != 0 {
+		t.Errorf("a try that was refused took the traffic from %+v to %+v", before, after)
+	}
+	if n := keys(t, s, "k"); n != 1 {
+		t.Errorf("%d keys while one holds and one was refused", n)
+	}
+	release(t, a, l, true)
+	if n := keys(t, s, "k"); n != 0 {
+		t.Errorf("%d keys after the release", n)
+	}
+}
+
+// A request whose answer is lost may still be under way when its key is deleted. It must not make the key after that:
+// its lease is gone. What else the session holds stays.
+func TestUnknownOutcomeCannotComeLate(t *testing.T) {
+	e := relaxed(t, 1)
+	p := proxyTo(t, e.Nodes[0])
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	direct := open(t, drivers.Config{Addrs: e.URLs()})
+	c, other := client(t, s, 0), client(t, direct, 0)
+	for _, holdsMore := range []bool{false, true} {
+		var more *drivers.Lease
+		if holdsMore {
+			more = try(t, c, "more", true)
+		}
+		lease := c.live.id
+		restore := p.Mute()
+		l := &drivers.Lease{Key: "k", TTL: time.Minute}
+		held, err := c.Try(t.Context(), l)
+		restore()
+		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+			t.Fatalf("Try without an answer answered %t, %v", held, err)
+		}
+		eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+		release(t, c, l, true)
+		release(t, other, try(t, other, "k", true), true)
+		if holdsMore {
+			try(t, other, "more", false)
+			release(t, c, try(t, c, "k", true), true) // under a lease of its own
+			release(t, c, more, true)
+		}
+		_, err = direct.conns[0].Put(t.Context(), line("k")+l.Owner, "", clientv3.WithLease(lease))
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			t.Errorf("holds more %t: a request that comes late is answered %v", holdsMore, err)
+		}
+	}
+}
+
+// A release that did not get through must not leave the key locked for as long as the session lives.
+func TestFailedReleaseIsMadeGood(t *testing.T) {
+	e := relaxed(t, 1)
+	p := proxyTo(t, e.Nodes[0])
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	other := client(t, open(t, drivers.Config{Addrs: e.URLs()}), 0)
+	c := client(t, s, 0)
+	l := try(t, c, "k", true)
+	restore := p.Outage()
+	if owned, err := c.Release(t.Context(), l); owned || err == nil {
+		t.Fatalf("Release without a connection answered %t, %v", owned, err)
+	}
+	restore()
+	eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+	try(t, other, "k", false)
+	release(t, c, try(t, c, "another", true), true)
+	try(t, other, "k", true)
+}
+
+// A lease that ends although its holder lives, as when it is revoked, is noticed: the next try has a new one.
+func TestRevokedLease(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	l := try(t, a, "k", true)
+	if _, err := s.conns[0].Revoke(t.Context(), a.live.id); err != nil {
+		t.Fatal(err)
+	}
+	next := try(t, b, "k", true)
+	if next.Fence <= l.Fence {
+		t.Errorf("fence %d after %d", next.Fence, l.Fence)
+	}
+	release(t, a, l, false)
+	try(t, a, "k", false)
+	try(t, a, "another", true)
+	release(t, b, next, true)
+}
+
+// The lease is as long as was asked for, in whole seconds, and the server's least; it is kept alive, which is counted.
+func TestKeepAlive(t *testing.T) {
+	e := relaxed(t, 1)
+	for _, tt := range []struct {
+		ttl  time.Duration
+		want int64
+	}{{0, 60}, {10*time.Second + 1, 11}, {time.Millisecond, 2}} {
+		s := open(t, drivers.Config{Addrs: e.URLs(), TTL: tt.ttl})
+		c := client(t, s, 0)
+		answer, err := s.conns[0].TimeToLive(t.Context(), c.live.id)
+		if err != nil || answer.GrantedTTL != tt.want {
+			t.Errorf("TTL %v: granted %d s, %v; want %d s", tt.ttl, answer.GrantedTTL, err, tt.want)
+		}
+		eventually(t, "a keep-alive is counted", func() bool { return s.Traffic().KeepAlives > 0 })
+		if n := s.Traffic().RoundTrips; n != 1 {
+			t.Errorf("%d round trips for a lease", n)
+		}
+	}
+}
+
+// Connections is how many connections the sessions share.
+func TestConns(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), Conns: 3})
+	if len(s.conns) != 3 || client(t, s, 4).conn != s.conns[1] {
+		t.Errorf("%d connections", len(s.conns))
+	}
+	release(t, client(t, s, 2), try(t, client(t, s, 1), "k", true), true) // whoever knows the owner
+}
+
+// Closing the service ends all sessions, however many.
+func TestCloseRevokes(t *testing.T) {
+	e := relaxed(t, 1)
+	s := open(t, drivers.Config{Addrs: e.URLs()})
+	watching := open(t, drivers.Config{Addrs: e.URLs()})
+	for i := range 40 {
+		try(t, client(t, s, i), fmt.Sprint("k", i), true)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := watching.conns[0].Leases(t.Context())
+	if err != nil || len(answer.Leases) != 0 {
+		t.Errorf("%d leases are left, %v", len(answer.Leases), err)
+	}
+	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassClosed {
+		t.Errorf("a session of a closed service: %v", err)
+	}
+}
+
+// While the server is away, requests fail in time and say so; when it is back, whatever it has kept, they work again by
+// themselves. One who waits gets through too.
+func TestServerRestarts(t *testing.T) {
+	e := relaxed(t, 1)
+	s := open(t, drivers.Config{Addrs: e.URLs(), TTL: 10 * time.Second, IOTimeout: time.Second})
+	a, b, w := client(t, s, 0), client(t, s, 1), client(t, s, 2)
+	l := try(t, a, "k", true)
+	try(t, w, "k", false)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		next := &drivers.Lease{Key: "k"}
+		if err := acquire(t.Context(), w, next); err != nil {
+			t.Error(err)
+		} else if _, err := w.Release(t.Context(), next); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "one waits", func() bool { return keys(t, s, "k") == 2 })
+	if err := e.Nodes[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is known that the connection cannot be made", func() bool {
+		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
+		if held || err == nil {
+			t.Fatalf("Try without a server answered %t, %v", held, err)
+		}
+		return drivers.ClassOf(err) == drivers.ClassConnect && drivers.Refused(err)
+	})
+	if err := e.Nodes[0].Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "tries get through", func() bool {
+		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
+		return err == nil && held
+	})
+	eventually(t, "the holder can release", func() bool {
+		owned, err := a.Release(t.Context(), l)
+		return err == nil && owned
+	})
+	waiting.Wait()
+}
+
+// acquire is what every user of a Waiter runs, who goes on after the errors of an outage.
+func acquire(ctx context.Context, c *session, l *drivers.Lease) error {
+	for {
+		held, err := c.Try(ctx, l)
+		if held && err == nil {
+			return nil
+		}
+		if err == nil {
+			err = c.Wait(ctx, l)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// An ensemble works on without a minority; without a majority it grants nothing, and says so in time.
+func TestEnsemble(t *testing.T) {
+	e := relaxed(t, 3)
+	s := open(t, drivers.Config{
+		Addrs: e.URLs(), Topology: drivers.TopologyEnsemble, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,
+	})
+	a, b := client(t, s, 0), client(t, s, 1)
+	server, _, err := s.Inspect(t.Context())
+	if err != nil || server.Mode != "cluster of 3" || server.Replicas != 2 {
+		t.Errorf("Inspect: %+v, %v", server, err)
+	}
+	l := try(t, a, "k", true)
+	try(t, b, "k", false)
+	if err := e.Nodes[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	works := func(c *session, key string) bool {
+		l := &drivers.Lease{Key: key}
+		held, err := c.Try(t.Context(), l)
+		if err != nil {
+			if !drivers.Refused(err) {
+				c.Release(t.Context(), l)
+			}
+			return false
+		}
+		owned, err := c.Release(t.Context(), l)
+		return held && owned && err == nil
+	}
+	eventually(t, "two of three members work", func() bool { return works(b, "l") })
+	try(t, b, "k", false)
+	if err := e.Nodes[1].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if held, err := b.Try(t.Context(), &drivers.Lease{Key: "m"}); held || err == nil {
+			t.Errorf("Try without a majority answered %t, %v", held, err)
+		}
+	}
+	var starting sync.WaitGroup
+	for _, node := range e.Nodes[:2] {
+		starting.Go(func() {
+			if err := node.Restart(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	eventually(t, "three members work", func() bool { return works(b, "l") })
+	eventually(t, "the holder can release", func() bool {
+		_, err := a.Release(t.Context(), l)
+		return err == nil
+	})
+	eventually(t, "the key is free", func() bool { return works(b, "k") })
+}

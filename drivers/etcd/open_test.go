@@ -1,0 +1,301 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func TestReadAddr(t *testing.T) {
+	for _, tt := range []struct{ addr, redacted, network string }{
+		{"localhost", "etcd://localhost:2379", "tcp"},
+		{"localhost:1", "etcd://localhost:1", "tcp"},
+		{"[::1]", "etcd://[::1]:2379", "tcp"},
+		{"[fe80::1%eth0]:3", "etcd://[fe80::1%eth0]:3", "tcp"},
+		{"etcd://h:1", "etcd://h:1", "tcp"},
+		{"http://h:1/", "etcd://h:1", "tcp"},
+		{"etcds://h", "etcds://h:2379", "tls"},
+		{"https://h:1", "etcds://h:1", "tls"},
+		{"etcd://user:p%40ss@h:1", "etcd://h:1", "tcp"},
+	} {
+		got, err := driver{}.ReadAddr(tt.addr)
+		if want := (drivers.Addr{Redacted: tt.redacted, Network: tt.network}); got != want || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v", tt.addr, got, err, want)
+		}
+		if again, err := (driver{}).ReadAddr(got.Redacted); again != got || err != nil {
+			t.Errorf("%s reads as %+v, %v", got.Redacted, again, err)
+		}
+	}
+	got, err := parseTarget("etcd://u%3Aser:p%40s:s@h")
+	if got.username != "u:ser" || got.password != "p@s:s" || err != nil {
+		t.Errorf("user %q, password %q, %v", got.username, string(got.password), err)
+	}
+	for addr, want := range map[string]string{
+		"":                        "the address is empty",
+		"user:secret@h:1":         "no scheme",
+		"h/secret":                "no scheme",
+		"redis://secret@h":        "scheme that is none of",
+		"etcd://u:se%cret@h":      "two hexadecimal digits",
+		"etcd://h/secret":         "an etcd has no databases",
+		"etcd://h?secret":         "an etcd has no databases",
+		"etcd://":                 "no host",
+		"etcd://:1":               "no host",
+		"secret host:1":           "no host",
+		"secret:0":                "the port",
+		"secret:65536":            "the port",
+		"secret:":                 "the port",
+		"::1":                     "in brackets",
+		"[secret]:1:2":            "in brackets",
+		"etcd://u:se@cret@h:port": "the port",
+	} {
+		_, err := driver{}.ReadAddr(addr)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "cret") {
+			t.Errorf("%s: error %v, want %q", addr, err, want)
+		}
+	}
+}
+
+func FuzzReadAddr(f *testing.F) {
+	for _, seed := range []string{"localhost:2379", "etcd://u:p@h:1", "https://[::1%25eth0]", "etcds://h/", "%", "[]:1", "\x10"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, addr string) {
+		got, err := driver{}.ReadAddr(addr)
+		if err != nil {
+			return
+		}
+		if again, err := (driver{}).ReadAddr(got.Redacted); err != nil || again != got {
+			t.Errorf("%q is %+v, which reads as %+v, %v", addr, got, again, err)
+		}
+		target, _ := parseTarget(addr)
+		if u, err := url.Parse(target.endpoint()); err != nil || u.Host != target.address() {
+			t.Errorf("%q becomes the endpoint %q: %v", addr, target.endpoint(), err)
+		}
+	})
+}
+
+// What the configuration asks for and etcd does not have is refused, and the error says what would mend it.
+func TestOpenRefuses(t *testing.T) {
+	const secret = "correct-horse"
+	good := drivers.Config{Addrs: []string{"127.0.0.1:1"}}
+	for _, tt := range []struct {
+		name   string
+		change func(c *drivers.Config)
+		want   string
+	}{
+		{"lock", func(c *drivers.Config) { c.Lock = "no-such" }, `unknown lock "no-such"; there are lease`},
+		{"parameter", func(c *drivers.Config) { c.Params = map[string]string{"x": "1"} }, `unknown parameter "x"; there are none`},
+		{"release", func(c *drivers.Config) { c.Release = drivers.ReleaseLua }, "in one way only"},
+		{"pipelining", func(c *drivers.Config) { c.Pipelining = drivers.PipeliningOff }, "ask for more connections"},
+		{"topology", func(c *drivers.Config) { c.Topology = drivers.TopologyCluster }, "single or an ensemble"},
+		{"no address", func(c *drivers.Config) { c.Addrs = nil }, "there is no address"},
+		{"two addresses", func(c *drivers.Config) { c.Addrs = []string{"a", "b"} }, "ask for the topology ensemble"},
+		{"password alone", func(c *drivers.Config) { c.Password = secret }, "give both or neither"},
+		{"unlike", func(c *drivers.Config) {
+			c.Addrs, c.Topology = []string{"etcd://u:" + secret + "@a", "etcd://u:other@b"}, drivers.TopologyEnsemble
+		}, "differ in user, password or TLS"},
+		{"nobody there", func(c *drivers.Config) { c.IOTimeout = 10 * time.Second }, "is an etcd running there?"},
+	} {
+		cfg := good
+		tt.change(&cfg)
+		s, err := driver{}.Open(t.Context(), cfg)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (driver{}).Open(ctx, good); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// trusting is a TLS configuration that trusts the private CA.
+func trusting(t *testing.T, file string) *tls.Config {
+	t.Helper()
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	return &tls.Config{RootCAs: roots}
+}
+
+func TestTLS(t *testing.T) {
+	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed, TLS: true})
+	good := drivers.Config{Addrs: e.URLs(), TLS: trusting(t, e.CAFile())}
+	s := open(t, good)
+	c := client(t, s, 0)
+	release(t, c, try(t, c, "k", true), true)
+	if _, usage, err := s.Inspect(t.Context()); err != nil || usage.Commands < 0 {
+		t.Errorf("Inspect over TLS: %+v, %v", usage, err)
+	}
+	plain, err := url.Parse(e.URLs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		cfg  drivers.Config
+		want string
+	}{
+		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "give the CA that has signed it"},
+		"no TLS":           {drivers.Config{Addrs: []string{plain.Host}}, "one that wants TLS"},
+	} {
+		if s, err := (driver{}).Open(t.Context(), tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %q", name, err, tt.want)
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+	other := relaxed(t, 1)
+	if _, err := (driver{}).Open(t.Context(), drivers.Config{Addrs: other.URLs(), TLS: good.TLS}); err == nil || !strings.Contains(err.Error(), "write etcd://") {
+		t.Errorf("TLS where there is none: %v", err)
+	}
+}
+
+// A user may do what his role allows, and nobody else anything.
+func TestAuth(t *testing.T) {
+	e := relaxed(t, 1)
+	addr := strings.TrimPrefix(e.URLs()[0], "http://")
+	const secret = "p@ss/word"
+	admin := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	must(admin.RoleAdd(ctx, "bench"))
+	must(admin.RoleGrantPermission(ctx, "bench", "test:", "test;", 2)) // READWRITE
+	for user, role := range map[string]string{"root": "root", "alice": "bench"} {
+		must(admin.UserAdd(ctx, user, secret))
+		must(admin.UserGrantRole(ctx, user, role))
+	}
+	must(admin.AuthEnable(ctx))
+
+	alice := drivers.Config{Addrs: []string{"etcd://alice:" + url.QueryEscape(secret) + "@" + addr}}
+	s := open(t, alice)
+	a, b := client(t, s, 0), client(t, s, 1)
+	held := try(t, a, "test:k", true)
+	queue(t, b, "test:k")
+	release(t, a, held, true)
+	if err := b.Wait(ctx, &drivers.Lease{Key: "test:k"}); err != nil {
+		t.Error(err)
+	}
+	release(t, b, try(t, b, "test:k", true), true)
+	if server, _, err := s.Inspect(ctx); err != nil || server.Version == "" {
+		t.Errorf("Inspect: %+v, %v", server, err)
+	}
+	if _, err := a.Try(ctx, &drivers.Lease{Key: "elsewhere"}); drivers.ClassOf(err) != drivers.ClassAuth || !drivers.Refused(err) {
+		t.Errorf("Try of a key that the user has no right to: %v", err)
+	}
+	for name, tt := range map[string]struct {
+		change func(c *drivers.Config)
+		want   string
+	}{
+		"no user":        {func(c *drivers.Config) { c.Addrs = []string{addr} }, "give them"},
+		"wrong password": {func(c *drivers.Config) { c.Password = "wrong-" + secret }, "check the user and the password"},
+		"wrong prefix":   {func(c *drivers.Config) { c.Prefix = "elsewhere:" }, "grant it readwrite"},
+	} {
+		cfg := alice
+		cfg.Prefix = "test:"
+		tt.change(&cfg)
+		s, err := driver{}.Open(ctx, cfg)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) || drivers.ClassOf(err) != drivers.ClassAuth {
+			t.Errorf("%s: %v (%s); want %q", name, err, drivers.ClassOf(err), tt.want)
+		}
+	}
+}
+
+func TestClasses(t *testing.T) {
+	unavailable := func(text string) error { return status.Error(codes.Unavailable, text) }
+	for _, tt := range []struct {
+		err     error
+		class   drivers.Class
+		refused bool
+	}{
+		{context.Canceled, drivers.ClassCanceled, false},
+		{context.DeadlineExceeded, drivers.ClassTimeout, false},
+		{errClosed, drivers.ClassClosed, false},
+		{rpctypes.ErrTimeout, drivers.ClassTimeout, false},
+		{rpctypes.ErrNoLeader, drivers.ClassTimeout, false},
+		{rpctypes.ErrLeaderChanged, drivers.ClassTimeout, false},
+		{rpctypes.ErrStopped, drivers.ClassClosed, false},
+		{rpctypes.ErrPermissionDenied, drivers.ClassAuth, true},
+		{rpctypes.ErrInvalidAuthToken, drivers.ClassAuth, true},
+		{rpctypes.ErrAuthFailed, drivers.ClassAuth, true},
+		{rpctypes.ErrNoSpace, drivers.ClassServer, true},
+		{rpctypes.ErrTooManyRequests, drivers.ClassServer, true},
+		{rpctypes.ErrCorrupt, drivers.ClassProtocol, false},
+		{unavailable(`connection error: desc = "transport: Error while dialing: dial tcp: connection refused"`), drivers.ClassConnect, true},
+		{unavailable(`connection error: desc = "error reading from server: EOF"`), drivers.ClassClosed, false},
+		{status.Error(codes.Canceled, "grpc: the client connection is closing"), drivers.ClassClosed, false},
+		{status.Error(codes.Unknown, "?"), drivers.ClassProtocol, false},
+		{net.ErrClosed, drivers.ClassClosed, false},
+	} {
+		err := fail("try", tt.err)
+		if class := drivers.ClassOf(err); class != tt.class || drivers.Refused(err) != tt.refused {
+			t.Errorf("%v is of class %s, refused %t; want %s, %t", tt.err, class, drivers.Refused(err), tt.class, tt.refused)
+		}
+	}
+}
+
+func TestReadMetrics(t *testing.T) {
+	const text = `# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
+process_cpu_seconds_total 1.5
+process_start_time_seconds 1.7e+09
+grpc_server_msg_received_total{grpc_method="Txn",grpc_service="etcdserverpb.KV",grpc_type="unary"} 30
+grpc_server_msg_received_total{grpc_method="Watch",grpc_service="etcdserverpb.Watch",grpc_type="bidi_stream"} 12
+etcd_network_client_grpc_received_bytes_total 700
+etcd_network_client_grpc_sent_bytes_total 1.2e+03
+`
+	u, started := readMetrics(strings.NewReader(text))
+	want := drivers.Usage{CPU: 1500 * time.Millisecond, Commands: 42, BytesIn: 700, BytesOut: 1200}
+	if u != want || started != "1.7e+09" {
+		t.Errorf("%+v, started %s", u, started)
+	}
+	if u, started := readMetrics(strings.NewReader("nothing of it\n")); u != unknownUsage || started != "" {
+		t.Errorf("%+v, started %q of a page without metrics", u, started)
+	}
+}
+
+// Another process of the same server is another run.
+func TestRunIDChangesWithTheProcess(t *testing.T) {
+	e := relaxed(t, 1)
+	s := open(t, drivers.Config{Addrs: e.URLs()})
+	before, _, err := s.Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Nodes[0].Kill(), e.Nodes[0].Restart(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it can be inspected", func() bool {
+		after, _, err := s.Inspect(t.Context())
+		return err == nil && after.RunID != "" && after.RunID != before.RunID
+	})
+}

@@ -1,0 +1,227 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// queue has a client enter the line for a key.
+func queue(t *testing.T, c *session, key string) {
+	t.Helper()
+	if err := c.enqueue(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A release wakes one waiter, however many there are: the next one. The one behind him watches him alone.
+func TestReleaseWakesTheNextAlone(t *testing.T) {
+	const waiters = 5
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	held := try(t, client(t, s, 0), "k", true)
+	holder := client(t, s, 1)
+	all := make([]*session, waiters)
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	woken := make(chan int, waiters)
+	for i := range all {
+		c := client(t, s, i+2)
+		all[i] = c
+		queue(t, c, "k")
+		trips := c.trips.Load()
+		waiting.Go(func() {
+			if c.Wait(ctx, &drivers.Lease{Key: "k"}) == nil {
+				woken <- i
+			}
+		})
+		eventually(t, "its watch is made, and the line looked at", func() bool { return c.trips.Load() >= trips+1 })
+	}
+	notices := func() (n int64) {
+		for _, c := range all {
+			n += c.notices.Load()
+		}
+		return n
+	}
+	for i, c := range all {
+		if n := notices(); n != int64(i) {
+			t.Fatalf("after %d releases there were %d wake-ups", i, n)
+		}
+		release(t, holder, held, true) // by somebody who knows the owner: sessions are used by one goroutine each
+		if first := <-woken; first != i {
+			t.Fatalf("release %d woke waiter %d", i, first)
+		}
+		held = try(t, c, "k", true)
+	}
+	release(t, holder, held, true)
+	if n := keys(t, s, "k"); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+// The one before goes before the watch of him begins, which sees what comes after. The line is looked at once more then.
+func TestReleaseBeforeTheWatch(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	queue(t, c, "k")
+	if err := b.Leave(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	release(t, a, held, true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Wait(ctx, &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+	l := try(t, c, "k", true)
+	release(t, c, l, true)
+}
+
+// A member that lags behind the one that watches says nothing about what happened in between.
+func TestGlanceIsNotFromBefore(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	try(t, a, "k", true)
+	queue(t, b, "k")
+	seen := b.place.seen
+	release(t, a, try(t, a, "another", true), true)
+	for _, tt := range []struct {
+		rev  int64
+		want int64
+	}{{seen + 3, seen}, {seen + 1, seen + 2}} {
+		if err := b.glance(t.Context(), tt.rev); err != nil || b.place.seen != tt.want {
+			t.Errorf("the line was seen at %d, %v; want %d", b.place.seen, err, tt.want)
+		}
+	}
+}
+
+// Who waits in the middle may leave: then the one behind him has another before him, and is not first.
+func TestTheOneBeforeLeaves(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	queue(t, c, "k")
+	first := c.place.ahead
+	if err := b.Leave(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.look(t.Context()); err != nil || c.place.granted || c.place.ahead == first {
+		t.Errorf("it stands at %+v, %v", c.place, err)
+	}
+	release(t, a, held, true)
+	if err := c.look(t.Context()); err != nil || !c.place.granted {
+		t.Errorf("it stands at %+v, %v", c.place, err)
+	}
+}
+
+// A place in the line is lost with its lease. Who waits gets a new one, behind the others.
+func TestLeaseEndsInTheLine(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), TTL: 2 * time.Second})
+	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	queue(t, c, "k")
+	old := b.place.rev
+	if _, err := s.conns[0].Revoke(t.Context(), b.place.grant.id); err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if err := b.Wait(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+			t.Errorf("Wait: %v", err)
+		}
+	})
+	eventually(t, "it is in the line again", func() bool { return keys(t, s, "k") == 3 })
+	release(t, a, held, true)
+	if err := c.Wait(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, try(t, c, "k", true), true)
+	waiting.Wait()
+	if l := try(t, b, "k", true); l.Fence <= uint64(old) {
+		t.Errorf("fence %d after %d", l.Fence, old)
+	}
+}
+
+// Waits that are cancelled at any moment, in the middle of a request too, leave no key, no watch and no lease of theirs.
+func TestStormOfCancelledWaits(t *testing.T) {
+	const clients, rounds = 8, 40
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	holder := client(t, s, clients)
+	held := try(t, holder, "k", true)
+	var all sync.WaitGroup
+	for i := range clients {
+		c := client(t, s, i)
+		all.Go(func() {
+			for round := range rounds {
+				ctx, cancel := context.WithCancel(t.Context())
+				stop := time.AfterFunc(time.Duration(round*i)*50*time.Microsecond, cancel)
+				l := &drivers.Lease{Key: "k"}
+				if err := c.Wait(ctx, l); !errors.Is(err, context.Canceled) {
+					t.Errorf("Wait: %v", err)
+				}
+				stop.Stop()
+				cancel()
+				if err := c.Leave(t.Context(), l); err != nil {
+					t.Errorf("Leave: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := keys(t, s, "k"); n != 1 {
+		t.Errorf("%d keys are left, want that of the holder", n)
+	}
+	w := s.conns[0].watcher
+	w.mu.Lock()
+	if n := len(w.live); n != 0 {
+		t.Errorf("%d watches are left", n)
+	}
+	w.mu.Unlock()
+	release(t, holder, held, true)
+	answer, err := s.conns[0].Leases(t.Context())
+	if err != nil || len(answer.Leases) > clients+1 {
+		t.Errorf("%d leases of %d sessions, %v", len(answer.Leases), clients+1, err)
+	}
+}
+
+// A deadline ends a wait also while the server is silent.
+func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
+	e := relaxed(t, 1)
+	p := proxyTo(t, e.Nodes[0])
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: time.Hour, TTL: time.Minute})
+	a, b := client(t, s, 0), client(t, s, 1)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	release(t, a, held, true)
+	restore := p.Mute()
+	defer restore()
+	if err := b.Wait(t.Context(), &drivers.Lease{Key: "k", Deadline: time.Now().Add(100 * time.Millisecond)}); err != nil {
+		t.Errorf("Wait: %v", err)
+	}
+}
+
+// Closing the service ends the waits.
+func TestCloseEndsWaits(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	try(t, client(t, s, 0), "k", true)
+	c := client(t, s, 1)
+	queue(t, c, "k")
+	ended := make(chan error)
+	go func() { ended <- c.Wait(t.Context(), &drivers.Lease{Key: "k"}) }()
+	eventually(t, "it waits", func() bool { return c.trips.Load() >= 3 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; drivers.ClassOf(err) != drivers.ClassClosed {
+		t.Errorf("Wait on a service that was closed: %v", err)
+	}
+}

@@ -1,0 +1,262 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func open(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	cfg.Prefix = "test:"
+	svc, err := Driver.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { svc.Close() })
+	return svc
+}
+
+func sessionOf(t *testing.T, svc drivers.Service) drivers.Session {
+	t.Helper()
+	s, err := svc.Session(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func lease(key string) *drivers.Lease { return &drivers.Lease{Key: key, TTL: time.Minute} }
+
+func holding(t *testing.T, s drivers.Session, key string) *drivers.Lease {
+	t.Helper()
+	l := lease(key)
+	if held, err := s.Try(t.Context(), l); !held || err != nil {
+		t.Fatalf("Try of %q: %v, %v", key, held, err)
+	}
+	return l
+}
+
+func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
+	t.Helper()
+	if owned, err := s.Release(t.Context(), l); owned != want || err != nil {
+		t.Fatalf("Release of %q: %v, %v; want %v", l.Key, owned, err, want)
+	}
+}
+
+// eventually ends a failing test only.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// base is what all sessions have in common.
+func base(s drivers.Session) (*session, []*conn) {
+	switch s := s.(type) {
+	case *rowSession:
+		return s.session, s.svc.pool.idle
+	case *txSession:
+		var list []*conn
+		for _, c := range s.held {
+			list = append(list, c)
+		}
+		return s.session, list
+	case *nameSession:
+		return s.session, []*conn{s.conn}
+	}
+	panic("another design")
+}
+
+// admin runs a statement on a connection of nobody's.
+func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows int) {
+	t.Helper()
+	s, _ := svc.(*service)
+	if r, ok := svc.(rowService); ok {
+		s = r.service
+	}
+	if err := s.controlled(t.Context(), "test", func(c *conn) error {
+		list, err := c.rowsWithin(t.Context(), 0, query, args...)
+		rows = len(list)
+		return err
+	}); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return rows
+}
+
+// One server is enough for the tests that do nothing to it.
+func TestOnServer(t *testing.T) {
+	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+	for name, test := range map[string]func(*testing.T, drivers.Config){
+		"foreign table":     foreignTable,
+		"table":             table,
+		"long names":        longNames,
+		"first row":         firstRow,
+		"fairness":          fairness,
+		"cancelled wait":    cancelledWait,
+		"connection killed": connectionKilled,
+		"stuck statement":   stuckStatement,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, cfg) })
+	}
+}
+
+// Somebody kills the holder's connection. A lock that belongs to it is the next one's, and its former holder hears of
+// it without an error; a row survives.
+func connectionKilled(t *testing.T, cfg drivers.Config) {
+	for _, d := range Driver.Designs() {
+		t.Run(d.Name, func(t *testing.T) {
+			cfg.Lock = d.Name
+			svc := open(t, cfg)
+			a, b := sessionOf(t, svc), sessionOf(t, svc)
+			l := holding(t, a, "k")
+			_, conns := base(a)
+			for _, c := range conns {
+				admin(t, svc, "KILL ?", c.id)
+			}
+			if !d.Traits.Session {
+				if held, err := b.Try(t.Context(), lease("k")); held || err != nil {
+					t.Errorf("Try of a row whose holder has only lost a connection: %v, %v", held, err)
+				}
+				release(t, a, l, true)
+				return
+			}
+			next := lease("k")
+			eventually(t, "the key of a killed connection comes free", func() bool {
+				held, err := b.Try(t.Context(), next)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return held
+			})
+			release(t, a, l, false)
+			release(t, b, next, true)
+			release(t, a, holding(t, a, "k"), true)
+		})
+	}
+}
+
+// The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards all goes on.
+func TestServerRestarts(t *testing.T) {
+	server := servertest.MySQL(t, servers.MySQLOptions{})
+	for _, d := range Driver.Designs() {
+		t.Run(d.Name, func(t *testing.T) {
+			cfg := config(server, nil)
+			cfg.Lock = d.Name
+			svc := open(t, cfg)
+			a, b, w := sessionOf(t, svc), sessionOf(t, svc), sessionOf(t, svc)
+			l, other := holding(t, a, "k"), holding(t, b, "other")
+			waiting := make(chan error, 1)
+			if waiter, ok := w.(drivers.Waiter); ok {
+				go func() { waiting <- waiter.Wait(context.Background(), lease("k")) }()
+			} else {
+				waiting <- errors.New("it does not wait")
+			}
+			if err := server.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-waiting; err == nil {
+				t.Error("Wait says that it is worth trying again, on a server that is dead")
+			}
+			for range 2 {
+				if _, err := b.Release(t.Context(), other); err == nil && !d.Traits.Session {
+					t.Error("Release has answered without a server")
+				}
+				_, err := b.Try(t.Context(), lease("new"))
+				if c := drivers.ClassOf(err); c != drivers.ClassConnect && c != drivers.ClassClosed {
+					t.Errorf("Try without a server: %v of class %q", err, c)
+				}
+			}
+			if err := server.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			// Not even a relaxed server forgets a commit when it is killed: that takes the machine.
+			release(t, a, l, !d.Traits.Session)
+			release(t, b, holding(t, b, "k"), true)
+			release(t, w, holding(t, w, "k"), true)
+			if err := svc.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A statement is stuck in the server when its client gives up. It must not be granted the lock after that.
+func stuckStatement(t *testing.T, cfg drivers.Config) {
+	svc := open(t, cfg)
+	s := sessionOf(t, svc)
+	release(t, s, holding(t, s, "k"), true)
+	in := svc.(rowService).service
+	blocker, err := in.dial(t.Context(), forTransactions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blocker.row(t.Context(), in.onTable("SELECT 1 FROM `%` WHERE k = 'k' FOR UPDATE")); err != nil {
+		t.Fatal(err)
+	}
+	l := lease("k")
+	if held, err := s.Try(t.Context(), l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+		t.Fatalf("Try of a row that is locked: %v, %v; want a time-out", held, err)
+	}
+	id := s.(*rowSession).lost[0].id
+	if owned, err := s.Release(t.Context(), l); owned || err == nil {
+		// It has no right to be sure: its own statement waits for the row as well.
+		t.Fatalf("Release of a row that is locked: %v, %v", owned, err)
+	}
+	eventually(t, "the connection that was given up is gone", func() bool {
+		return admin(t, svc, "SELECT 1 FROM information_schema.processlist WHERE id = ?", id) == 0
+	})
+	blocker.close()
+	release(t, s, l, false)
+	release(t, s, holding(t, s, "k"), true)
+}
+
+// Whoever is sent home while he waits leaves nothing on the server, and keeps what he holds besides.
+func cancelledWait(t *testing.T, cfg drivers.Config) {
+	for _, lock := range []string{"row-lock", "get-lock"} {
+		t.Run(lock, func(t *testing.T) {
+			cfg.Lock = lock
+			svc := open(t, cfg)
+			a, b := sessionOf(t, svc), sessionOf(t, svc)
+			l, kept := holding(t, a, "k"), holding(t, b, "kept")
+			const waiting = "SELECT 1 FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command = 'Query'"
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			w := b.(drivers.Waiter)
+			go func() { ended <- w.Wait(ctx, lease("k")) }()
+			eventually(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("Wait: %v", err)
+			}
+			if err := w.Leave(t.Context(), lease("k")); err != nil {
+				t.Error(err)
+			}
+			eventually(t, "no statement waits", func() bool { return admin(t, svc, waiting) == 0 })
+			release(t, b, kept, true)
+			release(t, a, l, true)
+			release(t, b, holding(t, b, "k"), true)
+
+			// The end of the service ends a wait as well.
+			holding(t, a, "k")
+			go func() { ended <- w.Wait(context.Background(), lease("k")) }()
+			eventually(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
+			if err := svc.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), "closed") {
+				t.Errorf("Wait on a service that was closed: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package postgres
+
+// Addresses, as libpq reads them.
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// ReadAddr implements drivers.Addressed. It takes what libpq takes, postgres://user:password@host:port/database with
+// ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and host:port and
+// unix:///directory besides. What libpq reads from the environment (PGUSER, PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …)
+// fills in what the address leaves open. Without an sslmode the connection is not encrypted: libpq's own default, prefer,
+// would leave that to the server, and a figure without its most important condition.
+func (driver) ReadAddr(addr string) (drivers.Addr, error) {
+	_, a, err := readAddr(addr)
+	return a, err
+}
+
+const addrForms = "write postgres://user:password@host:port/database, host:port, or unix:///directory/of/the/socket"
+
+var sslmode = regexp.MustCompile(`(?:^|[\s?&])sslmode\s*=\s*'?([a-z-]*)`)
+
+func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
+	text = strings.TrimSpace(text)
+	scheme, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case text == "":
+		return nil, drivers.Addr{}, errors.New("is empty: " + addrForms)
+	case isURL && scheme == "unix":
+		dir, port := rest, ""
+		if name, number, ok := strings.Cut(filepath.Base(rest), ".s.PGSQL."); ok && name == "" {
+			dir, port = filepath.Dir(rest), number
+		}
+		text = "postgres:///?" + url.Values{"host": {dir}}.Encode()
+		if port != "" {
+			text += "&port=" + url.QueryEscape(port)
+		}
+	case isURL && scheme != "postgres" && scheme != "postgresql":
+		return nil, drivers.Addr{}, errors.New("has a scheme of another service: " + addrForms)
+	case !isURL && !strings.Contains(text, "="):
+		text, isURL = "postgres://"+text, true
+	}
+	mode := os.Getenv("PGSSLMODE")
+	if m := sslmode.FindStringSubmatch(text); m != nil {
+		mode = m[1]
+	} else if mode == "" {
+		text = withoutTLS(text, isURL)
+	}
+	switch mode {
+	case "prefer", "allow":
+		return nil, drivers.Addr{}, errors.New("leaves it to the server whether the connection is encrypted: " +
+			"give sslmode disable, require, verify-ca or verify-full")
+	}
+	cfg, err := pgconn.ParseConfig(text) // whose errors may quote a password
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return nil, drivers.Addr{}, errors.New("names a file that cannot be read (sslrootcert, sslcert, sslkey)")
+	case err != nil:
+		return nil, drivers.Addr{}, errors.New("cannot be read: " + addrForms)
+	case len(cfg.Fallbacks) > 0:
+		return nil, drivers.Addr{}, errors.New("has more than one host: the locks live on one server, name that")
+	}
+	cfg.RuntimeParams["application_name"] = "" // it is ours to set
+	return cfg, describe(cfg), nil
+}
+
+// withoutTLS adds sslmode=disable to an address that has none.
+func withoutTLS(text string, isURL bool) string {
+	switch {
+	case !isURL:
+		return text + " sslmode=disable"
+	case strings.Contains(text, "?"):
+		return text + "&sslmode=disable"
+	}
+	return text + "?sslmode=disable"
+}
+
+// describe is the address without its secrets.
+func describe(cfg *pgconn.Config) drivers.Addr {
+	u := url.URL{Scheme: "postgres", Path: "/" + cfg.Database}
+	port := strconv.Itoa(int(cfg.Port))
+	if network, _ := pgconn.NetworkAddress(cfg.Host, cfg.Port); network == "unix" {
+		u.RawQuery = url.Values{"host": {cfg.Host}, "port": {port}}.Encode()
+		return drivers.Addr{Redacted: u.String(), Network: "unix"}
+	}
+	u.Host = net.JoinHostPort(cfg.Host, port)
+	a := drivers.Addr{Redacted: u.String(), Network: "tcp"}
+	if cfg.TLSConfig != nil {
+		a.Network = "tls"
+	}
+	return a
+}

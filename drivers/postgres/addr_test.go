@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// clearEnv takes away what libpq would read.
+func clearEnv(t testing.TB) {
+	for _, name := range []string{"PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSERVICE", "PGSSLROOTCERT"} {
+		t.(interface{ Setenv(k, v string) }).Setenv(name, "")
+	}
+}
+
+func TestReadAddr(t *testing.T) {
+	clearEnv(t)
+	t.Setenv("PGUSER", "someone")
+	for _, tt := range []struct{ addr, network, redacted string }{
+		{"postgres://al:s3cret@db.example:5433/app", "tcp", "postgres://db.example:5433/app"},
+		{"postgresql://al:s3cret@db.example/app", "tcp", "postgres://db.example:5432/app"},
+		{"db.example:5433", "tcp", "postgres://db.example:5433/"},
+		{"al:s3cret@[::1]:5433/app", "tcp", "postgres://[::1]:5433/app"},
+		{"postgres://al:s3cret@db.example/app?sslmode=verify-full", "tls", "postgres://db.example:5432/app"},
+		{"postgres://al:s3cret@db.example/app?sslmode=disable&connect_timeout=3", "tcp", "postgres://db.example:5432/app"},
+		{"host=db.example password='s3 cret' dbname=app", "tcp", "postgres://db.example:5432/app"},
+		{"host=db.example password=s3cret sslmode = 'require'", "tls", "postgres://db.example:5432/"},
+		{"postgres://al:s3cret@/app?host=/run/pg", "unix", "postgres:///app?host=%2Frun%2Fpg&port=5432"},
+		{"unix:///run/pg", "unix", "postgres:///?host=%2Frun%2Fpg&port=5432"},
+		{"unix:///run/pg/.s.PGSQL.5433", "unix", "postgres:///?host=%2Frun%2Fpg&port=5433"},
+	} {
+		got, err := driver{}.ReadAddr(tt.addr)
+		if want := (drivers.Addr{Redacted: tt.redacted, Network: tt.network}); got != want || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v", tt.addr, got, err, want)
+		}
+	}
+	for addr, want := range map[string]string{
+		"":                                        "is empty",
+		"redis://al:s3cret@db.example":            "another service",
+		"postgres://al:s3cret@db:port/app":        "cannot be read",
+		"postgres://al:s3cret%zz@db/app":          "cannot be read",
+		"postgres://al:s3cret@a,b/app":            "more than one host",
+		"postgres://al:s3cret@db/?sslmode=prefer": "sslmode disable",
+		"postgres://al:s3cret@db/?sslmode=s3cret": "cannot be read",
+		"host=db password=s3cret' x":              "cannot be read",
+		"postgres://al:s3cret@db/?sslmode=verify-ca&sslrootcert=/nonexistent/s3cret": "cannot be read",
+	} {
+		_, err := driver{}.ReadAddr(addr)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v; want %q", addr, err, want)
+		}
+	}
+	t.Setenv("PGSSLMODE", "require")
+	if got, err := (driver{}).ReadAddr("db.example"); got.Network != "tls" || err != nil {
+		t.Errorf("with PGSSLMODE: %+v, %v", got, err)
+	}
+}
+
+func FuzzReadAddr(f *testing.F) {
+	clearEnv(f)
+	for _, seed := range []string{"postgres://u:p@h:1/d?sslmode=require", "h:1", "host=h password='p'", "unix:///d/.s.PGSQL.1", "://", "u:p@/d?host=/x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, addr string) {
+		got, err := driver{}.ReadAddr(addr)
+		if (err == nil) != (got.Network != "") || err == nil && !strings.HasPrefix(got.Redacted, "postgres://") {
+			t.Errorf("%q: %+v, %v", addr, got, err)
+		}
+		const secret = "correct-horse"
+		if _, err := (driver{}).ReadAddr("postgres://u:" + secret + addr); err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: the error has the password: %v", addr, err)
+		}
+		if got, err := (driver{}).ReadAddr("postgres://u:" + secret + "@" + addr); err == nil && strings.Contains(got.Redacted, secret) && !strings.Contains(addr, secret) {
+			t.Errorf("%q: the redacted address has the password: %s", addr, got.Redacted)
+		}
+	})
+}

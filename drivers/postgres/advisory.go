@@ -1,0 +1,134 @@
+package postgres
+
+// How a session of advisory keeps its connection, waits and ends.
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// advisory is a session with its one connection.
+type advisory struct {
+	client
+	conn *conn          // nil after it was lost
+	held map[string]int // what it holds there, and how often
+	won  string         // the key that Wait has acquired and no Try has confirmed
+	key  [8]byte
+}
+
+// keyOf makes the server's key of a name: 64 bit FNV-1a. Among n names some two have the same with a probability of
+// n²/2⁶⁵: one in 37 million for a million of them. Two such locks exclude each other.
+func keyOf(name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return h
+}
+
+func (s *advisory) open(ctx context.Context) (err error) {
+	s.conn, err = s.dial(ctx)
+	return err
+}
+
+// ready is the connection, made anew if it was lost.
+func (s *advisory) ready(ctx context.Context) (*conn, error) {
+	if s.conn != nil && !s.conn.alive() {
+		s.lose()
+	}
+	if s.conn == nil {
+		if err := s.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.conn, nil
+}
+
+func (s *advisory) lose() {
+	s.giveUp(s.conn)
+	s.conn, s.won = nil, ""
+	clear(s.held)
+}
+
+func (s *advisory) run(c *conn, statement, key string) {
+	binary.BigEndian.PutUint64(s.key[:], keyOf(key))
+	c.run(statement, binaryFormat, s.key[:])
+}
+
+// ask gives the connection up if it fails.
+func (s *advisory) ask(ctx context.Context, c *conn) (*reply, error) {
+	r, err := c.ask(ctx, c.soon())
+	if err != nil {
+		s.lose()
+		return nil, err
+	}
+	if r.refused != nil {
+		return nil, r.refused
+	}
+	return r, nil
+}
+
+// Wait implements drivers.Waiter: it acquires on the server.
+func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.won == l.Key || s.held[l.Key] > 0 || !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+		return nil
+	}
+	c, err := s.ready(ctx)
+	if err != nil {
+		return fail("wait", cause(ctx, err))
+	}
+	limit, until := s.limit(l.Deadline)
+	c.run("limit", textFormat, limit)
+	s.run(c, "lock", l.Key)
+	r, err := c.wait(ctx, until)
+	switch {
+	case err != nil:
+		s.lose()
+	case r.refused == nil:
+		s.won = l.Key
+	case r.cancelled():
+		// It may have been granted at the same moment, and session locks outlive the statement's failure.
+		s.run(c, "unlock", l.Key)
+		_, err = s.ask(context.WithoutCancel(ctx), c)
+	default:
+		err = r.refused
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fail("wait", err)
+	}
+	return nil
+}
+
+// Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
+func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.won != "" {
+		s.run(s.conn, "unlock", s.won)
+		s.won = ""
+		_, _ = s.ask(ctx, s.conn) // if that fails, the connection is given up
+	}
+	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
+		return fail("leave", err)
+	}
+	return nil
+}
+
+// Close frees what the session holds.
+func (s *advisory) Close() error {
+	defer s.svc.forget(s)
+	if s.conn != nil {
+		s.conn.leave()
+		s.conn = nil
+	}
+	s.exorcise()
+	return nil
+}

@@ -1,0 +1,91 @@
+package postgres
+
+// What the sessions of all designs share: how they come by connections, and what becomes of those that they give up.
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// client is the common part of a session.
+type client struct {
+	svc    *service
+	owners drivers.Owners
+	count  atomic.Int64
+
+	// ghosts are connections that were given up and that the server may not know to be gone. Until it does, they may
+	// hold what they held, or get what they had asked for.
+	ghosts []string
+}
+
+func (s *client) trips() int64 { return s.count.Load() }
+
+// dial opens a connection, after which there are no ghosts any more.
+func (s *client) dial(ctx context.Context) (*conn, error) {
+	dial := func() (*conn, error) {
+		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.ghosts)
+	}
+	c, err := dial()
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42P01" { // no table: the server has come back empty, and the service's own connection went with it
+		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
+			c, err = dial()
+		}
+	}
+	if err == nil {
+		s.ghosts = nil
+	}
+	return c, err
+}
+
+// giveUp closes a connection that may be broken.
+func (s *client) giveUp(c *conn) {
+	s.svc.drop(c)
+	s.ghosts = append(s.ghosts, c.name)
+}
+
+// settle makes sure that nothing is left of the connections that were given up: whatever they held is free.
+func (s *client) settle(ctx context.Context) error {
+	if s.svc.closing.Err() != nil {
+		return errClosed
+	}
+	if len(s.ghosts) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.svc.cfg.IO())
+	defer cancel()
+	err := s.svc.use(ctx, func(c *conn) error { return c.bury(ctx, s.ghosts) })
+	if err == nil {
+		s.ghosts = nil
+	}
+	return err
+}
+
+// exorcise is settle for a session that ends. It is best effort: a server that cannot be asked finds out by itself.
+func (s *client) exorcise() {
+	if len(s.ghosts) > 0 {
+		_ = s.settle(context.Background())
+	}
+}
+
+// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is none.
+func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
+	if deadline.IsZero() {
+		return []byte("0"), time.Time{}
+	}
+	left := max(time.Until(deadline), time.Millisecond)
+	left = min(left, 24*24*time.Hour) // what fits into its 31 bits
+	return strconv.AppendInt(nil, int64((left+time.Millisecond-1)/time.Millisecond), 10), time.Now().Add(left + s.svc.cfg.IO())
+}
+
+// cancelled tells whether the server has ended a wait by one of its time limits, or because it was asked to.
+func (r *reply) cancelled() bool {
+	return r.refused != nil && (r.refused.Code == "55P03" || r.refused.Code == "57014")
+}

@@ -1,0 +1,92 @@
+package postgres
+
+// Session-level advisory locks: pg_try_advisory_lock, pg_advisory_lock, pg_advisory_unlock. They live in the server's
+// memory alone, so that a grant costs no write. The server knows them by 64 bits, not by name: keyOf.
+//
+// The line of those who wait is the server's own, first come first served, and Try gets no place in it.
+
+import (
+	"context"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var advisoryDesign = design{
+	Design: drivers.Design{
+		Name:   "advisory",
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Fair: true, Reentrant: true, Waits: true, Session: true},
+		Models: "pg_try_advisory_lock / pg_advisory_lock and pg_advisory_unlock on a pinned connection, as in Rails, Flyway, golang-migrate",
+		Wrong: "lost with the connection while the holder lives; the name is a 64 bit hash, shared with every other user of " +
+			"advisory locks in the database; no pooler in transaction mode",
+	},
+	statements: func(string) map[string]string {
+		return map[string]string{
+			"try":    "SELECT pg_try_advisory_lock($1::int8)",
+			"lock":   "SELECT pg_advisory_lock($1::int8)",
+			"unlock": "SELECT pg_advisory_unlock($1::int8)",
+			"limit":  "SELECT set_config('lock_timeout', $1::text, true)", // until the end of the packet, which is a transaction
+		}
+	},
+	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },
+	persists: func(bool, bool) string { return "none" },
+}
+
+// Try implements drivers.Session. The Owner names the connection, which is what the server grants the lock to.
+func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	if s.won != "" && s.won == l.Key {
+		s.won, l.Owner = "", s.conn.name
+		s.held[l.Key]++
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, fail("try", err)
+	}
+	c, err := s.ready(ctx)
+	if err != nil {
+		return false, fail("try", err)
+	}
+	l.Owner = c.name
+	s.run(c, "try", l.Key)
+	r, err := s.ask(ctx, c)
+	if err != nil {
+		return false, fail("try", err)
+	}
+	if r.yes {
+		s.held[l.Key]++
+	}
+	return r.yes, nil
+}
+
+// Release implements drivers.Session.
+func (s *advisory) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	owned, err := s.release(ctx, l)
+	if err != nil {
+		return false, fail("release", err)
+	}
+	return owned, nil
+}
+
+func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if s.conn != nil && l.Owner == s.conn.name {
+		if !s.conn.alive() {
+			s.lose()
+			return false, s.settle(ctx)
+		}
+		s.run(s.conn, "unlock", l.Key)
+		r, err := s.ask(ctx, s.conn)
+		switch {
+		case err == nil:
+			if s.held[l.Key]--; s.held[l.Key] <= 0 {
+				delete(s.held, l.Key)
+			}
+			return r.yes, nil
+		case !dead(err):
+			return false, err
+		}
+	}
+	return false, s.settle(ctx) // it went with its connection
+}

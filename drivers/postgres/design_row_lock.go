@@ -1,0 +1,111 @@
+package postgres
+
+// A row that is locked in a transaction: BEGIN and SELECT … FOR UPDATE NOWAIT, in one packet, and COMMIT to release, as
+// people do who have the row anyway. To lock a row is a write: the transaction gets a number and a record in the log, and
+// the COMMIT waits for the disk (fsync, synchronous_commit), though nothing was changed. The grant does not.
+//
+// It has no fence. A column that counts up would be one, at the price of a dead row for each grant; who needs it has
+// the row at hand.
+
+import (
+	"context"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var rowLockDesign = design{
+	Design: drivers.Design{
+		Name:   "row-lock",
+		Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
+		Models: "BEGIN; SELECT … FOR UPDATE NOWAIT, or FOR UPDATE to wait; COMMIT, on a pinned connection",
+		Wrong: "lost with the connection while the holder lives; a transaction stays open for as long as the lock is held, " +
+			"which keeps VACUUM from its work; each release waits for the disk",
+	},
+	table: true,
+	statements: func(table string) map[string]string {
+		return map[string]string{
+			"begin":    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", // whatever the user's default is
+			"try":      "SELECT FROM " + table + " WHERE name = $1 FOR UPDATE NOWAIT",
+			"lock":     "SELECT FROM " + table + " WHERE name = $1 FOR UPDATE",
+			"make":     "INSERT INTO " + table + " (name) VALUES ($1) ON CONFLICT DO NOTHING",
+			"limit":    "SELECT set_config('lock_timeout', $1::text, true)", // until the end of the transaction
+			"commit":   "COMMIT",
+			"rollback": "ROLLBACK",
+		}
+	},
+	session: func(s *service) session { return &rowLock{client: client{svc: s}, holds: map[string]hold{}} },
+	persists: func(fsync, late bool) string {
+		switch {
+		case !fsync:
+			return "none, fsync off"
+		case late:
+			return "none, fsync late"
+		}
+		return "none, fsync at release"
+	},
+}
+
+// Try implements drivers.Session. What Wait has won it only confirms.
+func (s *rowLock) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	l.Reset()
+	l.Owner = s.owners.Next()
+	if s.won.conn != nil && s.wonKey == l.Key {
+		s.holds[l.Key] = hold{s.won.conn, l.Owner}
+		s.won = hold{}
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, fail("try", err)
+	}
+	c, r, err := s.lock(ctx, "try", l)
+	switch {
+	case err != nil:
+		return false, fail("try", err)
+	case r.refused == nil:
+		s.holds[l.Key] = hold{c, l.Owner}
+		return true, nil
+	case r.refused.Code == "55P03":
+		s.put(c)
+		return false, nil
+	}
+	s.put(c)
+	return false, fail("try", r.refused)
+}
+
+// Release implements drivers.Session.
+func (s *rowLock) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	owned, err := s.release(ctx, l)
+	if err != nil {
+		return false, fail("release", err)
+	}
+	return owned, nil
+}
+
+func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	h, ok := s.holds[l.Key]
+	if !ok || h.owner != l.Owner {
+		return false, s.settle(ctx) // never had, or gone with its connection
+	}
+	delete(s.holds, l.Key)
+	if !h.conn.alive() {
+		s.giveUp(h.conn)
+		return false, s.settle(ctx)
+	}
+	h.conn.run("commit", nil, nil)
+	r, err := h.conn.ask(ctx, h.conn.soon())
+	if err != nil {
+		s.giveUp(h.conn)
+		if dead(err) {
+			return false, s.settle(ctx)
+		}
+		return false, err
+	}
+	s.put(h.conn)
+	if r.refused != nil {
+		return false, r.refused
+	}
+	return !r.undone, nil
+}

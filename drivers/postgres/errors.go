@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
+
+// fail sorts an error and says what was attempted.
+func fail(op string, err error) error {
+	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
+}
+
+// cause is ctx's own error if that has ended, which is then the reason for err.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// classOf sorts an error by its SQLSTATE. A statement that was cancelled, by whomever, may have been done nevertheless.
+func classOf(err error) drivers.Class {
+	var known *drivers.Error
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &known):
+		return known.Class
+	case !errors.As(err, &pg):
+		return drivers.ClassOf(err)
+	case pg.Code == "57014":
+		return drivers.ClassTimeout
+	case strings.HasPrefix(pg.Code, "57P"), dead(err):
+		return drivers.ClassClosed
+	case strings.HasPrefix(pg.Code, "28"), pg.Code == "42501":
+		return drivers.ClassAuth
+	}
+	return drivers.ClassServer
+}
+
+// connectError makes one that says what would mend it out of what pgx reports, whose own begins with the user's name.
+func (s *service) connectError(ctx context.Context, err error) error {
+	var whole *pgconn.ConnectError
+	if errors.As(err, &whole) {
+		err = whole.Unwrap()
+	}
+	if errors.Is(err, errClosed) || s.closing.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return errClosed
+	}
+	var pg *pgconn.PgError
+	class, hint := drivers.ClassConnect, ""
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return context.Canceled
+	case errors.As(err, &pg):
+		err = pg
+		class, hint = hintAt(pg)
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		hint = "no server listens there: check host and port, or start it"
+	case strings.Contains(err.Error(), "x509:"):
+		hint = "trust the CA that has signed the server's certificate (sslrootcert), and use a host name that stands in it"
+	case strings.Contains(err.Error(), "server refused TLS"):
+		hint = "the server has no TLS: give sslmode=disable"
+	}
+	if hint != "" {
+		err = &hinted{err, hint}
+	}
+	return &drivers.Error{Class: class, Op: "connect", Err: err}
+}
+
+func hintAt(pg *pgconn.PgError) (drivers.Class, string) {
+	switch {
+	case pg.Code == "53300":
+		return drivers.ClassConnect, "the server has no connection left (max_connections): run fewer clients, or raise it"
+	case pg.Code == "3D000":
+		return drivers.ClassServer, "name a database that exists: postgres://host/database"
+	case pg.Code == "28000" && strings.Contains(pg.Message, "no encryption"):
+		return drivers.ClassAuth, "the server may want TLS: give sslmode=verify-full"
+	case strings.HasPrefix(pg.Code, "28"):
+		return drivers.ClassAuth, "check user, password and pg_hba.conf"
+	case pg.Code == "57P03":
+		return drivers.ClassConnect, "" // it is starting up, or shutting down
+	}
+	return classOf(pg), ""
+}
+
+// hinted is an error with what would mend it.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (h *hinted) Error() string { return h.err.Error() + "; " + h.hint }
+func (h *hinted) Unwrap() error { return h.err }

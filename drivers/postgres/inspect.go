@@ -1,0 +1,52 @@
+package postgres
+
+// What the server tells about itself.
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Ping implements drivers.Pinger by an empty packet. It is measured on the service's own connection.
+func (s *service) Ping(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.use(ctx, func(c *conn) error { return c.must(c.ask(ctx, c.soon())) })
+	}
+	if err != nil {
+		return fail("ping", cause(ctx, err))
+	}
+	return nil
+}
+
+// Inspect implements drivers.Inspector. Without an extension (pg_stat_statements) the server counts transactions, not
+// statements, and those a second late; it knows neither bytes nor its own CPU time.
+func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+	var server drivers.Server
+	err := s.use(ctx, func(c *conn) error {
+		rows, err := c.query(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
+			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
+			current_setting('max_connections'), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`)
+		if err != nil {
+			return err
+		}
+		row := rows[0]
+		version, _, _ := strings.Cut(row[0], " ") // of "15.13 (Debian 15.13-0+deb12u1)"
+		server = drivers.Server{Name: "postgres", Version: version, Mode: "standalone", RunID: row[2],
+			Persistence: s.design.persists(row[3] == "on", row[4] == "off")}
+		if row[1] == "t" {
+			server.Mode = "stand-by"
+		}
+		server.MaxClients, _ = strconv.Atoi(row[5])
+		server.Connected, _ = strconv.Atoi(row[6])
+		return nil
+	})
+	if err != nil {
+		return drivers.Server{}, usage, fail("inspect", cause(ctx, err))
+	}
+	return server, usage, nil
+}

@@ -1,0 +1,256 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// What cannot be opened is refused with words that help, before any server is asked.
+func TestConfigIsChecked(t *testing.T) {
+	clearEnv(t)
+	one := []string{"127.0.0.1:1"}
+	for want, cfg := range map[string]drivers.Config{
+		"topology sentinel":     {Addrs: one, Topology: drivers.TopologySentinel},
+		"there are 2 addresses": {Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}},
+		"there are 0 addresses": {},
+		"no embedded":           {Addrs: one, Embedded: true},
+		"4 connections":         {Addrs: one, Conns: 4},
+		"pipelining auto":       {Addrs: one, Pipelining: drivers.PipeliningAuto},
+		"release lua":           {Addrs: one, Release: drivers.ReleaseLua},
+		`unknown parameter "x"`: {Addrs: one, Params: map[string]string{"x": "y"}},
+		"unknown lock":          {Addrs: one, Lock: "spin"},
+		"over a unix socket":    {Addrs: []string{"unix:///nonexistent"}, TLS: &tls.Config{}},
+		"the address is empty":  {Addrs: []string{""}},
+		"no server listens":     {Addrs: one, IOTimeout: 5 * time.Second},
+		"start it":              {Addrs: []string{"unix:///nonexistent"}},
+	} {
+		_, err := driver{}.Open(t.Context(), cfg)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// Logins, and the ways in which they fail. No error shows a password, whether it was the right one or not.
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	const password, wrong = `p@ss/w"ö'rd`, "hunter2"
+	p := servertest.Postgres(t, servers.PostgresOptions{TLS: true, Password: password, Conns: 20})
+	text, err := os.ReadFile(p.CAFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	u, err := url.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.RawQuery = ""
+	plain := u.String()
+	u.User = url.UserPassword("postgres", password)
+	full := u.String()
+	u.User = url.UserPassword("postgres", wrong)
+	mistaken := u.String()
+	root := "sslmode=verify-full&sslrootcert=" + url.QueryEscape(p.CAFile())
+	for _, tt := range []struct {
+		name  string
+		cfg   drivers.Config
+		want  string // of the error; "" if it opens
+		class drivers.Class
+	}{
+		{name: "URL", cfg: drivers.Config{Addrs: []string{full}}},
+		{name: "fields", cfg: drivers.Config{Addrs: []string{u.Host}, Username: "postgres", Password: password, Database: "postgres"}},
+		{name: "fields first", cfg: drivers.Config{Addrs: []string{mistaken}, Password: password}},
+		{name: "TLS of the URL", cfg: drivers.Config{Addrs: []string{full + "?" + root}}},
+		{name: "TLS of the config", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{RootCAs: roots}}},
+		{name: "wrong password", cfg: drivers.Config{Addrs: []string{mistaken}}, want: "check user, password", class: drivers.ClassAuth},
+		{name: "wrong field", cfg: drivers.Config{Addrs: []string{full}, Password: wrong}, want: "check user, password", class: drivers.ClassAuth},
+		{name: "no password", cfg: drivers.Config{Addrs: []string{plain}}, want: "password", class: drivers.ClassAuth},
+		{name: "unknown user", cfg: drivers.Config{Addrs: []string{full}, Username: "nobody"}, want: "check user, password", class: drivers.ClassAuth},
+		{name: "unknown database", cfg: drivers.Config{Addrs: []string{full}, Database: "nowhere"}, want: "name a database that exists", class: drivers.ClassServer},
+		{name: "unknown CA", cfg: drivers.Config{Addrs: []string{full}, TLS: &tls.Config{}}, want: "trust the CA", class: drivers.ClassConnect},
+	} {
+		for _, lock := range []string{"advisory", "row-lock"} {
+			tt.cfg.Lock = lock
+			s, err := driver{}.Open(t.Context(), tt.cfg)
+			if err != nil {
+				if text := err.Error(); strings.Contains(text, password) || strings.Contains(text, wrong) || strings.Contains(text, url.PathEscape(password)) {
+					t.Errorf("%s: the error shows a password: %v", tt.name, err)
+				}
+				if tt.want == "" || !strings.Contains(err.Error(), tt.want) || drivers.ClassOf(err) != tt.class {
+					t.Errorf("%s: %q of class %q; want %q of class %q", tt.name, err, drivers.ClassOf(err), tt.want, tt.class)
+				}
+				continue
+			}
+			if tt.want != "" {
+				t.Errorf("%s: it opens", tt.name)
+			}
+			one := newSession(t, s.(*service))
+			l := &drivers.Lease{Key: "k"}
+			mustTry(t, one, l, true)
+			mustRelease(t, one, l, true)
+			one.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A server that wants TLS says so.
+func TestHints(t *testing.T) {
+	address := server(t)
+	_, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{address + "?sslmode=require"}})
+	if err == nil || !strings.Contains(err.Error(), "sslmode=disable") {
+		t.Errorf("a server without TLS: %v", err)
+	}
+}
+
+// A pooler keeps the connections to the server for itself, so that the backend has another number than the client was
+// told.
+func TestPoolerIsRefused(t *testing.T) {
+	u, err := url.Parse(server(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = startPooler(t, u.Host)
+	_, err = driver{}.Open(t.Context(), drivers.Config{Addrs: []string{u.String()}})
+	if err == nil || !strings.Contains(err.Error(), "PgBouncer") || !strings.Contains(err.Error(), "the server's own address") {
+		t.Errorf("Open answered %v", err)
+	}
+}
+
+// startPooler forwards one connection after the other, with keys of its own for cancelling, as PgBouncer does.
+func startPooler(t *testing.T, target string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { pool(client, target) })
+		}
+	})
+	return l.Addr().String()
+}
+
+func pool(client net.Conn, target string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		defer server.Close()
+		buf := make([]byte, 4096)
+		for {
+			n, err := client.Read(buf)
+			if err != nil {
+				return
+			}
+			server.Write(buf[:n])
+		}
+	}()
+	buf := make([]byte, 4096)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			return
+		}
+		if at := bytes.Index(buf[:n], []byte("K\x00\x00\x00\x0c")); at >= 0 {
+			binary.BigEndian.PutUint32(buf[at+5:], 1)
+		}
+		client.Write(buf[:n])
+	}
+}
+
+// The server's first probe comes after half the time, and it gives a client up after the whole of it.
+func TestKeepAlive(t *testing.T) {
+	for ttl, want := range map[time.Duration]string{
+		0: "- - -", time.Millisecond: "1 1 2", 2 * time.Second: "1 1 2", 10 * time.Second: "5 3 2", time.Minute: "30 15 2",
+	} {
+		params := map[string]string{}
+		keepAlive(params, ttl)
+		var got []string
+		for _, name := range []string{"idle", "interval", "count"} {
+			value, ok := params["tcp_keepalives_"+name]
+			if !ok {
+				value = "-"
+			}
+			got = append(got, value)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v: %q, want %q", ttl, got, want)
+		}
+	}
+	address := server(t)
+	s := open(t, drivers.Config{Addrs: []string{address}, TTL: 20 * time.Second})
+	one := newSession(t, s).(*advisory)
+	if rows, err := one.conn.query(t.Context(), "SHOW tcp_keepalives_idle"); err != nil || rows[0][0] != "10" {
+		t.Errorf("the server says %q, %v", rows, err)
+	}
+}
+
+// The driver's own share of a cycle is small beside the server's.
+func TestCycleAllocatesNothing(t *testing.T) {
+	forDesigns(t, func(t *testing.T, lock string) {
+		one := newSession(t, open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}}))
+		l := &drivers.Lease{Key: "k"}
+		if n := testing.AllocsPerRun(50, func() {
+			one.Try(context.Background(), l)
+			one.Release(context.Background(), l)
+		}); n > 0 {
+			t.Errorf("Try and Release allocate %v times", n)
+		}
+	})
+}
+
+// What the server tells is what it was started with.
+func TestInspect(t *testing.T) {
+	address := server(t)
+	for lock, persists := range map[string]string{"advisory": "none", "row-lock": "none, fsync off"} {
+		s := open(t, drivers.Config{Lock: lock, Addrs: []string{address}})
+		got, usage, err := s.Inspect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Name != "postgres" || got.Version == "" || strings.Contains(got.Version, " ") || got.Mode != "standalone" || got.RunID == "" ||
+			got.Persistence != persists || got.MaxClients != 160 || got.Connected < 1 {
+			t.Errorf("%s: %+v", lock, got)
+		}
+		if want := (drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}); usage != want {
+			t.Errorf("%s: %+v", lock, usage)
+		}
+	}
+	for _, tt := range []struct {
+		fsync, late bool
+		want        string
+	}{{true, false, "none, fsync at release"}, {true, true, "none, fsync late"}, {false, true, "none, fsync off"}} {
+		if got := rowLockDesign.persists(tt.fsync, tt.late); got != tt.want {
+			t.Errorf("fsync %t, synchronous_commit off %t: %q, want %q", tt.fsync, tt.late, got, tt.want)
+		}
+	}
+}

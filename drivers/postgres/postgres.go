@@ -1,0 +1,146 @@
+// Package postgres holds the lock designs of a PostgreSQL server, each in a file of its own, over pgx, and registers
+// them as the driver "postgres".
+//
+// Every session has a connection of its own, and a hold lasts as long as that: a connection that is cut loses it at
+// once, while the holder may live on and know nothing. A dead holder's connection is closed by its system, and the lock
+// comes free at once too; if the whole machine goes, when the server's TCP keep-alive finds out (see keepAlive).
+//
+// A pooler such as PgBouncer gives a connection to somebody else after each statement or transaction, and the lock with
+// it. Open recognises one and refuses. Servers behind load balancers that answer for a stand-by work for advisory
+// alone, and exclude nobody who asks another server.
+//
+// pgx opens the connections: addresses, TLS, authentication. The statements, which are prepared once a connection, then
+// go over its own encoding of the protocol, because its calls answer a time-out by closing the connection behind the
+// caller's back, and a lock design has to know whether the server has heard of that.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+func init() { drivers.Register("postgres", driver{}) }
+
+type driver struct{}
+
+// design is a lock design: what it is called, what it prepares, and how it makes a session of its clients.
+type design struct {
+	drivers.Design
+	statements func(table string) map[string]string // by the names that they are prepared under
+	table      bool                                 // it needs one for its rows
+	session    func(*service) session
+	persists   func(fsync, late bool) string // see drivers.Server.Persistence; late: a commit is answered before that
+}
+
+// session is what every design's sessions are.
+type session interface {
+	drivers.Session
+	drivers.Waiter
+	open(ctx context.Context) error
+	Close() error
+	trips() int64
+}
+
+var designs = []design{advisoryDesign, rowLockDesign}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design {
+	list := make([]drivers.Design, len(designs))
+	for i, d := range designs {
+		list[i] = d.Design
+	}
+	return list
+}
+
+// Service implements drivers.Addressed.
+func (driver) Service() string { return "postgres" }
+
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.prepare(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	if err := s.meet(ctx); err != nil {
+		s.Close()
+		return nil, fail("open "+s.addr.Redacted, cause(ctx, err))
+	}
+	return s, nil
+}
+
+// prepare checks the configuration without asking the server.
+func (d driver) prepare(cfg drivers.Config) (*service, error) {
+	chosen, err := drivers.FindDesign(d, cfg.Lock)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := drivers.ReadParams(d, cfg.Params); err != nil {
+		return nil, err
+	}
+	switch {
+	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle:
+		return nil, fmt.Errorf("topology %s: the locks live on one server: give single", cfg.Topology)
+	case len(cfg.Addrs) != 1:
+		return nil, fmt.Errorf("the locks live on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	case cfg.Embedded:
+		return nil, errors.New("there is no embedded PostgreSQL: give the address of a server")
+	case cfg.Conns > 0:
+		return nil, fmt.Errorf("%d connections are not possible: each client has its own, because the lock is the connection's", cfg.Conns)
+	case cfg.Pipelining == drivers.PipeliningAuto:
+		return nil, errors.New("pipelining auto is not possible: each client has a connection of its own")
+	case cfg.Release != drivers.ReleaseDefault:
+		return nil, fmt.Errorf("release %s: the designs of this driver release in one way only", cfg.Release)
+	}
+	target, addr, err := readAddr(cfg.Addrs[0])
+	if err != nil {
+		return nil, fmt.Errorf("the address %w", err)
+	}
+	target.User = cmp.Or(cfg.Username, target.User)
+	target.Password = cmp.Or(string(cfg.Password), target.Password)
+	target.Database = cmp.Or(cfg.Database, target.Database)
+	if cfg.TLS != nil {
+		if addr.Network == "unix" {
+			return nil, errors.New("TLS is not possible over a unix socket")
+		}
+		target.TLSConfig, addr.Network = cfg.TLS.Clone(), "tls"
+		target.TLSConfig.ServerName = cmp.Or(target.TLSConfig.ServerName, target.Host)
+	}
+	target.ConnectTimeout = cfg.IO()
+	keepAlive(target.RuntimeParams, cfg.TTL)
+	var owners drivers.Owners
+	s := &service{
+		cfg: cfg, target: target, addr: addr, token: owners.Next(), conns: map[*conn]struct{}{}, sessions: map[session]struct{}{},
+		design: designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })],
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.cfg.Addrs, s.cfg.Password = []string{addr.Redacted}, "" // lest they are printed with whatever keeps them
+	s.traits = chosen.Traits
+	s.traits.Fair = s.traits.Fair && !cfg.Polls // Try has no place in the line
+	if s.design.table {
+		s.table = tableName(cfg.Prefix)
+	}
+	return s, nil
+}
+
+// keepAlive asks the server to find out after ttl that a client's machine is gone: it probes an idle connection after
+// half of that, and twice more. It counts in seconds, of which it needs three. Without a TTL the server's own setting
+// holds, which is two hours on most systems. It has no meaning for a unix socket, nor for a client that waits for a lock.
+func keepAlive(params map[string]string, ttl time.Duration) {
+	if ttl <= 0 {
+		return
+	}
+	seconds := func(d time.Duration) string { return fmt.Sprint(max(1, int((d+time.Second-1)/time.Second))) }
+	params["tcp_keepalives_idle"] = seconds(ttl / 2)
+	params["tcp_keepalives_interval"] = seconds(ttl / 4)
+	params["tcp_keepalives_count"] = "2"
+}
+
+// quote makes an identifier of SQL out of any name.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,162 @@
+package postgres
+
+// How a session of row-lock comes by connections, makes rows, waits and ends. A transaction holds one lock, so that each
+// can be released by itself; a second lock at the same time takes a second connection.
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type rowLock struct {
+	client
+	idle   *conn           // without a lock; nil if there is none
+	holds  map[string]hold // by key
+	won    hold            // by Wait, and not yet confirmed
+	wonKey string
+	name   []byte // of the row, in a buffer that is used again
+}
+
+// hold is a lock that is held, or was won by Wait.
+type hold struct {
+	conn  *conn
+	owner string
+}
+
+func (s *rowLock) open(ctx context.Context) (err error) {
+	s.idle, err = s.dial(ctx)
+	return err
+}
+
+// take is a connection without a lock, which is the caller's now.
+func (s *rowLock) take(ctx context.Context) (*conn, error) {
+	c := s.idle
+	s.idle = nil
+	if c != nil && !c.alive() {
+		s.giveUp(c)
+		c = nil
+	}
+	if c == nil {
+		return s.dial(ctx)
+	}
+	return c, nil
+}
+
+// put gives a connection back. One is kept.
+func (s *rowLock) put(c *conn) {
+	if s.idle != nil {
+		c.leave()
+		return
+	}
+	s.idle = c
+}
+
+// lock asks for the row, which is made if it is not there yet, by a statement that waits or one that does not. The
+// connection is the caller's, who may hold the lock now; there is none after an error. A transaction that has failed,
+// because the lock was not to be had, is ended at the beginning of the next packet.
+func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) (*conn, *reply, error) {
+	c, err := s.take(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.name = append(s.name[:0], l.Key...)
+	for {
+		if c.tx != 'I' {
+			c.run("rollback", nil, nil)
+		}
+		c.run("begin", nil, nil)
+		ask, until := c.ask, c.soon()
+		if statement == "lock" {
+			var limit []byte
+			limit, until = s.limit(l.Deadline)
+			c.run("limit", textFormat, limit)
+			ask = c.wait
+		}
+		c.run(statement, textFormat, s.name)
+		rows := 1
+		if statement == "lock" {
+			rows++ // that of the limit
+		}
+		r, err := ask(ctx, until)
+		if err == nil && (r.refused != nil || r.rows == rows) {
+			return c, r, nil
+		}
+		if err == nil {
+			// Outside of the transaction: others who make it would wait for its end.
+			c.run("rollback", nil, nil)
+			c.run("make", textFormat, s.name)
+			if r, err = c.ask(ctx, c.soon()); err == nil && r.refused != nil {
+				return c, r, nil
+			}
+		}
+		if err != nil {
+			s.giveUp(c)
+			return nil, nil, err
+		}
+	}
+}
+
+// Wait implements drivers.Waiter: it acquires on the server.
+func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.won.conn != nil || !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+		return nil
+	}
+	c, r, err := s.lock(ctx, "lock", l)
+	switch {
+	case err != nil:
+	case r.refused == nil:
+		s.won, s.wonKey = hold{conn: c}, l.Key
+	case r.cancelled(): // and the transaction has failed as a whole
+		s.put(c)
+	default:
+		s.put(c)
+		err = r.refused
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fail("wait", err)
+	}
+	return nil
+}
+
+// Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
+func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
+	ctx = context.WithoutCancel(ctx)
+	if c := s.won.conn; c != nil {
+		s.won = hold{}
+		c.run("rollback", nil, nil)
+		if _, err := c.ask(ctx, c.soon()); err != nil {
+			s.giveUp(c)
+		} else {
+			s.put(c)
+		}
+	}
+	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
+		return fail("leave", err)
+	}
+	return nil
+}
+
+// Close frees what the session holds.
+func (s *rowLock) Close() error {
+	defer s.svc.forget(s)
+	for _, h := range s.holds {
+		h.conn.leave()
+	}
+	if s.won.conn != nil {
+		s.won.conn.leave()
+	}
+	if s.idle != nil {
+		s.idle.leave()
+	}
+	s.idle, s.won, s.holds = nil, hold{}, nil
+	s.exorcise()
+	return nil
+}

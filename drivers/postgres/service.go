@@ -1,0 +1,186 @@
+package postgres
+
+// The service: what all its sessions have in common.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+type service struct {
+	cfg    drivers.Config
+	target *pgconn.Config
+	addr   drivers.Addr
+	design design
+	traits drivers.Traits
+	table  string // of the locks' rows, quoted; "" if the design has none
+	token  string // in the name of each connection
+	dialed atomic.Int64
+
+	closing context.Context // ends with the service
+	close   context.CancelFunc
+
+	mu       sync.Mutex
+	conns    map[*conn]struct{}
+	sessions map[session]struct{}
+	traffic  int64 // of the sessions that were closed
+
+	control control
+}
+
+// control is a connection that belongs to no session.
+type control struct {
+	sync.Mutex
+	conn  *conn
+	trips atomic.Int64 // which nobody asks for
+	made  bool         // the table
+	over  bool         // the service has been closed
+}
+
+// use lets f have the service's own connection, which is made anew if it is gone.
+func (s *service) use(ctx context.Context, f func(c *conn) error) error {
+	s.control.Lock()
+	defer s.control.Unlock()
+	if s.control.over {
+		return errClosed
+	}
+	if c := s.control.conn; c != nil && !c.alive() {
+		s.drop(c)
+		s.control.conn = nil
+	}
+	if s.control.conn == nil {
+		c, err := s.dial(ctx, &s.control.trips, nil, nil)
+		if err != nil {
+			return err
+		}
+		if err := s.keepTable(ctx, c); err != nil {
+			s.drop(c)
+			return err
+		}
+		s.control.conn = c
+	}
+	err := f(s.control.conn)
+	var pg *pgconn.PgError
+	if err != nil && (!errors.As(err, &pg) || dead(err)) {
+		s.drop(s.control.conn)
+		s.control.conn = nil
+	}
+	return err
+}
+
+// meet connects for the first time and asks for what the sessions depend on.
+func (s *service) meet(ctx context.Context) error {
+	return s.use(ctx, func(c *conn) error {
+		rows, err := c.query(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num'),
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+			- coalesce(current_setting('reserved_connections', true), '0')::int
+			- (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`)
+		if err != nil {
+			return err
+		}
+		pid, _ := strconv.ParseUint(rows[0][0], 10, 32)
+		version, _ := strconv.Atoi(rows[0][1])
+		left, _ := strconv.Atoi(rows[0][2])
+		switch {
+		case uint32(pid) != c.pg.PID():
+			return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: errors.New("a pooler such as PgBouncer stands " +
+				"before the server, and may give the connection that holds a lock to somebody else: give the server's own address")}
+		case version < 100000:
+			return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: fmt.Errorf("the server is version %s: 10 is the first that will do", rows[0][1])}
+		}
+		s.traits.MaxSessions = max(1, left)
+		return nil
+	})
+}
+
+// Traits implements drivers.Service. MaxSessions is how many connections were left for this user when the service was
+// opened.
+func (s *service) Traits() drivers.Traits { return s.traits }
+
+// Session implements drivers.Service. It connects, so that a server that takes no more says so here.
+func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	one := s.design.session(s)
+	if err := one.open(ctx); err != nil {
+		return nil, fail(fmt.Sprintf("session %d", id), cause(ctx, err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[one] = struct{}{}
+	return one, nil
+}
+
+// forget takes a session that was closed out of the books.
+func (s *service) forget(one session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.sessions[one]; known {
+		s.traffic += one.trips()
+		delete(s.sessions, one)
+	}
+}
+
+// Traffic implements drivers.Counter.
+func (s *service) Traffic() drivers.Traffic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := drivers.Traffic{RoundTrips: s.traffic}
+	for one := range s.sessions {
+		t.RoundTrips += one.trips()
+	}
+	return t
+}
+
+// add notes an open connection, so that Close can end it.
+func (s *service) add(c *conn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Err() != nil && c.trips != &s.control.trips {
+		return errClosed
+	}
+	s.conns[c] = struct{}{}
+	return nil
+}
+
+// drop closes a connection's socket. What the server makes of that, and when, is not known.
+func (s *service) drop(c *conn) {
+	c.net.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// Close implements drivers.Service. Connections of sessions that were not closed are cut; the server then lets go of
+// what they held.
+func (s *service) Close() error {
+	if s.closing.Err() != nil {
+		return nil
+	}
+	s.close()
+	s.mu.Lock()
+	for c := range s.conns {
+		if c.trips != &s.control.trips {
+			c.net.Close()
+		}
+	}
+	s.mu.Unlock()
+	err := s.dropTable() // by the service's own connection, which closes last
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.control.over = true
+	if s.control.conn != nil {
+		s.control.conn.leave()
+		s.control.conn = nil
+	}
+	if err != nil {
+		return fail("close", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package postgres
+
+// The table that holds the rows of the design row-lock.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// tableMark is the comment on every table that this driver has made. Without it a table is somebody else's.
+const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends"
+
+// tableName is the name, quoted, of the table for all services with the same prefix. PostgreSQL cuts names off after
+// 63 bytes, so that longer ones are told apart by their hash.
+func tableName(prefix string) string {
+	name := prefix + "rows"
+	if len(name) > 63 {
+		hash := fmt.Sprintf("%016x", keyOf(name))
+		name = name[:63-len(hash)] + hash
+	}
+	return quote(name)
+}
+
+// keepTable makes the table unless it is there, and keeps it for as long as the connection lives: it holds a shared
+// advisory lock, so that the last service to close can tell that it is the last.
+func (s *service) keepTable(ctx context.Context, c *conn) error {
+	if s.table == "" {
+		return nil
+	}
+	if _, err := c.query(ctx, "SELECT pg_advisory_lock_shared($1::int8)", s.tableKey()); err != nil {
+		return err
+	}
+	c.add("CREATE TABLE " + s.table + ` (name text COLLATE "C" PRIMARY KEY)`)
+	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableMark + "'")
+	err := c.must(c.ask(ctx, c.soon()))
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") { // it is there, or has just been made by somebody else
+		err, pg = s.checkTable(ctx, c), nil
+	}
+	if pg == nil {
+		s.control.made = err == nil
+		return err
+	}
+	switch pg.Code {
+	case "42501", "3F000":
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "make the table " + s.table, Err: &hinted{err,
+			"GRANT CREATE ON SCHEMA public to the user, or name a database of its own"}}
+	case "25006":
+		return &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: &hinted{err,
+			"this is a stand-by: give the address of the primary"}}
+	}
+	return fmt.Errorf("make the table %s: %w", s.table, err)
+}
+
+// checkTable makes sure that a table of the name is one of ours.
+func (s *service) checkTable(ctx context.Context, c *conn) error {
+	rows, err := c.query(ctx, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
+	if err == nil && (len(rows) == 0 || rows[0][0] != tableMark) {
+		err = &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: errors.New(
+			"there is one of that name which lockbench has not made, and does not touch: name another database")}
+	}
+	return err
+}
+
+// dropTable drops the table if no other service uses it.
+func (s *service) dropTable() error {
+	s.control.Lock()
+	made := s.control.made
+	s.control.Unlock()
+	if !made {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
+	defer cancel()
+	return s.use(ctx, func(c *conn) error {
+		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) FROM (SELECT $1::int8 AS key) AS k",
+			s.tableKey())
+		if err != nil || len(rows) == 0 || rows[0][1] != "t" {
+			return err
+		}
+		if err := s.checkTable(ctx, c); err != nil {
+			return err
+		}
+		_, err = c.query(ctx, "DROP TABLE "+s.table)
+		return err
+	})
+}
+
+func (s *service) tableKey() string { return strconv.FormatInt(int64(keyOf(s.table)), 10) }

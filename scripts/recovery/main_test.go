@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// TestMain lets the test's own program be the holder that it starts.
+func TestMain(m *testing.M) {
+	if os.Getenv(holderVariable) != "" {
+		os.Exit(hold(os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// needRedis skips where there is no server, and fails with CI=true.
+func needRedis(t *testing.T) {
+	if _, err := servers.FindRedis(); err == nil || os.Getenv("CI") == "true" {
+		return
+	}
+	t.Skip("no redis-server")
+}
+
+// A lease outlives its holder by what is left of it, and a lock without one for ever.
+func TestDeaths(t *testing.T) {
+	needRedis(t)
+	const ttl = time.Second // long against the stalls of a machine between the grant and the kill
+	s := settings{
+		drivers: []string{"rueidis", "memory"}, locks: []string{"set-nx", "fair"}, ttl: ttl, n: 2,
+		durability: servers.Relaxed, asJSON: true, patience: 10 * time.Second,
+	}
+	rows, notes := runJSON(t, s)
+	s.locks, s.n, s.patience = []string{"setnx"}, 1, ttl/2
+	more, _ := runJSON(t, s)
+	if rows = append(rows, more...); len(rows) != 3 || !strings.Contains(notes, "memory has no server") {
+		t.Fatalf("%d rows and %q", len(rows), notes)
+	}
+	for i, want := range []struct{ lock, wait, ends string }{
+		{"set-nx", "backoff", "expires"}, {"fair", "native", "expires"}, {"setnx", "backoff", "never"},
+	} {
+		r := rows[i]
+		if r.Lock != want.lock || r.Wait != want.wait || r.Ends != want.ends || !strings.Contains(r.Server, "redis") {
+			t.Errorf("row %d: %+v, want %+v", i, r, want)
+		}
+		if never := want.ends == "never"; never != (r.Never == r.Deaths) || len(r.Times)+r.Never != r.Deaths {
+			t.Errorf("%s: %d of %d never came free, and %d times", r.Lock, r.Never, r.Deaths, len(r.Times))
+		}
+		for _, took := range r.Times {
+			if took <= 0 {
+				t.Errorf("%s: granted %v after the death", r.Lock, took)
+			}
+		}
+	}
+}
+
+func runJSON(t *testing.T, s settings) (rows []row, notes string) {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	if err := s.run(t.Context(), &out, &complaints); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		var r row
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		rows = append(rows, r)
+	}
+	return rows, complaints.String()
+}
+
+// A holder ends with the process that started it, which closes its standard input, and says why it cannot hold.
+func TestHolder(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range []string{"", "{}\n", `{"Driver":"rueidis","Lock":"no-such-lock"}` + "\n"} {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), holderVariable+"=1")
+		cmd.Stdin = strings.NewReader(input)
+		if out, err := cmd.CombinedOutput(); err == nil || len(out) == 0 || strings.Contains(string(out), held) {
+			t.Errorf("%q: %v, %q", input, err, out)
+		}
+	}
+	if _, err := startHolder(t.Context(), assignment{Driver: "rueidis", Lock: "no-such-lock"}); err == nil ||
+		!strings.Contains(err.Error(), "no-such-lock") {
+		t.Errorf("starting a holder of a lock that does not exist: %v", err)
+	}
+}
+
+// The servers of every driver can be started: a new one needs a line in starts.
+func TestEveryServiceStarts(t *testing.T) {
+	for _, name := range drivers.Names() {
+		d, err := drivers.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, ok := d.(drivers.Addressed); ok && starts[a.Service()] == nil {
+			t.Errorf("%s: nobody knows how to start %s", name, a.Service())
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	const ms = time.Millisecond
+	rows := []row{
+		{Driver: "etcd", Lock: "mutex", Wait: "native", Ends: "session", TTL: 2 * time.Second, Durability: "relaxed",
+			Server: "etcd 3.4.23", Deaths: 3, Patience: 11 * time.Second, Times: []time.Duration{1800 * ms, 1500 * ms, 1700 * ms}},
+		{Driver: "rueidis", Lock: "half", Deaths: 4, Never: 2, Times: []time.Duration{3 * ms, ms}},
+		{Driver: "rueidis", Lock: "most", Deaths: 4, Never: 3, Times: []time.Duration{3 * ms}},
+		{Driver: "rueidis", Lock: "setnx", Deaths: 3, Never: 3},
+	}
+	var out bytes.Buffer
+	if err := table(&out, rows); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{
+		"etcd mutex native session 2s relaxed 1.7s 1.5s 1.8s 0 of 3 etcd 3.4.23",
+		"rueidis half 0s 3ms 1ms never 2 of 4",
+		"rueidis most 0s never 3ms never 3 of 4",
+		"rueidis setnx 0s never never never 3 of 3",
+		"from the death of the holder to the next grant; never: not within 11s",
+	} {
+		if got := strings.Join(strings.Fields(lines[i+1]), " "); got != want {
+			t.Errorf("line %d:\ngot  %s\nwant %s", i+1, got, want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"-nonsense", 2, "-nonsense"},
+		{"-driver nonsense", 1, "nonsense"},
+		{"-lock nonsense", 1, "-lock nonsense: none of the drivers has it"},
+		{"-driver memory", 1, "nothing is left to measure"},
+		{"-ttl 1ms", 1, "-ttl 1ms: 10ms or more"},
+		{"-n 0", 1, "-n 0: 1 or more"},
+		{"-durability strikt", 1, "-durability strikt: relaxed or strict"},
+	} {
+		var out, complaints bytes.Buffer
+		if code := run(context.Background(), strings.Fields(test.args), &out, &complaints); code != test.code ||
+			!strings.Contains(complaints.String(), test.says) {
+			t.Errorf("%s: code %d, %q; want %d, %q", test.args, code, complaints.String(), test.code, test.says)
+		}
+	}
+}
