@@ -152,6 +152,21 @@ var brokenWaiting = []broken{
 		}, nil
 	}), "wait ends with its context"},
 	{"waits for a release only", onRelease(atTryCount, false), "wait for an expiry"},
+	{"sleeps through its patience once it was cut off", sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
+		deaf := false
+		try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
+			held, err := s.Try(ctx, l)
+			deaf = deaf || err != nil && drivers.ClassOf(err) == drivers.ClassConnect
+			return held, err
+		}
+		return waiter{calls{s, try, nil}, func(ctx context.Context, l *drivers.Lease) error {
+			for {
+				if err := pause(ctx, l); err != nil || !deaf || over(l) {
+					return err
+				}
+			}
+		}, func(context.Context, *drivers.Lease) error { return nil }}
+	}), "wait over a cut"},
 	{"leaves nothing", queueingBut(func(*drivers.Lease) bool { return false }), "leave"},
 	{"leaves nothing after the deadline", queueingBut(func(l *drivers.Lease) bool { return !over(l) }), "leave"},
 	{"keeps what Wait has acquired", blocking(true), "leave after a wake-up"},

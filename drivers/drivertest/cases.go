@@ -72,6 +72,7 @@ var cases = []oneCase{
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},
 	{name: "cut", when: cuts, run: cutOff},
+	{name: "wait over a cut", when: cutsWaits, run: waitOverCut},
 	{name: "listener after a cut", when: cutsWakes, run: listenerAfterCut},
 	{name: "lost reply", when: mutes, run: lostReply},
 
@@ -163,5 +164,6 @@ func pings(k known) bool        { return k.pinger }
 func inspects(k known) bool     { return k.inspector }
 func counts(k known) bool       { return k.traits.Exclusive && k.counter }
 func cuts(k known) bool         { return k.traits.Exclusive && k.Cut != nil }
+func cutsWaits(k known) bool    { return cuts(k) && waits(k) }
 func cutsWakes(k known) bool    { return cuts(k) && k.traits.Wakes }
 func mutes(k known) bool        { return k.traits.Exclusive && k.Mute != nil }

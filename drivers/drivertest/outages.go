@@ -177,3 +177,58 @@ func lostReply(t *T) {
 	t.afterUnknown(c, other, l, err)
 	t.afterUnknown(other, c, held, nil)
 }
+
+// waitOverCut cuts a waiter off for a moment, and has the holder release afterwards. Whatever the waiter had registered is
+// lost, or stands in the way of itself; when its wait has failed it begins anew, as every caller does.
+func waitOverCut(t *T) {
+	svc := t.open(3)
+	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
+	key := t.key()
+	held, l := lease(key, long), lease(key, time.Second) // so long a place that was not withdrawn may be kept
+	holder.hold(held, "the key is free")
+	got := false
+	limit := patience + t.SessionTimeout
+	if !t.within(limit+slack, func(ctx context.Context) { got = w.persist(ctx, l, limit) }, func() {
+		time.Sleep(settle)
+		restore := t.Cut()
+		time.Sleep(settle)
+		restore()
+		time.Sleep(settle) // it may wait again
+		t.eventually("Release of what was held before a cut went on to fail", func() bool {
+			_, err := holder.Release(t.ctx, held)
+			return err == nil
+		})
+	}) || !got {
+		t.Fatalf("a waiter that was cut off for a moment has not been granted the key %v after its holder was heard again", limit)
+	}
+	t.eventually("Release went on to fail after a cut", func() bool {
+		_, err := w.Release(t.ctx, l)
+		return err == nil
+	})
+	t.recovered(other)
+	t.eventuallyIn(limit, "the key did not come free after a waiter, who was cut off, was granted it and released it",
+		func() bool { return other.tries(lease(key, long)) })
+}
+
+// persist acquires as a client does that is not put off by errors. It tells whether the key was granted.
+func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Duration) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end) && ctx.Err() == nil; {
+		l.Deadline = end
+		held, err := c.Try(ctx, l)
+		for err == nil && !held && time.Now().Before(end) {
+			if err = c.waiter.Wait(ctx, l); err == nil {
+				held, err = c.Try(ctx, l)
+			}
+		}
+		_ = c.waiter.Leave(ctx, l) // there may be nobody to tell
+		late := !time.Now().Before(end)
+		if held && !late {
+			return true
+		}
+		if held || err != nil && !drivers.Refused(err) {
+			_, _ = c.Release(ctx, l)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
