@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Record the runs that BENCHMARKS.md and README.md quote, on a machine that does nothing else, and fill them in.
-# It takes about half an hour; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
+# It takes about an hour; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
 # Raw files go to scripts/recorded; only this script writes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -41,6 +41,15 @@ bench designs.jsonl -driver rueidis -wait none -clients 64 -keys 6400 "${trial[@
 bench topologies.jsonl -driver rueidis,go-redis -topology single,redlock,replicated,sentinel,cluster -node-timeout 500ms \
 	-wait none -clients 16 -keys 1600 "${trial[@]}"
 bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 6400 "${trial[@]}"
+
+# The services, each with the locks that people use on it. Every cell makes its connections anew, so it takes a while.
+services=(-driver rueidis,zookeeper,etcd,mysql,postgres -lock set-nx,sequential,lease,unique-row,row-lock,get-lock,advisory)
+bench services.jsonl "${services[@]}" -durability relaxed,strict -clients 1,16,64 -keys 1,10 -hold 0s,1ms -duration 1s -warmup 400ms -trials 3
+bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 9,65,257 -duration 2s -warmup 1s -trials 3
+bench handover.jsonl -driver etcd,zookeeper -lock lease,sequential -clients 1,2,8,64 -duration 2s -warmup 1s -trials 3
+bench ensemble.jsonl -driver zookeeper,etcd -lock sequential,lease -topology single,ensemble -durability relaxed,strict -clients 16 -keys 10 "${trial[@]}"
+text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,mysql,postgres -ttl 2s -n 5 \
+	-lock set-nx,setnx,sequential,lease,unique-row,row-lock,get-lock,advisory
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 2s
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads

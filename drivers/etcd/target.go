@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -77,7 +78,13 @@ func hostPort(s string) (host, port string, err error) {
 			return "", "", errors.New("the address is no host:port: write an IPv6 address in brackets, as [::1]:2379")
 		}
 	}
-	if host == "" || strings.ContainsAny(host, " []\\\"'") || strings.Contains(host, ":") && net.ParseIP(strings.SplitN(host, "%", 2)[0]) == nil {
+	v6 := strings.Contains(host, ":")
+	if _, err := netip.ParseAddr(host); v6 && err != nil {
+		return "", "", errors.New("the address has brackets around something that is not an IPv6 address")
+	}
+	if host == "" || strings.ContainsFunc(host, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]\\\"'<>^{|}`%", c) && !(v6 && c == '%')
+	}) {
 		return "", "", errors.New("the address has no host, or one with a character that no host name has: write localhost:2379")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -126,10 +133,11 @@ func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
 // endpoint is the target as the client library wants it.
 func (t target) endpoint() string {
+	u := url.URL{Scheme: "http", Host: t.address()}
 	if t.tls != nil {
-		return "https://" + t.address()
+		u.Scheme = "https"
 	}
-	return "http://" + t.address()
+	return u.String()
 }
 
 // redacted is the target as a URL without user and password.

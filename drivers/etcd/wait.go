@@ -76,14 +76,11 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		case e := <-p.watch.events:
 			if e.created {
 				s.trips.Add(1)
-				if e.rev <= p.seen {
-					continue // nothing has changed since
-				}
 			} else {
 				s.notices.Add(1)
 				p.watch = nil // it has ended with this
 			}
-			if err := s.lookUntil(ctx, l.Deadline); err != nil {
+			if err := s.follow(ctx, l.Deadline, e); err != nil {
 				return waitError(ctx, err)
 			}
 		case _, ok := <-p.grant.alive:
@@ -155,16 +152,40 @@ func (s *session) enqueue(ctx context.Context, key string) error {
 	}
 }
 
-// lookUntil looks, and gives up without an error at the deadline.
-func (s *session) lookUntil(ctx context.Context, deadline time.Time) error {
-	if deadline.IsZero() {
-		return s.look(ctx)
+// follow looks at the line after an event of the watch, as far as it takes that. It gives up at the deadline, which is no
+// error.
+func (s *session) follow(ctx context.Context, deadline time.Time, e event) error {
+	p := s.place
+	if e.created && e.rev <= p.seen {
+		return nil // nothing has changed since
 	}
-	limited, cancel := context.WithDeadline(ctx, deadline)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if !deadline.IsZero() {
+		limited, cancel = context.WithDeadline(ctx, deadline)
+	}
 	defer cancel()
-	err := s.look(limited)
+	var err error
+	if e.created {
+		err = s.glance(limited, e.rev)
+	}
+	if err == nil && (!e.created || p.seen < e.rev) {
+		err = s.look(limited)
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil // Wait sees that it is over
+		return nil
+	}
+	return err
+}
+
+// glance asks any member, which need not ask the others. That is enough to see that the one before is still there where
+// the watch begins or later, and not for a grant.
+func (s *session) glance(ctx context.Context, rev int64) error {
+	p := s.place
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithCountOnly())
+	if err == nil && answer.Count > 0 && answer.Header.Revision >= rev {
+		p.seen = answer.Header.Revision
 	}
 	return err
 }

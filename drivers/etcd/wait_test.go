@@ -84,6 +84,24 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 	release(t, c, l, true)
 }
 
+// A member that lags behind the one that watches says nothing about what happened in between.
+func TestGlanceIsNotFromBefore(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	try(t, a, "k", true)
+	queue(t, b, "k")
+	seen := b.place.seen
+	release(t, a, try(t, a, "another", true), true)
+	for _, tt := range []struct {
+		rev  int64
+		want int64
+	}{{seen + 3, seen}, {seen + 1, seen + 2}} {
+		if err := b.glance(t.Context(), tt.rev); err != nil || b.place.seen != tt.want {
+			t.Errorf("the line was seen at %d, %v; want %d", b.place.seen, err, tt.want)
+		}
+	}
+}
+
 // Who waits in the middle may leave: then the one behind him has another before him, and is not first.
 func TestTheOneBeforeLeaves(t *testing.T) {
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})

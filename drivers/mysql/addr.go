@@ -16,8 +16,9 @@ import (
 
 const (
 	defaultPort = "3306"
-	howWritten  = "write host:port, mysql://user:password@host:port/database, mysql://user@localhost/database?socket=/path, " +
-		"unix:///path, or user:password@tcp(host:port)/database"
+	knownParams = "socket=/path and tls=true are known"
+	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
+		"mysql://user@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
 )
 
 // target is one server and how to log in to it.
@@ -45,7 +46,8 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 }
 
 // parseTarget reads an address as howWritten says, with special characters of user, password and path percent-encoded
-// in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow a question mark.
+// in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow a question
+// mark.
 func parseTarget(s string) (target, error) {
 	if s == "" {
 		return target{}, errors.New("the address is empty: " + howWritten)
@@ -74,7 +76,8 @@ func parseTarget(s string) (target, error) {
 func parseURL(s string) (target, error) {
 	u, err := url.Parse(s)
 	if err != nil { // it quotes the address
-		return target{}, errors.New("the address is no URL: " + howWritten + "; special characters of user and password are written as %40 and the like")
+		return target{}, errors.New("the address is no URL: " + howWritten +
+			"; special characters of user and password are written as %40 and the like")
 	}
 	t := target{network: "tcp", username: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
 	if password, ok := u.User.Password(); ok {
@@ -85,7 +88,7 @@ func parseURL(s string) (target, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return target{}, errors.New("the address has malformed parameters after the question mark: socket=/path and tls=true are known")
+		return target{}, errors.New("the address has malformed parameters after the question mark: " + knownParams)
 	}
 	for name, values := range query {
 		switch name {
@@ -96,7 +99,7 @@ func parseURL(s string) (target, error) {
 				return target{}, err
 			}
 		default:
-			return target{}, errors.New("the address has an unknown parameter after the question mark: socket=/path and tls=true are known")
+			return target{}, errors.New("the address has an unknown parameter after the question mark: " + knownParams)
 		}
 	}
 	if t.network == "unix" {
@@ -115,7 +118,8 @@ func parseDSN(s string) (target, error) {
 	if err != nil { // it may quote the address
 		return target{}, errors.New("the address is malformed: " + howWritten)
 	}
-	t := target{network: cfg.Net, addr: cfg.Addr, username: cfg.User, password: drivers.Secret(cfg.Passwd), database: cfg.DBName}
+	t := target{network: cfg.Net, addr: cfg.Addr, database: cfg.DBName}
+	t.username, t.password = cfg.User, drivers.Secret(cfg.Passwd)
 	if t.network != "tcp" && t.network != "unix" {
 		return target{}, errors.New("the address has an unknown network: tcp(host:port) and unix(/path) are known")
 	}

@@ -46,9 +46,12 @@ func TestParseTarget(t *testing.T) {
 // An address that cannot be read may have its password anywhere.
 func TestParseTargetRefuses(t *testing.T) {
 	for _, addr := range []string{
-		"", "sesame:x", "h:sesame", "h:1:2", "redis://sesame@h", "mysql://u:sesame%zz@h/d", "mysql://u:sesame/@h/d", "u:sesame@h", "u:sesame@h/d",
-		"u:sesame@udp(h)/d", "mysql://h/d?sesame=1", "mysql://h/d?tls=sesame", "mysql://h/d?socket=sesame", "mysql://h/d/sesame", "mysql://h/d#sesame",
-		"mysql:///d", "unix://sesame", "unix:///s?sesame", "mysql://h/d?socket=/s&tls=true", "u@unix(/s)/d?tls=true", "mysql://h/d?%zz=sesame",
+		"", "sesame:x", "h:sesame", "h:1:2", "redis://sesame@h", "mysql://u:sesame%zz@h/d", "mysql://u:sesame/@h/d",
+		"u:sesame@h", "u:sesame@h/d",
+		"u:sesame@udp(h)/d", "mysql://h/d?sesame=1", "mysql://h/d?tls=sesame", "mysql://h/d?socket=sesame",
+		"mysql://h/d/sesame", "mysql://h/d#sesame",
+		"mysql:///d", "unix://sesame", "unix:///s?sesame", "mysql://h/d?socket=/s&tls=true", "u@unix(/s)/d?tls=true",
+		"mysql://h/d?%zz=sesame",
 	} {
 		_, err := parseTarget(addr)
 		if err == nil {
@@ -61,7 +64,8 @@ func TestParseTargetRefuses(t *testing.T) {
 
 func TestTargetOf(t *testing.T) {
 	got, err := targetOf(drivers.Config{Addrs: []string{"mysql://u:p@h/d"}, Username: "v", Password: "q", Database: "e"})
-	if want := (target{network: "tcp", addr: "h:3306", username: "v", password: "q", database: "e"}); err != nil || got != want {
+	want := target{network: "tcp", addr: "h:3306", username: "v", password: "q", database: "e"}
+	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }

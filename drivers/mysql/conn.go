@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 // use is what a connection is for.
@@ -24,7 +26,8 @@ const (
 	forTransactions            // transactions that end with COMMIT
 )
 
-// conn is a connection. Its statements are run by one goroutine at a time; interrupt and closeBy may be called by others.
+// conn is a connection. Its statements are run by one goroutine at a time; interrupt and closeBy may be called by
+// others.
 type conn struct {
 	svc    *service
 	use    use
@@ -37,8 +40,8 @@ type conn struct {
 	mu     sync.Mutex
 }
 
-// wire is the connection below. The client library asks it for no time limits: they are set once for each statement. And
-// it keeps the reason why it has failed, which the library would swallow.
+// wire is the connection below. The client library asks it for no time limits: they are set once for each statement.
+// And it keeps the reason why it has failed, which the library would swallow.
 type wire struct {
 	net.Conn
 	fault error
@@ -75,7 +78,8 @@ func (w *wire) SyscallConn() (syscall.RawConn, error) { return w.Conn.(syscall.C
 func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
 	defer cancel()
-	c := &conn{svc: s, use: u, io: s.cfg.IO(), mark: fmt.Sprintf("lockbench-conn:%016x%016x", rand.Uint64(), rand.Uint64())}
+	c := &conn{svc: s, use: u, io: s.cfg.IO()}
+	c.mark = fmt.Sprintf("lockbench-conn:%016x%016x", rand.Uint64(), rand.Uint64())
 	cfg, err := s.target.config()
 	if err != nil {
 		return nil, err
@@ -122,7 +126,8 @@ func (s *service) keep(c *conn) bool {
 	return true
 }
 
-// begin sets the time limit of a statement that waits for extra besides, or for as long as it likes if that is negative.
+// begin sets the time limit of a statement that waits for extra besides, or for as long as it likes if that is
+// negative.
 func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,7 +139,11 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if d, ok := ctx.Deadline(); ok && (limit.IsZero() || d.Before(limit)) {
 		limit = d
 	}
-	return c.wire.SetDeadline(limit)
+	if err := c.wire.SetDeadline(limit); err != nil { // it was closed under us
+		c.broken.Store(true)
+		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
+	}
+	return nil
 }
 
 // forever is an extra that never ends; interrupt does then.
@@ -161,7 +170,9 @@ func (c *conn) row(ctx context.Context, query string, args ...any) (row []sqldri
 	return c.rowWithin(ctx, 0, query, args...)
 }
 
-func (c *conn) rowWithin(ctx context.Context, extra time.Duration, query string, args ...any) (row []sqldriver.Value, err error) {
+func (c *conn) rowWithin(
+	ctx context.Context, extra time.Duration, query string, args ...any,
+) (row []sqldriver.Value, err error) {
 	rows, err := c.rowsWithin(ctx, extra, query, args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -169,7 +180,10 @@ func (c *conn) rowWithin(ctx context.Context, extra time.Duration, query string,
 	return rows[0], nil
 }
 
-func (c *conn) rowsWithin(ctx context.Context, extra time.Duration, query string, args ...any) (all [][]sqldriver.Value, err error) {
+// rowsWithin runs a query and returns all its rows.
+func (c *conn) rowsWithin(
+	ctx context.Context, extra time.Duration, query string, args ...any,
+) (all [][]sqldriver.Value, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.begin(ctx, extra); err != nil {

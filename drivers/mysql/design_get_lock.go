@@ -1,5 +1,5 @@
-// get-lock is GET_LOCK and RELEASE_LOCK, the server's locks of names, as Rails and many a migration tool take them. They
-// belong to a connection, and are kept in memory; neither transactions nor replication know of them.
+// get-lock is GET_LOCK and RELEASE_LOCK, the server's locks of names, as Rails and many a migration tool take them.
+// They belong to a connection, and are kept in memory; neither transactions nor replication know of them.
 package mysql
 
 import (
@@ -12,10 +12,10 @@ var getLock = kind{
 	Design: drivers.Design{
 		Name:   "get-lock",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true, Reentrant: true, Fair: true},
-		Models: "GET_LOCK(name, 0) and RELEASE_LOCK(name); waiters sleep in GET_LOCK(name, t). Names are the whole server's, " +
-			"and are hashed beyond 64 characters, which is MySQL's limit",
-		Wrong: "a connection for each client; one that breaks frees its locks while their holder goes on, and there is no fence to " +
-			"tell; a name is a lock on one server only, whatever is replicated",
+		Models: "GET_LOCK(name, 0) and RELEASE_LOCK(name); waiters sleep in GET_LOCK(name, t). " +
+			"Names are the whole server's, and are hashed beyond 64 characters, which is MySQL's limit",
+		Wrong: "a connection for each client; one that breaks frees its locks while their holder goes on, " +
+			"and there is no fence to tell; a name is a lock on one server only, whatever is replicated",
 	},
 	pinned:  true,
 	session: func(s *session) drivers.Session { return &nameSession{session: s, held: map[string]*hold{}} },

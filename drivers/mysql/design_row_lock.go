@@ -12,10 +12,10 @@ var rowLock = kind{
 	Design: drivers.Design{
 		Name:   "row-lock",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true},
-		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. Waiters sleep in the server, on MariaDB in " +
-			"the order of their arrival, on MySQL 8 in one of its own (CATS)",
-		Wrong: "a connection and an open transaction for each lock that is held; a connection that breaks frees the lock while its " +
-			"holder goes on, and there is no fence to tell",
+		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. " +
+			"Waiters sleep in the server, on MariaDB in the order of their arrival, on MySQL 8 in one of its own (CATS)",
+		Wrong: "a connection and an open transaction for each lock that is held; a connection that breaks frees the lock " +
+			"while its holder goes on, and there is no fence to tell; the server's cost of a release grows with the line",
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
 	pinned:  true,

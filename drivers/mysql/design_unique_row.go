@@ -1,10 +1,10 @@
-// unique-row is the lock table of countless articles: a row with a unique key, an owner and an expiry of its own. Most of
-// them insert and delete, so that a dead holder's row stays for ever; and judge the expiry by the clients' clocks.
+// unique-row is the lock table of countless articles: a row with a unique key, an owner and an expiry of its own.
+// Most of them insert and delete, so that a dead holder's row stays for ever; and judge the expiry by the clients'
+// clocks.
 package mysql
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -16,18 +16,22 @@ var uniqueRow = kind{
 	Design: drivers.Design{
 		Name:   "unique-row",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true},
-		Models: "a table with a unique key: INSERT … ON DUPLICATE KEY UPDATE takes a free or expired row, UPDATE by owner frees it",
-		Wrong: "each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, and every " +
-			"refused attempt locks the row for a moment and stands in the holder's way; a holder that outlives its lease overlaps the next one",
+		Models: "a table with a unique key: INSERT … ON DUPLICATE KEY UPDATE takes a free or expired row, " +
+			"UPDATE by owner frees it",
+		Wrong: "each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
+			"and every refused attempt locks the row for a moment and stands in the holder's way; " +
+			"a holder that outlives its lease overlaps the next one",
 	},
-	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, version BIGINT UNSIGNED NOT NULL, expires DATETIME(6) NOT NULL",
+	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, " +
+		"version BIGINT UNSIGNED NOT NULL, expires DATETIME(6) NOT NULL",
 	session: func(s *session) drivers.Session { return &rowSession{session: s} },
 }
 
-// takeRow tells by the rows that it has affected who won: 1 is inserted, 2 is changed, 0 is refused. What it says as the
-// id of the last insertion is the version in the second case, and in the third how long the holder's lease still lasts,
-// in µs. MySQL assigns from left to right, so that expires is the last one.
-const takeRow = "INSERT INTO `%` (k, owner, version, expires) VALUES (?, ?, 1, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND) " +
+// takeRow tells by the rows that it has affected who won: 1 is inserted, 2 is changed, 0 is refused. What it says as
+// the id of the last insertion is the version in the second case, and in the third how long the holder's lease still
+// lasts, in µs. MySQL assigns from left to right, so that expires is the last one.
+const takeRow = "INSERT INTO `%` (k, owner, version, expires) " +
+	"VALUES (?, ?, 1, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND) " +
 	"ON DUPLICATE KEY UPDATE " +
 	"version = IF(expires <= UTC_TIMESTAMP(6), LAST_INSERT_ID(version + 1), " +
 	"IF(LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires)), version, version)), " +
@@ -35,8 +39,10 @@ const takeRow = "INSERT INTO `%` (k, owner, version, expires) VALUES (?, ?, 1, U
 	"expires = IF(expires <= UTC_TIMESTAMP(6), VALUES(expires), expires)"
 
 const (
-	freeRow   = "UPDATE `%` SET expires = '2000-01-01', owner = '' WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
-	renewRow  = "UPDATE `%` SET expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
+	freeRow = "UPDATE `%` SET expires = '2000-01-01', owner = '' " +
+		"WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
+	renewRow = "UPDATE `%` SET expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND " +
+		"WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
 	restOfRow = "SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) FROM `%` WHERE k = ?"
 )
 
@@ -89,12 +95,4 @@ func (s *rowSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) 
 	}
 	affected, _, err := s.run(ctx, renewRow, ttl, []byte(rowName(l.Key)), []byte(l.Owner))
 	return affected > 0, fail("renew", err)
-}
-
-// micros is a lease in the server's units, rounded up.
-func micros(d time.Duration) (int64, error) {
-	if d <= 0 {
-		return 0, &drivers.Error{Class: drivers.ClassServer, Op: "lease", Err: errors.New("the TTL has to be more than 0")}
-	}
-	return int64((d + time.Microsecond - 1) / time.Microsecond), nil
 }

@@ -51,8 +51,8 @@ func numberOf(err error) uint16 {
 	return 0
 }
 
-// contended tells whether the server has refused a lock, and changed nothing, because others have it. A deadlock is one
-// of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
+// contended tells whether the server has refused a lock, and changed nothing, because others have it. A deadlock is
+// one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
 func contended(err error) bool {
 	switch numberOf(err) {
 	case errLockWait, errDeadlock, errNowait:
@@ -61,7 +61,8 @@ func contended(err error) bool {
 	return false
 }
 
-// failed sorts the error of a statement, and marks the connection as broken unless the server has answered and goes on.
+// failed sorts the error of a statement, and marks the connection as broken unless the server has answered and goes
+// on.
 func (c *conn) failed(ctx context.Context, err error) error {
 	switch n := numberOf(err); n {
 	case 0:
@@ -128,6 +129,8 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
+	case ctx.Err() != nil:
+		return say(drivers.ClassConnect, "no answer in time", ctx.Err())
 	case errors.As(err, &unknown):
 		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate", err)
 	case errors.As(err, &host):
@@ -146,8 +149,9 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 func (s *service) explain(err error) error {
 	switch numberOf(err) {
 	case errCommandDenied, errDatabaseDenied, errNeedsPrivilege:
-		return &drivers.Error{Class: drivers.ClassAuth, Op: "open", Err: fmt.Errorf("error %d: the user may not make a table in %s: grant CREATE, DROP, "+
-			"SELECT, INSERT, UPDATE and DELETE there", numberOf(err), s.target.database)}
+		return &drivers.Error{Class: drivers.ClassAuth, Op: "open", Err: fmt.Errorf(
+			"error %d: the user may not make a table in %s: grant CREATE, DROP, SELECT, INSERT, UPDATE and DELETE there",
+			numberOf(err), s.target.database)}
 	case errTooManyConns:
 		if s.about.maxConns > 0 {
 			return fmt.Errorf("%w (it accepts %d)", err, s.about.maxConns)

@@ -24,14 +24,16 @@ func (a about) maria() bool { return strings.Contains(a.version+a.comment, "Mari
 
 func (s *service) ask(ctx context.Context) (a about, err error) {
 	err = s.controlled(ctx, "inspect", func(c *conn) error {
-		row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, @@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin")
+		row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, "+
+			"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin")
 		if err != nil {
 			return err
 		}
 		a.version, _ = row[0].(string)
 		a.comment, _ = row[1].(string)
 		a.maxConns, a.flush, a.syncBinlog, a.binlog = number(row[2]), number(row[3]), number(row[4]), number(row[5]) != 0
-		status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected')")
+		status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
+			"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected')")
 		for _, row := range status {
 			switch name, _ := row[0].(string); strings.ToLower(name) {
 			case "questions":
@@ -49,8 +51,8 @@ func (s *service) ask(ctx context.Context) (a about, err error) {
 	return a, err
 }
 
-// Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell how
-// much CPU it has used. It counts statements ("Questions"), and not what happens inside them.
+// Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell
+// how much CPU it has used. It counts statements ("Questions"), and not what happens inside them.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	a, err := s.ask(ctx)
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package mysql is the locks that a MySQL or MariaDB server makes: a row with an owner and an expiry, the lock of a row
-// in a transaction, and GET_LOCK. It uses github.com/go-sql-driver/mysql below database/sql, whose pool moves and retries
-// statements as it likes: a lock that belongs to a connection needs to know which one that is.
+// Package mysql is the locks that a MySQL or MariaDB server makes: a row with an owner and an expiry, the lock of a
+// row in a transaction, and GET_LOCK. It uses github.com/go-sql-driver/mysql below database/sql, whose pool moves and
+// retries statements as it likes: a lock that belongs to a connection needs to know which one that is.
 //
-// The locks of row-lock and get-lock last as long as the connection that has them (Traits.Session). The server hears at
-// once when that is closed or broken. What it hears nothing of, because a machine or a network is gone, it keeps until TCP
-// gives up, or its own wait_timeout is over (8 h as shipped): no client can choose that, and so Config.TTL says nothing.
+// The locks of row-lock and get-lock last as long as the connection that has them (Traits.Session). The server hears
+// at once when that is closed or broken. What it hears nothing of, because a machine or a network is gone, it keeps
+// until TCP gives up, or its own wait_timeout is over (8 h as shipped): no client can choose that, and so Config.TTL
+// says nothing.
 //
-// A connection that has failed may still have a statement running on the server, which may still be granted a lock. So
-// every connection carries a mark (a GET_LOCK of a name that nobody else has), by which the server is asked over another
-// one whether it is gone, and told to kill it if not, before anything is said of its locks; see lost.go.
+// A connection that has failed may still have a statement running on the server, which may still be granted a lock.
+// So every connection carries a mark (a GET_LOCK of a name that nobody else has), by which the server is asked over
+// another one whether it is gone, and told to kill it if not, before anything is said of its locks; see lost.go.
 package mysql
 
 import (
@@ -31,7 +32,8 @@ var Driver drivers.Driver = driver{}
 // connections keep a server busy; thousands make it switch threads.
 const defaultConns = 32
 
-// reserved is how many connections are left to others when sessions pin theirs; controlConns of them are the service's.
+// reserved is how many connections are left to others when sessions pin theirs; controlConns of them are the
+// service's.
 const (
 	reserved     = 8
 	controlConns = 2
@@ -121,9 +123,10 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 		}
 	}
 	if s.columns != "" && t.database == "" {
-		return nil, fmt.Errorf("the design %s needs a table, and there is no database: name one that exists, mysql://host/database", s.Name)
+		return nil, fmt.Errorf("the design %s needs a table, and there is no database: "+
+			"name one that exists, mysql://host/database", s.Name)
 	}
-	s.control = newPool(controlConns, cfg.IO(), func(ctx context.Context) (*conn, error) { return s.dial(ctx, forControl) })
+	s.control = s.newPool(controlConns, forControl)
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -137,9 +140,10 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 		if size <= 0 {
 			size = min(defaultConns, max(1, cfg.Clients))
 		}
-		s.pool = newPool(size, cfg.IO(), func(ctx context.Context) (*conn, error) { return s.dial(ctx, forStatements) })
+		s.pool = s.newPool(size, forStatements)
 	} else if s.about.free() <= 0 {
-		return nil, fmt.Errorf("the server accepts %d connections and has %d: %s", s.about.maxConns, s.about.connected, moreConns)
+		return nil, fmt.Errorf("the server accepts %d connections and has %d: %s",
+			s.about.maxConns, s.about.connected, moreConns)
 	}
 	if s.columns != "" {
 		name := d.tableName
@@ -153,8 +157,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 	return s, nil
 }
 
-// Session implements drivers.Service. Where sessions pin connections it makes the first one, so that a server that does
-// not take so many says so before the run.
+// Session implements drivers.Service. Where sessions pin connections it makes the first one, so that a server that
+// does not take so many says so before the run.
 func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
 	base := &session{svc: s, tally: &tally{}}
 	s.mu.Lock()
@@ -215,8 +219,8 @@ func (s *service) closed() bool {
 	}
 }
 
-// Close implements drivers.Service. It ends what waits, closes the connections of the sessions, so that nobody stands in
-// the way of the table, drops that, and closes the others.
+// Close implements drivers.Service. It ends what waits, closes the connections of the sessions, so that nobody stands
+// in the way of the table, drops that, and closes the others.
 func (s *service) Close() error {
 	s.mu.Lock()
 	if s.sealed {

@@ -15,8 +15,8 @@ const (
 	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
 )
 
-// newTableName makes the name of a table that nobody else has: the letters and digits of the run's prefix, and 64 random
-// bits.
+// newTableName makes the name of a table that nobody else has: the letters and digits of the run's prefix, and 64
+// random bits.
 func newTableName(prefix string) string {
 	const front, random = "lb_", 16
 	name := strings.Trim(strings.Map(func(r rune) rune {
@@ -43,8 +43,8 @@ func rowName(key string) string {
 
 // lockName is the name of the user lock for a key. The server holds names to be equal that differ in case, or in more
 // under some collations, and limits their length. So a key of lower-case letters, digits and a few signs stands for
-// itself if it is short enough, and of every other one its begin, as far as it is made of those, and a hash of all of it,
-// which begins with a sign that is not among them.
+// itself if it is short enough, and of every other one its begin, as far as it is made of those, and a hash of all of
+// it, which begins with a sign that is not among them.
 func lockName(key string) string {
 	plain := true
 	clean := strings.Map(func(r rune) rune {

@@ -61,7 +61,8 @@ func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value,
 		}
 		return false, fail(op, err)
 	case row[0] == nil:
-		return false, fail(op, &drivers.Error{Class: drivers.ClassServer, Op: "GET_LOCK", Err: errors.New("the server answers NULL, its name for any error")})
+		err := errors.New("the server answers NULL, its name for any error")
+		return false, fail(op, &drivers.Error{Class: drivers.ClassServer, Op: "GET_LOCK", Err: err})
 	case number(row[0]) != 1:
 		return false, nil
 	}
@@ -73,9 +74,9 @@ func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value,
 	return true, nil
 }
 
-// gone makes sure that connections whose marks are released hold the key no longer: the server releases the names of a
-// connection that ends one after the other. That a later start of the server gives the same number to another connection
-// ends the question, too.
+// gone makes sure that connections whose marks are released hold the key no longer: the server releases the names of
+// a connection that ends one after the other. That a later start of the server gives the same number to another
+// connection ends the question, too.
 func (s *nameSession) gone(ctx context.Context, lost []*conn, key string) error {
 	if len(lost) == 0 {
 		return nil

@@ -11,14 +11,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
 // A table of the name that a run would use is not ours: it is left alone, with all that is in it.
-func TestForeignTable(t *testing.T) {
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+func foreignTable(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	svc := open(t, cfg)
 	admin(t, svc, "CREATE TABLE lb_taken (k VARBINARY(255) NOT NULL PRIMARY KEY)")
@@ -33,11 +34,11 @@ func TestForeignTable(t *testing.T) {
 	if n := admin(t, svc, "SELECT * FROM lb_taken"); n != 1 {
 		t.Errorf("somebody's table has %d rows, of 1", n)
 	}
+	admin(t, svc, "DROP TABLE lb_taken")
 }
 
 // The table of a run is gone after it, with rows left in it; and a run goes on when its table, or a row, disappears.
-func TestTable(t *testing.T) {
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+func table(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	watcher := open(t, cfg)
 	const tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()"
@@ -94,7 +95,8 @@ func TestTooManySessions(t *testing.T) {
 				list = append(list, s)
 			}
 		}
-		if drivers.ClassOf(err) != drivers.ClassConnect || !strings.Contains(err.Error(), "max_connections") || !strings.Contains(err.Error(), "20") {
+		if drivers.ClassOf(err) != drivers.ClassConnect || !strings.Contains(err.Error(), "max_connections") ||
+			!strings.Contains(err.Error(), "(it accepts 20)") {
 			t.Errorf("%s: session %d: %v", lock, len(list), err)
 		}
 		release(t, list[0], holding(t, list[0], "k"), true)
@@ -138,7 +140,7 @@ func TestOpenRefuses(t *testing.T) {
 		"release":    {func(c *drivers.Config) { c.Release = drivers.ReleaseLua }, drivers.ClassOther, "drop it"},
 		"parameter":  {func(c *drivers.Config) { c.Params = map[string]string{"x": "1"} }, drivers.ClassOther, `unknown parameter "x"`},
 		"no database": {func(c *drivers.Config) {
-			c.Addrs, c.Username = []string{strings.TrimPrefix(server.URL()[:strings.LastIndex(server.URL(), "/")], "mysql://lockbench@")}, "lockbench"
+			c.Addrs = []string{strings.TrimSuffix(server.URL(), "/"+servers.MySQLDatabase)}
 		}, drivers.ClassOther, "there is no database"},
 	} {
 		cfg := good
@@ -154,14 +156,15 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // Keys that differ only where a name is cut, or only in case, are different locks.
-func TestLongNames(t *testing.T) {
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+func longNames(t *testing.T, cfg drivers.Config) {
 	long := strings.Repeat("long-name-", 20)
 	for _, d := range Driver.Designs() {
 		cfg.Lock = d.Name
 		svc := open(t, cfg)
 		a, b := sessionOf(t, svc), sessionOf(t, svc)
-		for _, pair := range [][2]string{{long + "1", long + "2"}, {long + long + "1", long + long + "2"}, {"Key", "key"}, {"k\xff", "k\xfe"}} {
+		for _, pair := range [][2]string{
+			{long + "1", long + "2"}, {long + long + "1", long + long + "2"}, {"Key", "key"}, {"k\xff", "k\xfe"},
+		} {
 			l := holding(t, a, pair[0])
 			if held, err := b.Try(t.Context(), lease(pair[0])); held || err != nil {
 				t.Errorf("%s: Try of %q: %v, %v", d.Name, pair[0], held, err)
@@ -184,10 +187,11 @@ func TestNames(t *testing.T) {
 		{long, "", ""},
 	} {
 		lock, row := lockName(tt.key), rowName(tt.key)
-		if tt.lock != "" && lock != tt.lock || tt.lock == "" && !strings.HasSuffix(lock, hash(tt.key)) || len(lock) > maxLockName {
+		hashed := hash(tt.key)
+		if tt.lock != "" && lock != tt.lock || tt.lock == "" && !strings.HasSuffix(lock, hashed) || len(lock) > maxLockName {
 			t.Errorf("the lock of %q is %q", tt.key, lock)
 		}
-		if tt.row != "" && row != tt.row || tt.row == "" && !strings.HasSuffix(row, hash(tt.key)) || len(row) > maxRowName {
+		if tt.row != "" && row != tt.row || tt.row == "" && !strings.HasSuffix(row, hashed) || len(row) > maxRowName {
 			t.Errorf("the row of %q is %q", tt.key, row)
 		}
 	}
@@ -195,7 +199,8 @@ func TestNames(t *testing.T) {
 		"lockbench:Run-1:": "lb_lockbench_run_1_", "": "lb__", long: "lb_" + strings.Repeat("x", 44) + "_", "é`; --": "lb__",
 	} {
 		name := newTableName(prefix)
-		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 || len(name) > maxTableName || name == newTableName(prefix) {
+		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 || len(name) > maxTableName ||
+			name == newTableName(prefix) {
 			t.Errorf("a table for %q: %q", prefix, name)
 		}
 	}
@@ -232,10 +237,16 @@ func TestInspectTellsDurability(t *testing.T) {
 // Errors of the server that this one does not make, or not easily.
 func TestErrors(t *testing.T) {
 	for n, want := range map[uint16]drivers.Class{
-		errTooManyConns: drivers.ClassConnect, errUserConns: drivers.ClassConnect, errCommandDenied: drivers.ClassAuth, 1064: drivers.ClassServer,
+		errTooManyConns: drivers.ClassConnect, errUserConns: drivers.ClassConnect,
+		errCommandDenied: drivers.ClassAuth, 1064: drivers.ClassServer,
 	} {
 		if got := classOf(n); got != want {
 			t.Errorf("error %d is of class %q; want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint16]bool{errLockWait: true, errDeadlock: true, errNowait: true, errInterrupted: false} {
+		if got := contended(fail("try", &mysql.MySQLError{Number: n})); got != want {
+			t.Errorf("error %d is contention: %v", n, got)
 		}
 	}
 	if fail("try", nil) != nil {
@@ -248,9 +259,8 @@ func TestErrors(t *testing.T) {
 
 // Many sessions race for the first row of a key. One inserts it, and what the others meet, a deadlock included, is no
 // error.
-func TestFirstRow(t *testing.T) {
+func firstRow(t *testing.T, cfg drivers.Config) {
 	const clients, keys = 16, 60
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
 	cfg.Clients, cfg.Conns = clients, clients
 	svc := open(t, cfg)
 	var won [keys]atomic.Int32
@@ -282,8 +292,7 @@ func TestFirstRow(t *testing.T) {
 }
 
 // Who polls has no place in the server's line.
-func TestFairness(t *testing.T) {
-	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
+func fairness(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	for _, polls := range []bool{false, true} {
 		cfg.Polls = polls

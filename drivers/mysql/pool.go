@@ -11,7 +11,8 @@ import (
 )
 
 type pool struct {
-	dial     func(context.Context) (*conn, error)
+	svc      *service
+	use      use
 	patience time.Duration
 	slots    chan struct{}
 
@@ -19,8 +20,8 @@ type pool struct {
 	idle []*conn // the one that was used last is the last one
 }
 
-func newPool(size int, patience time.Duration, dial func(context.Context) (*conn, error)) *pool {
-	return &pool{dial: dial, patience: patience, slots: make(chan struct{}, size)}
+func (s *service) newPool(size int, u use) *pool {
+	return &pool{svc: s, use: u, patience: s.cfg.IO(), slots: make(chan struct{}, size)}
 }
 
 // get waits for a connection, which the caller gives back with put. After an error nothing was sent to the server.
@@ -41,7 +42,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		}
 		c.close() // it was idle: nothing is lost with it
 	}
-	c, err := p.dial(ctx)
+	c, err := p.svc.dial(ctx, p.use)
 	if err != nil {
 		<-p.slots
 	}
@@ -58,7 +59,8 @@ func (p *pool) line(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: fmt.Errorf("all %d connections are in use for %v", cap(p.slots), p.patience)}
+		err := fmt.Errorf("all %d connections are in use for %v", cap(p.slots), p.patience)
+		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: err}
 	}
 }
 

@@ -3,6 +3,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -80,4 +81,12 @@ func (s rowService) Clean(ctx context.Context, keys []string) error {
 		}
 		return nil
 	})
+}
+
+// micros is a lease in the server's units, rounded up.
+func micros(d time.Duration) (int64, error) {
+	if d <= 0 {
+		return 0, &drivers.Error{Class: drivers.ClassServer, Op: "lease", Err: errors.New("the TTL has to be more than 0")}
+	}
+	return int64((d + time.Microsecond - 1) / time.Microsecond), nil
 }

@@ -8,8 +8,8 @@ import (
 
 const errTableExists = 1050
 
-// createTable makes the table. One of that name that is there already is somebody else's and is left alone: there is no
-// IF NOT EXISTS, and s.table, which is dropped in the end, is set only when the table is ours.
+// createTable makes the table. One of that name that is there already is somebody else's and is left alone: there is
+// no IF NOT EXISTS, and s.table, which is dropped in the end, is set only when the table is ours.
 func (s *service) createTable(ctx context.Context, name string) error {
 	err := s.controlled(ctx, "create the table "+name, func(c *conn) error { return create(ctx, c, name, s.columns) })
 	if err == nil {
@@ -19,7 +19,8 @@ func (s *service) createTable(ctx context.Context, name string) error {
 }
 
 func create(ctx context.Context, c *conn, name, columns string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='locks of a lockbench run, to be dropped after it'", name, columns))
+	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB "+
+		"COMMENT='locks of a lockbench run, to be dropped after it'", name, columns))
 	return err
 }
 

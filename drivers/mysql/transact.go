@@ -86,8 +86,8 @@ type row struct {
 	made bool
 }
 
-// makeRow inserts the row of a key once: to insert a row that is there would wait for its holder. The sessions agree on
-// who does it; nobody else uses the table.
+// makeRow inserts the row of a key once: to insert a row that is there would wait for its holder. The sessions agree
+// on who does it; nobody else uses the table.
 func (s *txSession) makeRow(ctx context.Context, key string) error {
 	known, ok := s.svc.rows.Load(key)
 	if !ok {
@@ -114,8 +114,8 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 	return err
 }
 
-// Wait implements drivers.Waiter: the statement that would have been refused waits for the row. The server gives up after
-// its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other.
+// Wait implements drivers.Waiter: the statement that would have been refused waits for the row. The server gives up
+// after its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other.
 func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if pastDeadline(l) && ctx.Err() == nil || s.won.Key != "" {
 		return nil

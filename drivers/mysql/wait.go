@@ -18,7 +18,9 @@ const interruptEvery = 20 * time.Millisecond
 //
 // The connection cannot just be closed: the session may hold other locks on it, and the server would notice only when
 // the statement is over that it is to answer nobody.
-func (s *session) wait(ctx context.Context, c *conn, until time.Time, query string, args ...any) ([]sqldriver.Value, error) {
+func (s *session) wait(
+	ctx context.Context, c *conn, until time.Time, query string, args ...any,
+) ([]sqldriver.Value, error) {
 	over, ended := make(chan struct{}), make(chan bool)
 	go func() {
 		var timeUp <-chan time.Time

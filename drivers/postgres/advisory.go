@@ -81,7 +81,7 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	c, err := s.ready(ctx)
 	if err != nil {
-		return fail("wait", ended(ctx, err))
+		return fail("wait", cause(ctx, err))
 	}
 	limit, until := s.limit(l.Deadline)
 	c.run("limit", textFormat, limit)

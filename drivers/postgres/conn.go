@@ -26,6 +26,7 @@ type conn struct {
 	pg    *pgconn.PgConn // hijacked: all that it still does is to cancel
 	net   net.Conn
 	front *pgproto3.Frontend
+	look  *look
 	trips *atomic.Int64
 	tx    byte // the status of its transaction: I none, T in one, E in one that has failed
 
@@ -69,7 +70,11 @@ func (s *service) dial(ctx context.Context, trips *atomic.Int64, statements map[
 		return nil, err
 	}
 	c.pg, c.net, c.front, c.tx = pg, hijacked.Conn, hijacked.Frontend, hijacked.TxStatus
-	if err := s.add(c); err != nil {
+	c.look, err = newLook(c.net)
+	if err == nil {
+		err = s.add(c)
+	}
+	if err != nil {
 		c.net.Close()
 		return nil, err
 	}
@@ -104,45 +109,58 @@ func (c *conn) soon() time.Time { return time.Now().Add(c.svc.cfg.IO()) }
 // ask sends the packet and reads the reply, until then at the latest (zero: whenever) or the end of ctx. After an error
 // the connection is of no further use, and what the server has done or will do with the packet is unknown.
 func (c *conn) ask(ctx context.Context, until time.Time) (*reply, error) {
-	return c.exchange(ctx, until, func() { c.net.SetDeadline(time.Unix(1, 0)) })
+	return c.exchange(ctx, until, (*conn).interrupt)
 }
 
 // wait is ask for statements that may take their time. When ctx ends, the server is asked to cancel them, and the
 // connection stays usable: the reply then says whether they were done nevertheless.
 func (c *conn) wait(ctx context.Context, until time.Time) (*reply, error) {
-	return c.exchange(ctx, until, func() {
-		limit, cancel := context.WithDeadline(context.Background(), c.soon())
-		defer cancel()
-		c.net.SetDeadline(c.soon())
-		// It returns when the server has closed the second connection, having sent the signal: a later statement of this
-		// connection cannot be hit by it.
-		if err := c.pg.CancelRequest(limit); err != nil {
-			c.net.SetDeadline(time.Unix(1, 0))
-		}
-	})
+	return c.exchange(ctx, until, (*conn).cancel)
 }
 
-func (c *conn) exchange(ctx context.Context, until time.Time, interrupt func()) (*reply, error) {
+func (c *conn) exchange(ctx context.Context, until time.Time, end func(*conn)) (*reply, error) {
 	c.trips.Add(1)
 	c.front.SendSync(synchronise)
 	c.net.SetDeadline(until) // an error shows in what follows
-	var stop func() bool
-	var interrupted chan struct{}
-	if ctx.Done() != nil {
-		interrupted = make(chan struct{})
-		stop = context.AfterFunc(ctx, func() { defer close(interrupted); interrupt() })
+	if ctx.Done() == nil {
+		if err := c.talk(); err != nil {
+			return nil, err
+		}
+		return &c.reply, nil
 	}
-	err := c.front.Flush()
-	if err == nil {
-		err = c.receive()
-	}
-	if stop != nil && !stop() {
-		<-interrupted
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { defer close(ended); end(c) })
+	err := c.talk()
+	if !stop() {
+		<-ended
 	}
 	if err != nil {
-		return nil, ended(ctx, err)
+		return nil, cause(ctx, err)
 	}
 	return &c.reply, nil
+}
+
+// interrupt breaks off what the connection is waiting for, and with that the connection.
+func (c *conn) interrupt() { c.net.SetDeadline(time.Unix(1, 0)) }
+
+// cancel asks the server to break off what it is doing for the connection. It returns when the server has closed the
+// second connection that this takes, having sent its process the signal: no later statement can be hit by that.
+func (c *conn) cancel() {
+	until := c.soon()
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	c.net.SetDeadline(until)
+	if err := c.pg.CancelRequest(ctx); err != nil {
+		c.interrupt()
+	}
+}
+
+// talk sends what was collected and reads the reply.
+func (c *conn) talk() error {
+	if err := c.front.Flush(); err != nil {
+		return err
+	}
+	return c.receive()
 }
 
 // receive reads until the server is ready for the next packet.

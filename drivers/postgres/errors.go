@@ -19,8 +19,8 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
 }
 
-// ended is ctx's own error if that has ended, which is then the reason for err.
-func ended(ctx context.Context, err error) error {
+// cause is ctx's own error if that has ended, which is then the reason for err.
+func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -17,7 +17,7 @@ func (s *service) Ping(ctx context.Context) error {
 		err = s.use(ctx, func(c *conn) error { return c.must(c.ask(ctx, c.soon())) })
 	}
 	if err != nil {
-		return fail("ping", ended(ctx, err))
+		return fail("ping", cause(ctx, err))
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		return nil
 	})
 	if err != nil {
-		return drivers.Server{}, usage, fail("inspect", ended(ctx, err))
+		return drivers.Server{}, usage, fail("inspect", cause(ctx, err))
 	}
 	return server, usage, nil
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
@@ -211,6 +212,20 @@ func TestKeepAlive(t *testing.T) {
 	if rows, err := one.conn.query(t.Context(), "SHOW tcp_keepalives_idle"); err != nil || rows[0][0] != "10" {
 		t.Errorf("the server says %q, %v", rows, err)
 	}
+}
+
+// The driver's own share of a cycle is small beside the server's.
+func TestCycleAllocatesNothing(t *testing.T) {
+	forDesigns(t, func(t *testing.T, lock string) {
+		one := newSession(t, open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}}))
+		l := &drivers.Lease{Key: "k"}
+		if n := testing.AllocsPerRun(50, func() {
+			one.Try(context.Background(), l)
+			one.Release(context.Background(), l)
+		}); n > 0 {
+			t.Errorf("Try and Release allocate %v times", n)
+		}
+	})
 }
 
 // What the server tells is what it was started with.

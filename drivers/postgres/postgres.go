@@ -70,7 +70,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	if err := s.meet(ctx); err != nil {
 		s.Close()
-		return nil, fail("open "+s.addr.Redacted, ended(ctx, err))
+		return nil, fail("open "+s.addr.Redacted, cause(ctx, err))
 	}
 	return s, nil
 }
@@ -122,6 +122,7 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.cfg.Addrs, s.cfg.Password = []string{addr.Redacted}, "" // lest they are printed with whatever keeps them
 	s.traits = chosen.Traits
+	s.traits.Fair = s.traits.Fair && !cfg.Polls // Try has no place in the line
 	if s.design.table {
 		s.table = tableName(cfg.Prefix)
 	}

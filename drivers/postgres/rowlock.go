@@ -16,6 +16,7 @@ type rowLock struct {
 	holds  map[string]hold // by key
 	won    hold            // by Wait, and not yet confirmed
 	wonKey string
+	name   []byte // of the row, in a buffer that is used again
 }
 
 // hold is a lock that is held, or was won by Wait.
@@ -60,7 +61,7 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 	if err != nil {
 		return nil, nil, err
 	}
-	name := []byte(l.Key)
+	s.name = append(s.name[:0], l.Key...)
 	for {
 		if c.tx != 'I' {
 			c.run("rollback", nil, nil)
@@ -73,7 +74,7 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 			c.run("limit", textFormat, limit)
 			ask = c.wait
 		}
-		c.run(statement, textFormat, name)
+		c.run(statement, textFormat, s.name)
 		rows := 1
 		if statement == "lock" {
 			rows++ // that of the limit
@@ -85,7 +86,7 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 		if err == nil {
 			// Outside of the transaction: others who make it would wait for its end.
 			c.run("rollback", nil, nil)
-			c.run("make", textFormat, name)
+			c.run("make", textFormat, s.name)
 			if r, err = c.ask(ctx, c.soon()); err == nil && r.refused != nil {
 				return c, r, nil
 			}

@@ -109,7 +109,7 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	one := s.design.session(s)
 	if err := one.open(ctx); err != nil {
-		return nil, fail(fmt.Sprintf("session %d", id), ended(ctx, err))
+		return nil, fail(fmt.Sprintf("session %d", id), cause(ctx, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,7 +69,8 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	if err != nil {
 		return nil, err
 	}
-	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, socket: dir.file("mysql.sock"), durability: o.Durability}
+	s := &MySQL{process: process{child: &child{name: "mysql", dir: dir}}, durability: o.Durability}
+	s.socket = dir.file("mysql.sock")
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -79,7 +80,8 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 		s.child.secrets = []string{o.Password}
 	}
 	var port *port
-	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase, RawQuery: "socket=" + url.QueryEscape(s.socket)}
+	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
+	u.RawQuery = "socket=" + url.QueryEscape(s.socket)
 	if o.TCP || o.TLS {
 		if port, err = s.reserve(reservePort); err != nil {
 			return nil, err
@@ -109,7 +111,8 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	return s, nil
 }
 
-// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is heeded.
+// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is
+// heeded.
 func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	flush := "2" // the log is written at each commit, so that it outlives the process, and fsynced once a second
 	if o.Durability == Strict {
@@ -124,10 +127,12 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 		"--max-connections="+strconv.Itoa(conns), "--back-log=1024",
 		"--innodb-flush-log-at-trx-commit="+flush,
 		// All else is as shipped, but for what only takes memory, or time when it starts.
-		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve", "--skip-log-bin", "--loose-mysqlx=OFF",
+		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
+		"--skip-log-bin", "--loose-mysqlx=OFF",
 	)
 	if o.TLS {
-		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile), "--ssl-key="+dir.file(keyFile), "--require-secure-transport=ON")
+		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile),
+			"--ssl-key="+dir.file(keyFile), "--require-secure-transport=ON")
 	}
 	if port == nil {
 		return append(args, "--skip-networking")
@@ -166,7 +171,8 @@ func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 		if err != nil {
 			return err
 		}
-		argv = append([]string{script}, append(mysqlFiles(dir), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+		argv = append([]string{script}, mysqlFiles(dir)...)
+		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
 	}
 	log, err := os.OpenFile(dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -199,7 +205,8 @@ func besideMySQL(binary string, names ...string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server", strings.Join(names, " or "), exec.ErrNotFound)
+	return "", fmt.Errorf("no %s, which makes the server's first files: %w; install the whole package mariadb-server",
+		strings.Join(names, " or "), exec.ErrNotFound)
 }
 
 // greeted tells whether the server with that number lets clients in. It says so by itself: whoever connects is greeted

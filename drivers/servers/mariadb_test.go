@@ -43,10 +43,12 @@ func TestMySQLLifecycle(t *testing.T) {
 			if first == 0 {
 				t.Fatal("it does not run")
 			}
-			if want := "mysql://lockbench@127.0.0.1:"; strings.HasPrefix(s.URL(), want) != (o.TCP || o.TLS) || !strings.Contains(s.URL(), "/lockbench") {
+			const tcp = "mysql://lockbench@127.0.0.1:"
+			if strings.HasPrefix(s.URL(), tcp) != (o.TCP || o.TLS) || !strings.Contains(s.URL(), "/lockbench") {
 				t.Errorf("URL %s", s.URL())
 			}
-			if want := map[Durability]string{"": "fsync each second", Strict: "fsync each commit"}[o.Durability]; s.Persistence() != want {
+			words := map[Durability]string{"": "fsync each second", Strict: "fsync each commit"}
+			if want := words[o.Durability]; s.Persistence() != want {
 				t.Errorf("Persistence %q, want %q", s.Persistence(), want)
 			}
 			if err := greeted(t.Context(), s.Socket(), s.child.dir.file("mysql.pid"), first+1); err == nil {
@@ -84,12 +86,14 @@ func TestMySQLStartFails(t *testing.T) {
 		t.Errorf("a missing binary: %v", err)
 	}
 	if _, err := FindMySQL(); err == nil {
-		if _, err := StartMySQL(t.Context(), MySQLOptions{Durability: "perhaps"}); err == nil || !strings.Contains(err.Error(), "perhaps") {
+		_, err := StartMySQL(t.Context(), MySQLOptions{Durability: "perhaps"})
+		if err == nil || !strings.Contains(err.Error(), "perhaps") {
 			t.Errorf("a made-up durability: %v", err)
 		}
 	}
 	// What is no server at all is told by its own output.
-	if _, err := StartMySQL(t.Context(), MySQLOptions{Binary: "false"}); err == nil || !strings.Contains(err.Error(), "version") {
+	_, err := StartMySQL(t.Context(), MySQLOptions{Binary: "false"})
+	if err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("a program that is no server: %v", err)
 	}
 }

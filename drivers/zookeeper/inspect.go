@@ -100,10 +100,9 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections is how many sessions the server takes from one address, less those of ours that come and go; 0 if there is
-// no limit, or the server does not tell. Of an ensemble it is not known which member a session comes to.
+// connections is how many connections the server takes from one address; 0 if there is no limit, or the server does not
+// tell. Of an ensemble it is not known which member a session comes to.
 func (s *service) connections(ctx context.Context) int {
-	const ours = 2
 	if len(s.to.servers) > 1 {
 		return 0
 	}
@@ -119,10 +118,7 @@ func (s *service) connections(ctx context.Context) int {
 			limit = n
 		}
 	}
-	if limit == 0 {
-		return 0
-	}
-	return max(1, limit-ours)
+	return limit
 }
 
 // say sends a server one of its commands of four letters and reads the lines of the answer. A server that is told not to

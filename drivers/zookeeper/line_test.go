@@ -90,6 +90,7 @@ func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held boo
 
 // An uncontended pair takes two round trips with either design: nothing is asked that an answer has told.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	for _, design := range []string{"sequential", "herd"} {
 		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 1})
@@ -109,6 +110,7 @@ func TestRoundTrips(t *testing.T) {
 
 // A release wakes the next in line and nobody else with sequential, and everybody with herd.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	const waiters = 12
 	notices := map[string]int64{}
@@ -136,7 +138,7 @@ func TestNotices(t *testing.T) {
 			if t.Failed() {
 				break
 			}
-			runtime.Gosched()
+			time.Sleep(time.Millisecond)
 		}
 		free(t, holder, held)
 		all.Wait()
@@ -152,6 +154,7 @@ func TestNotices(t *testing.T) {
 
 // Waiters that come and go, cancelled at any moment, leave no node.
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	for _, conns := range []int{0, 2} {
 		const clients, rounds = 8, 40
@@ -221,6 +224,7 @@ func TestMemory(t *testing.T) {
 
 // A long line comes in a reply that is larger than the first buffer for replies, and so does its end.
 func TestLongLine(t *testing.T) {
+	t.Parallel()
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	const key, before = "test:long", 3000
 	conn := raw(t, z.Nodes[0])
@@ -250,7 +254,7 @@ func TestLongLine(t *testing.T) {
 		}
 	})
 	for watching(t, z.Nodes[0]) == watches && !t.Failed() {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	if err := conn.Delete(last, -1); err != nil { // it looks again, and sleeps again
 		t.Fatal(err)

@@ -33,6 +33,9 @@ const defaultTimeout = 10 * time.Second
 // watches at once when it connects anew, which come in packets of up to 128 KB.
 const ownBuffer, sharedBuffer = 8 << 10, 160 << 10
 
+// spare is how many connections a service has besides those of its sessions: its desk's, and one that comes and goes.
+const spare = 2
+
 type driver struct{}
 
 // design is one way to lock. Its session embeds the common one.
@@ -82,6 +85,9 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	s := &service{cfg: cfg, to: to, chroot: chroot}
 	s.design = designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
+	if err := s.reach(ctx); err != nil {
+		return nil, err
+	}
 	to.buffer = sharedBuffer
 	if s.desk, err = s.connect(ctx, new(counts)); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(to.servers, ", "), err)
@@ -100,6 +106,21 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	s.limit = s.connections(ctx)
 	return s, nil
+}
+
+// reach tells at once if nobody can be connected to, with which a session would try again for a while.
+func (s *service) reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.to.io)
+	defer cancel()
+	var reason error
+	for _, address := range s.to.servers {
+		conn, err := s.to.dial(ctx, address)
+		if err == nil {
+			return conn.Close()
+		}
+		reason = err // it names the address
+	}
+	return &drivers.Error{Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: is the server running there?", reason)}
 }
 
 // probe looks whether locks can be made where they are to be, and leaves nothing there.
@@ -138,7 +159,7 @@ type service struct {
 	to     *endpoint
 	chroot string
 	desk   *conn // for what is not locking
-	limit  int   // sessions that the server takes from here; 0: unknown or any
+	limit  int   // connections that the server takes from here; 0: unknown or any
 
 	mu     sync.Mutex
 	closed bool
@@ -233,8 +254,8 @@ func (s *service) drop(c *conn) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits {
 	t := s.design.Traits
-	if s.shared == nil {
-		t.MaxSessions = s.limit
+	if s.shared == nil && s.limit > 0 {
+		t.MaxSessions = max(1, s.limit-spare)
 	}
 	return t
 }

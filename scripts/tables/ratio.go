@@ -27,6 +27,9 @@ var metrics = map[string]func(*results.Cell) float64{
 	"jain":     func(c *results.Cell) float64 { return c.Fairness.Jain },
 	"commands": func(c *results.Cell) float64 { return c.Cost.Commands },
 	"server":   func(c *results.Cell) float64 { return c.Cost.ServerCPUUs },
+	"trips":    func(c *results.Cell) float64 { return c.Cost.RoundTrips },
+	"notices":  func(c *results.Cell) float64 { return c.Cost.Notices },
+	"wakeups":  func(c *results.Cell) float64 { return c.Cost.Wakeups },
 }
 
 // ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each. With

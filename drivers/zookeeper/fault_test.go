@@ -1,0 +1,219 @@
+// Servers that die, pause and come back.
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// eventually asks until f answers true; the bound is far above what it should take, and only ends a failing test.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// cycles tells whether a client can acquire and release a key.
+func cycles(t *testing.T, s drivers.Session, key string) bool {
+	l := &drivers.Lease{Key: key, TTL: long}
+	held, err := s.Try(t.Context(), l)
+	if err == nil && held {
+		_, err = s.Release(t.Context(), l)
+	} else if err != nil {
+		s.Release(t.Context(), l)
+	}
+	return held && err == nil
+}
+
+// fails makes sure that requests end, with an error that says that nothing was heard.
+func fails(t *testing.T, s drivers.Session, key string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	l := &drivers.Lease{Key: key, TTL: long}
+	held, err := s.Try(ctx, l)
+	if held || err == nil || ctx.Err() != nil {
+		t.Errorf("Try without a server: %v, %v", held, err)
+	}
+	if owned, err := s.Release(ctx, l); owned || err == nil || ctx.Err() != nil {
+		t.Errorf("Release without a server: %v, %v", owned, err)
+	}
+}
+
+// A server that is killed takes no session along: those go on when it is back.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	svc := open(t, drivers.Config{Addrs: z.URLs(), Clients: 3, IOTimeout: time.Second, TTL: 20 * time.Second})
+	a, b, w := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
+	l := hold(t, a, "test:held")
+	var all sync.WaitGroup
+	all.Go(func() { // sleeps through it
+		waited := &drivers.Lease{Key: "test:held", TTL: long}
+		if held, err := acquire(t.Context(), w, waited); !held || err != nil {
+			t.Errorf("the waiter: %v, %v", held, err)
+		}
+	})
+	eventually(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
+	if err := z.Nodes[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, b, "test:other")
+	if err := z.Nodes[0].Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "requests get through again", func() bool { return cycles(t, b, "test:other") })
+	if held, err := b.Try(t.Context(), &drivers.Lease{Key: "test:held", TTL: long}); held || err != nil {
+		t.Errorf("the held key, after the restart: %v, %v", held, err)
+	}
+	eventually(t, "the holder releases", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
+	all.Wait()
+}
+
+// A server that pauses acts on what it was asked when it goes on, although nobody waits for the answer any more. What
+// came of that is found again.
+func TestPausedServer(t *testing.T) {
+	t.Parallel()
+	for _, design := range []string{"sequential", "herd"} {
+		z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second})
+		a, b := client(t, svc, 0), client(t, svc, 1)
+		held := hold(t, a, "test:held")
+		if !cycles(t, a, "test:paused") {
+			t.Fatal("the key is free")
+		}
+		if err := z.Nodes[0].Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		l := &drivers.Lease{Key: "test:paused", TTL: long}
+		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.Refused(err) {
+			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)
+		}
+		if owned, err := a.Release(t.Context(), held); owned || err == nil {
+			t.Errorf("%s: Release of a paused server: %v, %v", design, owned, err)
+		}
+		if err := z.Nodes[0].Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the unknown outcome is released", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
+		free(t, b, hold(t, b, "test:paused"))
+		// The release that failed is made good by the client's next attempt, if nobody asks for it.
+		eventually(t, "requests get through again", func() bool { return cycles(t, a, "test:paused") })
+		free(t, b, hold(t, b, "test:held"))
+	}
+}
+
+// An ensemble goes on without a minority, and not without a majority.
+func TestEnsembleLosesMembers(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
+	const clients = 6
+	svc := open(t, drivers.Config{
+		Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: clients, IOTimeout: 2 * time.Second, TTL: 30 * time.Second,
+	})
+	var list []drivers.Session
+	for i := range clients {
+		list = append(list, client(t, svc, i))
+	}
+	l := hold(t, list[0], "test:held")
+	for _, dead := range []int{0, 1, 2} {
+		if err := z.Nodes[dead].Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			eventually(t, "two members serve", func() bool { return cycles(t, s, "test:minority") })
+			if held, err := s.Try(t.Context(), &drivers.Lease{Key: "test:held", TTL: long}); held || err != nil {
+				t.Errorf("the held key, without member %d: %v, %v", dead, held, err)
+			}
+		}
+		if err := z.Nodes[dead].Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the holder releases", func() bool {
+		owned, err := list[0].Release(t.Context(), l)
+		if err == nil && !owned {
+			t.Fatal("the hold is lost, and a majority has always been there")
+		}
+		return err == nil
+	})
+	for _, dead := range []int{0, 1} {
+		if err := z.Nodes[dead].Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for _, s := range list {
+		all.Go(func() { fails(t, s, "test:majority") })
+	}
+	all.Wait()
+	if err := z.Nodes[0].Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		eventually(t, "two members serve again", func() bool { return cycles(t, s, "test:majority") })
+	}
+}
+
+// Who shares a session with the service closes only what is his own; the others' holds last.
+func TestSharedSessionCloses(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for _, design := range []string{"sequential", "herd"} {
+		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 3, Conns: 1})
+		a, b, c := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
+		hold(t, a, "test:a:"+design)
+		held := hold(t, b, "test:b:"+design)
+		if err := a.(interface{ Close() error }).Close(); err != nil {
+			t.Fatal(err)
+		}
+		free(t, c, hold(t, c, "test:a:"+design))
+		if held, err := c.Try(t.Context(), &drivers.Lease{Key: "test:b:" + design, TTL: long}); held || err != nil {
+			t.Errorf("%s: what another client of the session holds: %v, %v", design, held, err)
+		}
+		free(t, b, held)
+	}
+}
+
+// Wait ends when the service is closed.
+func TestWaitEndsWithTheService(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for _, design := range []string{"sequential", "herd"} {
+		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2})
+		a, b := client(t, svc, 0), client(t, svc, 1)
+		hold(t, a, "test:held:"+design)
+		waited := make(chan error)
+		go func() {
+			w, _ := drivers.As[drivers.Waiter](b)
+			var err error
+			for err == nil {
+				err = w.Wait(context.Background(), &drivers.Lease{Key: "test:held:" + design, TTL: long})
+			}
+			waited <- err
+		}()
+		eventually(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
+		if err := svc.Close(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-waited:
+			if drivers.ClassOf(err) != drivers.ClassClosed || errors.Is(err, context.Canceled) {
+				t.Errorf("%s: Wait on a closed service: %v", design, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: Wait outlasts the service", design)
+		}
+	}
+}
