@@ -5,10 +5,12 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
@@ -64,6 +66,11 @@ func TestRestart(t *testing.T) {
 		server             func() restartable
 	}{
 		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.RedisOptions{}) }},
+		{"zookeeper", "sequential", "native", func() restartable { return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).Nodes[0] }},
+		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.EtcdOptions{}).Nodes[0] }},
+		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"mysql", "get-lock", "native", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"postgres", "advisory", "native", func() restartable { return servertest.Postgres(t, servers.PostgresOptions{}) }},
 	} {
 		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
 			server := test.server()
@@ -85,6 +92,59 @@ func TestRestart(t *testing.T) {
 				})
 			if c := rec.Counts; c.Unknown+c.Refused+c.ReleaseError+c.Lost == 0 {
 				t.Errorf("the server was killed and nobody noticed: %+v", c)
+			}
+		})
+	}
+}
+
+// TestSessionEnds takes the network from two clients of which one holds the lock, for longer than the service waits for
+// a sign of life, and gives it back while the holder still believes in its hold: the run goes on, the other gets in, the
+// oracle sees the overlap, and the holder hears from its release, with which the run ends, that the lock was lost.
+func TestSessionEnds(t *testing.T) {
+	for _, test := range []struct {
+		driver, lock string
+		ttl          time.Duration // the session's time-out
+		outage       time.Duration // longer than that, as the service keeps it
+		server       func() string
+	}{
+		{"zookeeper", "sequential", 500 * time.Millisecond, 2 * time.Second, func() string {
+			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
+		}},
+		{"etcd", "lease", time.Second, 4 * time.Second, func() string {
+			return servertest.Etcd(t, 1, servers.EtcdOptions{}).URLs()[0]
+		}},
+		{"mysql", "get-lock", time.Second, time.Second, func() string {
+			return servertest.MySQL(t, servers.MySQLOptions{TCP: true}).URL()
+		}},
+		{"postgres", "advisory", time.Second, time.Second, func() string {
+			return servertest.Postgres(t, servers.PostgresOptions{TCP: true}).URL()
+		}},
+	} {
+		t.Run(test.driver, func(t *testing.T) {
+			t.Parallel()
+			addr, err := url.Parse(test.server())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy, err := fault.NewProxy(addr.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			addr.Host = proxy.Addr()
+			cut, restored := false, make(chan struct{})
+			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: "native", Clients: 2, TTL: test.ttl, Hold: time.Hour},
+				[]string{addr.String()}, func(s workloads.Snapshot) bool {
+					if !cut && s.Acquired == 1 {
+						cut = true
+						restore := proxy.Outage()
+						time.AfterFunc(test.outage, func() { restore(); close(restored) })
+					}
+					return s.Violations > 0
+				})
+			<-restored
+			if rec.Counts.Lost == 0 || rec.Safety.Violations == 0 || rec.Safety.Longest == 0 {
+				t.Errorf("a hold that its session ended was not counted as lost: %+v, %+v", rec.Counts, rec.Safety)
 			}
 		})
 	}
