@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot, answers true.
-func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.Snapshot) bool) *results.Record {
+// watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client
+// has been granted a lock, answers true.
+func watched(t *testing.T, p results.Plan, addrs []string, watch func(s workloads.Snapshot, held bool) bool) *results.Record {
 	t.Helper()
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {
@@ -37,8 +39,9 @@ func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.
 	}
 	defer svc.Close()
 	var last workloads.Snapshot
-	run := workloads.Run{Plan: p, Service: svc, Prefix: "lockbench:outage:", Progress: func(s workloads.Snapshot) {
-		if last = s; s.Phase == workloads.PhaseMeasure && watch(s) {
+	w := witness{Service: svc, held: new(atomic.Bool)}
+	run := workloads.Run{Plan: p, Service: w, Prefix: "lockbench:outage:", Progress: func(s workloads.Snapshot) {
+		if last = s; s.Phase == workloads.PhaseMeasure && watch(s, w.held.Load()) {
 			cancel()
 		}
 	}}
@@ -50,6 +53,34 @@ func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.
 		t.Fatalf("the run did not come so far: %+v, errors %v", last, rec.Counts.ErrorSample)
 	}
 	return rec
+}
+
+// witness sees the first grant of a service; a snapshot counts a lock when it is released.
+type witness struct {
+	drivers.Service
+	held *atomic.Bool
+}
+
+func (w witness) Unwrap() drivers.Service { return w.Service }
+
+func (w witness) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := w.Service.Session(ctx, id)
+	return witnessed{s, w.held}, err
+}
+
+type witnessed struct {
+	drivers.Session
+	held *atomic.Bool
+}
+
+func (w witnessed) Unwrap() drivers.Session { return w.Session }
+
+func (w witnessed) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := w.Session.Try(ctx, l)
+	if held {
+		w.held.Store(true)
+	}
+	return held, err
 }
 
 // restartable is a server of any kind.
@@ -77,7 +108,7 @@ func TestRestart(t *testing.T) {
 			const enough = 20
 			var before int64
 			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: test.wait, Clients: 4, TTL: 4 * time.Second},
-				[]string{server.URL()}, func(s workloads.Snapshot) bool {
+				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
 					if before == 0 && s.Acquired >= enough {
 						if err := server.Kill(); err != nil {
 							t.Error(err)
@@ -132,17 +163,19 @@ func TestSessionEnds(t *testing.T) {
 			}
 			defer proxy.Close()
 			addr.Host = proxy.Addr()
-			cut, restored := false, make(chan struct{})
+			cut, restored := false, make(chan struct{}, 1)
 			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: "native", Clients: 2, TTL: test.ttl, Hold: time.Hour},
-				[]string{addr.String()}, func(s workloads.Snapshot) bool {
-					if !cut && s.Acquired == 1 {
+				[]string{addr.String()}, func(s workloads.Snapshot, held bool) bool {
+					if !cut && held {
 						cut = true
 						restore := proxy.Outage()
-						time.AfterFunc(test.outage, func() { restore(); close(restored) })
+						time.AfterFunc(test.outage, func() { restore(); restored <- struct{}{} })
 					}
 					return s.Violations > 0
 				})
-			<-restored
+			if cut {
+				<-restored
+			}
 			if rec.Counts.Lost == 0 || rec.Safety.Violations == 0 || rec.Safety.Longest == 0 {
 				t.Errorf("a hold that its session ended was not counted as lost: %+v, %+v", rec.Counts, rec.Safety)
 			}
