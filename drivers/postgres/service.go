@@ -78,7 +78,8 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 
 // countClients counts connections, of which a user without privileges sees little more than the database if they are
 // other users'.
-const countClients = "SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker'"
+const countClients = "SELECT count(*) FROM pg_stat_activity " +
+	"WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker'"
 
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {

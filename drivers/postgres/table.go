@@ -80,8 +80,8 @@ func (s *service) dropTable() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
 	return s.use(ctx, func(c *conn) error {
-		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) FROM (SELECT $1::int8 AS key) AS k",
-			s.tableKey())
+		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
+			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
 		if err != nil || len(rows) == 0 || rows[0][1] != "t" {
 			return err
 		}
