@@ -80,32 +80,3 @@ func (s *rowLock) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	return owned, nil
 }
-
-func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	h, ok := s.holds[l.Key]
-	if !ok || h.owner != l.Owner {
-		return false, s.settle(ctx) // never had, or gone with its connection
-	}
-	delete(s.holds, l.Key)
-	if !h.conn.alive() {
-		s.giveUp(h.conn)
-		return false, s.settle(ctx)
-	}
-	h.conn.run("commit", nil, nil)
-	r, err := h.conn.ask(ctx, h.conn.soon())
-	if err != nil {
-		s.giveUp(h.conn)
-		if dead(err) {
-			return false, s.settle(ctx)
-		}
-		return false, err
-	}
-	s.put(h.conn)
-	if r.refused != nil {
-		return false, r.refused
-	}
-	return !r.undone, nil
-}

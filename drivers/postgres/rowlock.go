@@ -1,6 +1,6 @@
 package postgres
 
-// How a session of row-lock comes by connections, makes rows, waits and ends. A transaction holds one lock, so that each
+// How a session of row-lock comes by connections, makes rows, releases, waits and ends. A transaction holds one lock, so that each
 // can be released by itself; a second lock at the same time takes a second connection.
 
 import (
@@ -96,6 +96,35 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 			return nil, nil, err
 		}
 	}
+}
+
+func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	h, ok := s.holds[l.Key]
+	if !ok || h.owner != l.Owner {
+		return false, s.settle(ctx) // never had, or gone with its connection
+	}
+	delete(s.holds, l.Key)
+	if !h.conn.alive() {
+		s.giveUp(h.conn)
+		return false, s.settle(ctx)
+	}
+	h.conn.run("commit", nil, nil)
+	r, err := h.conn.ask(ctx, h.conn.soon())
+	if err != nil {
+		s.giveUp(h.conn)
+		if dead(err) {
+			return false, s.settle(ctx)
+		}
+		return false, err
+	}
+	s.put(h.conn)
+	if r.refused != nil {
+		return false, r.refused
+	}
+	return !r.undone, nil
 }
 
 // Wait implements drivers.Waiter: it acquires on the server.
