@@ -196,6 +196,7 @@ func TestServerRestarts(t *testing.T) {
 // pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up and
 // hung up: what it grants then must be free when the release of the unknown outcome is answered.
 func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
+	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
 	a, b := sessionOf(t, svc), sessionOf(t, svc)
 	release(t, a, holding(t, a, "k"), true)
@@ -222,6 +223,7 @@ func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 
 // A statement is stuck in the server when its client gives up. It must not be granted the lock after that.
 func stuckStatement(t *testing.T, cfg drivers.Config) {
+	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
 	s := sessionOf(t, svc)
 	release(t, s, holding(t, s, "k"), true)

@@ -152,9 +152,9 @@ func (s *txSession) Close() error {
 	var errs []error
 	for owner, c := range s.held {
 		delete(s.held, owner)
-		errs = append(errs, s.leave(c))
+		errs = append(errs, s.leave(c, true))
 	}
-	errs = append(errs, s.leave(s.idle))
+	errs = append(errs, s.leave(s.idle, false))
 	s.idle = nil
 	return errors.Join(errs...)
 }
