@@ -37,10 +37,12 @@ func proxyTo(t *testing.T, s *servers.MySQL) *fault.Proxy {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	// Connections cost the server a thread each: enough for the sessions of the largest case.
-	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 300})
+	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 400})
 	for _, design := range Driver.Designs() {
 		t.Run(design.Name, func(t *testing.T) {
+			t.Parallel()
 			proxy := proxyTo(t, server)
 			cfg := config(server, proxy)
 			cfg.IOTimeout = 2 * time.Second // some cases wait for it to be over

@@ -97,6 +97,7 @@ func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows i
 
 // One server is enough for the tests that do nothing to it.
 func TestOnServer(t *testing.T) {
+	t.Parallel()
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
@@ -149,6 +150,7 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 
 // The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards all goes on.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	server := servertest.MySQL(t, servers.MySQLOptions{})
 	for _, d := range Driver.Designs() {
 		t.Run(d.Name, func(t *testing.T) {
