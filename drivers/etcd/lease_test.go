@@ -141,6 +141,37 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	}
 }
 
+// A lease that was granted without being heard is given back, before the session has another one.
+func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
+	t.Parallel()
+	e := relaxed(t, 1)
+	p := proxyTo(t, e.Nodes[0])
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
+	leases := func() int {
+		answer, err := direct.Leases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(answer.Leases)
+	}
+	c := client(t, s, 0)
+	if err := c.Close(); err != nil || leases() != 0 {
+		t.Fatalf("%d leases after the session was closed, %v", leases(), err)
+	}
+	restore := p.Mute()
+	if _, err := c.lease(t.Context()); drivers.ClassOf(err) != drivers.ClassTimeout {
+		t.Errorf("a grant without an answer: %v", err)
+	}
+	eventually(t, "the server has granted it", func() bool { return leases() == 1 })
+	restore()
+	eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+	try(t, c, "k", true)
+	if n := leases(); n != 1 {
+		t.Errorf("%d leases, want the one that the session has", n)
+	}
+}
+
 // A release that did not get through must not leave the key locked for as long as the session lives.
 func TestFailedReleaseIsMadeGood(t *testing.T) {
 	t.Parallel()
