@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,8 +22,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// TestScripts runs testdata/script. Scripts have two commands besides the usual ones: redis, which starts a server
-// and sets ADDR, and interrupt, which runs lockbench, signals it once it measures, and sets CODE.
+// TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
+// set ADDR, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
+// condition asks whether it is installed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -36,17 +38,18 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "redis" {
+			i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
+			if i < 0 {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			_, err := servers.FindRedis()
+			_, err := services[i].find()
 			if err != nil && os.Getenv("CI") == "true" {
 				t.Errorf("with CI=true nothing may be left out: %v", err)
 			}
 			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"redis": cmdRedis, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
+			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
 		},
 	})
 }
@@ -65,6 +68,27 @@ func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { r.Close() })
 	ts.Setenv("ADDR", r.URL())
 	ts.Setenv("CA", r.CAFile())
+}
+
+// cmdPrivate starts a server of any service, with room for so many connections, and sets ADDR: private mysql 20.
+func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
+	conns, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var s interface {
+		URL() string
+		Close() error
+	}
+	switch args[0] {
+	case "mysql":
+		s, err = servers.StartMySQL(context.Background(), servers.MySQLOptions{Conns: conns})
+	case "postgres":
+		s, err = servers.StartPostgres(context.Background(), servers.PostgresOptions{Conns: conns})
+	default:
+		ts.Fatalf("unknown server %s", args[0])
+	}
+	ts.Check(err)
+	ts.Defer(func() { s.Close() })
+	ts.Setenv("ADDR", s.URL())
 }
 
 // cmdKeys checks how many keys the plain server at ADDR has: keys 0.
