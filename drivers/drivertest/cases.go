@@ -148,7 +148,10 @@ func find(s Setup) (k known, failure *Failure) {
 
 // The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
 func exclusive(k known) bool    { return k.traits.Exclusive }
-func remote(k known) bool       { _, ok := k.Driver.(drivers.Addressed); return ok && k.traits.Exclusive }
+func remote(k known) bool {
+	a, ok := k.Driver.(drivers.Addressed)
+	return ok && a.Service() != "" && k.traits.Exclusive
+}
 func expires(k known) bool      { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool       { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool        { return k.traits.Exclusive && k.traits.Wakes }
