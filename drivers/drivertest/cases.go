@@ -147,7 +147,7 @@ func find(s Setup) (k known, failure *Failure) {
 }
 
 // The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
-func exclusive(k known) bool    { return k.traits.Exclusive }
+func exclusive(k known) bool { return k.traits.Exclusive }
 func remote(k known) bool {
 	a, ok := k.Driver.(drivers.Addressed)
 	return ok && a.Service() != "" && k.traits.Exclusive
