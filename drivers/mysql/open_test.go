@@ -24,7 +24,7 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 	svc := open(t, cfg)
 	admin(t, svc, "CREATE TABLE lb_taken (k VARBINARY(255) NOT NULL PRIMARY KEY)")
 	admin(t, svc, "INSERT INTO lb_taken VALUES ('theirs')")
-	taken := driver{tableName: func(string) string { return "lb_taken" }}
+	taken := driver{tableName: func(string, string) string { return "lb_taken" }}
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock
 		if _, err := taken.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "lb_taken") {
@@ -201,9 +201,9 @@ func TestNames(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"lockbench:Run-1:": "lb_lockbench_run_1_", "": "lb__", long: "lb_" + strings.Repeat("x", 44) + "_", "é`; --": "lb__",
 	} {
-		name := newTableName(prefix)
+		name := newTableName(prefix, "row-lock")
 		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 || len(name) > maxTableName ||
-			name == newTableName(prefix) {
+			name == newTableName(prefix, "unique-row") || name == newTableName(prefix+"x", "row-lock") {
 			t.Errorf("a table for %q: %q", prefix, name)
 		}
 	}
