@@ -205,6 +205,40 @@ func TestConns(t *testing.T) {
 	release(t, client(t, s, 2), try(t, client(t, s, 1), "k", true), true) // whoever knows the owner
 }
 
+// A key's name may be the beginning of another's, and hold what separates it from the owner.
+func TestNamesWithSlashes(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	for _, key := range []string{"k/a", "k", "k%2Fa", "k/", "k//"} {
+		try(t, a, key, true)
+		try(t, b, key, false)
+	}
+	if err := s.Clean(t.Context(), []string{"k%2Fa"}); err != nil {
+		t.Fatal(err)
+	}
+	try(t, b, "k/a", false)
+	try(t, b, "k", false)
+	try(t, a, "k%2Fa", true)
+}
+
+// Closing a session frees what it holds and its place in a line.
+func TestCloseOfASession(t *testing.T) {
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
+	try(t, a, "k", true)
+	queue(t, b, "k")
+	before := s.Traffic()
+	for _, one := range []*session{a, b} {
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := s.Traffic(); after.RoundTrips != before.RoundTrips+2 {
+		t.Errorf("the traffic went from %+v to %+v with two sessions that were closed", before, after)
+	}
+	release(t, c, try(t, c, "k", true), true)
+}
+
 // Closing the service ends all sessions, however many.
 func TestCloseRevokes(t *testing.T) {
 	e := relaxed(t, 1)

@@ -193,7 +193,7 @@ func TestStormOfCancelledWaits(t *testing.T) {
 	}
 }
 
-// A deadline ends a wait also while the server is silent.
+// A deadline ends a wait also while the server is silent: before the watch is made, and when the line is looked at.
 func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
@@ -204,8 +204,15 @@ func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	release(t, a, held, true)
 	restore := p.Mute()
 	defer restore()
-	if err := b.Wait(t.Context(), &drivers.Lease{Key: "k", Deadline: time.Now().Add(100 * time.Millisecond)}); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := b.Wait(ctx, &drivers.Lease{Key: "k", Deadline: time.Now().Add(100 * time.Millisecond)}); err != nil {
 		t.Errorf("Wait: %v", err)
+	}
+	for _, e := range []event{{}, {created: true, rev: b.place.seen + 1}} {
+		if err := b.follow(ctx, time.Now().Add(100*time.Millisecond), e); err != nil {
+			t.Errorf("after %+v: %v", e, err)
+		}
 	}
 }
 

@@ -132,6 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 		"password":   {func(c *drivers.Config) { c.Password = secret }, drivers.ClassAuth, "check user and password"},
 		"user":       {func(c *drivers.Config) { c.Username = "nobody" }, drivers.ClassAuth, "check user and password"},
 		"database":   {func(c *drivers.Config) { c.Database = "mysql" }, drivers.ClassAuth, "grant it"},
+		"no tables":  {func(c *drivers.Config) { c.Database = "information_schema" }, drivers.ClassAuth, "grant CREATE"},
 		"no address": {func(c *drivers.Config) { c.Addrs = nil }, drivers.ClassOther, "exactly one"},
 		"nobody":     {func(c *drivers.Config) { c.Addrs = []string{"127.0.0.1:1/"} }, drivers.ClassOther, "write host:port"},
 		"no server":  {func(c *drivers.Config) { c.Addrs = []string{"mysql://127.0.0.1:1/db"} }, drivers.ClassConnect, "is a server there?"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,8 +188,36 @@ func TestServerRestarts(t *testing.T) {
 			if err := svc.Close(); err != nil {
 				t.Error(err)
 			}
+			pause(t, server, cfg)
 		})
 	}
+}
+
+// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up and
+// hung up: what it grants then must be free when the release of the unknown outcome is answered.
+func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
+	svc := open(t, cfg)
+	a, b := sessionOf(t, svc), sessionOf(t, svc)
+	release(t, a, holding(t, a, "k"), true)
+	if err := server.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	l := lease("k")
+	held, err := a.Try(t.Context(), l)
+	if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+		t.Errorf("Try on a server that sleeps: %v, %v of class %q", held, err, drivers.ClassOf(err))
+	}
+	if _, err := a.Release(t.Context(), l); err == nil {
+		t.Error("Release has answered on a server that sleeps")
+	}
+	if err := server.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the outcome is known", func() bool {
+		_, err := a.Release(t.Context(), l)
+		return err == nil
+	})
+	release(t, b, holding(t, b, "k"), true)
 }
 
 // A statement is stuck in the server when its client gives up. It must not be granted the lock after that.

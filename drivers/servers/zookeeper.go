@@ -31,8 +31,8 @@ type ZooKeeper struct {
 // ZooKeepers are the members of one ensemble, or one server by itself.
 type ZooKeepers struct{ Group[*ZooKeeper] }
 
-// zooKeeperTick is the server's unit of time. Sessions may be as short as two of them, which lets tests and hazards see
-// one end; the usual tick is 2 s.
+// zooKeeperTick is the server's unit of time. Sessions may be as short as two of them, which lets tests and hazards
+// see one end; the usual tick is 2 s.
 const zooKeeperTick = 200 * time.Millisecond
 
 // zooKeeperHeap bounds the heap of one server. A session takes a few KB of it, a lock a few hundred bytes.
@@ -80,7 +80,8 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 }
 
 // newZooKeepers prepares n servers that make an ensemble: directories, ports, configurations.
-func newZooKeepers(n int, o ZooKeeperOptions, java, classes string, reserve func() (*port, error)) (list []*ZooKeeper, err error) {
+func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
+	reserve func() (*port, error)) (list []*ZooKeeper, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(list))
@@ -147,7 +148,8 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 		java, "-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // nothing of it outside its directory
 		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
 	}
 	return nil
 }
@@ -173,7 +175,8 @@ autopurge.purgeInterval=0
 }
 
 const logback = `<configuration>
-<appender name="CONSOLE" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%p %c: %m%n</pattern></encoder></appender>
+<appender name="CONSOLE" class="ch.qos.logback.core.ConsoleAppender">
+<encoder><pattern>%p %c: %m%n</pattern></encoder></appender>
 <root level="WARN"><appender-ref ref="CONSOLE"/></root>
 </configuration>
 `
@@ -219,8 +222,8 @@ func serves(ctx context.Context, addr string) error {
 // zooKeeperJars are where packages put the server, with what its logging needs.
 var zooKeeperJars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 
-// FindZooKeeper is the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that of
-// the system's package. The error wraps exec.ErrNotFound and says what to install.
+// FindZooKeeper is the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that
+// of the system's package. The error wraps exec.ErrNotFound and says what to install.
 func FindZooKeeper() (path string, err error) {
 	_, classes, err := findZooKeeper("")
 	path, _, _ = strings.Cut(classes, string(filepath.ListSeparator))

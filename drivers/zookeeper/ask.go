@@ -23,9 +23,9 @@ type result[T any] struct {
 	err   error
 }
 
-// ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done, whatever
-// comes first; the caller's next one is made after the library is done with this one, so that it finds what this one has
-// done. within, unless 0, is the session that the request is meant for: in another one it is not made.
+// ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
+// whatever comes first; the caller's next one is made after the library is done with this one, so that it finds what
+// this one has done. within, unless 0, is the session that the request is meant for: in another one it is not made.
 func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.Conn) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {

@@ -17,8 +17,9 @@ var (
 	errClosed    = fmt.Errorf("the service is closed: %w", net.ErrClosed)
 	errNoReply   = errors.New("no reply in time")
 	errEarlier   = errors.New("an earlier request of the client is still under way")
-	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, or " +
-		"have as many connections from here as it takes (maxClientCnxns, by default 60)")
+	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, " +
+		"or have as many connections from here as it takes (maxClientCnxns, by default 60)")
+	errAnswer  = errors.New("a transaction has another answer than expected")
 	errExpired = errors.New("the session is another one by now")
 )
 
@@ -83,8 +84,8 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// event is called by the library: on changes of its state by the goroutine that connects, and on watch events by the one
-// that reads.
+// event is called by the library: on changes of its state by the goroutine that connects, and on watch events by the
+// one that reads.
 func (c *conn) event(e zk.Event) {
 	if e.Type != zk.EventSession {
 		if e.Type != zk.EventNotWatching {
@@ -112,8 +113,8 @@ func (c *conn) signal() {
 	c.changed = make(chan struct{})
 }
 
-// await waits until a request can be made, and enters it in the books. changed tells when the connection that it was made
-// on may be another one.
+// await waits until a request can be made, and enters it in the books. changed tells when the connection that it was
+// made on may be another one.
 func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e entry, err error) {
 	for {
 		c.mu.Lock()

@@ -1,6 +1,6 @@
-// The design sequential: ZooKeeper's own lock recipe, as Curator's InterProcessMutex has it. Each client that wants the
-// lock makes an ephemeral node with a number in the key's container; the lowest holds, and each of the others watches the
-// node right before its own, so that a release wakes one.
+// The design sequential: ZooKeeper's own lock recipe, as Curator's InterProcessMutex has it. Each client that wants
+// the lock makes an ephemeral node with a number in the key's container; the lowest holds, and each of the others
+// watches the node right before its own, so that a release wakes one.
 package zookeeper
 
 import (
@@ -14,7 +14,8 @@ var sequential = design{
 		Name:   "sequential",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
 		Models: "ZooKeeper's lock recipe and Curator's InterProcessMutex: a numbered ephemeral node each, the lowest holds",
-		Wrong:  "a holder that pauses for longer than its session lasts goes on as if it held the lock, unless the fence is checked",
+		Wrong: "a holder that pauses for longer than its session lasts goes on as if it held the lock, unless the fence " +
+			"is checked",
 	},
 	session: func(s session) drivers.Session { return &sequentialSession{session: s} },
 	clean:   cleanLine,
@@ -26,9 +27,9 @@ type sequentialSession struct {
 	taken bool  // the last key that it tried was taken
 }
 
-// Try implements drivers.Session. A free lock is had in one round trip; see enter. A client that is refused takes its node
-// away again, which is two changes for nothing. So one that was refused the last time looks first whether anybody is
-// there, which changes nothing.
+// Try implements drivers.Session. A free lock is had in one round trip; see enter. A client that is refused takes its
+// node away again, which is two changes for nothing. So one that was refused the last time looks first whether
+// anybody is there, which changes nothing.
 func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	if s.place.node != "" && s.place.key == l.Key {
@@ -65,19 +66,8 @@ func (s *sequentialSession) grant(l *drivers.Lease, p place) {
 
 // Release implements drivers.Session.
 func (s *sequentialSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
-	if l.Owner == "" {
-		return false, opRelease.fail(ctx.Err())
+	if removed, err = s.release(ctx, l, s.free); err == nil && s.place.owner == l.Owner {
+		s.place = place{} // a Try that was to confirm it has failed
 	}
-	if h, ok := s.holds[l.Owner]; ok {
-		if removed, err = s.remove(ctx, h.session, h.node); err == nil {
-			delete(s.holds, l.Owner)
-		}
-	} else {
-		removed, err = s.free(ctx, debt{l.Key, l.Owner})
-	}
-	if err == nil && s.place.owner == l.Owner {
-		s.place = place{}
-	}
-	s.owe(l.Key, l.Owner, err)
-	return removed, opRelease.fail(err)
+	return removed, err
 }

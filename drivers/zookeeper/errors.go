@@ -36,8 +36,8 @@ func (o op) fail(err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}
 }
 
-// halfway is fail for a later request, when an earlier one has had its effect: then not even a refusal means that nothing
-// has happened.
+// halfway is fail for a later request, when an earlier one has had its effect: then not even a refusal means that
+// nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)
 	if err != nil && drivers.Refused(err) {
@@ -51,6 +51,8 @@ func classOf(err error) drivers.Class {
 	switch {
 	case errors.As(err, new(*unconnected)), errors.Is(err, errEarlier), errors.Is(err, errNotSent):
 		return drivers.ClassConnect // it was not sent
+	case errors.Is(err, errAnswer):
+		return drivers.ClassProtocol
 	case errors.Is(err, errNoReply):
 		return drivers.ClassTimeout
 	case errors.Is(err, context.Canceled):

@@ -96,6 +96,8 @@ func TestPausedServer(t *testing.T) {
 		if err := z.Nodes[0].Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
+		pinger, _ := drivers.As[drivers.Pinger](svc)
+		eventually(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
 		l := &drivers.Lease{Key: "test:paused", TTL: long}
 		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.Refused(err) {
 			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)

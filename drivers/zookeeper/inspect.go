@@ -62,9 +62,9 @@ func remove(ctx context.Context, k *caller, node string) error {
 }
 
 // Inspect implements drivers.Inspector with the command srvr, which servers answer unless they are told not to
-// (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands
-// are the packets that clients have sent, the pings of their sessions included; of an ensemble it is all members', and
-// unknown while one of them is silent.
+// (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown.
+// Commands are the packets that clients have sent, the pings of their sessions included; of an ensemble it is all
+// members', and unknown while one of them is silent.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
@@ -100,8 +100,8 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections is how many connections the server takes from one address; 0 if there is no limit, or the server does not
-// tell. Of an ensemble it is not known which member a session comes to.
+// connections is how many connections the server takes from one address; 0 if there is no limit, or the server does
+// not tell. Of an ensemble it is not known which member a session comes to.
 func (s *service) connections(ctx context.Context) int {
 	if len(s.to.servers) > 1 {
 		return 0
@@ -121,8 +121,8 @@ func (s *service) connections(ctx context.Context) int {
 	return limit
 }
 
-// say sends a server one of its commands of four letters and reads the lines of the answer. A server that is told not to
-// answer says so in a line without the separator.
+// say sends a server one of its commands of four letters and reads the lines of the answer. A server that is told not
+// to answer says so in a line without the separator.
 func (s *service) say(ctx context.Context, address, command, separator string) (map[string]string, error) {
 	conn, err := s.to.dial(ctx, address)
 	if err != nil {

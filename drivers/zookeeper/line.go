@@ -21,11 +21,11 @@ type place struct {
 	first   bool // it is the lock
 }
 
-// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer to
-// that tells the container's state: with one node it is ours, the lock is held, and the transaction's number is that of
-// the node's creation. So that takes one round trip where the recipe takes two (create, list) and this library another
-// one for the fence, as it knows no create that answers with the node's state. What a transaction cannot do is to make
-// the node only if there is no other.
+// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer
+// to that tells the container's state: with one node it is ours, the lock is held, and the transaction's number is
+// that of the node's creation. So that takes one round trip where the recipe takes two (create, list) and this
+// library another one for the fence, as it knows no create that answers with the node's state. What a transaction
+// cannot do is to make the node only if there is no other.
 func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 	p := place{key: key, owner: owner}
 	parent := s.svc.node(key)
@@ -41,7 +41,7 @@ func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 			continue // the server may have deleted it again, but it waits a while before it does
 		}
 		if err == nil && (len(answers) != 2 || answers[1].Stat == nil) {
-			err = &drivers.Error{Class: drivers.ClassProtocol, Op: "zookeeper: try", Err: errors.New("a transaction has another answer than expected")}
+			err = errAnswer
 		}
 		if err != nil {
 			return p, err
@@ -139,8 +139,8 @@ func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held
 	return true, nil
 }
 
-// look reads the line. It answers the node right before ours, notes it if there is none, and forgets our place if we are
-// not in line any more, because the session has ended or somebody has cleaned up.
+// look reads the line. It answers the node right before ours, notes it if there is none, and forgets our place if we
+// are not in line any more, because the session has ended or somebody has cleaned up.
 func (s *sequentialSession) look(ctx context.Context) (before string, err error) {
 	names, err := s.list(ctx, s.place.key)
 	if err != nil {
@@ -157,6 +157,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 		}
 	}
 	if !found {
+		s.owe(s.place.key, s.place.owner, errExpired) // to make sure
 		s.place = place{}
 		return "", nil
 	}

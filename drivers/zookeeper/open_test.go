@@ -60,8 +60,8 @@ func TestReadAddr(t *testing.T) {
 		"::1":                        "brackets",
 		"[zk1]":                      "IPv6",
 		"[::1":                       "",
-		"zk1,zk2":                    "one server",
-		"zk1?x=1":                    "one server",
+		"zk1,zk2":                    "each server",
+		"zk1?x=1":                    "each server",
 		"zk1//a":                     "chroot",
 		"zk1/a/../b":                 "chroot",
 		"zookeeper://secret@zk1":     "password",
@@ -197,7 +197,8 @@ func listener(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// TLS goes by Config.TLS, which the certificate is checked with. The servers here have none, so something else ends it.
+// TLS goes by Config.TLS, which the certificate is checked with. The servers here have none, so something else ends
+// it.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})

@@ -30,9 +30,12 @@ type hold struct {
 	session int64  // whose end does too
 }
 
-// debt is a node that may be there and should not: its deletion has failed. Ephemeral nodes last as long as the session
-// does, and nobody else would delete it.
+// debt is a node that may be there and should not: its deletion has failed. Ephemeral nodes last as long as the
+// session does, and nobody else would delete it.
 type debt struct{ key, owner string }
+
+// freeing is how a design deletes the node of an owner, if there is one.
+type freeing func(context.Context, debt) (removed bool, err error)
 
 // Adopt implements drivers.Adopter.
 func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
@@ -46,6 +49,21 @@ func (s *service) node(key string) string {
 	return s.chroot + "/" + name
 }
 
+// release deletes the node of a lease: the one that was granted, or whatever free finds of its owner if the answer to
+// the attempt was lost.
+func (s *session) release(ctx context.Context, l *drivers.Lease, free freeing) (removed bool, err error) {
+	if l.Owner == "" {
+		return false, opRelease.fail(ctx.Err())
+	}
+	if h, ok := s.holds[l.Owner]; !ok {
+		removed, err = free(ctx, debt{l.Key, l.Owner})
+	} else if removed, err = s.remove(ctx, h.session, h.node); err == nil {
+		delete(s.holds, l.Owner)
+	}
+	s.owe(l.Key, l.Owner, err)
+	return removed, opRelease.fail(err)
+}
+
 // owe notes that free has failed, or pays that debt if it has not.
 func (s *session) owe(key, owner string, err error) {
 	d := debt{key, owner}
@@ -55,8 +73,9 @@ func (s *session) owe(key, owner string, err error) {
 	}
 }
 
-// pay deletes what could not be deleted when it should have been. Until that has succeeded the client tries nothing else.
-func (s *session) pay(ctx context.Context, free func(context.Context, debt) (bool, error)) error {
+// pay deletes what could not be deleted when it should have been. Until that has succeeded the client tries nothing
+// else.
+func (s *session) pay(ctx context.Context, free freeing) error {
 	for len(s.debts) > 0 {
 		if _, err := free(ctx, s.debts[0]); err != nil {
 			return err
@@ -78,8 +97,9 @@ func (s *session) remove(ctx context.Context, within int64, node string) (remove
 	return removed, nil
 }
 
-// catchUp makes the next read tell what is so by now. A member of an ensemble answers reads by itself, and may not have
-// heard yet what others have changed, nor what we have, if the answer to that was lost with the connection to another.
+// catchUp makes the next read tell what is so by now. A member of an ensemble answers reads by itself, and may not
+// have heard yet what others have changed, nor what we have, if the answer to that was lost with the connection to
+// another.
 func (s *session) catchUp(ctx context.Context, key string) error {
 	if len(s.c.to.servers) == 1 {
 		return nil
@@ -102,8 +122,8 @@ func (s *session) watch(ctx context.Context, node string) (event <-chan zk.Event
 	return w.event, w.gone, err
 }
 
-// sleep waits for a watch event, a new connection, the deadline of l or the end of ctx; over tells that it was one of the
-// last two.
+// sleep waits for a watch event, a new connection, the deadline of l or the end of ctx; over tells that it was one of
+// the last two.
 func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.Event) (over bool, err error) {
 	var deadline <-chan time.Time
 	if !l.Deadline.IsZero() {
@@ -118,10 +138,7 @@ func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.E
 	select {
 	case <-event:
 		return false, nil
-	case <-s.last.changed: // it may not be the same session any more
-		if s.c.closing.Err() != nil {
-			return true, errClosed
-		}
+	case <-s.last.changed: // it may not be the same session any more, or closed
 		return false, nil
 	case <-deadline:
 		return true, nil
@@ -138,8 +155,8 @@ func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
 	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline), nil
 }
 
-// end closes the session. If other clients share its session with the service, what it has there is deleted one by one,
-// what the design knows of by tidy.
+// end closes the session. If other clients share its session with the service, what it has there is deleted one by
+// one, what the design knows of by tidy.
 func (s *session) end(tidy func(context.Context) error) error {
 	if s.own {
 		s.svc.drop(s.c)

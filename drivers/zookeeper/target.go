@@ -45,11 +45,12 @@ func parseTarget(s string) (target, error) {
 	case "zookeepers", "zks":
 		t.tls = true
 	default:
-		return target{}, errors.New("the address has a scheme that is none of zookeeper://, zk://, zookeepers:// and zks://: " + howAddresses)
+		return target{}, errors.New("the address has a scheme that is none of zookeeper://, zk://, zookeepers:// and " +
+			"zks://: " + howAddresses)
 	}
 	if strings.ContainsAny(rest, "?#, \t\r\n") {
-		return target{}, errors.New("the address has one of ? # , or a blank in it: give one server an address, and inside a " +
-			"password write them as %3F, %23, %2C and %20")
+		return target{}, errors.New("the address has one of ? # , or a blank in it: give each server an address of its own, and inside " +
+			"a password write them as %3F, %23, %2C and %20")
 	}
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
@@ -64,10 +65,12 @@ func parseTarget(s string) (target, error) {
 		t.user, err1 = url.PathUnescape(user)
 		password, err2 = url.PathUnescape(password)
 		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
+				"hexadecimal digits: write % as %25")
 		}
 		if !ok || t.user == "" {
-			return target{}, errors.New("the address has a user without a password, or the other way round: write zookeeper://user:password@host:port")
+			return target{}, errors.New("the address has a user without a password, or the other way round: write " +
+				"zookeeper://user:password@host:port")
 		}
 		t.password = drivers.Secret(password)
 		authority = authority[i+1:]
@@ -113,7 +116,8 @@ func parseChroot(path string) (string, error) {
 		path = "/" + path
 	}
 	for _, part := range strings.Split(path[1:], "/") {
-		if part == "" || part == "." || part == ".." || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		control := strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f })
+		if part == "" || part == "." || part == ".." || control {
 			return "", errors.New("the chroot of the address is no path of a node: write it as /locks/test")
 		}
 	}
@@ -143,7 +147,8 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	case n == 0:
 		return nil, "", errors.New("there is no address: " + howAddresses)
 	case n > 1 && cfg.Topology != drivers.TopologyEnsemble:
-		return nil, "", fmt.Errorf("there are %d addresses of a single server: give one, or choose topology %s", n, drivers.TopologyEnsemble)
+		return nil, "", fmt.Errorf("there are %d addresses of a single server: give one, or choose topology %s", n,
+			drivers.TopologyEnsemble)
 	}
 	var all target
 	to = &endpoint{timeout: cfg.TTL, io: cfg.IO()}
@@ -159,7 +164,8 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 		case t.user != "" && all.user == "":
 			all.user, all.password = t.user, t.password
 		case t.user != "" && (t.user != all.user || t.password != all.password), t.tls != all.tls:
-			return nil, "", errors.New("the addresses differ in user, password or TLS: give the same for all members of the ensemble")
+			return nil, "", errors.New("the addresses differ in user, password or TLS: give the same for all members of " +
+				"the ensemble")
 		}
 		if t.chroot != "" && all.chroot == "" && i > 0 { // as connect strings have it: once, at the end
 			all.chroot = t.chroot

@@ -3,6 +3,7 @@ package zookeeper
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -13,9 +14,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The library's first buffer for replies is as large as its limit on them, 1.5 MB a session unless it is told otherwise.
-// So it is told a small limit before it makes the buffer and a large one before it reads: the buffer grows with what
-// arrives, which is the list of those in line.
+// The library's first buffer for replies is as large as its limit on them, 1.5 MB a session unless it is told
+// otherwise. So it is told a small limit before it makes the buffer and a large one before it reads: the buffer grows
+// with what arrives, which is the list of those in line.
 const (
 	firstReply = 4 << 10
 	maxReply   = 64 << 20
@@ -24,11 +25,9 @@ const (
 // Between two rounds of attempts to connect there are pauses that grow from the first to the second of these.
 const minPause, maxPause = 10 * time.Millisecond, 200 * time.Millisecond
 
-// The operation codes of the protocol that the wire has to know.
-const (
-	opPing   = -2 // as an xid
-	opNotice = 100
-)
+// What the wire has to know of the protocol: the number that all pings have instead of one of their own, and which
+// operations are ours. The library's own are setAuth (100), setWatches (101) and close (-11).
+const pingXID, ownOps = -2, 100
 
 // errNotSent says that a request was kept from a connection that was made after it.
 var errNotSent = errors.New("the connection broke before the request was sent")
@@ -137,13 +136,21 @@ func (w *wire) Write(packet []byte) (int, error) {
 	if w.open && len(packet) >= 12 {
 		xid, op := int32(binary.BigEndian.Uint32(packet[4:])), int32(binary.BigEndian.Uint32(packet[8:]))
 		switch {
-		case xid == opPing:
+		case xid == pingXID:
 			w.c.counts.keepAlives.Add(1)
-		case op > 0 && op < opNotice && !w.c.clean(): // setAuth and setWatches are the library's own, close is -11
+		case op > 0 && op < ownOps && !w.c.clean():
 			return 0, errNotSent
 		}
 	}
 	return w.Conn.Write(packet)
+}
+
+// Close does not say good-bye under TLS, which may take seconds on a connection that is broken.
+func (w *wire) Close() error {
+	if secure, ok := w.Conn.(*tls.Conn); ok {
+		return secure.NetConn().Close()
+	}
+	return w.Conn.Close()
 }
 
 // clean tells whether no request of an earlier connection is under way.

@@ -1,11 +1,11 @@
-// Package zookeeper measures locks on Apache ZooKeeper, made of ephemeral nodes over github.com/go-zookeeper/zk. It uses
-// that library's client and not its Lock, which leaves its node in line after an error and cannot be cancelled.
+// Package zookeeper measures locks on Apache ZooKeeper, made of ephemeral nodes over github.com/go-zookeeper/zk. It
+// uses that library's client and not its Lock, which leaves its node in line after an error and cannot be cancelled.
 //
 // Each simulated client has a session of its own with the service, as a process would have; with Config.Conns N they
-// share N, and then the end of one session ends the holds of all who share it. Config.TTL is the time-out that a session
-// asks for, 10 s by default. The server gives it no less than its minSessionTimeout and no more than its
-// maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client that has lost the connection learns of the
-// end of its session only when it is connected again.
+// share N, and then the end of one session ends the holds of all who share it. Config.TTL is the time-out that a
+// session asks for, 10 s by default. The server gives it no less than its minSessionTimeout and no more than its
+// maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client that has lost the connection learns of
+// the end of its session only when it is connected again.
 //
 // A key is a node of its name below the chroot of the address. It is a container with those in line, which the server
 // deletes by itself when it has been empty for a while, or the lock itself.
@@ -120,7 +120,9 @@ func (s *service) reach(ctx context.Context) error {
 		}
 		reason = err // it names the address
 	}
-	return &drivers.Error{Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: is the server running there?", reason)}
+	return &drivers.Error{
+		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: is the server running there?", reason),
+	}
 }
 
 // probe looks whether locks can be made where they are to be, and leaves nothing there.
@@ -143,7 +145,8 @@ func (s *service) probe(ctx context.Context) error {
 	var unique drivers.Owners
 	node := s.node(s.cfg.Prefix + unique.Next())
 	_, err = ask(ctx, k, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
-		return z.Multi(&zk.CreateRequest{Path: node, Acl: s.to.acl, Flags: zk.FlagEphemeral}, &zk.DeleteRequest{Path: node, Version: -1})
+		return z.Multi(&zk.CreateRequest{Path: node, Acl: s.to.acl, Flags: zk.FlagEphemeral},
+			&zk.DeleteRequest{Path: node, Version: -1})
 	})
 	if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {
 		return fmt.Errorf("this user may not create and delete nodes below %s: give the user and password of one who may "+
@@ -194,7 +197,9 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if err != nil {
 		return nil, opSession.fail(err)
 	}
-	return s.design.session(session{svc: s, caller: caller{c: c, counts: n}, own: s.shared == nil, holds: map[string]hold{}}), nil
+	return s.design.session(session{
+		svc: s, caller: caller{c: c, counts: n}, own: s.shared == nil, holds: map[string]hold{},
+	}), nil
 }
 
 // connOf is the connection of a session, whose books n are.
@@ -226,14 +231,15 @@ func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) 
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		go c.close()
-		return nil, errClosed
+	if !s.closed {
+		s.books = append(s.books, n)
+		s.keep(c)
+		s.mu.Unlock()
+		return c, nil
 	}
-	s.books = append(s.books, n)
-	s.keep(c)
-	return c, nil
+	s.mu.Unlock()
+	c.close()
+	return nil, errClosed
 }
 
 func (s *service) keep(c *conn) {

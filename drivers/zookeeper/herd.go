@@ -1,0 +1,48 @@
+// What the design herd does besides.
+package zookeeper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// free deletes the node if it is that of an owner. Between the look and the deletion the node may change hands if it
+// is of a session that is just ending; that cannot be helped, since all nodes of a name begin with the same version.
+func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error) {
+	type lock struct {
+		owner   string
+		session int64
+	}
+	if err := s.catchUp(ctx, d.key); err != nil {
+		return false, err
+	}
+	node := s.svc.node(d.key)
+	found, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (lock, error) {
+		data, stat, err := z.Get(node)
+		if err != nil {
+			return lock{}, err
+		}
+		return lock{string(data), stat.EphemeralOwner}, nil
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil || found.owner != d.owner:
+		return false, err
+	}
+	if !s.c.lasts(found.session) {
+		found.session = 0 // whoever knows the owner may release
+	}
+	return s.remove(ctx, found.session, node)
+}
+
+// Leave implements drivers.Waiter. A watch cannot be taken back; it is gone after one event.
+func (s *herdSession) Leave(context.Context, *drivers.Lease) error { return nil }
+
+// Close implements io.Closer. It frees what the session holds.
+func (s *herdSession) Close() error {
+	return s.end(func(ctx context.Context) error { return s.pay(ctx, s.free) })
+}
