@@ -71,8 +71,7 @@ func behind(t *testing.T, address string) (string, *fault.Proxy) {
 
 func TestConformance(t *testing.T) {
 	for _, d := range designs {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(d.Name, func(t *testing.T) { // one after the other: each client is a process of the server's
 			addr, proxy := behind(t, server(t))
 			drivertest.Run(t, drivertest.Setup{
 				Driver: driver{},
