@@ -5,18 +5,22 @@ package main
 
 import (
 	"context"
+	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot, answers true.
-func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.Snapshot) bool) *results.Record {
+// watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client
+// has been granted a lock, answers true.
+func watched(t *testing.T, p results.Plan, addrs []string, watch func(s workloads.Snapshot, held bool) bool) *results.Record {
 	t.Helper()
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {
@@ -35,8 +39,9 @@ func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.
 	}
 	defer svc.Close()
 	var last workloads.Snapshot
-	run := workloads.Run{Plan: p, Service: svc, Prefix: "lockbench:outage:", Progress: func(s workloads.Snapshot) {
-		if last = s; s.Phase == workloads.PhaseMeasure && watch(s) {
+	w := witness{Service: svc, held: new(atomic.Bool)}
+	run := workloads.Run{Plan: p, Service: w, Prefix: "lockbench:outage:", Progress: func(s workloads.Snapshot) {
+		if last = s; s.Phase == workloads.PhaseMeasure && watch(s, w.held.Load()) {
 			cancel()
 		}
 	}}
@@ -48,6 +53,34 @@ func watched(t *testing.T, p results.Plan, addrs []string, watch func(workloads.
 		t.Fatalf("the run did not come so far: %+v, errors %v", last, rec.Counts.ErrorSample)
 	}
 	return rec
+}
+
+// witness sees the first grant of a service; a snapshot counts a lock when it is released.
+type witness struct {
+	drivers.Service
+	held *atomic.Bool
+}
+
+func (w witness) Unwrap() drivers.Service { return w.Service }
+
+func (w witness) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := w.Service.Session(ctx, id)
+	return witnessed{s, w.held}, err
+}
+
+type witnessed struct {
+	drivers.Session
+	held *atomic.Bool
+}
+
+func (w witnessed) Unwrap() drivers.Session { return w.Session }
+
+func (w witnessed) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := w.Session.Try(ctx, l)
+	if held {
+		w.held.Store(true)
+	}
+	return held, err
 }
 
 // restartable is a server of any kind.
@@ -64,13 +97,18 @@ func TestRestart(t *testing.T) {
 		server             func() restartable
 	}{
 		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.RedisOptions{}) }},
+		{"zookeeper", "sequential", "native", func() restartable { return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).Nodes[0] }},
+		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.EtcdOptions{}).Nodes[0] }},
+		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"mysql", "get-lock", "native", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"postgres", "advisory", "native", func() restartable { return servertest.Postgres(t, servers.PostgresOptions{}) }},
 	} {
 		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
 			server := test.server()
 			const enough = 20
 			var before int64
 			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: test.wait, Clients: 4, TTL: 4 * time.Second},
-				[]string{server.URL()}, func(s workloads.Snapshot) bool {
+				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
 					if before == 0 && s.Acquired >= enough {
 						if err := server.Kill(); err != nil {
 							t.Error(err)
@@ -85,6 +123,61 @@ func TestRestart(t *testing.T) {
 				})
 			if c := rec.Counts; c.Unknown+c.Refused+c.ReleaseError+c.Lost == 0 {
 				t.Errorf("the server was killed and nobody noticed: %+v", c)
+			}
+		})
+	}
+}
+
+// TestSessionEnds takes the network from two clients of which one holds the lock, for longer than the service waits for
+// a sign of life, and gives it back while the holder still believes in its hold: the run goes on, the other gets in, the
+// oracle sees the overlap, and the holder hears from its release, with which the run ends, that the lock was lost.
+func TestSessionEnds(t *testing.T) {
+	for _, test := range []struct {
+		driver, lock string
+		ttl          time.Duration // the session's time-out
+		outage       time.Duration // longer than that, as the service keeps it
+		server       func() string
+	}{
+		{"zookeeper", "sequential", 500 * time.Millisecond, 2 * time.Second, func() string {
+			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
+		}},
+		{"etcd", "lease", time.Second, 4 * time.Second, func() string {
+			return servertest.Etcd(t, 1, servers.EtcdOptions{}).URLs()[0]
+		}},
+		{"mysql", "get-lock", time.Second, time.Second, func() string {
+			return servertest.MySQL(t, servers.MySQLOptions{TCP: true}).URL()
+		}},
+		{"postgres", "advisory", time.Second, time.Second, func() string {
+			return servertest.Postgres(t, servers.PostgresOptions{TCP: true}).URL()
+		}},
+	} {
+		t.Run(test.driver, func(t *testing.T) {
+			t.Parallel()
+			addr, err := url.Parse(test.server())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy, err := fault.NewProxy(addr.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			addr.Host = proxy.Addr()
+			cut, restored := false, make(chan struct{}, 1)
+			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: "native", Clients: 2, TTL: test.ttl, Hold: time.Hour},
+				[]string{addr.String()}, func(s workloads.Snapshot, held bool) bool {
+					if !cut && held {
+						cut = true
+						restore := proxy.Outage()
+						time.AfterFunc(test.outage, func() { restore(); restored <- struct{}{} })
+					}
+					return s.Violations > 0
+				})
+			if cut {
+				<-restored
+			}
+			if rec.Counts.Lost == 0 || rec.Safety.Violations == 0 || rec.Safety.Longest == 0 {
+				t.Errorf("a hold that its session ended was not counted as lost: %+v, %+v", rec.Counts, rec.Safety)
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,8 +23,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// TestScripts runs testdata/script. Scripts have two commands besides the usual ones: redis, which starts a server
-// and sets ADDR, and interrupt, which runs lockbench, signals it once it measures, and sets CODE.
+// TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
+// set ADDR, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
+// condition asks whether it is installed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -30,23 +33,30 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TMPDIR", e.WorkDir)
+			// PostgreSQL is not root's, and has to get through to its directory there.
+			for _, dir := range []string{filepath.Dir(e.WorkDir), e.WorkDir} {
+				if err := os.Chmod(dir, 0o711); err != nil {
+					return err
+				}
+			}
 			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("BIN", first)                  // where lockbench is
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "redis" {
+			i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
+			if i < 0 {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			_, err := servers.FindRedis()
+			_, err := services[i].find()
 			if err != nil && os.Getenv("CI") == "true" {
 				t.Errorf("with CI=true nothing may be left out: %v", err)
 			}
 			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"redis": cmdRedis, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
+			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
 		},
 	})
 }
@@ -65,6 +75,27 @@ func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { r.Close() })
 	ts.Setenv("ADDR", r.URL())
 	ts.Setenv("CA", r.CAFile())
+}
+
+// cmdPrivate starts a server of any service, with room for so many connections, and sets ADDR: private mysql 20.
+func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
+	conns, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var s interface {
+		URL() string
+		Close() error
+	}
+	switch args[0] {
+	case "mysql":
+		s, err = servers.StartMySQL(context.Background(), servers.MySQLOptions{Conns: conns})
+	case "postgres":
+		s, err = servers.StartPostgres(context.Background(), servers.PostgresOptions{Conns: conns})
+	default:
+		ts.Fatalf("unknown server %s", args[0])
+	}
+	ts.Check(err)
+	ts.Defer(func() { s.Close() })
+	ts.Setenv("ADDR", s.URL())
 }
 
 // cmdKeys checks how many keys the plain server at ADDR has: keys 0.

@@ -219,9 +219,18 @@ func (f *fleet) describe(rec *results.Record) {
 	}
 	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.network
 	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.persistence)
+	rec.Server.Durability = rec.Plan.Durability
 	if rec.Plan.Server != string(external) {
 		rec.Server.Addr = s.redacted()
 	}
+}
+
+// cpuOf reads what the servers of a cell have used, if they are ours; else it is nil.
+func (f *fleet) cpuOf(c results.Plan) func() time.Duration {
+	if s := f.running[deploymentOf(c)]; s != nil {
+		return s.cpu
+	}
+	return nil
 }
 
 // networkOf is how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has

@@ -70,6 +70,11 @@ var services = []*service{
 		packages: "mariadb-server", limit: "max_connections", database: databaseName,
 		find: servers.FindMySQL, start: startMySQL,
 	},
+	{
+		name: "postgres", schemes: []string{"postgres", "postgresql"},
+		packages: "postgresql", limit: "max_connections", database: databaseName,
+		find: servers.FindPostgres, start: startPostgres,
+	},
 }
 
 // wholeSeconds is what etcd makes of a lease's time.

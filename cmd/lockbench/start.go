@@ -106,6 +106,14 @@ func startMySQL(ctx context.Context, _ deployment, o startOptions) (*server, err
 	return ofOne(s), nil
 }
 
+func startPostgres(ctx context.Context, _ deployment, o startOptions) (*server, error) {
+	s, err := servers.StartPostgres(ctx, servers.PostgresOptions{Binary: o.binary, Durability: o.durability, Conns: room(o.conns)})
+	if err != nil {
+		return nil, err
+	}
+	return ofOne(s), nil
+}
+
 func ofOne(s one) *server {
 	return &server{urls: []string{s.URL()}, network: "unix", persistence: s.Persistence(), cpu: s.CPU, close: s.Close}
 }

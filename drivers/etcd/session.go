@@ -89,7 +89,8 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	keep, stop := context.WithCancel(context.Background())
-	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop} // else the server would choose the number
+	// The number is chosen here, so that a lease can be revoked whose grant was not heard.
+	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop}
 	if !s.service.note(g.id) {
 		stop()
 		return nil, errClosed
@@ -162,14 +163,7 @@ func (s *session) revoke(ctx context.Context, g *grant) error {
 
 // Close ends the session, which frees whatever it holds and takes it out of its line.
 func (s *session) Close() error {
-	s.service.mu.Lock()
-	_, open := s.service.sessions[s]
-	if open {
-		delete(s.service.sessions, s)
-		s.service.past.RoundTrips += s.trips.Load()
-		s.service.past.Notices += s.notices.Load()
-	}
-	s.service.mu.Unlock()
+	defer s.service.forget(s)
 	if s.place != nil {
 		s.place.unwatch()
 		s.place = nil
@@ -190,4 +184,15 @@ func (s *session) Close() error {
 		return fail("close of a session", err)
 	}
 	return nil
+}
+
+// forget keeps the traffic of a session that is closed.
+func (s *service) forget(c *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.sessions[c]; open {
+		delete(s.sessions, c)
+		s.past.RoundTrips += c.trips.Load()
+		s.past.Notices += c.notices.Load()
+	}
 }

@@ -15,7 +15,8 @@ var rowLock = kind{
 		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. " +
 			"Waiters sleep in the server, on MariaDB in the order of their arrival, on MySQL 8 in one of its own (CATS)",
 		Wrong: "a connection and an open transaction for each lock that is held; a connection that breaks frees the lock " +
-			"while its holder goes on, and there is no fence to tell; the server's cost of a release grows with the line",
+			"while its holder goes on, and there is no fence to tell; " +
+			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
 	pinned:  true,

@@ -3,8 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +42,48 @@ func newSession(t *testing.T, s *service) session {
 	}
 	t.Cleanup(func() { one.(session).Close() })
 	return one.(session)
+}
+
+// relay accepts connections for a target and lets between do the rest, until the test ends.
+func relay(t *testing.T, target string, between func(client, server net.Conn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var open []net.Conn
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		all.Wait()
+	})
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", target)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, client, server)
+			mu.Unlock()
+			all.Go(func() {
+				defer client.Close()
+				between(client, server)
+			})
+		}
+	})
+	return l.Addr().String()
 }
 
 // ask runs a statement as somebody else and returns the first value of each row.
@@ -108,11 +154,7 @@ func TestConnectionEndedUnderHolder(t *testing.T) {
 			mine, theirs, another := &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "other"}
 			mustTry(t, a, mine, true)
 			mustTry(t, b, theirs, false)
-			victim := map[string]func() string{
-				"advisory": func() string { return a.(*advisory).conn.name },
-				"row-lock": func() string { return a.(*rowLock).holds["k"].conn.name },
-			}[lock]()
-			ask(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+victim+"'")
+			ask(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+nameOf(a)+"'")
 			eventually(t, "the next one is granted the key", func() bool {
 				held, err := b.Try(t.Context(), theirs)
 				return held && err == nil
@@ -123,8 +165,80 @@ func TestConnectionEndedUnderHolder(t *testing.T) {
 			mustRelease(t, a, another, true)
 			mustRelease(t, b, theirs, true)
 		}
+		old, fresh := &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "k"}
+		mustTry(t, a, old, true)
+		ask(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+nameOf(a)+"'")
+		eventually(t, "the same one is granted the key anew", func() bool {
+			held, err := a.Try(t.Context(), fresh)
+			return held && err == nil && fresh.Owner != old.Owner
+		})
+		mustRelease(t, a, old, false)
+		mustTry(t, b, &drivers.Lease{Key: "k"}, false)
+		mustRelease(t, a, fresh, true)
 		if left := backends(t, address, s); len(left) != 3 {
 			t.Errorf("of two sessions and the service there are the connections %q", left)
+		}
+	})
+}
+
+// A client whose reply is lost gives its connection up. The server may not hear of that for hours, and what it has
+// granted meanwhile must not stay.
+func TestServerDoesNotHearOfTheEnd(t *testing.T) {
+	forDesigns(t, func(t *testing.T, lock string) {
+		address := server(t)
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mute atomic.Bool
+		u.Host = relay(t, u.Host, func(client, server net.Conn) {
+			go io.Copy(server, client) // which does not pass an end on
+			buf := make([]byte, 4096)
+			for {
+				n, err := server.Read(buf)
+				if err != nil {
+					return
+				}
+				if !mute.Load() {
+					client.Write(buf[:n])
+				}
+			}
+		})
+		cfg := drivers.Config{Lock: lock, Addrs: []string{u.String()}, Prefix: "deaf:" + lock + ":", IOTimeout: 5 * time.Second}
+		far := open(t, cfg)
+		cfg.Addrs = []string{address}
+		other := newSession(t, open(t, cfg))
+		one := newSession(t, far)
+		first := &drivers.Lease{Key: "k"}
+		for _, reconnects := range []bool{false, true} { // first by the release, then before
+			mustTry(t, one, first, true) // there is a connection, and the row
+			mustRelease(t, one, first, true)
+			ctx, cancel := context.WithCancel(t.Context())
+			failed := make(chan error)
+			l := &drivers.Lease{Key: "k"}
+			mute.Store(true)
+			go func() {
+				_, err := one.Try(ctx, l)
+				failed <- err
+			}()
+			eventually(t, "the key is granted", func() bool {
+				return len(ask(t, address, "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.mode = 'ExclusiveLock' "+
+					"AND l.locktype IN ('advisory', 'transactionid') AND a.application_name LIKE 'lockbench "+far.token+" %'")) > 0
+			})
+			cancel()
+			if err := <-failed; drivers.ClassOf(err) != drivers.ClassCanceled || drivers.Refused(err) {
+				t.Errorf("Try answered %v, and no reply arrived", err)
+			}
+			mute.Store(false)
+			mustTry(t, other, first, false) // the server has heard nothing
+			if reconnects {
+				another := &drivers.Lease{Key: "another"}
+				mustTry(t, one, another, true)
+				mustRelease(t, one, another, true)
+			}
+			mustRelease(t, one, l, false)
+			mustTry(t, other, first, true)
+			mustRelease(t, other, first, true)
 		}
 	})
 }
@@ -336,6 +450,7 @@ func TestCancelledWaitKeepsConnection(t *testing.T) {
 func TestTable(t *testing.T) {
 	address := server(t)
 	ask(t, address, `CREATE TABLE "mine:rows" AS SELECT 42 AS answer`)
+	t.Cleanup(func() { ask(t, address, `DROP TABLE "mine:rows"`) })
 	_, err := driver{}.Open(t.Context(), drivers.Config{Lock: "row-lock", Addrs: []string{address}, Prefix: "mine:"})
 	if err == nil || !strings.Contains(err.Error(), "lockbench has not made") {
 		t.Errorf("Open answered %v", err)
@@ -364,6 +479,45 @@ func TestTable(t *testing.T) {
 	}
 	if got := ask(t, address, "SELECT to_regclass('"+name+"')"); got[0] != "" {
 		t.Errorf("the table %s stays", got[0])
+	}
+}
+
+// A user without privileges works in a database of his own, and is told what he lacks elsewhere. He may end connections
+// of his own, and sees enough of the others' to count them.
+func TestPlainUser(t *testing.T) {
+	address := server(t)
+	ask(t, address, "CREATE ROLE plain LOGIN")
+	ask(t, address, "CREATE DATABASE theirs OWNER plain")
+	t.Cleanup(func() {
+		ask(t, address, "DROP DATABASE theirs WITH (FORCE)")
+		ask(t, address, "DROP ROLE plain")
+	})
+	ask(t, address, "REVOKE CREATE ON SCHEMA public FROM public") // as it is from version 15 on
+	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{address}, Username: "plain"}
+	if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "GRANT CREATE") || drivers.ClassOf(err) != drivers.ClassAuth {
+		t.Errorf("row-lock without the right to make a table: %v", err)
+	}
+	for _, cfg := range []drivers.Config{
+		{Lock: "advisory", Addrs: []string{address}, Username: "plain"},
+		{Lock: "row-lock", Addrs: []string{address}, Username: "plain", Database: "theirs"},
+	} {
+		s := open(t, cfg)
+		if limit := s.Traits().MaxSessions; limit < 10 || limit > 160-3-1 {
+			t.Errorf("%s: MaxSessions is %d of a server with 160 connections, 3 of them reserved", cfg.Lock, limit)
+		}
+		one := newSession(t, s)
+		for range 2 {
+			l := &drivers.Lease{Key: "k"}
+			mustTry(t, one, l, true)
+			switch one := one.(type) { // the next Try has to end the connection that holds the key
+			case *advisory:
+				one.lose()
+			case *rowLock:
+				one.giveUp(one.holds["k"].conn)
+			}
+			mustTry(t, one, l, true)
+			mustRelease(t, one, l, true)
+		}
 	}
 }
 

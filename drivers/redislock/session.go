@@ -4,6 +4,8 @@ package redislock
 import (
 	"context"
 	"errors"
+	"os"
+	"time"
 
 	"github.com/bsm/redislock"
 
@@ -116,6 +118,9 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // the lease's deadline, or the library's own limit
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+		return nil // the same, as the connection says it
 	}
 	return fail("wait", err)
 }
