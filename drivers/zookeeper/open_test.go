@@ -137,7 +137,7 @@ func TestOpenErrors(t *testing.T) {
 		"no TLS there":   {drivers.Config{Addrs: []string{url}, TLS: &tls.Config{}}, drivers.ClassConnect, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.Prefix, tt.IOTimeout = "test:", 300*time.Millisecond
+			tt.Prefix, tt.IOTimeout = "test:", time.Second
 			if tt.class == drivers.ClassAuth || tt.want == "create it" {
 				tt.IOTimeout = 0
 			}
