@@ -134,7 +134,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 			release(t, c, try(t, c, "k", true), true) // under a lease of its own
 			release(t, c, more, true)
 		}
-		_, err = direct.conns[0].Put(t.Context(), line("k")+l.Owner, "", clientv3.WithLease(lease))
+		_, err = direct.conns[0].Put(t.Context(), keyOf("k", l.Owner), l.Owner, clientv3.WithLease(lease))
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			t.Errorf("holds more %t: a request that comes late is answered %v", holdsMore, err)
 		}
