@@ -176,6 +176,9 @@ func (p plan) length(from int) time.Duration {
 // resolve fills in the driver's default design and way of waiting, and clears what the cell does not read. If the combination makes no sense
 // it names the part that does not fit, and why.
 func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
+	if why := outOfTopology(*c); why != "" {
+		return d, fmt.Sprintf("%s -topology %s", c.Driver, c.Topology), why
+	}
 	driver, err := driverOf(*c)
 	if err != nil {
 		return d, c.Driver, "no such driver" // checkNames has seen to it
@@ -198,7 +201,7 @@ func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
 	}
 	settle(c, d)
 	topology := c.Topology
-	if why := settleTopology(c, libraries[c.Driver], target.kind); why != "" {
+	if why := settleTopology(c, target.kind); why != "" {
 		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
 	}
 	if what, why = unfit(c, d); why == "" {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TMPDIR", e.WorkDir)
+			// PostgreSQL is not root's, and has to get through to its directory there.
+			for _, dir := range []string{filepath.Dir(e.WorkDir), e.WorkDir} {
+				if err := os.Chmod(dir, 0o711); err != nil {
+					return err
+				}
+			}
 			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("BIN", first)                  // where lockbench is
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep

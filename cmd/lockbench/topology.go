@@ -39,9 +39,18 @@ var topologyFlags = map[string][]drivers.Topology{
 	"master":       {drivers.TopologySentinel},
 }
 
+// outOfTopology tells why a driver cannot have a topology at all.
+func outOfTopology(c results.Plan) (why string) {
+	known := libraries[c.Driver].topologies
+	if t := drivers.Topology(c.Topology); t == "" || t == drivers.TopologySingle || slices.Contains(known, t) {
+		return ""
+	}
+	return "it knows " + joined(known) + " servers only"
+}
+
 // settleTopology fills in what a cell's topology needs and clears what it does not read. If driver, server and topology
 // do not go together it says why.
-func settleTopology(c *results.Plan, lib library, kind serverKind) (why string) {
+func settleTopology(c *results.Plan, kind serverKind) (why string) {
 	if c.Topology == string(drivers.TopologySingle) {
 		c.Topology = ""
 	}
@@ -62,8 +71,6 @@ func settleTopology(c *results.Plan, lib library, kind serverKind) (why string) 
 	switch {
 	case t == "":
 		return ""
-	case !slices.Contains(lib.topologies, t):
-		return "it knows " + joined(lib.topologies) + " servers only"
 	case kind == embedded && t != drivers.TopologyRedlock:
 		return "the embedded server cannot be part of one; -server private can"
 	}
