@@ -1,5 +1,7 @@
-// The design lease: etcd's own lock recipe. Its keys are LOCK/OWNER, one for each client that holds or waits; the one
-// with the lowest create revision holds, and that revision is its fencing token.
+// The design lease: etcd's own lock recipe. Its keys are LOCK/LEASE, one for each client that holds or waits; the one
+// with the lowest create revision holds, and that revision is its fencing token. The value is the owner, LEASE:NUMBER.
+// A key for each acquisition would be simpler, but what is deleted stays in etcd's index until a compaction, and every
+// look at a line would go through all that ever stood in it.
 package etcd
 
 import (
@@ -24,6 +26,12 @@ func line(key string) string {
 	return key + "/"
 }
 
+// keyOf is the key of an owner.
+func keyOf(lock, owner string) string {
+	name, _, _ := strings.Cut(owner, ":")
+	return line(lock) + name
+}
+
 // hold is what a lease that was granted, or may have been, depends on.
 type hold struct {
 	session *session
@@ -40,7 +48,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if held, answered, err := s.confirm(ctx, l); answered || err != nil {
 		return held, err
 	}
-	l.Owner = s.owners.Next()
+	l.Owner = s.owner("none")
 	if err := s.usable(ctx); err != nil {
 		return false, fail("try", err)
 	}
@@ -49,6 +57,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		if err != nil {
 			return false, fail("try", err)
 		}
+		l.Owner = s.owner(g.name)
 		held, err := s.try(ctx, l, g)
 		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) { // it has ended unheard, and nothing was done
 			s.retire(g)
@@ -68,7 +77,7 @@ func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, er
 	defer cancel()
 	answer, err := s.conn.Txn(limited).
 		If(clientv3.Compare(clientv3.CreateRevision(keys), "=", 0).WithPrefix()). // true of all that there are: of none
-		Then(clientv3.OpPut(keys+l.Owner, "", clientv3.WithLease(g.id))).
+		Then(clientv3.OpPut(keys+g.name, l.Owner, clientv3.WithLease(g.id))).
 		Commit()
 	if err != nil {
 		if !drivers.Refused(fail("try", err)) {
@@ -85,7 +94,7 @@ func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, er
 	return true, nil
 }
 
-// Release implements drivers.Session by deleting the acquisition's own key.
+// Release implements drivers.Session by deleting the key, if it is that of the acquisition still.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := s.usable(ctx); err != nil {
 		return false, fail("release", err)
@@ -97,18 +106,22 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if h != nil && (h.session != s || h.owner != l.Owner) {
 		h = nil
 	}
-	owned, err := s.remove(ctx, line(l.Key)+l.Owner, h)
+	owned, err := s.remove(ctx, l.Key, l.Owner, h)
 	if err != nil {
 		return false, fail("release", err)
 	}
 	return owned, nil
 }
 
-// remove deletes a key and settles what its lease is left with.
-func (s *session) remove(ctx context.Context, key string, h *hold) (bool, error) {
+// remove deletes an owner's key and settles what its lease is left with.
+func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool, error) {
+	key := keyOf(lock, owner)
 	limited, cancel := s.request(ctx)
 	defer cancel()
-	answer, err := s.conn.Delete(limited, key)
+	answer, err := s.conn.Txn(limited).
+		If(clientv3.Compare(clientv3.Value(key), "=", owner)).
+		Then(clientv3.OpDelete(key)).
+		Commit()
 	if h != nil && h.counted {
 		h.counted = false
 		h.grant.holds--
@@ -124,5 +137,5 @@ func (s *session) remove(ctx context.Context, key string, h *hold) (bool, error)
 			return false, err
 		}
 	}
-	return answer.Deleted > 0, nil
+	return answer.Succeeded, nil
 }

@@ -102,6 +102,12 @@ func TestTryLeavesNothing(t *testing.T) {
 	if n := keys(t, s, "k"); n != 0 {
 		t.Errorf("%d keys after the release", n)
 	}
+	again := try(t, a, "k", true) // a new key each time would make etcd's index longer with every lock
+	if again.Owner == l.Owner || keyOf("k", again.Owner) != keyOf("k", l.Owner) {
+		t.Errorf("owner %q and then %q", l.Owner, again.Owner)
+	}
+	release(t, a, l, false)
+	release(t, a, again, true)
 }
 
 // A request whose answer is lost may still be under way when its key is deleted. It must not make the key after that:
@@ -134,7 +140,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 			release(t, c, try(t, c, "k", true), true) // under a lease of its own
 			release(t, c, more, true)
 		}
-		_, err = direct.conns[0].Put(t.Context(), line("k")+l.Owner, "", clientv3.WithLease(lease))
+		_, err = direct.conns[0].Put(t.Context(), keyOf("k", l.Owner), l.Owner, clientv3.WithLease(lease))
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			t.Errorf("holds more %t: a request that comes late is answered %v", holdsMore, err)
 		}

@@ -7,19 +7,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/lockbench/lockbench/drivers"
 )
 
 // session is one simulated client.
 type session struct {
 	service *service
 	conn    *conn
-	owners  drivers.Owners
+	seq     int64    // of owners
 	live    *grant   // what new keys are bound to; nil: to be made
 	old     []*grant // retired ones that are not known to be gone
 	place   *place   // in a line; nil outside
@@ -35,6 +34,7 @@ type session struct {
 // that finds no lease and makes no key.
 type grant struct {
 	id      clientv3.LeaseID
+	name    string                                  // what its keys are called
 	alive   <-chan *clientv3.LeaseKeepAliveResponse // closed when it is lost
 	stop    context.CancelFunc                      // ends the keep-alives
 	holds   int                                     // keys bound to it that are held, or wait in a line
@@ -54,6 +54,12 @@ func (g *grant) lost() bool {
 			return false
 		}
 	}
+}
+
+// owner makes an owner that nobody else has, of the key of that name.
+func (s *session) owner(name string) string {
+	s.seq++
+	return name + ":" + strconv.FormatInt(s.seq, 36)
 }
 
 // usable tells why nothing can be asked for.
@@ -90,7 +96,8 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	defer cancel()
 	keep, stop := context.WithCancel(context.Background())
 	// The number is chosen here, so that a lease can be revoked whose grant was not heard.
-	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop}
+	id := 1 + rand.Int64N(math.MaxInt64)
+	g := &grant{id: clientv3.LeaseID(id), name: strconv.FormatInt(id, 16), stop: stop}
 	if !s.service.note(g.id) {
 		stop()
 		return nil, errClosed

@@ -11,6 +11,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -26,6 +27,7 @@ type place struct {
 	key     string // the lock
 	rev     int64  // at which the key was made
 	ahead   string // the key before it
+	born    int64  // the revision at which that was made; who comes again may use the same key
 	seen    int64  // a revision at which that was there
 	watch   *watch // of that; nil: none yet
 	granted bool   // there is none before it
@@ -112,29 +114,37 @@ func (p *place) stand(before []*mvccpb.KeyValue) {
 		p.granted = true
 		return
 	}
-	if ahead := string(before[0].Key); ahead != p.ahead {
+	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.born {
 		p.unwatch()
-		p.ahead = ahead
+		p.ahead, p.born = string(ahead.Key), ahead.CreateRevision
 	}
 }
 
 // enqueue makes the client's key and learns which is before it.
 func (s *session) enqueue(ctx context.Context, key string) error {
+	own := false // the session itself holds the key
 	for again := true; ; again = false {
 		g, err := s.lease(ctx)
 		if err != nil {
 			return err
 		}
-		keys := line(key)
-		p := &place{hold: hold{session: s, owner: s.owners.Next(), grant: g}, key: key}
+		name := g.name
+		if own {
+			name += "-" + strconv.FormatInt(s.seq, 36)
+		}
+		p := &place{hold: hold{session: s, owner: s.owner(name), grant: g}, key: key}
 		limited, cancel := s.request(ctx)
 		before := append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())
-		answer, err := s.conn.Txn(limited).Then(
-			clientv3.OpGet(keys, before...),
-			clientv3.OpPut(keys+p.owner, "", clientv3.WithLease(g.id)),
+		mine := line(key) + name
+		answer, err := s.conn.Txn(limited).If(clientv3.Compare(clientv3.CreateRevision(mine), "=", 0)).Then(
+			clientv3.OpGet(line(key), before...),
+			clientv3.OpPut(mine, p.owner, clientv3.WithLease(g.id)),
 		).Commit()
 		cancel()
 		switch {
+		case err == nil && !answer.Succeeded:
+			own = true
+			continue
 		case err == nil:
 			g.holds++
 			p.counted, p.rev, p.seen = true, answer.Header.Revision, answer.Header.Revision
@@ -183,8 +193,8 @@ func (s *session) glance(ctx context.Context, rev int64) error {
 	p := s.place
 	limited, cancel := s.request(ctx)
 	defer cancel()
-	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithCountOnly())
-	if err == nil && answer.Count > 0 && answer.Header.Revision >= rev {
+	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly())
+	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.born && answer.Header.Revision >= rev {
 		p.seen = answer.Header.Revision
 	}
 	return err
@@ -193,18 +203,18 @@ func (s *session) glance(ctx context.Context, rev int64) error {
 // look asks anew where in the line the client is. Without a place it is in none any more.
 func (s *session) look(ctx context.Context) error {
 	p := s.place
-	keys := line(p.key)
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(p.rev-1), clientv3.WithKeysOnly())
 	answer, err := s.conn.Txn(limited).Then(
-		clientv3.OpGet(keys+p.owner, clientv3.WithCountOnly()),
-		clientv3.OpGet(keys, before...),
+		clientv3.OpGet(keyOf(p.key, p.owner), clientv3.WithKeysOnly()),
+		clientv3.OpGet(line(p.key), before...),
 	).Commit()
 	if err != nil {
 		return err
 	}
-	if answer.Responses[0].GetResponseRange().Count == 0 {
+	mine := answer.Responses[0].GetResponseRange().Kvs
+	if len(mine) == 0 || mine[0].CreateRevision != p.rev {
 		s.leaveLine()
 		return nil
 	}
@@ -265,7 +275,7 @@ func (s *session) withdraw(ctx context.Context) error {
 	p := s.place
 	p.unwatch()
 	s.place = nil
-	_, err := s.remove(ctx, line(p.key)+p.owner, &p.hold)
+	_, err := s.remove(ctx, p.key, p.owner, &p.hold)
 	return err
 }
 

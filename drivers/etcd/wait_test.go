@@ -105,6 +105,47 @@ func TestGlanceIsNotFromBefore(t *testing.T) {
 	}
 }
 
+// The one before goes and comes again, behind the others, with the same key: it is not the one before any more.
+func TestTheOneBeforeComesAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a, b := client(t, s, 0), client(t, s, 1)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	release(t, a, held, true)
+	queue(t, a, "k")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := b.Wait(ctx, &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+	release(t, a, held, false) // the key of the same name is a place in the line
+	release(t, b, try(t, b, "k", true), true)
+	if err := a.Wait(ctx, &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatalf("Wait: %v", err)
+	}
+}
+
+// Who waits for what he holds himself waits, until he has let it go.
+func TestWaitForOneself(t *testing.T) {
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
+	a := client(t, s, 0)
+	held := try(t, a, "k", true)
+	queue(t, a, "k")
+	if a.place.granted {
+		t.Fatal("it has what it holds once more")
+	}
+	release(t, a, held, true)
+	if err := a.Wait(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	release(t, a, try(t, a, "k", true), true)
+	if n := keys(t, s, "k"); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
 // Who waits in the middle may leave: then the one behind him has another before him, and is not first.
 func TestTheOneBeforeLeaves(t *testing.T) {
 	t.Parallel()
