@@ -206,6 +206,7 @@ var brokenHolding = []broken{
 			return s.Release(ctx, l)
 		}}
 	}), "independent keys"},
+	{"is alone in its process", addressed{faulty()}, "another process"},
 	{"calls contention an error", sessions(func(s drivers.Session, _ int) drivers.Session {
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 			held, err := s.Try(ctx, l)

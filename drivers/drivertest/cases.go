@@ -22,6 +22,7 @@ var cases = []oneCase{
 	{name: "concurrency", when: exclusive, run: concurrency},
 	{name: "independent keys", when: exclusive, run: independentKeys},
 	{name: "contention", when: exclusive, run: contention},
+	{name: "another process", when: remote, run: anotherProcess},
 	{name: "re-entry", when: exclusive, run: reentry},
 	{name: "re-entry in depth", when: reenters, run: reentryInDepth},
 	{name: "order", when: exclusive, run: order},
@@ -146,7 +147,11 @@ func find(s Setup) (k known, failure *Failure) {
 }
 
 // The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
-func exclusive(k known) bool    { return k.traits.Exclusive }
+func exclusive(k known) bool { return k.traits.Exclusive }
+func remote(k known) bool {
+	a, ok := k.Driver.(drivers.Addressed)
+	return ok && a.Service() != "" && k.traits.Exclusive
+}
 func expires(k known) bool      { return k.traits.Exclusive && k.traits.Expires }
 func renews(k known) bool       { return k.traits.Exclusive && k.traits.Renews }
 func wakes(k known) bool        { return k.traits.Exclusive && k.traits.Wakes }

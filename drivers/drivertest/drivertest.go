@@ -158,7 +158,8 @@ func (c oneCase) check(k known) []Failure {
 	if t.Config.Prefix == "" {
 		t.Config.Prefix = "drivertest:"
 	}
-	t.prefix = t.Config.Prefix + c.name + ":" + unique.Next() + ":"
+	t.Config.Prefix += unique.Next() + ":" // a case is a run: what its services make by it is theirs
+	t.prefix = t.Config.Prefix + c.name + ":"
 	t.guard(func() { c.run(t) })
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.guard(t.cleanups[i])

@@ -163,6 +163,28 @@ func independentKeys(t *T) {
 	}
 }
 
+// anotherProcess opens the service twice, as two processes do who contend for the same keys: all that they have in common
+// is the server and the prefix. The one that came first goes on when the other has closed.
+func anotherProcess(t *T) {
+	a := t.client(t.open(1))
+	key := t.key()
+	l, next := lease(key, long), lease(key, long)
+	a.hold(l, "the key is free")
+	ours := len(t.cleanups)
+	b := t.client(t.open(1))
+	b.refused(next, "a client of another service with the same prefix holds the key")
+	a.release(l, true, "the client held the key")
+	b.hold(next, "a client of another service has released the key")
+	a.refused(l, "a client of another service with the same prefix holds the key")
+	b.release(next, true, "the client held the key")
+	for len(t.cleanups) > ours {
+		last := t.cleanups[len(t.cleanups)-1]
+		t.cleanups = t.cleanups[:len(t.cleanups)-1]
+		last()
+	}
+	a.cycle(key)
+}
+
 // contention is not an error, however often it is met, and no reason to wait.
 func contention(t *T) {
 	svc := t.open(4)

@@ -289,6 +289,9 @@ func check(t *testing.T, d drivers.Driver) (failures []Failure) {
 				s.Cut, s.Mute = x.Outage, x.Mute
 			case *bound:
 				s.Cut, s.Mute, s.SessionTimeout = x.Outage, x.Mute, time.Second
+			case addressed:
+				inner = x.Driver
+				continue
 			case sharing:
 				s.Cut, s.Mute, s.SessionTimeout = x.Outage, x.Mute, time.Second
 			}
@@ -320,6 +323,7 @@ func TestSound(t *testing.T) {
 		{"counting", counting(0, false, false)},
 		{"fair", queueing(false)},
 		{"fair by try", queueing(true)},
+		{"behind an address", addressed{newSharing(nil)}},
 	} {
 		t.Run(sound.name, func(t *testing.T) {
 			for _, f := range check(t, sound.driver) {

@@ -24,8 +24,8 @@ func fail(op string, err error) error {
 // gone tells whether a lease does not exist, or not any more.
 func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
-// classOf sorts an error. Only what is certain to have had no effect has a class that says so: "unavailable" is also what
-// the members answer when they had no majority in time, and may still find one.
+// classOf sorts an error. Only what is certain to have had no effect has a class that says so: "unavailable" is also
+// what the members answer when they had no majority in time, and may still find one.
 func classOf(err error) drivers.Class {
 	var known *drivers.Error
 	var server rpctypes.EtcdError

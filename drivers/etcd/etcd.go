@@ -40,8 +40,8 @@ var design = drivers.Design{
 	Traits: drivers.Traits{
 		Exclusive: true, Owned: true, Fenced: true, Fair: true, Session: true, Waits: true,
 	},
-	Models: "go.etcd.io/etcd/client/v3/concurrency: a key bound to the session's lease, the oldest one holds, each waits " +
-		"for the one before",
+	Models: "go.etcd.io/etcd/client/v3/concurrency: a key bound to the session's lease, the oldest one holds, each " +
+		"waits for the one before",
 	Wrong: "a holder that pauses for longer than its lease loses the lock and does not notice, unless what it writes to " +
 		"checks the fence; a dead holder's lock stays for its lease, of two seconds or more",
 }
@@ -59,7 +59,9 @@ const (
 )
 
 // reconnects has a lost connection tried again soon and often: gRPC's own waits grow from 1 s to 2 min.
-var reconnects = backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 250 * time.Millisecond}
+var reconnects = backoff.Config{
+	BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 250 * time.Millisecond,
+}
 
 // Open implements drivers.Driver. A TTL is rounded up to whole seconds, and the server makes more of it if it is below
 // one and a half times its election timeout (2 s, as etcd ships).
@@ -80,9 +82,11 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	switch {
 	case cfg.Release != drivers.ReleaseDefault:
-		return nil, fmt.Errorf("release %s: the lock is released in one way only, by deleting its key: leave the choice out", cfg.Release)
+		return nil, fmt.Errorf("release %s: the lock is released in one way only, by deleting its key: "+
+			"leave the choice out", cfg.Release)
 	case cfg.Pipelining == drivers.PipeliningOff:
-		return nil, errors.New("pipelining off is not possible: gRPC sends the requests of all clients over one connection; ask for more connections")
+		return nil, errors.New("pipelining off is not possible: gRPC sends the requests of all clients over one " +
+			"connection; ask for more connections")
 	}
 	targets, err := targetsOf(cfg)
 	if err != nil {
@@ -165,12 +169,14 @@ func (s *service) check(ctx context.Context) error {
 }
 
 // failFast lets a request fail that finds no connection; the library would have it wait for one.
-func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
 }
 
 // countKeepAlives counts the requests on the stream on which the library keeps leases alive.
-func (s *service) countKeepAlives(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (s *service) countKeepAlives(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+	open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := open(ctx, desc, cc, method, opts...)
 	if err != nil || method != pb.Lease_LeaseKeepAlive_FullMethodName {
 		return stream, err

@@ -39,8 +39,10 @@ func TestConformance(t *testing.T) {
 	e := servertest.Etcd(t, 1, servers.EtcdOptions{Durability: servers.Relaxed})
 	p := proxyTo(t, e.Nodes[0])
 	drivertest.Run(t, drivertest.Setup{
-		Driver:         driver{},
-		Config:         drivers.Config{Lock: "lease", Addrs: []string{p.Addr()}, TTL: 4 * time.Second, IOTimeout: 500 * time.Millisecond},
+		Driver: driver{},
+		Config: drivers.Config{
+			Lock: "lease", Addrs: []string{p.Addr()}, TTL: 4 * time.Second, IOTimeout: 500 * time.Millisecond,
+		},
 		SessionTimeout: 5 * time.Second, // the lease, and the second in which etcd looks for those that are over
 		Cut:            p.Outage,
 		Mute:           p.Mute,

@@ -32,8 +32,8 @@ type hold struct {
 	counted bool // among the grant's holds
 }
 
-// Try implements drivers.Session. It makes the key only if nobody has one, so that a refusal leaves no trace and needs no
-// second request; whoever waits in line makes his in Wait.
+// Try implements drivers.Session. It makes the key only if nobody has one, so that a refusal leaves no trace and needs
+// no second request; whoever waits in line makes his in Wait.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil

@@ -86,6 +86,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // A try that is refused makes one request and leaves nothing, and neither does a lock that was released.
 func TestTryLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
@@ -106,6 +107,7 @@ func TestTryLeavesNothing(t *testing.T) {
 // A request whose answer is lost may still be under way when its key is deleted. It must not make the key after that:
 // its lease is gone. What else the session holds stays.
 func TestUnknownOutcomeCannotComeLate(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
@@ -139,8 +141,40 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	}
 }
 
+// A lease that was granted without being heard is given back, before the session has another one.
+func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
+	t.Parallel()
+	e := relaxed(t, 1)
+	p := proxyTo(t, e.Nodes[0])
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
+	leases := func() int {
+		answer, err := direct.Leases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(answer.Leases)
+	}
+	c := client(t, s, 0)
+	if err := c.Close(); err != nil || leases() != 0 {
+		t.Fatalf("%d leases after the session was closed, %v", leases(), err)
+	}
+	restore := p.Mute()
+	if _, err := c.lease(t.Context()); drivers.ClassOf(err) != drivers.ClassTimeout {
+		t.Errorf("a grant without an answer: %v", err)
+	}
+	eventually(t, "the server has granted it", func() bool { return leases() == 1 })
+	restore()
+	eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+	try(t, c, "k", true)
+	if n := leases(); n != 1 {
+		t.Errorf("%d leases, want the one that the session has", n)
+	}
+}
+
 // A release that did not get through must not leave the key locked for as long as the session lives.
 func TestFailedReleaseIsMadeGood(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
 	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
@@ -160,6 +194,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 
 // A lease that ends although its holder lives, as when it is revoked, is noticed: the next try has a new one.
 func TestRevokedLease(t *testing.T) {
+	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	l := try(t, a, "k", true)
@@ -178,6 +213,7 @@ func TestRevokedLease(t *testing.T) {
 
 // The lease is as long as was asked for, in whole seconds, and the server's least; it is kept alive, which is counted.
 func TestKeepAlive(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 1)
 	for _, tt := range []struct {
 		ttl  time.Duration
@@ -198,6 +234,7 @@ func TestKeepAlive(t *testing.T) {
 
 // Connections is how many connections the sessions share.
 func TestConns(t *testing.T) {
+	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), Conns: 3})
 	if len(s.conns) != 3 || client(t, s, 4).conn != s.conns[1] {
 		t.Errorf("%d connections", len(s.conns))
@@ -207,6 +244,7 @@ func TestConns(t *testing.T) {
 
 // A key's name may be the beginning of another's, and hold what separates it from the owner.
 func TestNamesWithSlashes(t *testing.T) {
+	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b := client(t, s, 0), client(t, s, 1)
 	for _, key := range []string{"k/a", "k", "k%2Fa", "k/", "k//"} {
@@ -223,6 +261,7 @@ func TestNamesWithSlashes(t *testing.T) {
 
 // Closing a session frees what it holds and its place in a line.
 func TestCloseOfASession(t *testing.T) {
+	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	a, b, c := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	try(t, a, "k", true)
@@ -241,6 +280,7 @@ func TestCloseOfASession(t *testing.T) {
 
 // Closing the service ends all sessions, however many.
 func TestCloseRevokes(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 1)
 	s := open(t, drivers.Config{Addrs: e.URLs()})
 	watching := open(t, drivers.Config{Addrs: e.URLs()})
@@ -262,6 +302,7 @@ func TestCloseRevokes(t *testing.T) {
 // While the server is away, requests fail in time and say so; when it is back, whatever it has kept, they work again by
 // themselves. One who waits gets through too.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 1)
 	s := open(t, drivers.Config{Addrs: e.URLs(), TTL: 10 * time.Second, IOTimeout: time.Second})
 	a, b, w := client(t, s, 0), client(t, s, 1), client(t, s, 2)
@@ -322,6 +363,7 @@ func acquire(ctx context.Context, c *session, l *drivers.Lease) error {
 
 // An ensemble works on without a minority; without a majority it grants nothing, and says so in time.
 func TestEnsemble(t *testing.T) {
+	t.Parallel()
 	e := relaxed(t, 3)
 	s := open(t, drivers.Config{
 		Addrs: e.URLs(), Topology: drivers.TopologyEnsemble, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,

@@ -89,7 +89,8 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	keep, stop := context.WithCancel(context.Background())
-	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop} // else the server would choose the number
+	// The number is chosen here, so that a lease can be revoked whose grant was not heard.
+	g := &grant{id: clientv3.LeaseID(1 + rand.Int64N(math.MaxInt64)), stop: stop}
 	if !s.service.note(g.id) {
 		stop()
 		return nil, errClosed

@@ -32,8 +32,8 @@ const howAddr = "write host:port, etcd://host:port or, for TLS, etcds://host:por
 //	etcd://[user:password@]host[:port]    also http://
 //	etcds://…                             the same over TLS; also https://
 //
-// with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed address the
-// password may be anywhere.
+// with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed address
+// the password may be anywhere.
 func parseTarget(addr string) (target, error) {
 	var t target
 	scheme, rest, isURL := strings.Cut(addr, "://")
@@ -43,7 +43,8 @@ func parseTarget(addr string) (target, error) {
 	case !isURL:
 		rest = addr
 		if strings.ContainsAny(rest, "@/") {
-			return t, errors.New("the address has a user, a password or a path and no scheme: write etcd://user:password@host:port")
+			return t, errors.New("the address has a user, a password or a path and no scheme: " +
+				"write etcd://user:password@host:port")
 		}
 	case scheme == "etcds" || scheme == "https":
 		t.tls = &tls.Config{}
@@ -56,13 +57,15 @@ func parseTarget(addr string) (target, error) {
 		t.username, err1 = url.PathUnescape(user)
 		password, err2 = url.PathUnescape(password)
 		if err1 != nil || err2 != nil {
-			return target{}, errors.New("the user or password of the address has a % that is not followed by two hexadecimal digits: write % as %25")
+			return target{}, errors.New("the user or password of the address has a % that is not followed by two " +
+				"hexadecimal digits: write % as %25")
 		}
 		t.password, rest = drivers.Secret(password), rest[at+1:]
 	}
 	rest = strings.TrimSuffix(rest, "/")
 	if strings.ContainsAny(rest, "/?#") {
-		return target{}, errors.New("the address has a /, ? or #: an etcd has no databases and takes no parameters; inside a password write / as %2F, ? as %3F and # as %23")
+		return target{}, errors.New("the address has a /, ? or #: an etcd has no databases and takes no parameters; " +
+			"inside a password write / as %2F, ? as %3F and # as %23")
 	}
 	var err error
 	t.host, t.port, err = hostPort(rest)
@@ -85,7 +88,8 @@ func hostPort(s string) (host, port string, err error) {
 	if host == "" || strings.ContainsFunc(host, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]\\\"'<>^{|}`%", c) && !(v6 && c == '%')
 	}) {
-		return "", "", errors.New("the address has no host, or one with a character that no host name has: write localhost:2379")
+		return "", "", errors.New("the address has no host, or one with a character that no host name has: " +
+			"write localhost:2379")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", "", errors.New("the port of the address is not a number from 1 to 65535")
@@ -97,11 +101,13 @@ func hostPort(s string) (host, port string, err error) {
 func targetsOf(cfg drivers.Config) ([]target, error) {
 	switch n := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
-		return nil, fmt.Errorf("topology %s: an etcd is %s or an %s", cfg.Topology, drivers.TopologySingle, drivers.TopologyEnsemble)
+		return nil, fmt.Errorf("topology %s: an etcd is %s or an %s",
+			cfg.Topology, drivers.TopologySingle, drivers.TopologyEnsemble)
 	case n == 0:
 		return nil, errors.New("there is no address: " + howAddr)
 	case n != 1 && cfg.Topology != drivers.TopologyEnsemble:
-		return nil, fmt.Errorf("there are %d addresses: give exactly one, or ask for the topology %s", n, drivers.TopologyEnsemble)
+		return nil, fmt.Errorf("there are %d addresses: give exactly one, or ask for the topology %s",
+			n, drivers.TopologyEnsemble)
 	}
 	list := make([]target, len(cfg.Addrs))
 	for i, addr := range cfg.Addrs {
@@ -121,12 +127,18 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 		if (t.username == "") != (t.password == "") {
 			return nil, errors.New("etcd logs in with a user and a password: give both or neither")
 		}
-		if first := list[0]; i > 0 && (t.username != first.username || t.password != first.password || (t.tls == nil) != (first.tls == nil)) {
-			return nil, errors.New("the addresses differ in user, password or TLS: the members of an ensemble are logged in to alike, so give the same for all")
+		if i > 0 && !t.alike(list[0]) {
+			return nil, errors.New("the addresses differ in user, password or TLS: the members of an ensemble are logged " +
+				"in to alike, so give the same for all")
 		}
 		list[i] = t
 	}
 	return list, nil
+}
+
+// alike tells whether two members are logged in to alike.
+func (t target) alike(o target) bool {
+	return t.username == o.username && t.password == o.password && (t.tls == nil) == (o.tls == nil)
 }
 
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }

@@ -2,10 +2,10 @@
 //
 // A watch that starts at a revision of the past is "unsynced" to the server, which tends those only every 100 ms
 // (mvcc/watchable_store.go). Any write to the store, of whatever key, between the answer that names the predecessor and
-// the start of the watch puts it into the past, so it nearly always is under load; concurrency.Mutex even starts each of
-// its watches at the present revision, which counts as past as well. Here a watch starts wherever the server is,
-// tells where that was, and if the store has changed since the predecessor was seen, the line is looked at once more:
-// one request, and the event comes with the deletion.
+// the start of the watch puts it into the past, so it nearly always is under load; concurrency.Mutex even starts each
+// of its watches at the present revision, which counts as past as well. Here a watch starts wherever the server is and
+// tells where that was. If the store has changed since the predecessor was seen, it is asked for once more. What is
+// left is a gap inside the server, between its choice of the start and the start: now and then a watch is late still.
 package etcd
 
 import (
@@ -152,8 +152,8 @@ func (s *session) enqueue(ctx context.Context, key string) error {
 	}
 }
 
-// follow looks at the line after an event of the watch, as far as it takes that. It gives up at the deadline, which is no
-// error.
+// follow looks at the line after an event of the watch, as far as it takes that. It gives up at the deadline, which is
+// no error.
 func (s *session) follow(ctx context.Context, deadline time.Time, e event) error {
 	p := s.place
 	if e.created && e.rev <= p.seen {

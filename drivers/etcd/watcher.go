@@ -1,8 +1,8 @@
 // Watches of single keys, many over one stream of a connection.
 //
-// The library's own Watch registers one watch after the other, each a round trip after the one before, closes its stream
-// with the last watch and logs in anew for the next, and has a goroutine for each. It also brings a watch back by itself
-// after its connection broke; here the waiter is told, and has to look at the line in any case.
+// The library's own Watch registers one watch after the other, each a round trip after the one before, closes its
+// stream with the last watch and logs in anew for the next, and has a goroutine for each. It also brings a watch back
+// by itself after its connection broke; here the waiter is told, and has to look at the line in any case.
 package etcd
 
 import (
@@ -97,7 +97,9 @@ func (w *watcher) finish(id int64) *watch {
 		return nil
 	}
 	delete(w.live, id)
-	w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CancelRequest{CancelRequest: &pb.WatchCancelRequest{WatchId: id}}})
+	w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CancelRequest{
+		CancelRequest: &pb.WatchCancelRequest{WatchId: id},
+	}})
 	return one
 }
 

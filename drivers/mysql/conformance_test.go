@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // config is what leads to the server through a proxy, or directly if there is none.
 func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
-	cfg := drivers.Config{Addrs: []string{s.URL()}, IOTimeout: time.Second}
+	cfg := drivers.Config{Addrs: []string{s.URL()}}
 	if proxy != nil {
 		cfg.Addrs = []string{proxy.Addr()}
 		cfg.Username, cfg.Database = servers.MySQLUser, servers.MySQLDatabase
@@ -37,12 +37,15 @@ func proxyTo(t *testing.T, s *servers.MySQL) *fault.Proxy {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	// Connections cost the server a thread each: enough for the sessions of the largest case.
-	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 700})
+	server := servertest.MySQL(t, servers.MySQLOptions{Conns: 400})
 	for _, design := range Driver.Designs() {
 		t.Run(design.Name, func(t *testing.T) {
+			t.Parallel()
 			proxy := proxyTo(t, server)
 			cfg := config(server, proxy)
+			cfg.IOTimeout = 2 * time.Second // some cases wait for it to be over
 			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"
 			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
 		})

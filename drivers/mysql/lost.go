@@ -98,12 +98,17 @@ func (s *session) abandon(c *conn) {
 	s.lost = append(s.lost, c)
 }
 
-// leave closes a connection and waits until the server has ended it.
-func (s *session) leave(c *conn) error {
-	if c == nil || s.svc.closed() {
+// leave closes a connection. If a lock may be on it, it waits until the server has ended it; the error says that it has
+// not said so in time, which it will do nevertheless.
+func (s *session) leave(c *conn, holds bool) error {
+	switch {
+	case s.svc.closed():
 		return nil
+	case c != nil && holds:
+		s.abandon(c)
+	case c != nil:
+		c.close()
 	}
-	s.abandon(c)
 	ctx, cancel := context.WithTimeout(context.Background(), s.svc.cfg.IO())
 	defer cancel()
 	return fail("close a session", s.settle(ctx))

@@ -41,7 +41,7 @@ const (
 )
 
 type driver struct {
-	tableName func(prefix string) string // nil: newTableName
+	tableName func(prefix, design string) string // nil: newTableName
 }
 
 // kind is one design: its listing, and how it is made.
@@ -72,6 +72,7 @@ type service struct {
 	control *pool    // for all that no session waits in line for
 	pool    *pool    // of the sessions; nil if they pin their connections
 	table   string   // "" if the design has none
+	made    bool     // the table, by this service
 	rows    sync.Map // of row-lock: key → *row
 	closing chan struct{}
 
@@ -151,7 +152,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 		if name == nil {
 			name = newTableName
 		}
-		if err := s.createTable(ctx, name(cfg.Prefix)); err != nil {
+		if err := s.createTable(ctx, name(cfg.Prefix, s.Name)); err != nil {
 			return nil, s.explain(err)
 		}
 	}
@@ -235,7 +236,7 @@ func (s *service) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
 	var err error
-	if s.table != "" {
+	if s.made {
 		if err = s.dropTable(ctx); err != nil {
 			err = fmt.Errorf("mysql: close: the table %s is left in the database %s: %w", s.table, s.target.database, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 )
 
@@ -15,10 +14,10 @@ const (
 	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
 )
 
-// newTableName makes the name of a table that nobody else has: the letters and digits of the run's prefix, and 64
-// random bits.
-func newTableName(prefix string) string {
-	const front, random = "lb_", 16
+// newTableName is the name of the table for all services with the same prefix, which is the run's own, and the same design:
+// the letters and digits of the prefix, and 64 bits of a hash of both.
+func newTableName(prefix, design string) string {
+	const front, tail = "lb_", 16
 	name := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
@@ -28,8 +27,9 @@ func newTableName(prefix string) string {
 		}
 		return '_'
 	}, prefix), "_")
-	name = name[:min(len(name), maxTableName-len(front)-1-random)]
-	return fmt.Sprintf("%s%s_%016x", front, name, rand.Uint64())
+	name = name[:min(len(name), maxTableName-len(front)-1-tail)]
+	sum := sha256.Sum256([]byte(design + "\x00" + prefix))
+	return fmt.Sprintf("%s%s_%x", front, name, sum[:tail/2])
 }
 
 // rowName is the key, or for one that is too long for the column its begin and a hash of all of it.

@@ -155,8 +155,8 @@ func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 
 // Close implements io.Closer. What the session holds is free when it has returned.
 func (s *nameSession) Close() error {
-	c := s.conn
+	c, holds := s.conn, len(s.held) > 0
 	s.conn, s.won = nil, ""
 	clear(s.held)
-	return s.leave(c)
+	return s.leave(c, holds)
 }

@@ -24,7 +24,7 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 	svc := open(t, cfg)
 	admin(t, svc, "CREATE TABLE lb_taken (k VARBINARY(255) NOT NULL PRIMARY KEY)")
 	admin(t, svc, "INSERT INTO lb_taken VALUES ('theirs')")
-	taken := driver{tableName: func(string) string { return "lb_taken" }}
+	taken := driver{tableName: func(string, string) string { return "lb_taken" }}
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock
 		if _, err := taken.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "lb_taken") {
@@ -80,6 +80,7 @@ func table(t *testing.T, cfg drivers.Config) {
 
 // More sessions than the server takes connections: it says how many, and those that are there work.
 func TestTooManySessions(t *testing.T) {
+	t.Parallel()
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 20}), nil)
 	for _, lock := range []string{"row-lock", "get-lock"} {
 		cfg.Lock = lock
@@ -118,6 +119,7 @@ func TestTooManySessions(t *testing.T) {
 
 // What keeps a run from starting is told with what mends it, and without a secret.
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	const password, secret = "right-horse", "wrong-horse"
 	server := servertest.MySQL(t, servers.MySQLOptions{TCP: true, Password: password})
 	good := drivers.Config{Addrs: []string{server.URL()}, Password: password}
@@ -199,15 +201,16 @@ func TestNames(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"lockbench:Run-1:": "lb_lockbench_run_1_", "": "lb__", long: "lb_" + strings.Repeat("x", 44) + "_", "é`; --": "lb__",
 	} {
-		name := newTableName(prefix)
+		name := newTableName(prefix, "row-lock")
 		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 || len(name) > maxTableName ||
-			name == newTableName(prefix) {
+			name == newTableName(prefix, "unique-row") || name == newTableName(prefix+"x", "row-lock") {
 			t.Errorf("a table for %q: %q", prefix, name)
 		}
 	}
 }
 
 func TestInspectTellsDurability(t *testing.T) {
+	t.Parallel()
 	for _, durability := range []servers.Durability{servers.Relaxed, servers.Strict} {
 		server := servertest.MySQL(t, servers.MySQLOptions{Durability: durability, Conns: 123})
 		for lock, want := range map[string]string{"unique-row": server.Persistence(), "row-lock": "none", "get-lock": "none"} {
@@ -305,6 +308,7 @@ func fairness(t *testing.T, cfg drivers.Config) {
 
 // The server is who its certificate says, or is not talked to.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	server := servertest.MySQL(t, servers.MySQLOptions{TLS: true})
 	cfg := drivers.Config{Addrs: []string{server.URL()}}
 	_, err := Driver.Open(t.Context(), cfg)

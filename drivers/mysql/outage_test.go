@@ -97,6 +97,7 @@ func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows i
 
 // One server is enough for the tests that do nothing to it.
 func TestOnServer(t *testing.T) {
+	t.Parallel()
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
@@ -149,6 +150,7 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 
 // The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards all goes on.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	server := servertest.MySQL(t, servers.MySQLOptions{})
 	for _, d := range Driver.Designs() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -196,6 +198,7 @@ func TestServerRestarts(t *testing.T) {
 // pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up and
 // hung up: what it grants then must be free when the release of the unknown outcome is answered.
 func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
+	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
 	a, b := sessionOf(t, svc), sessionOf(t, svc)
 	release(t, a, holding(t, a, "k"), true)
@@ -222,6 +225,7 @@ func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 
 // A statement is stuck in the server when its client gives up. It must not be granted the lock after that.
 func stuckStatement(t *testing.T, cfg drivers.Config) {
+	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
 	s := sessionOf(t, svc)
 	release(t, s, holding(t, s, "k"), true)

@@ -1,4 +1,4 @@
-// The table of a run: made when the service opens, under a name that nobody has, and dropped when it closes.
+// The table of a run: made by the first service that opens with its prefix, and dropped when that one closes.
 package mysql
 
 import (
@@ -8,19 +8,35 @@ import (
 
 const errTableExists = 1050
 
-// createTable makes the table. One of that name that is there already is somebody else's and is left alone: there is
-// no IF NOT EXISTS, and s.table, which is dropped in the end, is set only when the table is ours.
+// tableMark is the comment on every table that this driver has made. Without it a table is somebody else's.
+const tableMark = "locks of a lockbench run, to be dropped after it"
+
+// createTable makes the table, or uses the one that another service with the same prefix has made, which then drops it. One
+// of that name without the mark is somebody else's and is left alone.
 func (s *service) createTable(ctx context.Context, name string) error {
-	err := s.controlled(ctx, "create the table "+name, func(c *conn) error { return create(ctx, c, name, s.columns) })
-	if err == nil {
-		s.table = name
-	}
-	return err
+	return s.controlled(ctx, "create the table "+name, func(c *conn) error {
+		err := create(ctx, c, name, s.columns)
+		if numberOf(err) == errTableExists {
+			row, asking := c.row(ctx, "SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+				[]byte(name))
+			if asking != nil {
+				return asking
+			}
+			if len(row) == 0 || row[0] != tableMark {
+				return err
+			}
+			s.table = name
+			return nil
+		}
+		if err == nil {
+			s.table, s.made = name, true
+		}
+		return err
+	})
 }
 
 func create(ctx context.Context, c *conn, name, columns string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB "+
-		"COMMENT='locks of a lockbench run, to be dropped after it'", name, columns))
+	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, columns, tableMark))
 	return err
 }
 

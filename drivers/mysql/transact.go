@@ -87,7 +87,7 @@ type row struct {
 }
 
 // makeRow inserts the row of a key once: to insert a row that is there would wait for its holder. The sessions agree
-// on who does it; nobody else uses the table.
+// on who does it, and look first whether another process has done it: to look waits for nobody.
 func (s *txSession) makeRow(ctx context.Context, key string) error {
 	known, ok := s.svc.rows.Load(key)
 	if !ok {
@@ -101,7 +101,12 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 	}
 	insert := func(c *conn) error {
 		s.tally.trips.Add(1)
-		_, _, err := c.exec(ctx, s.svc.onTable("INSERT IGNORE INTO `%` (k) VALUES (?)"), []byte(rowName(key)))
+		there, err := c.row(ctx, s.svc.onTable("SELECT 1 FROM `%` WHERE k = ?"), []byte(rowName(key)))
+		if err != nil || there != nil {
+			return err
+		}
+		s.tally.trips.Add(1)
+		_, _, err = c.exec(ctx, s.svc.onTable("INSERT IGNORE INTO `%` (k) VALUES (?)"), []byte(rowName(key)))
 		return err
 	}
 	err := s.svc.controlled(ctx, "make a row", insert)
@@ -152,9 +157,9 @@ func (s *txSession) Close() error {
 	var errs []error
 	for owner, c := range s.held {
 		delete(s.held, owner)
-		errs = append(errs, s.leave(c))
+		errs = append(errs, s.leave(c, true))
 	}
-	errs = append(errs, s.leave(s.idle))
+	errs = append(errs, s.leave(s.idle, false))
 	s.idle = nil
 	return errors.Join(errs...)
 }

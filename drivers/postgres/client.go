@@ -34,7 +34,8 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 	}
 	c, err := dial()
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "42P01" { // no table: the server has come back empty, and the service's own connection went with it
+	if errors.As(err, &pg) && pg.Code == "42P01" {
+		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
 			c, err = dial()
 		}
@@ -82,7 +83,8 @@ func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time
 	}
 	left := max(time.Until(deadline), time.Millisecond)
 	left = min(left, 24*24*time.Hour) // what fits into its 31 bits
-	return strconv.AppendInt(nil, int64((left+time.Millisecond-1)/time.Millisecond), 10), time.Now().Add(left + s.svc.cfg.IO())
+	whole := (left + time.Millisecond - 1) / time.Millisecond
+	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
 // cancelled tells whether the server has ended a wait by one of its time limits, or because it was asked to.

@@ -52,7 +52,9 @@ var (
 
 // dial opens a connection, prepares the statements of the design, and has the server end the connections by the names
 // of ghosts, which were given up: what they still held or were about to get is free when dial returns.
-func (s *service) dial(ctx context.Context, trips *atomic.Int64, statements map[string]string, ghosts []string) (*conn, error) {
+func (s *service) dial(
+	ctx context.Context, trips *atomic.Int64, statements map[string]string, ghosts []string,
+) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
 	defer cancel()
 	if trips != &s.control.trips { // which has work to do when the service closes
@@ -191,9 +193,11 @@ func (c *conn) receive() error {
 			c.tx = m.TxStatus
 			return nil
 		case *pgproto3.BindComplete, *pgproto3.ParseComplete, *pgproto3.RowDescription, *pgproto3.NoData,
-			*pgproto3.EmptyQueryResponse, *pgproto3.NoticeResponse, *pgproto3.NotificationResponse, *pgproto3.ParameterStatus:
+			*pgproto3.EmptyQueryResponse, *pgproto3.NoticeResponse, *pgproto3.NotificationResponse,
+			*pgproto3.ParameterStatus:
 		default:
-			return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: fmt.Errorf("the server answers with %T", message)}
+			err := fmt.Errorf("the server answers with %T", message)
+			return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: err}
 		}
 	}
 }

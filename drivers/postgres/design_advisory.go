@@ -15,8 +15,9 @@ var advisoryDesign = design{
 	Design: drivers.Design{
 		Name:   "advisory",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fair: true, Reentrant: true, Waits: true, Session: true},
-		Models: "pg_try_advisory_lock / pg_advisory_lock and pg_advisory_unlock on a pinned connection, as in Rails, Flyway, golang-migrate",
-		Wrong: "lost with the connection while the holder lives; the name is a 64 bit hash, shared with every other user of " +
+		Models: "pg_try_advisory_lock / pg_advisory_lock and pg_advisory_unlock on a pinned connection, as in Rails, Flyway " +
+			"and golang-migrate",
+		Wrong: "lost with the connection while the holder lives; the name is a 64 bit hash, shared with all others who use " +
 			"advisory locks in the database; no pooler in transaction mode",
 	},
 	statements: func(string) map[string]string {
@@ -24,7 +25,7 @@ var advisoryDesign = design{
 			"try":    "SELECT pg_try_advisory_lock($1::int8)",
 			"lock":   "SELECT pg_advisory_lock($1::int8)",
 			"unlock": "SELECT pg_advisory_unlock($1::int8)",
-			"limit":  "SELECT set_config('lock_timeout', $1::text, true)", // until the end of the packet, which is a transaction
+			"limit":  "SELECT set_config('lock_timeout', $1::text, true)", // for this packet, a transaction
 		}
 	},
 	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },

@@ -30,7 +30,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	err := s.use(ctx, func(c *conn) error {
 		rows, err := c.query(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
 			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
-			current_setting('max_connections'), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`)
+			current_setting('max_connections'), (`+countClients+`)`)
 		if err != nil {
 			return err
 		}

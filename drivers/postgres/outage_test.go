@@ -450,6 +450,7 @@ func TestCancelledWaitKeepsConnection(t *testing.T) {
 func TestTable(t *testing.T) {
 	address := server(t)
 	ask(t, address, `CREATE TABLE "mine:rows" AS SELECT 42 AS answer`)
+	t.Cleanup(func() { ask(t, address, `DROP TABLE "mine:rows"`) })
 	_, err := driver{}.Open(t.Context(), drivers.Config{Lock: "row-lock", Addrs: []string{address}, Prefix: "mine:"})
 	if err == nil || !strings.Contains(err.Error(), "lockbench has not made") {
 		t.Errorf("Open answered %v", err)
@@ -478,6 +479,45 @@ func TestTable(t *testing.T) {
 	}
 	if got := ask(t, address, "SELECT to_regclass('"+name+"')"); got[0] != "" {
 		t.Errorf("the table %s stays", got[0])
+	}
+}
+
+// A user without privileges works in a database of his own, and is told what he lacks elsewhere. He may end connections
+// of his own, and sees enough of the others' to count them.
+func TestPlainUser(t *testing.T) {
+	address := server(t)
+	ask(t, address, "CREATE ROLE plain LOGIN")
+	ask(t, address, "CREATE DATABASE theirs OWNER plain")
+	t.Cleanup(func() {
+		ask(t, address, "DROP DATABASE theirs WITH (FORCE)")
+		ask(t, address, "DROP ROLE plain")
+	})
+	ask(t, address, "REVOKE CREATE ON SCHEMA public FROM public") // as it is from version 15 on
+	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{address}, Username: "plain"}
+	if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "GRANT CREATE") || drivers.ClassOf(err) != drivers.ClassAuth {
+		t.Errorf("row-lock without the right to make a table: %v", err)
+	}
+	for _, cfg := range []drivers.Config{
+		{Lock: "advisory", Addrs: []string{address}, Username: "plain"},
+		{Lock: "row-lock", Addrs: []string{address}, Username: "plain", Database: "theirs"},
+	} {
+		s := open(t, cfg)
+		if limit := s.Traits().MaxSessions; limit < 10 || limit > 160-3-1 {
+			t.Errorf("%s: MaxSessions is %d of a server with 160 connections, 3 of them reserved", cfg.Lock, limit)
+		}
+		one := newSession(t, s)
+		for range 2 {
+			l := &drivers.Lease{Key: "k"}
+			mustTry(t, one, l, true)
+			switch one := one.(type) { // the next Try has to end the connection that holds the key
+			case *advisory:
+				one.lose()
+			case *rowLock:
+				one.giveUp(one.holds["k"].conn)
+			}
+			mustTry(t, one, l, true)
+			mustRelease(t, one, l, true)
+		}
 	}
 }
 

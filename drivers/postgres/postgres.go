@@ -6,8 +6,8 @@
 // comes free at once too; if the whole machine goes, when the server's TCP keep-alive finds out (see keepAlive).
 //
 // A pooler such as PgBouncer gives a connection to somebody else after each statement or transaction, and the lock with
-// it. Open recognises one and refuses. Servers behind load balancers that answer for a stand-by work for advisory
-// alone, and exclude nobody who asks another server.
+// it: Open recognises one and refuses. A time-out that the server has set for idle sessions or idle transactions
+// (idle_session_timeout, idle_in_transaction_session_timeout) ends a longer hold as if the connection had been cut.
 //
 // pgx opens the connections: addresses, TLS, authentication. The statements, which are prepared once a connection, then
 // go over its own encoding of the protocol, because its calls answer a time-out by closing the connection behind the
@@ -92,7 +92,7 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 	case cfg.Embedded:
 		return nil, errors.New("there is no embedded PostgreSQL: give the address of a server")
 	case cfg.Conns > 0:
-		return nil, fmt.Errorf("%d connections are not possible: each client has its own, because the lock is the connection's", cfg.Conns)
+		return nil, fmt.Errorf("%d connections are not possible: each client has its own, which holds its locks", cfg.Conns)
 	case cfg.Pipelining == drivers.PipeliningAuto:
 		return nil, errors.New("pipelining auto is not possible: each client has a connection of its own")
 	case cfg.Release != drivers.ReleaseDefault:
@@ -116,7 +116,8 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 	keepAlive(target.RuntimeParams, cfg.TTL)
 	var owners drivers.Owners
 	s := &service{
-		cfg: cfg, target: target, addr: addr, token: owners.Next(), conns: map[*conn]struct{}{}, sessions: map[session]struct{}{},
+		cfg: cfg, target: target, addr: addr, token: owners.Next(),
+		conns: map[*conn]struct{}{}, sessions: map[session]struct{}{},
 		design: designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })],
 	}
 	s.closing, s.close = context.WithCancel(context.Background())

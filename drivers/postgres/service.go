@@ -76,13 +76,18 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	return err
 }
 
+// countClients counts connections, of which a user without privileges sees little more than the database if they are
+// other users'.
+const countClients = "SELECT count(*) FROM pg_stat_activity " +
+	"WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker'"
+
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {
 	return s.use(ctx, func(c *conn) error {
 		rows, err := c.query(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num'),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 			- coalesce(current_setting('reserved_connections', true), '0')::int
-			- (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`)
+			- (`+countClients+`)`)
 		if err != nil {
 			return err
 		}
@@ -91,14 +96,19 @@ func (s *service) meet(ctx context.Context) error {
 		left, _ := strconv.Atoi(rows[0][2])
 		switch {
 		case uint32(pid) != c.pg.PID():
-			return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: errors.New("a pooler such as PgBouncer stands " +
-				"before the server, and may give the connection that holds a lock to somebody else: give the server's own address")}
+			return unfit("a pooler such as PgBouncer stands before the server, and may give the connection that holds a lock " +
+				"to somebody else: give the server's own address")
 		case version < 100000:
-			return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: fmt.Errorf("the server is version %s: 10 is the first that will do", rows[0][1])}
+			return unfit("the server is older than PostgreSQL 10, the first that will do: name a newer one")
 		}
 		s.traits.MaxSessions = max(1, left)
 		return nil
 	})
+}
+
+// unfit is for a server that cannot be worked with.
+func unfit(why string) error {
+	return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: errors.New(why)}
 }
 
 // Traits implements drivers.Service. MaxSessions is how many connections were left for this user when the service was

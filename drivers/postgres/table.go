@@ -40,7 +40,8 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableMark + "'")
 	err := c.must(c.ask(ctx, c.soon()))
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") { // it is there, or has just been made by somebody else
+	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") {
+		// It is there, or has just been made by somebody else.
 		err, pg = s.checkTable(ctx, c), nil
 	}
 	if pg == nil {
@@ -79,8 +80,8 @@ func (s *service) dropTable() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
 	return s.use(ctx, func(c *conn) error {
-		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) FROM (SELECT $1::int8 AS key) AS k",
-			s.tableKey())
+		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
+			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
 		if err != nil || len(rows) == 0 || rows[0][1] != "t" {
 			return err
 		}

@@ -33,8 +33,8 @@ func unprivileged(names ...string) (*account, error) {
 			return &account{uid, gid}, nil
 		}
 	}
-	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: make one, or run this as another user",
-		strings.Join(names, " or "))
+	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: "+
+		"make one, or run this as another user", strings.Join(names, " or "))
 }
 
 // attr is what a child is started with, under this account.

@@ -54,7 +54,8 @@ func etcdCall(e *Etcd, path string, body map[string]string) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: transport, Timeout: 2 * time.Second}).Post(e.URL()+path, "application/json", bytes.NewReader(text))
+	client := &http.Client{Transport: transport, Timeout: 2 * time.Second}
+	response, err := client.Post(e.URL()+path, "application/json", bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +73,8 @@ func etcdCall(e *Etcd, path string, body map[string]string) (map[string]any, err
 
 func etcdPut(t *testing.T, e *Etcd, key string) {
 	t.Helper()
-	_, err := etcdCall(e, "/v3/kv/put", map[string]string{"key": base64.StdEncoding.EncodeToString([]byte(key)), "value": "dg=="})
-	if err != nil {
+	body := map[string]string{"key": base64.StdEncoding.EncodeToString([]byte(key)), "value": "dg=="}
+	if _, err := etcdCall(e, "/v3/kv/put", body); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -60,7 +60,9 @@ func startPostgres(ctx context.Context, o PostgresOptions, reserve func() (*port
 }
 
 // newPostgres prepares a server: directory, address, certificates, database cluster.
-func newPostgres(ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error)) (_ *Postgres, err error) {
+func newPostgres(
+	ctx context.Context, binary string, o PostgresOptions, reserve func() (*port, error),
+) (_ *Postgres, err error) {
 	who, err := unprivileged("postgres", "_postgres", "nobody")
 	if err != nil {
 		return nil, err
@@ -70,7 +72,8 @@ func newPostgres(ctx context.Context, binary string, o PostgresOptions, reserve 
 		return nil, err
 	}
 	data := dir.file(postgresData)
-	c := &child{name: "postgres", dir: dir, account: who, quit: syscall.SIGQUIT, tidy: func() error { return tidyPostgres(data) }}
+	c := &child{name: "postgres", dir: dir, account: who, quit: syscall.SIGQUIT}
+	c.tidy = func() error { return tidyPostgres(data) }
 	p := &Postgres{process: process{child: c}, durability: o.Durability}
 	defer func() {
 		if err != nil {
@@ -78,15 +81,17 @@ func newPostgres(ctx context.Context, binary string, o PostgresOptions, reserve 
 		}
 	}()
 	number := 0
-	p.url = (&url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres", RawQuery: url.Values{"host": {data}}.Encode()}).String()
+	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
+	address.RawQuery = url.Values{"host": {data}}.Encode()
 	if o.TCP || o.TLS {
 		port, err := p.reserve(reserve)
 		if err != nil {
 			return nil, err
 		}
 		number = port.number
-		p.url = (&url.URL{Scheme: "postgres", User: url.User(postgresUser), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(number)), Path: "/postgres"}).String()
+		address.Host, address.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(number)), ""
 	}
+	p.url = address.String()
 	settings, err := postgresSettings(o, data, number)
 	if err != nil {
 		return nil, err
@@ -146,8 +151,8 @@ func FindPostgres() (path string, err error) { return findPostgres("") }
 
 // postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora and its kin, Homebrew, Postgres.app.
 var postgresPlaces = []string{
-	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin",
-	"/Applications/Postgres.app/Contents/Versions/*/bin",
+	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
+	"/usr/local/opt/postgresql@*/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
 func findPostgres(name string) (string, error) {

@@ -21,6 +21,7 @@ func TestPostgresDiesWithParent(t *testing.T) {
 		}
 	}
 	t.Setenv("TMPDIR", root)
+	root = tempRoot() // which is another one if the name is too long for sockets
 	parent, line := startRole(t, "parent of postgres", "")
 	var pid int
 	var dir string
@@ -28,7 +29,7 @@ func TestPostgresDiesWithParent(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	memory := memoryOf(t, filepath.Join(dir, postgresData))
-	if removed, err := sweep(root); err != nil || removed != nil {
+	if removed, err := sweep(root); err != nil || slices.Contains(removed, dir) {
 		t.Errorf("swept %q under a living parent, %v", removed, err)
 	}
 	if err := parent.Process.Kill(); err != nil {
@@ -39,7 +40,7 @@ func TestPostgresDiesWithParent(t *testing.T) {
 		_, err := stampOf(pid)
 		return err != nil
 	})
-	if removed, err := sweep(root); err != nil || !slices.Equal(removed, []string{dir}) {
+	if removed, err := sweep(root); err != nil || !slices.Contains(removed, dir) {
 		t.Errorf("swept %q, %v, want %s", removed, err, dir)
 	}
 	if n, err := memory.users(memory.uid); !errors.Is(err, fs.ErrNotExist) {

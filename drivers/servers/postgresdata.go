@@ -39,7 +39,9 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 		}
 	}
 	// C sorts by bytes on every system. Small files of the write-ahead log are quicker to make.
-	args := []string{"-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1"}
+	args := []string{
+		"-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
+	}
 	if password == "" {
 		args = append(args, "--auth=trust")
 	} else {
@@ -65,17 +67,21 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("initdb: %w; it says\n\t%s", err, strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", "\n\t"))
+		text := strings.ReplaceAll(strings.TrimSpace(log.String()), "\n", "\n\t")
+		return fmt.Errorf("initdb: %w; it says\n\t%s", err, text)
 	}
 	return nil
 }
 
 // postgresReserved are the settings that belong to this package, with what to use instead.
 var postgresReserved = map[string]string{
-	"port": "TCP", "listen_addresses": "TCP", "ssl": "TLS", "ssl_cert_file": "TLS", "ssl_key_file": "TLS", "ssl_ca_file": "TLS",
-	"fsync": "Durability", "synchronous_commit": "Durability", "full_page_writes": "Durability", "max_connections": "Conns",
-	"data_directory": "", "hba_file": "", "ident_file": "", "external_pid_file": "", "unix_socket_directories": "",
-	"unix_socket_permissions": "", "shared_memory_type": "", "dynamic_shared_memory_type": "", "logging_collector": "", "log_destination": "",
+	"port": "TCP", "listen_addresses": "TCP",
+	"ssl": "TLS", "ssl_cert_file": "TLS", "ssl_key_file": "TLS", "ssl_ca_file": "TLS",
+	"fsync": "Durability", "synchronous_commit": "Durability", "full_page_writes": "Durability",
+	"max_connections": "Conns",
+	"data_directory":  "", "hba_file": "", "ident_file": "", "external_pid_file": "", "unix_socket_directories": "",
+	"unix_socket_permissions": "", "shared_memory_type": "", "dynamic_shared_memory_type": "",
+	"logging_collector": "", "log_destination": "",
 }
 
 // postgresSettings are the arguments of a server that listens on a port, or on its unix socket alone if that is 0.
@@ -88,7 +94,7 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 		conns = 600
 	}
 	settings := map[string]string{
-		"max_connections": strconv.Itoa(conns + 10), // some are kept for superusers, and a client needs more than its sessions
+		"max_connections": strconv.Itoa(conns + 10), // some are kept for superusers, some are no session's
 		"shared_buffers":  "32MB",
 		"jit":             "off", // it only ever slows short statements down
 		"wal_level":       "minimal", "max_wal_senders": "0",

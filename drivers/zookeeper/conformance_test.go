@@ -93,7 +93,7 @@ func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
 		s.MemoryPerSession = 512 << 10 // so that it makes fewer of them: one crowd shows it
 	case cfg.Conns == 0:
-		s.MemoryPerSession = 128 << 10 // the proxies are in this process too, and take the greater part; see TestMemory
+		s.MemoryPerSession = 256 << 10 // the proxies are in this process too, and take most of it; see TestMemory
 	}
 	drivertest.Run(t, s)
 }

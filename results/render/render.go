@@ -297,6 +297,9 @@ func otherWitnesses(s results.Safety) string {
 // note is a line below a table.
 type note struct{ mark, text string }
 
+// persistenceDiffers stands below a table whose rows do not have the same on disk when a grant is answered.
+const persistenceDiffers = "Persistence differs: locks that survive a crash of the server cost more."
+
 // below explains the table: the numbered notes, what must not be compared, abbreviations, and what was left out.
 func (t *table) below() []note {
 	var lines []note
@@ -306,7 +309,7 @@ func (t *table) below() []note {
 	lines = append(lines, t.facts.notes...)
 	say := func(format string, args ...any) { lines = append(lines, note{"", fmt.Sprintf(format, args...)}) }
 	if slices.Contains(t.facts.titles, "persistence") {
-		say("Persistence differs: locks that survive a crash of the server cost more.")
+		say(persistenceDiffers)
 	}
 	if slices.ContainsFunc(t.cells, severalTrials) {
 		say("locks/s is the median of the trials; latencies are of all their values together.")
@@ -316,7 +319,7 @@ func (t *table) below() []note {
 		case "kind":
 			say("Servers differ in kind (%s): rows of different kinds do not compare.", values(t.cells, a))
 		case "persistence":
-			say("Persistence differs (%s): locks that survive a crash of the server cost more.", values(t.cells, a))
+			say(persistenceDiffers)
 		case "claims":
 			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
 			if holds := holdsEnd(t.cells); holds != "" {

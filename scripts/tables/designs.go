@@ -34,12 +34,12 @@ func designs() []byte {
 		}
 	}
 	var b bytes.Buffer
-	b.WriteString("| lock | drivers | exclusive | owned | expires | fenced | fair | re-entrant | renews | models | what is wrong with it |\n" +
-		"|:--|:--|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:--|:--|\n")
+	b.WriteString("| lock | drivers | exclusive | owned | expires | session | fenced | fair | re-entrant | renews | models | what is wrong with it |\n" +
+		"|:--|:--|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:-:|:--|:--|\n")
 	for _, r := range rows {
 		t := r.Traits
 		fmt.Fprintf(&b, "| `%s` | %s |", r.Name, r.drivers)
-		for _, has := range []bool{t.Exclusive, t.Owned, t.Expires, t.Fenced, t.Fair, t.Reentrant, t.Renews} {
+		for _, has := range []bool{t.Exclusive, t.Owned, t.Expires, t.Session, t.Fenced, t.Fair, t.Reentrant, t.Renews} {
 			mark := " "
 			if has {
 				mark = " ✓ "
