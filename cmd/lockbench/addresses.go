@@ -14,7 +14,8 @@ func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][
 	own := kind.text == string(private) || kind.text == string(embedded)
 	switch {
 	case own && addr.from == fromFlag && kind.from == fromFlag:
-		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own", kind.written())
+		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own",
+			kind.written())
 	case addr.text != "" && (!own || addr.from > kind.from):
 		why = addrName(addr)
 		addrs, err = assign(splitAddrs(addr.text), why, wanted)
@@ -35,7 +36,8 @@ func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][
 			if why != addrName(addr) || addr.from == fromVariable {
 				remedy = "give -server private"
 			}
-			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: add %s to -addr, or %s, and lockbench starts all of them",
+			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
+				"add %s to -addr, or %s, and lockbench starts all of them",
 				why, s.name, s.example(), remedy)
 		}
 	}
@@ -65,7 +67,8 @@ func assign(list []string, why string, wanted []*service) (map[*service][]string
 		case len(wanted) == 1:
 			addrs[wanted[0]] = append(addrs[wanted[0]], addr)
 		default:
-			return nil, usageErrorf("%s: the run has several services, and an address that does not say whose it is: begin each with one of %s",
+			return nil, usageErrorf("%s: the run has several services, and an address that does not say whose it is: "+
+				"begin each with one of %s",
 				why, examples(wanted))
 		}
 	}

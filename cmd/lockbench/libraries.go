@@ -18,7 +18,7 @@ type library struct {
 
 	topologies []drivers.Topology                       // besides the single server
 	conns      func(c results.Plan, pipelined bool) int // of its own choice; nil: one a client
-	pins       func(lock string) bool                   // each client needs a connection of its own, so that -conns means nothing
+	pins       func(lock string) bool                   // each client needs a connection of its own, and -conns is void
 }
 
 var everyTopology = []drivers.Topology{

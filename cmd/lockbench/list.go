@@ -110,7 +110,8 @@ func newListing(ctx context.Context) listing {
 	for _, s := range services {
 		l.Servers = append(l.Servers, look(ctx, s))
 		if s.embedded {
-			l.Servers = append(l.Servers, listedServer{Server: string(embedded), Service: s.name, Available: true, Text: "miniredis, in-process"})
+			l.Servers = append(l.Servers,
+				listedServer{Server: string(embedded), Service: s.name, Available: true, Text: "miniredis, in-process"})
 		}
 	}
 	for _, name := range drivers.Names() {

@@ -173,8 +173,8 @@ func (p plan) length(from int) time.Duration {
 	return sum
 }
 
-// resolve fills in the driver's default design and way of waiting, and clears what the cell does not read. If the combination makes no sense
-// it names the part that does not fit, and why.
+// resolve fills in the driver's default design and way of waiting, and clears what the cell does not read. If the
+// combination makes no sense it names the part that does not fit, and why.
 func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
 	if why := outOfTopology(*c); why != "" {
 		return d, fmt.Sprintf("%s -topology %s", c.Driver, c.Topology), why
@@ -197,7 +197,8 @@ func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
 	case target.missing != nil:
 		return d, c.Driver, target.missing.Error()
 	case target.kind == embedded && !target.service.embedded:
-		return d, c.Driver + " -server embedded", "only Redis has a stand-in inside lockbench; -server private starts " + target.service.name
+		return d, c.Driver + " -server embedded",
+			"only Redis has a stand-in inside lockbench; -server private starts " + target.service.name
 	}
 	settle(c, d)
 	topology := c.Topology

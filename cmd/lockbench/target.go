@@ -132,7 +132,7 @@ func decideTargets(o *options, env environ, find func(*service) (string, error))
 			didYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
 	names, err := parseList(o.text("driver"), parseText)
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { _, err := drivers.Lookup(name); return err != nil }) {
+	if err != nil || slices.ContainsFunc(names, unknownDriver) {
 		return targets{why: "there is no such driver"}, nil // which planOf says better
 	}
 	wanted := servicesOf(names)
@@ -161,7 +161,13 @@ func decideTargets(o *options, env environ, find func(*service) (string, error))
 	if len(wanted) == 1 && t.list[0].missing != nil && !slices.ContainsFunc(names, inProcessDriver) {
 		return targets{}, t.list[0].missing
 	}
-	return t, o.refuse(externalFlags, "is for a server of yours, and this run has one of our own ("+string(t.list[0].kind)+"): give -addr")
+	return t, o.refuse(externalFlags,
+		"is for a server of yours, and this run has one of our own ("+string(t.list[0].kind)+"): give -addr")
+}
+
+func unknownDriver(name string) bool {
+	_, err := drivers.Lookup(name)
+	return err != nil
 }
 
 // pickOwn is a target that lockbench starts itself.
@@ -207,7 +213,8 @@ func describe(addrs map[*service][]string, why string, o *options, env environ, 
 			}
 			redacted = append(redacted, read.Redacted)
 			if i > 0 && read.Network != t.network {
-				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike", why, redacted[i], redacted[0])
+				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",
+					why, redacted[i], redacted[0])
 			}
 			t.network = read.Network
 		}
@@ -258,7 +265,8 @@ func checkDB(db *option, wanted []*service) error {
 	case numbered == nil && named == nil:
 		return usageErrorf("%s: %s has no databases", db.written(), serviceNames(wanted))
 	case numbered != nil && named != nil:
-		return usageErrorf("%s: %s has numbered databases and %s named ones: write them into -addr", db.written(), numbered.name, named.name)
+		return usageErrorf("%s: %s has numbered databases and %s named ones: write them into -addr",
+			db.written(), numbered.name, named.name)
 	case numbered != nil && (err != nil || n < 0):
 		return usageErrorf("%s: must be a number from 0", db.written())
 	}

@@ -110,7 +110,9 @@ type deployment struct {
 }
 
 func deploymentOf(c results.Plan) deployment {
-	return deployment{serviceOf(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas}
+	return deployment{
+		serviceOf(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
+	}
 }
 
 func (d deployment) String() string {
