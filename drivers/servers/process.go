@@ -49,8 +49,9 @@ func (p *process) PID() int { return p.child.pid() }
 // it has made included. It is negative if the system does not tell.
 func (p *process) CPU() time.Duration { return p.child.cpu() }
 
-// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. The error wraps
-// os.ErrProcessDone if there is none.
+// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
+// when it has returned from SIGSTOP; processes that it has made go on. The error wraps os.ErrProcessDone if there is
+// no process.
 func (p *process) Signal(sig os.Signal) error { return p.child.signal(sig) }
 
 // Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
