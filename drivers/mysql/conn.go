@@ -84,8 +84,9 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may be another
 	if u == forTransactions {
-		cfg.Params = map[string]string{"autocommit": "0"}
+		cfg.Params["autocommit"] = "0"
 	}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		below, err := (&net.Dialer{Timeout: c.io}).DialContext(ctx, network, addr)
@@ -108,15 +109,18 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, c.noConnection(ctx, err)
 	}
 	c.id = number(row[0])
-	if !s.keep(c) {
+	if !s.own(c) {
 		c.close()
 		return nil, errClosed
+	}
+	if u != forControl {
+		s.rekeep(ctx) // what has cost the session its connection may have cost the keeper its own
 	}
 	return c, nil
 }
 
-// keep has the service close the connection in the end, unless that is over.
-func (s *service) keep(c *conn) bool {
+// own has the service close the connection in the end, unless that is over.
+func (s *service) own(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sealed && c.use != forControl {

@@ -102,6 +102,7 @@ func TestOnServer(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
 		"table":             table,
+		"shared table":      sharedTable,
 		"long names":        longNames,
 		"first row":         firstRow,
 		"fairness":          fairness,
