@@ -36,6 +36,7 @@ const (
 	errInterrupted      = 1317 // by KILL QUERY
 	errAccessNoPassword = 1698
 	errKilled           = 1927 // by KILL, on MariaDB
+	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB it is errDeadlock as well
 	errNowait           = 3572 // what NOWAIT answers
 	errIdleClosed       = 4031
 )
@@ -55,7 +56,7 @@ func numberOf(err error) uint16 {
 // one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
 func contended(err error) bool {
 	switch numberOf(err) {
-	case errLockWait, errDeadlock, errNowait:
+	case errLockWait, errDeadlock, errUserLockDeadlock, errNowait:
 		return true
 	}
 	return false

@@ -109,9 +109,45 @@ func TestOnServer(t *testing.T) {
 		"cancelled wait":    cancelledWait,
 		"connection killed": connectionKilled,
 		"stuck statement":   stuckStatement,
+		"deadlock":          deadlock,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, cfg) })
 	}
+}
+
+// Two who hold what the other one waits for: the server finds out and sends one of them home, which is an answer like a
+// refusal. What he holds he keeps.
+func deadlock(t *testing.T, cfg drivers.Config) {
+	cfg.Lock = "get-lock"
+	svc := open(t, cfg)
+	sessions := []drivers.Session{sessionOf(t, svc), sessionOf(t, svc)}
+	keys := []string{"k0", "k1"}
+	var held []*drivers.Lease
+	for i, s := range sessions {
+		held = append(held, holding(t, s, keys[i]))
+	}
+	type end struct {
+		who int
+		err error
+	}
+	ends := make(chan end, 2)
+	for i, s := range sessions {
+		go func() { ends <- end{i, s.(drivers.Waiter).Wait(context.Background(), lease(keys[1-i]))} }()
+	}
+	victim := <-ends
+	if victim.err != nil {
+		t.Errorf("Wait of the victim: %v", victim.err)
+	}
+	if held, err := sessions[victim.who].Try(t.Context(), lease(keys[1-victim.who])); held || err != nil {
+		t.Errorf("Try of the victim: %v, %v", held, err)
+	}
+	release(t, sessions[victim.who], held[victim.who], true)
+	other := <-ends
+	if other.err != nil {
+		t.Errorf("Wait of the other one: %v", other.err)
+	}
+	release(t, sessions[other.who], holding(t, sessions[other.who], keys[victim.who]), true)
+	release(t, sessions[other.who], held[other.who], true)
 }
 
 // Somebody kills the holder's connection. A lock that belongs to it is the next one's, and its former holder hears of

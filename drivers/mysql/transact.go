@@ -139,13 +139,14 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on a
+// connection that has failed.
 func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won.Key == "" {
-		return nil
+		return s.left(ctx)
 	}
 	won := s.won
-	_, err := s.Release(ctx, &won)
+	_, err := s.Release(context.WithoutCancel(ctx), &won)
 	if err == nil {
 		s.won = drivers.Lease{}
 	}
