@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -87,7 +88,8 @@ func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time
 	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
-// cancelled tells whether the server has ended a wait by one of its time limits, or because it was asked to.
+// cancelled tells whether the server has ended a wait by one of its time limits, because it was asked to, or because
+// those who wait for each other would wait for ever.
 func (r *reply) cancelled() bool {
-	return r.refused != nil && (r.refused.Code == "55P03" || r.refused.Code == "57014")
+	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
 }
