@@ -29,8 +29,8 @@ func init() { drivers.Register("mysql", Driver) }
 var Driver drivers.Driver = driver{}
 
 // defaultConns is the size of the pool that the sessions of unique-row share, if Config.Conns does not say it. Tens of
-// connections keep a server busy; thousands make it switch threads. The other designs need a connection for each session,
-// whatever Config.Conns says.
+// connections keep a server busy; thousands make it switch threads. The other designs need a connection for each
+// session, whatever Config.Conns says.
 const defaultConns = 32
 
 // reserved is how many connections are left to others when sessions pin theirs; controlConns of them are the

@@ -141,8 +141,8 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on a
-// connection that has failed.
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on
+// a connection that has failed.
 func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won == "" {
 		return s.left(ctx)

@@ -232,8 +232,8 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up and
-// hung up: what it grants then must be free when the release of the unknown outcome is answered.
+// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up
+// and hung up: what it grants then must be free when the release of the unknown outcome is answered.
 func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)

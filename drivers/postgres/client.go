@@ -36,7 +36,8 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 	c, err := dial()
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "42P01" {
-		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as well.
+		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as
+		// well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
 			c, err = dial()
 		}
@@ -77,7 +78,8 @@ func (s *client) exorcise() {
 	}
 }
 
-// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is none.
+// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is
+// none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
 	if deadline.IsZero() {
 		return []byte("0"), time.Time{}

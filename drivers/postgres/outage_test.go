@@ -192,7 +192,8 @@ func tooManySessions(t *testing.T, address string) {
 	t.Errorf("a server with 15 connections takes %d sessions", limit+4)
 }
 
-// Waits that are cancelled, time out and succeed just then leave nothing behind: no lock, no transaction, no connection.
+// Waits that are cancelled, time out and succeed just then leave nothing behind: no lock, no transaction, no
+// connection.
 func TestStormOfWaits(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
 		t.Parallel()

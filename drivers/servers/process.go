@@ -119,8 +119,8 @@ func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
 type Durability string
 
 const (
-	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost with
-	// the machine, and with some servers (Redis) already with the process.
+	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost
+	// with the machine, and with some servers (Redis) already with the process.
 	Relaxed Durability = "relaxed"
 
 	// Strict is the change itself: it is fsynced before the answer, on every server that has to agree.
@@ -129,8 +129,8 @@ const (
 
 var sweepOnce sync.Once
 
-// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none is
-// left. name begins the error.
+// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none
+// is left. name begins the error.
 func startServer[S Server](ctx context.Context, name string, make func() (S, error)) (S, error) {
 	// What a sweep cannot remove is no reason not to start.
 	sweepOnce.Do(func() { _, _ = Sweep() })

@@ -160,7 +160,8 @@ func TestCPUOfShortWork(t *testing.T) {
 	t.Skip("no shell")
 }
 
-// A process that was told to stop has stopped when Signal returns, however many threads it has and however busy they are.
+// A process that was told to stop has stopped when Signal returns, however many threads it has and however busy they
+// are.
 func TestStopIsAwaited(t *testing.T) {
 	t.Parallel()
 	r := startTest(t, RedisOptions{})
