@@ -34,6 +34,7 @@ const (
 	errNeedsPrivilege   = 1227
 	errUserLimit        = 1226
 	errInterrupted      = 1317 // by KILL QUERY
+	errTooManyStmts     = 1461 // prepared ones, on the whole server
 	errAccessNoPassword = 1698
 	errKilled           = 1927 // by KILL, on MariaDB
 	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB it is errDeadlock as well

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,7 @@ func TestOnServer(t *testing.T) {
 		"connection killed": connectionKilled,
 		"stuck statement":   stuckStatement,
 		"deadlock":          deadlock,
+		"statements":        statements,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, cfg) })
 	}
@@ -148,6 +150,36 @@ func deadlock(t *testing.T, cfg drivers.Config) {
 	}
 	release(t, sessions[other.who], holding(t, sessions[other.who], keys[victim.who]), true)
 	release(t, sessions[other.who], held[other.who], true)
+}
+
+// A statement is sent as text once for each connection, unless the server has no room for prepared ones.
+func statements(t *testing.T, cfg drivers.Config) {
+	cfg.Lock, cfg.Clients = "unique-row", 1
+	svc := open(t, cfg)
+	const stmts = "SHOW GLOBAL STATUS WHERE Variable_name = 'Prepared_stmt_count' AND Value = '%d'"
+	s := sessionOf(t, svc)
+	for range 3 {
+		release(t, s, holding(t, s, "k"), true)
+	}
+	eventually(t, "the server has two statements, to take and to free, and none of those who went before", func() bool {
+		return admin(t, svc, fmt.Sprintf(stmts, 2)) == 1
+	})
+	if err := svc.Close(); err != nil {
+		t.Error(err)
+	}
+	svc = open(t, cfg)
+	greedy, err := svc.(rowService).dial(t.Context(), forStatements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer greedy.close()
+	for n := 0; numberOf(err) != errTooManyStmts; n++ { // its limit is 16382, and only an administrator's to change
+		if _, err = greedy.prepare(t.Context(), fmt.Sprintf("DO %d", n)); err != nil && numberOf(err) != errTooManyStmts {
+			t.Fatal(err)
+		}
+	}
+	s = sessionOf(t, svc)
+	release(t, s, holding(t, s, "k"), true)
 }
 
 // Somebody kills the holder's connection. A lock that belongs to it is the next one's, and its former holder hears of
