@@ -37,6 +37,7 @@ const (
 	errTooManyStmts     = 1461 // prepared ones, on the whole server
 	errAccessNoPassword = 1698
 	errKilled           = 1927 // by KILL, on MariaDB
+	errStatementTime    = 1969 // by MariaDB's max_statement_time
 	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB it is errDeadlock as well
 	errNowait           = 3572 // what NOWAIT answers
 	errIdleClosed       = 4031
@@ -57,7 +58,7 @@ func numberOf(err error) uint16 {
 // one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
 func contended(err error) bool {
 	switch numberOf(err) {
-	case errLockWait, errDeadlock, errUserLockDeadlock, errNowait:
+	case errLockWait, errDeadlock, errUserLockDeadlock, errStatementTime, errNowait:
 		return true
 	}
 	return false
