@@ -57,6 +57,7 @@ func together(faults ...func() func()) func() func() {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	single := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
 	var all sync.WaitGroup // most of the time goes into waiting, so that more can run at once than t.Parallel would let
@@ -91,7 +92,7 @@ func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	s.Cut, s.Mute = together(cuts...), together(mutes...)
 	switch {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
-		s.MemoryPerSession = 512 << 10 // so that it makes fewer of them: one crowd shows it
+		s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
 	case cfg.Conns == 0:
 		s.MemoryPerSession = 256 << 10 // the proxies are in this process too, and take most of it; see TestMemory
 	}
