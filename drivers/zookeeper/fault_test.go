@@ -87,7 +87,9 @@ func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	for _, design := range []string{"sequential", "herd"} {
 		z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second})
+		svc := open(t, drivers.Config{
+			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second,
+		})
 		a, b := client(t, svc, 0), client(t, svc, 1)
 		held := hold(t, a, "test:held")
 		if !cycles(t, a, "test:paused") {
