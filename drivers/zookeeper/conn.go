@@ -153,11 +153,11 @@ type entry struct {
 	changed    <-chan struct{}
 }
 
-// lasts tells whether a session is still the present one, as far as is known.
-func (c *conn) lasts(session int64) bool {
+// stands tells whether a session is the present one, and connected, as far as is known.
+func (c *conn) stands(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.session == session
+	return c.ready && c.session == session
 }
 
 // done takes a request out of the books.

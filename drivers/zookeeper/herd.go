@@ -9,8 +9,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// free deletes the node if it is that of an owner. Between the look and the deletion the node may change hands if it
-// is of a session that is just ending; that cannot be helped, since all nodes of a name begin with the same version.
+// free deletes the node if it is that of an owner and of the present session. That of an earlier session goes with that,
+// and by then the node may be another holder's: those of one name cannot be told apart by their version, which is all
+// that a deletion can be made to depend on.
 func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error) {
 	type lock struct {
 		owner   string
@@ -30,11 +31,8 @@ func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return false, nil
-	case err != nil || found.owner != d.owner:
+	case err != nil || found.owner != d.owner || found.session != s.last.session:
 		return false, err
-	}
-	if !s.c.lasts(found.session) {
-		found.session = 0 // whoever knows the owner may release
 	}
 	return s.remove(ctx, found.session, node)
 }
