@@ -76,7 +76,7 @@ func Run(t *testing.T, s Setup) {
 			}
 		})
 	}
-	for _, alone := range []bool{true, false} { // first, when all Runs are about to: whoever waits to be alone holds all up
+	for _, alone := range []bool{true, false} { // first, for all Runs: whoever waits to be alone holds up the others
 		t.Run(map[bool]string{true: "alone", false: "now"}[alone], func(t *testing.T) {
 			for _, c := range cases {
 				if !c.timed && c.alone == alone && c.applies(known) {

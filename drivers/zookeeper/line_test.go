@@ -144,7 +144,8 @@ func TestNotices(t *testing.T) {
 		t.Errorf("sequential: %d grants after a wait took %d notices, want one each", waiters, notices["sequential"])
 	}
 	if notices["herd"] < 2*waiters {
-		t.Errorf("herd: %d grants after a wait took %d notices, and every release ought to wake all", waiters, notices["herd"])
+		t.Errorf("herd: %d grants after a wait took %d notices, and every release ought to wake all", waiters,
+			notices["herd"])
 	}
 }
 

@@ -29,23 +29,6 @@ func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
 	}
 }
 
-// A node of herd that another session has made is left to that, even if it bears the owner that is to be released: when
-// the deletion arrives, the session may have ended, and the next holder's node have the same name.
-func TestHerdDeletesOnlyInItsSession(t *testing.T) {
-	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-	svc := open(t, drivers.Config{Lock: "herd", Addrs: z.URLs(), Clients: 1})
-	s, conn := client(t, svc, 0), raw(t, z.Nodes[0])
-	l := &drivers.Lease{Key: "test:herd", Owner: "somebody", TTL: long}
-	ephemeral(t, conn, "/test:herd", "somebody")
-	if removed, err := s.Release(t.Context(), l); removed || err != nil {
-		t.Errorf("Release: %v, %v", removed, err)
-	}
-	if found, _, err := conn.Exists("/test:herd"); !found || err != nil {
-		t.Errorf("the other session's node: %v, %v", found, err)
-	}
-}
-
 // A place in line is of the session that has taken it. When that has ended, a node of its name is no place any more,
 // even if it is the first.
 func TestPlaceEndsWithItsSession(t *testing.T) {
