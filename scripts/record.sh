@@ -42,9 +42,11 @@ bench topologies.jsonl -driver rueidis,go-redis -topology single,redlock,replica
 	-wait none -clients 16 -keys 1600 "${trial[@]}"
 bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 6400 "${trial[@]}"
 
-# The services, each with the locks that people use on it. Every cell makes its connections anew, so it takes a while.
-services=(-driver "rueidis,zookeeper,etcd,mysql,postgres" -lock "set-nx,sequential,lease,unique-row,row-lock,get-lock,advisory")
-bench services.jsonl "${services[@]}" -durability relaxed,strict -clients 1,16,64 -keys 1,10 -hold 0s,1ms -duration 1s -warmup 400ms -trials 3
+# The services, each with the locks that people use on it; -wait queue is for Redis alone. Every cell makes its
+# connections anew, so it takes a while.
+services=(-driver "rueidis,zookeeper,etcd,mysql,postgres" -lock "set-nx,fenced,sequential,lease,unique-row,row-lock,get-lock,advisory")
+bench services.jsonl "${services[@]}" -wait auto,queue -handover swap -clients 1,16,64 -keys 1,10 -hold 0s,1ms -duration 1s -warmup 400ms -trials 3
+bench durability.jsonl "${services[@]}" -durability relaxed,strict -clients 64 -keys 10 "${trial[@]}"
 bench herd.jsonl -driver zookeeper -lock sequential,herd -clients 9,65,257 -duration 2s -warmup 1s -trials 3
 bench handover.jsonl -driver etcd,zookeeper -lock lease,sequential -clients 1,2,8,64 -duration 2s -warmup 1s -trials 3
 bench ensemble.jsonl -driver zookeeper,etcd -lock sequential,lease -topology single,ensemble -durability relaxed,strict -clients 16 -keys 10 "${trial[@]}"

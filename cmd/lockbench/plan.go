@@ -37,17 +37,41 @@ type cell struct {
 // turn is one trial of one cell; both count from 0.
 type turn struct{ cell, trial int }
 
-// skip is a combination that makes no sense, with the reason; several cells may share one.
+// skip is a combination that makes no sense, with the reason. It stands for several cells, and for several values of one
+// flag if the reason is the same.
 type skip struct {
-	what, why string
-	cells     int
+	what   string // up to the value: "zookeeper -lock"; empty if that is all
+	values []string
+	why    string
+	cells  int
 }
 
 func (s skip) String() string {
+	what := strings.TrimSpace(s.what + " " + strings.Join(s.values, ", "))
 	if s.cells > 1 {
-		return fmt.Sprintf("%s: %s (%d cells)", s.what, s.why, s.cells)
+		return fmt.Sprintf("%s: %s (%d cells)", what, s.why, s.cells)
 	}
-	return s.what + ": " + s.why
+	return what + ": " + s.why
+}
+
+// skip notes that a cell is left out. what ends with the value that does not fit.
+func (p *plan) skip(what, why string) {
+	head, value := "", what
+	if i := strings.LastIndexByte(what, ' '); i >= 0 {
+		head, value = what[:i], what[i+1:]
+	}
+	for i := range p.skipped {
+		s := &p.skipped[i]
+		if s.what != head || s.why != why {
+			continue
+		}
+		s.cells++
+		if !slices.Contains(s.values, value) {
+			s.values = append(s.values, value)
+		}
+		return
+	}
+	p.skipped = append(p.skipped, skip{head, []string{value}, why, 1})
 }
 
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
@@ -107,12 +131,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 func (p *plan) add(c results.Plan) error {
 	design, what, why := resolve(&c, p.targets)
 	if why != "" {
-		i := slices.IndexFunc(p.skipped, func(s skip) bool { return s.what == what && s.why == why })
-		if i >= 0 {
-			p.skipped[i].cells++
-			return nil
-		}
-		p.skipped = append(p.skipped, skip{what, why, 1})
+		p.skip(what, why)
 		return nil
 	}
 	if err := workloads.Check(c); err != nil {
