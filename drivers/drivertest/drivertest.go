@@ -76,13 +76,15 @@ func Run(t *testing.T, s Setup) {
 			}
 		})
 	}
-	t.Run("now", func(t *testing.T) {
-		for _, c := range cases {
-			if !c.timed && c.applies(known) {
-				run(t, c)
+	for _, alone := range []bool{true, false} { // first, for all Runs: whoever waits to be alone holds up the others
+		t.Run(map[bool]string{true: "alone", false: "now"}[alone], func(t *testing.T) {
+			for _, c := range cases {
+				if !c.timed && c.alone == alone && c.applies(known) {
+					run(t, c)
+				}
 			}
-		}
-	})
+		})
+	}
 	t.Run("time", func(t *testing.T) {
 		var all sync.WaitGroup
 		for _, c := range cases {

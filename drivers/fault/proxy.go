@@ -104,13 +104,11 @@ func (p *Proxy) Outage() (restore func()) {
 }
 
 // Mute lets requests through and loses the replies, until restore is called. That cuts the connections, since
-// whatever was waiting on them would take a later reply for its own.
+// whatever was waiting on them would take a later reply for its own. New ones are refused meanwhile: they would lose
+// their first replies, and never know.
 func (p *Proxy) Mute() (restore func()) {
 	p.Drop(Replies)
-	return func() {
-		p.Cut()
-		p.Resume()
-	}
+	return func() { p.Outage()() }
 }
 
 // Close ends the proxy and all its connections, and waits for its goroutines.

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
-const sessionTime = 3 * time.Second
+const sessionTime = 4 * time.Second
 
 func zookeeper(t *testing.T) drivers.Driver {
 	t.Helper()
@@ -77,10 +77,7 @@ func TestConformance(t *testing.T) {
 
 // conform runs the suite through proxies that can break the connections.
 func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
-	cfg.TTL, cfg.IOTimeout = sessionTime, 1500*time.Millisecond // on machines that stall
-	if len(z.Nodes) > 1 {
-		cfg.IOTimeout = 2 * time.Second // every change goes through three servers
-	}
+	cfg.TTL, cfg.IOTimeout = sessionTime, 2*time.Second // on machines that stall
 	var cuts, mutes []func() func()
 	for _, node := range z.Nodes {
 		proxy := proxied(t, node)
@@ -91,7 +88,7 @@ func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	s.Cut, s.Mute = together(cuts...), together(mutes...)
 	switch {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
-		s.MemoryPerSession = 512 << 10 // so that it makes fewer of them: one crowd shows it
+		s.MemoryPerSession = 4 << 20 // so that it makes few of them: one crowd of sessions shows it
 	case cfg.Conns == 0:
 		s.MemoryPerSession = 256 << 10 // the proxies are in this process too, and take most of it; see TestMemory
 	}

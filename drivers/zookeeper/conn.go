@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,12 +57,13 @@ type conn struct {
 	changed    chan struct{} // closed and replaced when there is a connection again, or will be none any more
 	ready      bool          // the session is there, and connected
 	session    int64
-	generation int   // of connections
-	current    int   // requests that were made on this connection
-	stale      int   // requests that were made on earlier ones and are still in the library
-	attempts   int   // to connect, since the last success
-	lastErr    error // why the last one failed
-	wire       *wire // the present connection
+	earlier    []int64 // sessions
+	generation int     // of connections
+	current    int     // requests that were made on this connection
+	stale      int     // requests that were made on earlier ones and are still in the library
+	attempts   int     // to connect, since the last success
+	lastErr    error   // why the last one failed
+	wire       *wire   // the present connection
 }
 
 // open begins a session. await tells when it is there.
@@ -97,7 +99,11 @@ func (c *conn) event(e zk.Event) {
 	defer c.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		c.ready, c.session, c.attempts, c.lastErr = true, c.zk.SessionID(), 0, nil
+		id := c.zk.SessionID()
+		if c.session != 0 && c.session != id {
+			c.earlier = append(c.earlier, c.session)
+		}
+		c.ready, c.session, c.attempts, c.lastErr = true, id, 0, nil
 		if c.wire != nil {
 			c.wire.open = true
 		}
@@ -153,11 +159,18 @@ type entry struct {
 	changed    <-chan struct{}
 }
 
-// lasts tells whether a session is still the present one, as far as is known.
-func (c *conn) lasts(session int64) bool {
+// stands tells whether a session is the present one, and connected, as far as is known.
+func (c *conn) stands(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.session == session
+	return c.ready && c.session == session
+}
+
+// was tells whether a session is an earlier one.
+func (c *conn) was(session int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.earlier, session)
 }
 
 // done takes a request out of the books.

@@ -87,7 +87,9 @@ func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	for _, design := range []string{"sequential", "herd"} {
 		z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second})
+		svc := open(t, drivers.Config{
+			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second,
+		})
 		a, b := client(t, svc, 0), client(t, svc, 1)
 		held := hold(t, a, "test:held")
 		if !cycles(t, a, "test:paused") {
@@ -108,7 +110,10 @@ func TestPausedServer(t *testing.T) {
 		if err := z.Nodes[0].Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the unknown outcome is released", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
+		eventually(t, "the unknown outcome is released", func() bool {
+			_, err := a.Release(t.Context(), l)
+			return err == nil
+		})
 		free(t, b, hold(t, b, "test:paused"))
 		// The release that failed is made good by the client's next attempt, if nobody asks for it.
 		eventually(t, "requests get through again", func() bool { return cycles(t, a, "test:paused") })
@@ -122,7 +127,8 @@ func TestEnsembleLosesMembers(t *testing.T) {
 	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
 	const clients = 6
 	svc := open(t, drivers.Config{
-		Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: clients, IOTimeout: 2 * time.Second, TTL: 30 * time.Second,
+		Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: clients,
+		IOTimeout: 2 * time.Second, TTL: 30 * time.Second,
 	})
 	var list []drivers.Session
 	for i := range clients {

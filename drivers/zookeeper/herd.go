@@ -9,8 +9,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// free deletes the node if it is that of an owner. Between the look and the deletion the node may change hands if it
-// is of a session that is just ending; that cannot be helped, since all nodes of a name begin with the same version.
+// free deletes the node if it is that of an owner. That of an earlier session of ours is left to the end of that, which
+// is under way: by the time of a deletion the node may be the next holder's. Nodes of one name cannot be told apart by
+// their version, which is all that a deletion can be made to depend on; so who releases what another client has
+// acquired must not do it while that one does so too.
 func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error) {
 	type lock struct {
 		owner   string
@@ -30,10 +32,10 @@ func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return false, nil
-	case err != nil || found.owner != d.owner:
+	case err != nil || found.owner != d.owner || s.c.was(found.session):
 		return false, err
 	}
-	if !s.c.lasts(found.session) {
+	if found.session != s.last.session {
 		found.session = 0 // whoever knows the owner may release
 	}
 	return s.remove(ctx, found.session, node)

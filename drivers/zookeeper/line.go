@@ -122,13 +122,10 @@ func (s *sequentialSession) tidy(ctx context.Context) error {
 	return s.pay(ctx, s.free)
 }
 
-// confirm tells whether the place has become the lock. Wait knows that already, unless the session has ended since.
+// confirm tells whether the place has become the lock. Wait knows that already, unless the connection has been lost
+// since, and perhaps the session with it.
 func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
-	if s.place.first && !s.c.lasts(s.place.session) {
-		s.place = place{}
-		return false, nil
-	}
-	if !s.place.first {
+	if !s.place.first || !s.c.stands(s.place.session) {
 		_, err = s.look(ctx)
 	}
 	if err != nil || !s.place.first {
@@ -140,7 +137,8 @@ func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held
 }
 
 // look reads the line. It answers the node right before ours, notes it if there is none, and forgets our place if we
-// are not in line any more, because the session has ended or somebody has cleaned up.
+// are not in line any more, because the session has ended or somebody has cleaned up. A node that an earlier session of
+// ours has made is about to go with that, if it is still there.
 func (s *sequentialSession) look(ctx context.Context) (before string, err error) {
 	names, err := s.list(ctx, s.place.key)
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 	for _, name := range names {
 		switch {
 		case name == ours:
-			found = true
+			found = s.last.session == s.place.session
 		case number(name) < number(ours) && (before == "" || number(name) > number(before)):
 			before = name
 		}
@@ -161,7 +159,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 		s.place = place{}
 		return "", nil
 	}
-	s.place.first, s.place.session = before == "", s.last.session
+	s.place.first = before == ""
 	return parent + before, nil
 }
 

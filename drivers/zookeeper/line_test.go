@@ -133,12 +133,8 @@ func TestNotices(t *testing.T) {
 					t.Errorf("%s: Release: %v, %v", design, owned, err)
 				}
 			})
-		}
-		for watching(t, z.Nodes[0]) < watches+waiters { // they are all asleep
-			if t.Failed() {
-				break
-			}
-			time.Sleep(time.Millisecond)
+			// One after the other: the node of an attempt that is refused might stand right before another's place.
+			eventually(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches+i })
 		}
 		free(t, holder, held)
 		all.Wait()
@@ -148,7 +144,8 @@ func TestNotices(t *testing.T) {
 		t.Errorf("sequential: %d grants after a wait took %d notices, want one each", waiters, notices["sequential"])
 	}
 	if notices["herd"] < 2*waiters {
-		t.Errorf("herd: %d grants after a wait took %d notices, and every release ought to wake all", waiters, notices["herd"])
+		t.Errorf("herd: %d grants after a wait took %d notices, and every release ought to wake all", waiters,
+			notices["herd"])
 	}
 }
 
@@ -235,7 +232,9 @@ func TestLongLine(t *testing.T) {
 	for i := 0; i < before; i += 100 {
 		var ops []any
 		for range 100 {
-			ops = append(ops, &zk.CreateRequest{Path: "/" + key + "/somebody-else-who-is-there-", Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeralSequential})
+			ops = append(ops, &zk.CreateRequest{
+				Path: "/" + key + "/somebody-else-who-is-there-", Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeralSequential,
+			})
 		}
 		made, err := conn.Multi(ops...)
 		if err != nil {
@@ -253,9 +252,7 @@ func TestLongLine(t *testing.T) {
 			t.Errorf("acquire: %v, %v", held, err)
 		}
 	})
-	for watching(t, z.Nodes[0]) == watches && !t.Failed() {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches })
 	if err := conn.Delete(last, -1); err != nil { // it looks again, and sleeps again
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ func TestReadAddr(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", addr, got.Redacted, err, want)
 			continue
 		}
-		if network := map[bool]string{true: "tls", false: "tcp"}[strings.HasPrefix(want, "zookeepers")]; got.Network != network {
+		network := map[bool]string{true: "tls", false: "tcp"}[strings.HasPrefix(want, "zookeepers")]
+		if got.Network != network {
 			t.Errorf("%s: network %q", addr, got.Network)
 		}
 		if again, err := d.ReadAddr(got.Redacted); err != nil || again != got {
@@ -78,7 +79,9 @@ func TestReadAddr(t *testing.T) {
 }
 
 func FuzzReadAddr(f *testing.F) {
-	for _, addr := range []string{"zk1:2181/locks", "zookeeper://user:pass@[::1]:2181/a/b", "zks://zk1", "zk://u:%40@h:1"} {
+	for _, addr := range []string{
+		"zk1:2181/locks", "zookeeper://user:pass@[::1]:2181/a/b", "zks://zk1", "zk://u:%40@h:1",
+	} {
 		f.Add(addr)
 	}
 	d, err := drivers.Lookup("zookeeper")
@@ -154,7 +157,9 @@ func TestOpenErrors(t *testing.T) {
 			}
 		})
 	}
-	svc := open(t, drivers.Config{Addrs: []string{url + "/wrong"}, Database: "private", Username: "alice", Password: "secret", Clients: 1})
+	svc := open(t, drivers.Config{
+		Addrs: []string{url + "/wrong"}, Database: "private", Username: "alice", Password: "secret", Clients: 1,
+	})
 	s := client(t, svc, 0)
 	l := hold(t, s, "test:mine")
 	if _, _, err := conn.Children("/private/test:mine"); err != nil {
@@ -226,7 +231,8 @@ func TestTLS(t *testing.T) {
 	if server, _, err := inspector.Inspect(t.Context()); err != nil || server.Mode != "standalone" {
 		t.Errorf("Inspect: %+v, %v", server, err)
 	}
-	if svc, err := zookeeper(t).Open(t.Context(), drivers.Config{Addrs: []string{"zks://" + front}, IOTimeout: time.Second}); err == nil {
+	strange := drivers.Config{Addrs: []string{"zks://" + front}, IOTimeout: time.Second}
+	if svc, err := zookeeper(t).Open(t.Context(), strange); err == nil {
 		svc.Close()
 		t.Error("a certificate of nobody's authority is taken")
 	} else if !strings.Contains(err.Error(), "certificate") {
@@ -241,8 +247,9 @@ func TestInspect(t *testing.T) {
 	svc := open(t, drivers.Config{Addrs: z.URLs(), Topology: drivers.TopologyEnsemble, Clients: 1})
 	inspector, _ := drivers.As[drivers.Inspector](svc)
 	server, usage, err := inspector.Inspect(t.Context())
-	if err != nil || server.Name != "zookeeper" || server.Mode != "ensemble" || server.Replicas != 2 || usage.Commands <= 0 ||
-		usage.CPU >= 0 || !strings.HasPrefix(server.Version, "3.") || strings.Contains(server.Version, ",") {
+	if err != nil || server.Name != "zookeeper" || server.Mode != "ensemble" || server.Replicas != 2 ||
+		usage.Commands <= 0 || usage.CPU >= 0 ||
+		!strings.HasPrefix(server.Version, "3.") || strings.Contains(server.Version, ",") {
 		t.Errorf("an ensemble: %+v, %+v, %v", server, usage, err)
 	}
 	if err := z.Nodes[2].Kill(); err != nil {

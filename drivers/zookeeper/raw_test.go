@@ -20,7 +20,8 @@ func (silent) Printf(string, ...any) {}
 // raw is a client of a server.
 func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
 	t.Helper()
-	conn, events, err := zk.Connect([]string{strings.TrimPrefix(z.URL(), "zookeeper://")}, 10*time.Second, zk.WithLogger(silent{}))
+	addrs := []string{strings.TrimPrefix(z.URL(), "zookeeper://")}
+	conn, events, err := zk.Connect(addrs, 10*time.Second, zk.WithLogger(silent{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,8 @@ func parseTarget(s string) (target, error) {
 			"zks://: " + howAddresses)
 	}
 	if strings.ContainsAny(rest, "?#, \t\r\n") {
-		return target{}, errors.New("the address has one of ? # , or a blank in it: give each server an address of its own, and inside " +
-			"a password write them as %3F, %23, %2C and %20")
+		return target{}, errors.New("the address has one of ? # , or a blank in it: give each server an address of its " +
+			"own, and inside a password write them as %3F, %23, %2C and %20")
 	}
 	authority, path := rest, ""
 	if i := strings.IndexByte(rest, '/'); i >= 0 {

@@ -1,0 +1,104 @@
+// Nodes that are there and are not those of the present session.
+package zookeeper_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// nodes are those below a node.
+func nodes(t *testing.T, conn *zk.Conn, parent string) []string {
+	t.Helper()
+	names, _, err := conn.Children(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// ephemeral makes a node that goes with the session of conn.
+func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
+	t.Helper()
+	if _, err := conn.Create(node, []byte(data), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A place in line is of the session that has taken it. When that has ended, a node of its name is no place any more,
+// even if it is the first.
+func TestPlaceEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	proxy := proxied(t, z.Nodes[0])
+	const key, line = "test:line", "/test:line"
+	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
+	s := client(t, open(t, drivers.Config{Addrs: []string{proxy.Addr()}, Clients: 1, TTL: time.Second}), 0)
+	held, conn := hold(t, holder, key), raw(t, z.Nodes[0])
+	first := nodes(t, conn, line)[0]
+	l := &drivers.Lease{Key: key, TTL: long, Deadline: time.Now().Add(300 * time.Millisecond)}
+	w, _ := drivers.As[drivers.Waiter](s)
+	for time.Now().Before(l.Deadline) {
+		if err := w.Wait(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var place string
+	for _, name := range nodes(t, conn, line) {
+		if name != first {
+			place = name
+		}
+	}
+	restore := proxy.Outage()
+	eventually(t, "the session ends", func() bool { return len(nodes(t, conn, line)) == 1 })
+	ephemeral(t, conn, line+"/"+place, "")
+	free(t, holder, held)
+	restore()
+	var granted bool
+	eventually(t, "requests get through again", func() (ok bool) {
+		var err error
+		granted, err = s.Try(t.Context(), l)
+		return err == nil
+	})
+	if !granted {
+		t.Fatal("nobody else is there, and it is refused")
+	}
+	for _, name := range nodes(t, conn, line) {
+		if _, stat, err := conn.Get(line + "/" + name); err != nil || stat.EphemeralOwner == conn.SessionID() {
+			t.Errorf("what it holds is another session's node, %s, %v", name, err)
+		}
+	}
+	free(t, s, l)
+}
+
+// Wait says that it is worth trying, and the connection breaks before the client does: it may not be granted anything
+// unheard then.
+func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	proxy := proxied(t, z.Nodes[0])
+	svc := open(t, drivers.Config{
+		Addrs: []string{proxy.Addr()}, Clients: 2, Conns: 1, TTL: 20 * time.Second, IOTimeout: 500 * time.Millisecond,
+	})
+	s, witness := client(t, svc, 0), client(t, svc, 1)
+	l := &drivers.Lease{Key: "test:broken", TTL: long}
+	w, _ := drivers.As[drivers.Waiter](s)
+	if err := w.Wait(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	restore := proxy.Outage()
+	eventually(t, "the connection is gone", func() bool { return !cycles(t, witness, "test:other") })
+	if held, err := s.Try(t.Context(), l); held || err == nil {
+		t.Errorf("Try without a connection: %v, %v", held, err)
+	}
+	restore()
+	eventually(t, "requests get through again", func() bool { return cycles(t, witness, "test:other") })
+	if held, err := s.Try(t.Context(), l); !held || err != nil {
+		t.Errorf("Try, connected again, from a place that has lasted: %v, %v", held, err)
+	}
+	free(t, s, l)
+}
