@@ -90,6 +90,9 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	to.buffer = sharedBuffer
 	if s.desk, err = s.connect(ctx, new(counts)); err != nil {
+		if none := new(unconnected); errors.As(err, &none) && none.reason == nil {
+			none.reason = errSilence
+		}
 		return nil, fmt.Errorf("%s: %w", strings.Join(to.servers, ", "), err)
 	}
 	if err := s.probe(ctx); err != nil {
@@ -120,8 +123,15 @@ func (s *service) reach(ctx context.Context) error {
 		}
 		reason = err // it names the address
 	}
+	hint := "is the server running there?"
+	switch text := reason.Error(); {
+	case strings.Contains(text, "x509:"):
+		hint = "give the CA that has signed the server's certificate (-tls-ca)"
+	case strings.Contains(text, "EOF"), strings.Contains(text, "tls:"):
+		hint = "does that port speak TLS? ZooKeeper has one of its own for it (secureClientPort)"
+	}
 	return &drivers.Error{
-		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: is the server running there?", reason),
+		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: %s", reason, hint),
 	}
 }
 
