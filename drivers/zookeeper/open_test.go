@@ -135,6 +135,7 @@ func TestOpenErrors(t *testing.T) {
 		"nobody there":   {drivers.Config{Addrs: []string{nobody.Addr().String()}}, drivers.ClassConnect, "refused"},
 		"hangs up":       {drivers.Config{Addrs: []string{hangup}}, drivers.ClassConnect, "maxClientCnxns"},
 		"never answers":  {drivers.Config{Addrs: []string{deaf}}, drivers.ClassConnect, "greeted"},
+		"no majority":    {drivers.Config{Addrs: []string{hangup, nobody.Addr().String()}, Topology: drivers.TopologyEnsemble}, drivers.ClassConnect, "majority of its members"},
 		"other service":  {drivers.Config{Addrs: []string{talks}}, drivers.ClassConnect, "greeted"},
 		"no chroot":      {drivers.Config{Addrs: []string{url + "/nowhere"}}, "", "create it"},
 		"not allowed":    {drivers.Config{Addrs: []string{url + "/private"}}, drivers.ClassAuth, "password"},

@@ -93,7 +93,11 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		if none := new(unconnected); errors.As(err, &none) && none.reason == nil {
 			none.reason = errSilence
 		}
-		return nil, fmt.Errorf("%s: %w", strings.Join(to.servers, ", "), err)
+		hint := ""
+		if len(to.servers) > 1 {
+			hint = "; has the ensemble a majority of its members?"
+		}
+		return nil, fmt.Errorf("%s: %w%s", strings.Join(to.servers, ", "), err, hint)
 	}
 	if err := s.probe(ctx); err != nil {
 		s.desk.close()
