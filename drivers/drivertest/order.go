@@ -58,17 +58,20 @@ func order(t *T) {
 	}
 }
 
-// arriveAndWait sends the clients into their native wait, one well after the other.
+// arriveAndWait sends the clients into their native wait, one well after the other. How long a request of theirs takes
+// to arrive cannot be seen; the try before has just shown how long one takes on this machine at this time, though.
 func (t *T) arriveAndWait(holder *client, clients []*client, key string, open func()) {
 	var mu sync.Mutex
 	var served []int
 	var all sync.WaitGroup
 	for i, c := range clients {
+		tried := make(chan time.Duration, 1)
 		all.Go(func() {
 			t.guard(func() {
 				l := lease(key, long)
 				l.Deadline = time.Now().Add(2 * slack)
-				if !c.acquire(t.ctx, l) {
+				began := time.Now()
+				if !c.acquireOrWait(t.ctx, l, func() { tried <- time.Since(began) }) {
 					t.Errorf("client %d was never served", i)
 					return
 				}
@@ -78,7 +81,11 @@ func (t *T) arriveAndWait(holder *client, clients []*client, key string, open fu
 				c.release(l, true, "the client held the key")
 			})
 		})
-		time.Sleep(settle)
+		select {
+		case took := <-tried:
+			time.Sleep(max(settle, 4*took))
+		case <-time.After(slack): // it hangs in its try, or was granted the key: what comes shows it
+		}
 	}
 	open()
 	barge := lease(key, long)
@@ -101,13 +108,21 @@ func (t *T) arriveAndWait(holder *client, clients []*client, key string, open fu
 
 // acquire is the loop that every user of a Waiter runs. It tells whether the key was granted before the deadline.
 func (c *client) acquire(ctx context.Context, l *drivers.Lease) bool {
+	return c.acquireOrWait(ctx, l, func() {})
+}
+
+// acquireOrWait is acquire, and calls waits before the first wait.
+func (c *client) acquireOrWait(ctx context.Context, l *drivers.Lease, waits func()) bool {
 	defer c.leave(l)
-	for {
+	for first := true; ; first = false {
 		if c.try(l) {
 			return true
 		}
 		if !time.Now().Before(l.Deadline) {
 			return false
+		}
+		if first {
+			waits()
 		}
 		if err := c.waiter.Wait(ctx, l); err != nil {
 			if ctx.Err() == nil { // else the wait was ended because it lasted too long, which is told elsewhere
