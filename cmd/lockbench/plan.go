@@ -47,11 +47,16 @@ type skip struct {
 }
 
 func (s skip) String() string {
-	what := strings.TrimSpace(s.what + " " + strings.Join(s.values, ", "))
-	if s.cells > 1 {
-		return fmt.Sprintf("%s: %s (%d cells)", what, s.why, s.cells)
+	text := strings.TrimSpace(s.what + " " + strings.Join(s.values, ", "))
+	if !strings.HasPrefix(s.why, text+": ") { // which would say it twice
+		text += ": " + s.why
+	} else {
+		text = s.why
 	}
-	return what + ": " + s.why
+	if s.cells > 1 {
+		text += fmt.Sprintf(" (%d cells)", s.cells)
+	}
+	return text
 }
 
 // skip notes that a cell is left out. what ends with the value that does not fit.

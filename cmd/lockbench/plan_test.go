@@ -223,3 +223,19 @@ func TestSkipsAreSaidOnce(t *testing.T) {
 		t.Errorf("label %q, want %q", got, want)
 	}
 }
+
+// What is left out is named once, also where the reason begins with its name.
+func TestSkipNamesOnce(t *testing.T) {
+	for _, test := range []struct {
+		s    skip
+		want string
+	}{
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 1}, "etcd: no etcd"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 2}, "etcd: no etcd (2 cells)"},
+		{skip{"", []string{"etcd"}, "etcds are missing", 1}, "etcd: etcds are missing"},
+	} {
+		if got := test.s.String(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}

@@ -66,7 +66,8 @@ func checkRoom(c results.Plan, svc drivers.Service) error {
 		if s := serviceOf(c.Driver); s != nil && s.limit != "" {
 			remedy += ", or raise the server's " + s.limit
 		}
-		return fmt.Errorf("-clients %d: %s %s can take %d clients here: %s", c.Clients, c.Driver, c.Lock, most, remedy)
+		return fmt.Errorf("-clients %d: %s %s can take %d clients here (a connection each, and a few for others): %s",
+			c.Clients, c.Driver, c.Lock, most, remedy)
 	}
 	return nil
 }
@@ -89,8 +90,12 @@ func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own i
 	switch {
 	case server.MaxClients == 0:
 	case need > server.MaxClients:
-		return "", fmt.Errorf("%d connections are needed and the server accepts %d (%s): lower -conns or -clients, or raise %s",
-			need, server.MaxClients, limit, limit)
+		lower := "-conns or -clients"
+		if svc.Traits().MaxSessions > 0 { // each client has a connection
+			lower = "-clients"
+		}
+		return "", fmt.Errorf("%d connections are needed and the server accepts %d (%s): lower %s, or raise %s",
+			need, server.MaxClients, limit, lower, limit)
 	case need > server.MaxClients-others:
 		return fmt.Sprintf("the server has %d of its %d connections (%s) in use and this run needs up to %d: some may be refused",
 			others, server.MaxClients, limit, need), nil

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ type service struct {
 	schemes  []string // with which its addresses begin; each belongs to one service
 	variable string   // the environment variable that names the user's server, or none
 	packages string   // of Debian and Ubuntu, which bring the server
+	home     string   // the environment variable that names an unpacked archive in place of packages, or none
 	limit    string   // its own word for how many connections it accepts
 	database database
 	embedded bool // there is a stand-in of it inside lockbench
@@ -57,7 +59,7 @@ var services = []*service{
 	},
 	{
 		name: "zookeeper", schemes: []string{"zookeeper", "zk"},
-		packages: "libzookeeper-java default-jre-headless", limit: "maxCnxns",
+		packages: "libzookeeper-java default-jre-headless", home: "ZOOKEEPER_HOME", limit: "maxCnxns",
 		find: servers.FindZooKeeper, start: startZooKeeper,
 	},
 	{
@@ -136,8 +138,14 @@ func (s *service) orVariable() string {
 	return " or " + s.variable
 }
 
-// install is how the service is installed.
-func (s *service) install() string { return "apt-get install " + s.packages }
+// install is how the service is installed. Packages are no help to who has it look elsewhere.
+func (s *service) install() string {
+	text := "apt-get install " + s.packages
+	if s.home != "" && os.Getenv(s.home) != "" {
+		text += ", and unset " + s.home + ", where it was looked for"
+	}
+	return text
+}
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 

@@ -33,3 +33,16 @@ func TestServices(t *testing.T) {
 		}
 	}
 }
+
+// Packages do not help who has the server looked for elsewhere.
+func TestInstallNamesTheVariable(t *testing.T) {
+	s := serviceOf("zookeeper")
+	t.Setenv(s.home, "")
+	if got := s.install(); got != "apt-get install "+s.packages {
+		t.Error(got)
+	}
+	t.Setenv(s.home, "/nowhere")
+	if got := s.install(); !strings.Contains(got, "unset "+s.home) {
+		t.Error(got)
+	}
+}

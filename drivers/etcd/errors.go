@@ -52,6 +52,11 @@ func classOf(err error) drivers.Class {
 		return drivers.ClassTimeout
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return drivers.ClassAuth
+	case codes.Unknown:
+		// A member that has lost its majority may answer with the bare text of its own context's error.
+		if said.Message() == context.DeadlineExceeded.Error() || said.Message() == context.Canceled.Error() {
+			return drivers.ClassTimeout
+		}
 	}
 	return drivers.ClassProtocol
 }
@@ -91,7 +96,7 @@ func advise(names string, err error) error {
 	case errors.Is(err, rpctypes.ErrAuthFailed):
 		hint = "; check the user and the password"
 	case strings.Contains(text, "x509:"):
-		hint = "; the server's certificate is not trusted: give the CA that has signed it"
+		hint = "; the server's certificate is not trusted: give the CA that has signed it (-tls-ca)"
 	case strings.Contains(text, "handshake failed"):
 		hint = "; does the server speak TLS? If not, write etcd:// in place of etcds://, and ask for no TLS"
 	case class == drivers.ClassConnect:

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -120,7 +121,7 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	switch n := numberOf(err); {
 	case n == errAccessDenied, n == errAccessNoPassword:
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
-			Err: fmt.Errorf("error %d: access denied: check user and password", n)}
+			Err: fmt.Errorf("error %d: access denied: check user and password, and whether the user has to use TLS", n)}
 	case n == errDatabaseDenied:
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
 			Err: fmt.Errorf("error %d: the user may not use the database %s: grant it", n, t.database)}
@@ -135,7 +136,7 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return say(drivers.ClassConnect, "no answer in time", ctx.Err())
 	case errors.As(err, &unknown):
-		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate", err)
+		return say(drivers.ClassConnect, "give the CA that has signed the server's certificate (-tls-ca)", err)
 	case errors.As(err, &host):
 		return say(drivers.ClassConnect, "the certificate is for another name: give that as the address", err)
 	case errors.Is(err, mysql.ErrNoTLS):
@@ -173,6 +174,14 @@ func fail(op string, err error) error {
 		class = drivers.ClassClosed
 	}
 	return &drivers.Error{Class: class, Op: "mysql: " + op, Err: err}
+}
+
+// prefixed says whose error it is, unless it says so by itself.
+func prefixed(prefix string, err error) error {
+	if strings.HasPrefix(err.Error(), "mysql: ") {
+		return err
+	}
+	return fmt.Errorf("%s%w", prefix, err)
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }

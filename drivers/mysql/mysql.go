@@ -92,7 +92,7 @@ type tally struct {
 func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	s, err := d.open(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", err)
+		return nil, prefixed("mysql: ", err)
 	}
 	if !s.pinned {
 		return rowService{s}, nil
@@ -170,7 +170,7 @@ func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
 	own := s.kind.session(base)
 	if p, ok := own.(interface{ connect(context.Context) error }); ok {
 		if err := p.connect(ctx); err != nil {
-			return nil, fmt.Errorf("mysql: session: %w", s.explain(err))
+			return nil, prefixed("mysql: session: ", s.explain(err))
 		}
 	}
 	return own, nil

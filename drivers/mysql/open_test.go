@@ -199,6 +199,9 @@ func TestOpenRefuses(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), password) || strings.Contains(err.Error(), secret)) {
 			t.Errorf("%s: the error has the password", name)
 		}
+		if err != nil && (!strings.HasPrefix(err.Error(), "mysql: ") || strings.HasPrefix(err.Error(), "mysql: mysql: ")) {
+			t.Errorf("%s: it does not say once whose error it is: %v", name, err)
+		}
 	}
 }
 

@@ -66,7 +66,10 @@ func (s *service) connectError(ctx context.Context, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		hint = "no server listens there: check host and port, or start it"
 	case strings.Contains(err.Error(), "x509:"):
-		hint = "trust the CA that has signed the server's certificate (sslrootcert), and use a host name that stands in it"
+		hint = "trust the CA that has signed the server's certificate (-tls-ca, or sslrootcert), and use a host name that stands in it"
+	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"),
+		strings.Contains(err.Error(), "failed to receive message: timeout"):
+		hint = "something listens there that does not answer as a PostgreSQL does"
 	case strings.Contains(err.Error(), "server refused TLS"):
 		hint = "the server has no TLS: give sslmode=disable"
 	}

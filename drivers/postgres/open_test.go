@@ -119,6 +119,31 @@ func TestHints(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "sslmode=disable") {
 		t.Errorf("a server without TLS: %v", err)
 	}
+	for _, greeting := range []string{"C\x00\x00\x00\x05\x00", "[\x00\x00\x00\x0a5.5.5-10.11.19-MariaDB", ""} { // the last is silent
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				io.WriteString(conn, greeting)
+				io.Copy(io.Discard, conn)
+				conn.Close()
+			}
+		}()
+		_, err = driver{}.Open(t.Context(), drivers.Config{Addrs: []string{"postgres://u@" + l.Addr().String() + "/db?sslmode=disable"}, IOTimeout: time.Second})
+		if err == nil || !strings.Contains(err.Error(), "does not answer as a PostgreSQL") {
+			t.Errorf("a server that says %q: %v", greeting, err)
+		}
+		l.Close()
+		<-done
+	}
 }
 
 // A pooler keeps the connections to the server for itself, so that the backend has another number than the client was

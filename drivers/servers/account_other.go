@@ -5,3 +5,5 @@ package servers
 import "syscall"
 
 func (a *account) apply(*syscall.SysProcAttr) {} // there is no root to be refused
+
+func (a *account) reaches(string) bool { return true }

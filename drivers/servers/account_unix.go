@@ -2,10 +2,42 @@
 
 package servers
 
-import "syscall"
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
 
 // apply lets a child run under the account. It keeps the death of the parent as the child's own, because the credentials
 // are changed before that is asked for; setpriv or su in between would lose it.
 func (a *account) apply(attr *syscall.SysProcAttr) {
 	attr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
+}
+
+// reaches tells whether the account can go through a directory, by the mode bits of it and of all above it. Its
+// children have no further groups.
+func (a *account) reaches(dir string) bool {
+	if a == nil {
+		return true
+	}
+	for {
+		fi, err := os.Stat(dir)
+		if err != nil {
+			return false
+		}
+		bit := os.FileMode(0o001)
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) == a.uid {
+			bit = 0o100
+		} else if ok && int(st.Gid) == a.gid {
+			bit = 0o010
+		}
+		if fi.Mode()&bit == 0 {
+			return false
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return true
+		}
+		dir = above
+	}
 }

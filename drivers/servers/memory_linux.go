@@ -23,10 +23,10 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// roots are the directories in which private directories may lie.
-func roots() []string {
-	if root := tempRoot(); root == sharedMemory || !inMemory(sharedMemory) {
-		return []string{root}
+// memoryRoots are the directories in memory in which private directories may lie.
+func memoryRoots() []string {
+	if !inMemory(sharedMemory) {
+		return nil
 	}
-	return []string{tempRoot(), sharedMemory}
+	return []string{sharedMemory}
 }

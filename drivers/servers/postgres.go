@@ -67,7 +67,11 @@ func newPostgres(
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newTempDir(tempRoot())
+	root, err := rootFor(who)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newTempDir(root)
 	if err != nil {
 		return nil, err
 	}

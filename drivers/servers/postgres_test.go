@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -268,5 +269,26 @@ func TestFindPostgres(t *testing.T) {
 	onPath = filepath.Join(filepath.Dir(onPath), "postgres")
 	if got, err := FindPostgres(); got != onPath || err != nil {
 		t.Errorf("FindPostgres: %s, %v; want %s", got, err, onPath)
+	}
+}
+
+// Root's server is another user's, who cannot enter a temp dir of root's own. It goes elsewhere, where Sweep looks too.
+func TestPostgresOfRootLeavesItsTempDir(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root")
+	}
+	needPostgres(t)
+	tmp, err := os.MkdirTemp("", "") // mode 0700
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	t.Setenv("TMPDIR", tmp)
+	p := startPostgresTest(t, PostgresOptions{})
+	if out, err := psql(t, p, "", "select 1"); err != nil || out != "1" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if dir := p.child.dir.path; filepath.Dir(dir) != plainRoot() || !slices.Contains(roots(), filepath.Dir(dir)) {
+		t.Errorf("%s is not in the temp dir of all, or not where Sweep looks: %q", dir, roots())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,9 +101,35 @@ func removeDir(path string) error {
 func tempRoot() string {
 	tmp := canonical(os.TempDir())
 	if len(tmp)+len(longestSocket) > maxSocketPath {
-		return canonical("/tmp")
+		return plainRoot()
 	}
 	return tmp
+}
+
+// plainRoot is the temp dir that every user of the system can go through and has a short name.
+func plainRoot() string { return canonical("/tmp") }
+
+// roots are the directories in which private directories may lie. Root's servers may be another user's; see rootFor.
+func roots() []string {
+	list := append([]string{tempRoot()}, memoryRoots()...)
+	if os.Geteuid() == 0 {
+		list = append(list, plainRoot())
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// rootFor is tempRoot for a server of the account, which has to be able to go through it: a temp dir of root's own
+// (pam_namespace, systemd, mktemp -d) lets nobody else in.
+func rootFor(who *account) (string, error) {
+	for _, root := range []string{tempRoot(), plainRoot()} {
+		if who.reaches(root) {
+			return root, nil
+		}
+	}
+	return "", fmt.Errorf("the server refuses to run as root, and its user can enter neither %s nor %s: "+
+		"let TMPDIR name a directory that everybody can go through (chmod a+x), or run this as another user",
+		tempRoot(), plainRoot())
 }
 
 // canonical resolves symbolic links where it can, so that paths compare with what the system reports.

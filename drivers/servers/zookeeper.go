@@ -242,8 +242,8 @@ func findZooKeeper(java string) (program, classes string, err error) {
 	} else {
 		for _, jar := range zooKeeperJars {
 			if _, err := os.Stat(jar); err != nil {
-				return "", "", fmt.Errorf("zookeeper: no %s: %w; install the package zookeeper (Debian, Ubuntu), or unpack "+
-					"Apache's archive and set ZOOKEEPER_HOME", jar, exec.ErrNotFound)
+				return "", "", fmt.Errorf("zookeeper: no %s: %w; install the package libzookeeper-java (Debian, Ubuntu), or "+
+					"unpack Apache's archive and set ZOOKEEPER_HOME", jar, exec.ErrNotFound)
 			}
 		}
 		classes = strings.Join(zooKeeperJars, string(filepath.ListSeparator))
@@ -255,7 +255,7 @@ func findZooKeeper(java string) (program, classes string, err error) {
 		return program, classes, nil
 	}
 	if program, err = exec.LookPath("java"); err != nil {
-		return "", "", fmt.Errorf("zookeeper: no java: %w; install the package openjdk-17-jre-headless (Debian, Ubuntu) or "+
+		return "", "", fmt.Errorf("zookeeper: no java: %w; install the package default-jre-headless (Debian, Ubuntu) or "+
 			"any other Java from 8 on", exec.ErrNotFound)
 	}
 	return program, classes, nil

@@ -19,7 +19,8 @@ var (
 	errNoReply   = errors.New("no reply in time")
 	errEarlier   = errors.New("an earlier request of the client is still under way")
 	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, " +
-		"or have as many connections from here as it takes (maxClientCnxns, by default 60)")
+		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
+	errSilence = errors.New("nobody there has greeted in time as a ZooKeeper does")
 	errAnswer  = errors.New("a transaction has another answer than expected")
 	errExpired = errors.New("the session is another one by now")
 )

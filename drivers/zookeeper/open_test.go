@@ -116,6 +116,10 @@ func TestOpenErrors(t *testing.T) {
 	}
 	nobody.Close()
 	hangup := listener(t, func(conn net.Conn) {})
+	talks := listener(t, func(conn net.Conn) {
+		io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+		io.Copy(io.Discard, conn)
+	})
 	deaf := listener(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	url := z.URLs()[0]
 	for name, tt := range map[string]struct {
@@ -133,11 +137,13 @@ func TestOpenErrors(t *testing.T) {
 		"unlike chroots": {drivers.Config{Addrs: []string{"h/a", "i/b"}, Topology: drivers.TopologyEnsemble}, "", "chroot"},
 		"nobody there":   {drivers.Config{Addrs: []string{nobody.Addr().String()}}, drivers.ClassConnect, "refused"},
 		"hangs up":       {drivers.Config{Addrs: []string{hangup}}, drivers.ClassConnect, "maxClientCnxns"},
-		"never answers":  {drivers.Config{Addrs: []string{deaf}}, drivers.ClassConnect, ""},
+		"never answers":  {drivers.Config{Addrs: []string{deaf}}, drivers.ClassConnect, "greeted"},
+		"no majority":    {drivers.Config{Addrs: []string{hangup, nobody.Addr().String()}, Topology: drivers.TopologyEnsemble}, drivers.ClassConnect, "majority of its members"},
+		"other service":  {drivers.Config{Addrs: []string{talks}}, drivers.ClassConnect, "greeted"},
 		"no chroot":      {drivers.Config{Addrs: []string{url + "/nowhere"}}, "", "create it"},
 		"not allowed":    {drivers.Config{Addrs: []string{url + "/private"}}, drivers.ClassAuth, "password"},
 		"wrong password": {drivers.Config{Addrs: []string{"zk://alice:secret2@" + url[len("zookeeper://"):] + "/private"}}, drivers.ClassAuth, "another chroot"},
-		"no TLS there":   {drivers.Config{Addrs: []string{url}, TLS: &tls.Config{}}, drivers.ClassConnect, ""},
+		"no TLS there":   {drivers.Config{Addrs: []string{url}, TLS: &tls.Config{}}, drivers.ClassConnect, "secureClientPort"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.Prefix, tt.IOTimeout = "test:", time.Second
@@ -235,7 +241,7 @@ func TestTLS(t *testing.T) {
 	if svc, err := zookeeper(t).Open(t.Context(), strange); err == nil {
 		svc.Close()
 		t.Error("a certificate of nobody's authority is taken")
-	} else if !strings.Contains(err.Error(), "certificate") {
+	} else if !strings.Contains(err.Error(), "-tls-ca") {
 		t.Errorf("%v does not speak of the certificate", err)
 	}
 }

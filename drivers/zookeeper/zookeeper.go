@@ -90,7 +90,14 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	}
 	to.buffer = sharedBuffer
 	if s.desk, err = s.connect(ctx, new(counts)); err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(to.servers, ", "), err)
+		if none := new(unconnected); errors.As(err, &none) && none.reason == nil {
+			none.reason = errSilence
+		}
+		hint := ""
+		if len(to.servers) > 1 {
+			hint = "; has the ensemble a majority of its members?"
+		}
+		return nil, fmt.Errorf("%s: %w%s", strings.Join(to.servers, ", "), err, hint)
 	}
 	if err := s.probe(ctx); err != nil {
 		s.desk.close()
@@ -120,8 +127,15 @@ func (s *service) reach(ctx context.Context) error {
 		}
 		reason = err // it names the address
 	}
+	hint := "is the server running there?"
+	switch text := reason.Error(); {
+	case strings.Contains(text, "x509:"):
+		hint = "give the CA that has signed the server's certificate (-tls-ca)"
+	case strings.Contains(text, "EOF"), strings.Contains(text, "tls:"):
+		hint = "does that port speak TLS? ZooKeeper has one of its own for it (secureClientPort)"
+	}
 	return &drivers.Error{
-		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: is the server running there?", reason),
+		Class: drivers.ClassConnect, Op: "zookeeper: open", Err: fmt.Errorf("%w: %s", reason, hint),
 	}
 }
 

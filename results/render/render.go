@@ -326,7 +326,8 @@ func (t *table) below() []note {
 				say("%s", holds)
 			}
 		case "durability":
-			say("Durability differs: a grant is on disk before it is answered (strict), or may be lost with the server (relaxed).")
+			say("Durability differs: a change is on disk before it is answered (strict), or may be lost with the server " +
+				"(relaxed); locks of persistence none are lost with it in either.")
 		}
 	}
 	for _, f := range marks {
