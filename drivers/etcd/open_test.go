@@ -265,6 +265,7 @@ func TestClasses(t *testing.T) {
 		{unavailable(`connection error: desc = "error reading from server: EOF"`), drivers.ClassClosed, false},
 		{status.Error(codes.Canceled, "grpc: the client connection is closing"), drivers.ClassClosed, false},
 		{status.Error(codes.Unknown, "?"), drivers.ClassProtocol, false},
+		{status.Error(codes.Unknown, "context deadline exceeded"), drivers.ClassTimeout, false},
 		{net.ErrClosed, drivers.ClassClosed, false},
 	} {
 		err := fail("try", tt.err)
