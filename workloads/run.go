@@ -170,18 +170,63 @@ func (e *engine) open(ctx context.Context) error {
 	if e.rooms, err = newRooms(ctx, &e.run.Plan, e.run.Service); err != nil {
 		return err
 	}
-	for id := range e.clients {
-		if err := ctx.Err(); err != nil {
-			return e.unopen(id, err)
-		}
-		if err := e.clients[id].open(ctx, e, id); err != nil {
-			return e.unopen(id, fmt.Errorf("client %d: %w", id, err))
-		}
+	if err := e.openClients(ctx); err != nil {
+		return err
 	}
 	for id := range e.clients {
 		e.finished.Go(e.clients[id].loop)
 	}
 	return nil
+}
+
+// atOnce is how many clients are opened or closed at the same time where each logs in and out, which is mostly waiting.
+// It is well below what servers take for an attack.
+const atOnce = 16
+
+// forClients calls do for all clients: one after the other, or where each has a session with the service
+// (Traits.Session), which takes round trips or a process of the server's, several at once in any order.
+func (e *engine) forClients(do func(id int)) {
+	workers := 1
+	if e.traits.Session {
+		workers = min(atOnce, len(e.clients))
+	}
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for id := int(next.Add(1)) - 1; id < len(e.clients); id = int(next.Add(1)) - 1 {
+				do(id)
+			}
+		})
+	}
+	working.Wait()
+}
+
+// openClients opens all clients. After an error no further one is begun, and those that were opened are closed.
+func (e *engine) openClients(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	opened := make([]bool, len(e.clients))
+	e.forClients(func(id int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := e.clients[id].open(ctx, e, id); err != nil {
+			cancel(fmt.Errorf("client %d: %w", id, err)) // the first one counts: those of others may follow from it
+			return
+		}
+		opened[id] = true
+	})
+	if ctx.Err() == nil {
+		return nil
+	}
+	e.forClients(func(id int) {
+		if opened[id] {
+			e.clients[id].close()
+		}
+	})
+	closeRooms(e.rooms)
+	return context.Cause(ctx)
 }
 
 // newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
@@ -208,15 +253,6 @@ func closeRooms(rooms []*wait.Room) error {
 		errs = append(errs, room.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// unopen closes the first n clients after the next one could not be opened.
-func (e *engine) unopen(n int, err error) error {
-	for id := range n {
-		e.clients[id].close()
-	}
-	closeRooms(e.rooms)
-	return err
 }
 
 // ping is the median of a few bare round trips, and 0 if the service cannot tell or does not answer.
@@ -307,9 +343,7 @@ func (e *engine) drain() {
 		select {
 		case <-done:
 			e.stopWatchdog()
-			for i := range e.clients {
-				e.clients[i].close()
-			}
+			e.forClients(func(id int) { e.clients[id].close() })
 			e.closeError = closeRooms(e.rooms)
 			return
 		case <-tick.C:

@@ -35,6 +35,7 @@ type conn struct {
 	mark   string // the name of a GET_LOCK that is this connection's alone, for as long as the server keeps it
 	io     time.Duration
 	raw    sqldriver.Conn
+	ready  map[string]sqldriver.StmtExecContext // prepared, by their texts
 	wire   *wire
 	broken atomic.Bool // it is of no further use
 	mu     sync.Mutex
@@ -84,8 +85,9 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may be another
 	if u == forTransactions {
-		cfg.Params = map[string]string{"autocommit": "0"}
+		cfg.Params["autocommit"] = "0"
 	}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		below, err := (&net.Dialer{Timeout: c.io}).DialContext(ctx, network, addr)
@@ -108,15 +110,18 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, c.noConnection(ctx, err)
 	}
 	c.id = number(row[0])
-	if !s.keep(c) {
+	if !s.own(c) {
 		c.close()
 		return nil, errClosed
+	}
+	if u != forControl {
+		s.rekeep(ctx) // what has cost the session its connection may have cost the keeper its own
 	}
 	return c, nil
 }
 
-// keep has the service close the connection in the end, unless that is over.
-func (s *service) keep(c *conn) bool {
+// own has the service close the connection in the end, unless that is over.
+func (s *service) own(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sealed && c.use != forControl {
@@ -156,13 +161,42 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, i
 	if err := c.begin(ctx, 0); err != nil {
 		return 0, 0, err
 	}
-	result, err := c.raw.(sqldriver.ExecerContext).ExecContext(ctx, query, named(args))
+	run := c.raw.(sqldriver.ExecerContext).ExecContext
+	if c.use == forStatements && len(args) > 0 {
+		stmt, err := c.prepare(ctx, query)
+		switch {
+		case numberOf(err) == errTooManyStmts: // others have them: as text it is slower, and works
+		case err != nil:
+			return 0, 0, c.failed(ctx, err)
+		default:
+			run = func(ctx context.Context, _ string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+				return stmt.ExecContext(ctx, args)
+			}
+		}
+	}
+	result, err := run(ctx, query, named(args))
 	if err != nil {
 		return 0, 0, c.failed(ctx, err)
 	}
 	affected, _ = result.RowsAffected()
 	insertID, _ = result.LastInsertId()
 	return affected, insertID, nil
+}
+
+// prepare has the server read a statement once, of which there are few: it is then sent as a number and its arguments.
+func (c *conn) prepare(ctx context.Context, query string) (sqldriver.StmtExecContext, error) {
+	if stmt, ok := c.ready[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := c.raw.(sqldriver.ConnPrepareContext).PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if c.ready == nil {
+		c.ready = map[string]sqldriver.StmtExecContext{}
+	}
+	c.ready[query] = stmt.(sqldriver.StmtExecContext)
+	return c.ready[query], nil
 }
 
 // row runs a query and returns its first row, nil if there is none.

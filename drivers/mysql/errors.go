@@ -34,8 +34,11 @@ const (
 	errNeedsPrivilege   = 1227
 	errUserLimit        = 1226
 	errInterrupted      = 1317 // by KILL QUERY
+	errTooManyStmts     = 1461 // prepared ones, on the whole server
 	errAccessNoPassword = 1698
 	errKilled           = 1927 // by KILL, on MariaDB
+	errStatementTime    = 1969 // by MariaDB's max_statement_time
+	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB it is errDeadlock as well
 	errNowait           = 3572 // what NOWAIT answers
 	errIdleClosed       = 4031
 )
@@ -55,7 +58,7 @@ func numberOf(err error) uint16 {
 // one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
 func contended(err error) bool {
 	switch numberOf(err) {
-	case errLockWait, errDeadlock, errNowait:
+	case errLockWait, errDeadlock, errUserLockDeadlock, errStatementTime, errNowait:
 		return true
 	}
 	return false

@@ -98,6 +98,16 @@ func (s *session) abandon(c *conn) {
 	s.lost = append(s.lost, c)
 }
 
+// left settles what a wait has left open, also when its context is over.
+func (s *session) left(ctx context.Context) error {
+	if len(s.lost) == 0 || s.svc.closed() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.svc.cfg.IO())
+	defer cancel()
+	return fail("leave", s.settle(ctx))
+}
+
 // leave closes a connection. If a lock may be on it, it waits until the server has ended it; the error says that it has
 // not said so in time, which it will do nevertheless.
 func (s *session) leave(c *conn, holds bool) error {

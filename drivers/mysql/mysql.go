@@ -29,12 +29,12 @@ func init() { drivers.Register("mysql", Driver) }
 var Driver drivers.Driver = driver{}
 
 // defaultConns is the size of the pool that the sessions of unique-row share, if Config.Conns does not say it. Tens of
-// connections keep a server busy; thousands make it switch threads. The other designs need a connection for each session,
-// whatever Config.Conns says.
+// connections keep a server busy; thousands make it switch threads. The other designs need a connection for each
+// session, whatever Config.Conns says.
 const defaultConns = 32
 
 // reserved is how many connections are left to others when sessions pin theirs; controlConns of them are the
-// service's.
+// service's, and one is its keeper's.
 const (
 	reserved     = 8
 	controlConns = 2
@@ -72,7 +72,7 @@ type service struct {
 	control *pool    // for all that no session waits in line for
 	pool    *pool    // of the sessions; nil if they pin their connections
 	table   string   // "" if the design has none
-	made    bool     // the table, by this service
+	keeper  keeper   // of the table
 	rows    sync.Map // of row-lock: key → *row
 	closing chan struct{}
 
@@ -118,6 +118,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 	if err != nil {
 		return nil, err
 	}
+	cfg.Addrs, cfg.Password = []string{t.redacted()}, "" // lest they are printed with whatever keeps them
 	s := &service{cfg: cfg, target: t, closing: make(chan struct{}), conns: map[*conn]struct{}{}}
 	for _, k := range kinds {
 		if k.Name == design.Name {
@@ -152,7 +153,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 		if name == nil {
 			name = newTableName
 		}
-		if err := s.createTable(ctx, name(cfg.Prefix, s.Name)); err != nil {
+		if err := s.openTable(ctx, name(cfg.Prefix, s.Name)); err != nil {
 			return nil, s.explain(err)
 		}
 	}
@@ -222,7 +223,7 @@ func (s *service) closed() bool {
 }
 
 // Close implements drivers.Service. It ends what waits, closes the connections of the sessions, so that nobody stands
-// in the way of the table, drops that, and closes the others.
+// in the way of the table, drops that if no other service uses it, and closes the others.
 func (s *service) Close() error {
 	s.mu.Lock()
 	if s.sealed {
@@ -235,11 +236,9 @@ func (s *service) Close() error {
 	s.closeConns(false)
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
-	var err error
-	if s.made {
-		if err = s.dropTable(ctx); err != nil {
-			err = fmt.Errorf("mysql: close: the table %s is left in the database %s: %w", s.table, s.target.database, err)
-		}
+	err := s.dropTable(ctx)
+	if err != nil {
+		err = fmt.Errorf("mysql: close: the table %s is left in the database %s: %w", s.table, s.target.database, err)
 	}
 	s.control.close()
 	s.closeConns(true)

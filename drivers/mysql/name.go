@@ -14,8 +14,8 @@ const (
 	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
 )
 
-// newTableName is the name of the table for all services with the same prefix, which is the run's own, and the same design:
-// the letters and digits of the prefix, and 64 bits of a hash of both.
+// newTableName is the name of the table for all services with the same prefix, which is the run's own, and the same
+// design: the letters and digits of the prefix, and 64 bits of a hash of both.
 func newTableName(prefix, design string) string {
 	const front, tail = "lb_", 16
 	name := strings.Trim(strings.Map(func(r rune) rune {

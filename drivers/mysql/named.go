@@ -141,12 +141,14 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on
+// a connection that has failed.
 func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won == "" {
-		return nil
+		return s.left(ctx)
 	}
-	_, err := s.Release(ctx, &drivers.Lease{Key: s.won, Owner: s.held[s.won].owner})
+	l := drivers.Lease{Key: s.won, Owner: s.held[s.won].owner}
+	_, err := s.Release(context.WithoutCancel(ctx), &l)
 	if err == nil {
 		s.won = ""
 	}

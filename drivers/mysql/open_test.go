@@ -37,6 +37,50 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 	admin(t, svc, "DROP TABLE lb_taken")
 }
 
+// Services with the same prefix use one table, and the last one to close takes it away, also if the connection by which
+// they know of each other was cut.
+func sharedTable(t *testing.T, cfg drivers.Config) {
+	cfg.Lock = "get-lock"
+	watcher := open(t, cfg)
+	const tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()"
+	for _, lock := range []string{"unique-row", "row-lock"} {
+		cfg.Lock = lock
+		first, second, third := open(t, cfg), open(t, cfg), open(t, cfg)
+		a, b := sessionOf(t, first), sessionOf(t, second)
+		held := holding(t, b, "k")
+		if held, err := a.Try(t.Context(), lease("k")); held || err != nil {
+			t.Errorf("%s: Try of what another service holds: %v, %v", lock, held, err)
+		}
+		in, _ := base(b)
+		cut := in.svc.keeper.conn
+		admin(t, watcher, "KILL ?", cut.id)
+		eventually(t, "the connection is gone", func() bool { return !cut.alive() })
+		if c, err := in.svc.dial(t.Context(), forStatements); err != nil { // as every session does that was cut as well
+			t.Fatal(err)
+		} else {
+			c.close()
+		}
+		for i, svc := range []drivers.Service{first, third} {
+			if err := svc.Close(); err != nil {
+				t.Error(err)
+			}
+			if n := admin(t, watcher, tables); n != 1 {
+				t.Fatalf("%s: %d tables after %d of 3 services have closed; want 1", lock, n, i+1)
+			}
+		}
+		release(t, b, held, true)
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := admin(t, watcher, tables); n != 0 {
+			t.Errorf("%s: %d tables are left", lock, n)
+		}
+		if _, err := in.svc.dial(t.Context(), forStatements); err == nil || admin(t, watcher, tables) != 0 {
+			t.Errorf("%s: a service that is closed connects (%v) or has made its table again", lock, err)
+		}
+	}
+}
+
 // The table of a run is gone after it, with rows left in it; and a run goes on when its table, or a row, disappears.
 func table(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,15 +103,83 @@ func TestOnServer(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, drivers.Config){
 		"foreign table":     foreignTable,
 		"table":             table,
+		"shared table":      sharedTable,
 		"long names":        longNames,
 		"first row":         firstRow,
 		"fairness":          fairness,
 		"cancelled wait":    cancelledWait,
 		"connection killed": connectionKilled,
 		"stuck statement":   stuckStatement,
+		"deadlock":          deadlock,
+		"statements":        statements,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, cfg) })
 	}
+}
+
+// Two who hold what the other one waits for: the server finds out and sends one of them home, which is an answer like a
+// refusal. What he holds he keeps.
+func deadlock(t *testing.T, cfg drivers.Config) {
+	cfg.Lock = "get-lock"
+	svc := open(t, cfg)
+	sessions := []drivers.Session{sessionOf(t, svc), sessionOf(t, svc)}
+	keys := []string{"k0", "k1"}
+	var held []*drivers.Lease
+	for i, s := range sessions {
+		held = append(held, holding(t, s, keys[i]))
+	}
+	type end struct {
+		who int
+		err error
+	}
+	ends := make(chan end, 2)
+	for i, s := range sessions {
+		go func() { ends <- end{i, s.(drivers.Waiter).Wait(context.Background(), lease(keys[1-i]))} }()
+	}
+	victim := <-ends
+	if victim.err != nil {
+		t.Errorf("Wait of the victim: %v", victim.err)
+	}
+	if held, err := sessions[victim.who].Try(t.Context(), lease(keys[1-victim.who])); held || err != nil {
+		t.Errorf("Try of the victim: %v, %v", held, err)
+	}
+	release(t, sessions[victim.who], held[victim.who], true)
+	other := <-ends
+	if other.err != nil {
+		t.Errorf("Wait of the other one: %v", other.err)
+	}
+	release(t, sessions[other.who], holding(t, sessions[other.who], keys[victim.who]), true)
+	release(t, sessions[other.who], held[other.who], true)
+}
+
+// A statement is sent as text once for each connection, unless the server has no room for prepared ones.
+func statements(t *testing.T, cfg drivers.Config) {
+	cfg.Lock, cfg.Clients = "unique-row", 1
+	svc := open(t, cfg)
+	const stmts = "SHOW GLOBAL STATUS WHERE Variable_name = 'Prepared_stmt_count' AND Value = '%d'"
+	s := sessionOf(t, svc)
+	for range 3 {
+		release(t, s, holding(t, s, "k"), true)
+	}
+	eventually(t, "the server has two statements, to take and to free, and none of those who went before", func() bool {
+		return admin(t, svc, fmt.Sprintf(stmts, 2)) == 1
+	})
+	if err := svc.Close(); err != nil {
+		t.Error(err)
+	}
+	svc = open(t, cfg)
+	greedy, err := svc.(rowService).dial(t.Context(), forStatements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer greedy.close()
+	for n := 0; numberOf(err) != errTooManyStmts; n++ { // its limit is 16382, and only an administrator's to change
+		if _, err = greedy.prepare(t.Context(), fmt.Sprintf("DO %d", n)); err != nil && numberOf(err) != errTooManyStmts {
+			t.Fatal(err)
+		}
+	}
+	s = sessionOf(t, svc)
+	release(t, s, holding(t, s, "k"), true)
 }
 
 // Somebody kills the holder's connection. A lock that belongs to it is the next one's, and its former holder hears of
@@ -195,8 +264,8 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up and
-// hung up: what it grants then must be free when the release of the unknown outcome is answered.
+// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up
+// and hung up: what it grants then must be free when the release of the unknown outcome is answered.
 func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)

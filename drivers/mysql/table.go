@@ -1,9 +1,13 @@
-// The table of a run: made by the first service that opens with its prefix, and dropped when that one closes.
+// The table of a run: made by the first service that opens with its prefix, and dropped by the last one that closes.
 package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"time"
 )
 
 const errTableExists = 1050
@@ -11,49 +15,157 @@ const errTableExists = 1050
 // tableMark is the comment on every table that this driver has made. Without it a table is somebody else's.
 const tableMark = "locks of a lockbench run, to be dropped after it"
 
-// createTable makes the table, or uses the one that another service with the same prefix has made, which then drops it. One
-// of that name without the mark is somebody else's and is left alone.
-func (s *service) createTable(ctx context.Context, name string) error {
-	return s.controlled(ctx, "create the table "+name, func(c *conn) error {
-		err := create(ctx, c, name, s.columns)
-		if numberOf(err) == errTableExists {
-			row, asking := c.row(ctx, "SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
-				[]byte(name))
-			if asking != nil {
-				return asking
-			}
-			if len(row) == 0 || row[0] != tableMark {
-				return err
-			}
-			s.table = name
-			return nil
-		}
-		if err == nil {
-			s.table, s.made = name, true
-		}
-		return err
-	})
+// maxKeepers is how many services may use one table.
+const maxKeepers = 64
+
+// keeper is the connection by which the services of one table know of each other. It has one of a few user locks named
+// after the table: whoever closes and finds no other one taken is the last. One more lock is had while that is
+// looked at, and while the table is made or dropped.
+type keeper struct {
+	sync.Mutex
+	conn *conn // nil without a table
 }
 
-func create(ctx context.Context, c *conn, name, columns string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, columns, tableMark))
+// openTable makes the table, or uses the one that another service with the same prefix has made. One of that name
+// without the mark is somebody else's and is left alone.
+func (s *service) openTable(ctx context.Context, name string) error {
+	s.keeper.Lock()
+	defer s.keeper.Unlock()
+	return fail("open the table "+name, s.keep(ctx, name))
+}
+
+// keep has the keeper's connection, made anew if it was lost, and the table.
+func (s *service) keep(ctx context.Context, name string) error {
+	if c := s.keeper.conn; c != nil {
+		if c.alive() {
+			return nil
+		}
+		c.close()
+		s.keeper.conn = nil
+	}
+	c, err := s.dial(ctx, forControl)
+	if err != nil {
+		return err
+	}
+	err = s.alone(ctx, c, name, func() error {
+		for n := range maxKeepers {
+			row, err := c.row(ctx, "SELECT GET_LOCK(?, 0)", keeperName(s.target.database, name, n))
+			if err != nil {
+				return err
+			}
+			if number(row[0]) == 1 {
+				return s.makeTable(ctx, c, name)
+			}
+		}
+		return fmt.Errorf("%d services use it: close some, or give this one another prefix", maxKeepers)
+	})
+	if err != nil {
+		c.close()
+		return err
+	}
+	s.keeper.conn, s.table = c, name
+	return nil
+}
+
+// rekeep is keep after the connection may have been lost, at no cost to who asks for something else: it leaves it to
+// the next one if somebody is at it, or if it fails.
+func (s *service) rekeep(ctx context.Context) {
+	if s.keeper.TryLock() {
+		defer s.keeper.Unlock()
+		if s.keeper.conn != nil {
+			_ = s.keep(ctx, s.table)
+		}
+	}
+}
+
+// alone calls f while no other service opens or closes the table.
+func (s *service) alone(ctx context.Context, c *conn, name string, f func() error) error {
+	guard := keeperName(s.target.database, name, maxKeepers)
+	row, err := c.rowWithin(ctx, c.io, "SELECT GET_LOCK(?, ?)", guard, int64((c.io+time.Second-1)/time.Second))
+	if err != nil {
+		return err
+	}
+	if number(row[0]) != 1 {
+		return errors.New("another service is opening or closing it, and does not come to an end")
+	}
+	err = f()
+	if _, free := c.row(ctx, "SELECT RELEASE_LOCK(?)", guard); err == nil {
+		err = free
+	}
 	return err
+}
+
+// keeperName is the name of a user lock, which is the whole server's.
+func keeperName(database, table string, n int) string {
+	return lockName(fmt.Sprintf("lockbench-table:%s.%s/%d", database, table, n))
+}
+
+func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
+	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableMark))
+	if err == nil {
+		s.rows.Clear()
+		return nil
+	}
+	if numberOf(err) == errTableExists {
+		switch ours, asking := isOurs(ctx, c, name); {
+		case asking != nil:
+			return asking
+		case ours:
+			return nil
+		}
+	}
+	return err
+}
+
+// isOurs tells whether there is a table of the name that this driver has made.
+func isOurs(ctx context.Context, c *conn, name string) (bool, error) {
+	row, err := c.row(ctx, "SELECT table_comment FROM information_schema.tables "+
+		"WHERE table_schema = DATABASE() AND table_name = ?", []byte(name))
+	return len(row) > 0 && row[0] == tableMark, err
 }
 
 // restore makes the table again on a server that came back without it.
 func (s *service) restore(ctx context.Context) error {
 	return s.controlled(ctx, "create the table again", func(c *conn) error {
-		if err := create(ctx, c, s.table, s.columns); numberOf(err) != errTableExists { // else another session was faster
-			s.rows.Clear()
-			return err
-		}
-		return nil
+		return s.makeTable(ctx, c, s.table) // unless another session was faster
 	})
 }
 
+// dropTable drops the table if no other service uses it.
 func (s *service) dropTable(ctx context.Context) error {
-	return s.controlled(ctx, "drop", func(c *conn) error {
-		_, _, err := c.exec(ctx, "DROP TABLE IF EXISTS `"+s.table+"`")
+	s.keeper.Lock()
+	defer s.keeper.Unlock()
+	if s.table == "" {
+		return nil
+	}
+	if err := s.keep(ctx, s.table); err != nil {
+		return err
+	}
+	c := s.keeper.conn
+	defer c.close()
+	s.keeper.conn = nil // or a session that connects right now would make it again
+	return s.alone(ctx, c, s.table, func() error {
+		names := make([]any, maxKeepers)
+		for n := range names {
+			names[n] = keeperName(s.target.database, s.table, n)
+		}
+		row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)"+strings.Repeat(", IS_USED_LOCK(?)", maxKeepers-1), names...)
+		if err != nil {
+			return err
+		}
+		for _, id := range row {
+			if id != nil && number(id) != c.id {
+				return nil
+			}
+		}
+		if ours, err := isOurs(ctx, c, s.table); err != nil || !ours {
+			return err
+		}
+		// As shipped, it waits a day for a transaction that has seen the table, and whoever comes meanwhile for it.
+		if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
+			return err
+		}
+		_, _, err = c.exec(ctx, "DROP TABLE IF EXISTS `"+s.table+"`")
 		return err
 	})
 }

@@ -4,7 +4,9 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -120,14 +122,20 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 }
 
 // Wait implements drivers.Waiter: the statement that would have been refused waits for the row. The server gives up
-// after its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other.
+// after its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other. MariaDB can be
+// told the deadline; MySQL's statement is killed then, which has to get through to a server that is busy.
 func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if pastDeadline(l) && ctx.Err() == nil || s.won.Key != "" {
 		return nil
 	}
 	own := drivers.Lease{Key: l.Key, Owner: s.owners.Next()}
 	held, err := s.lock(ctx, &own, func(c *conn) (bool, error) {
-		row, err := s.wait(ctx, c, l.Deadline, s.svc.onTable(lockRow), []byte(rowName(l.Key)))
+		query, kill := s.svc.onTable(lockRow), l.Deadline
+		if s.svc.about.maria() && !kill.IsZero() {
+			limit := max(time.Until(kill), time.Millisecond)
+			query, kill = fmt.Sprintf("SET STATEMENT max_statement_time = %.6f FOR ", limit.Seconds())+query, kill.Add(killLate)
+		}
+		row, err := s.wait(ctx, c, kill, query, []byte(rowName(l.Key)))
 		return row != nil, err
 	})
 	if held {
@@ -139,13 +147,14 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on
+// a connection that has failed.
 func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won.Key == "" {
-		return nil
+		return s.left(ctx)
 	}
 	won := s.won
-	_, err := s.Release(ctx, &won)
+	_, err := s.Release(context.WithoutCancel(ctx), &won)
 	if err == nil {
 		s.won = drivers.Lease{}
 	}

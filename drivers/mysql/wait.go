@@ -21,7 +21,7 @@ const interruptEvery = 20 * time.Millisecond
 func (s *session) wait(
 	ctx context.Context, c *conn, until time.Time, query string, args ...any,
 ) ([]sqldriver.Value, error) {
-	over, ended := make(chan struct{}), make(chan bool)
+	over, kills := make(chan struct{}), make(chan int)
 	go func() {
 		var timeUp <-chan time.Time
 		if !until.IsZero() {
@@ -31,20 +31,19 @@ func (s *session) wait(
 		}
 		select {
 		case <-over:
-			ended <- false
+			kills <- 0
 			return
 		case <-timeUp:
 		case <-ctx.Done():
 		case <-s.svc.closing:
 		}
-		s.interrupt(c, over)
-		ended <- true
+		kills <- s.interrupt(c, over)
 	}()
 	s.tally.trips.Add(1)
 	row, err := c.rowWithin(context.Background(), forever, query, args...)
 	close(over)
-	if <-ended && err == nil {
-		// The kill has missed the statement. Where it is kept for the next one, that is this one.
+	if n := <-kills; n > 1 || n == 1 && numberOf(err) != errInterrupted {
+		// A kill has missed the statement. Where it is kept for the next one, that is this one.
 		if _, _, err := s.exec(context.Background(), c, "DO 0"); c.broken.Load() {
 			return nil, err
 		}
@@ -52,8 +51,9 @@ func (s *session) wait(
 	return row, err
 }
 
-// interrupt ends the statement of c. If the server cannot be told, it closes the connection.
-func (s *session) interrupt(c *conn, over <-chan struct{}) {
+// interrupt ends the statement of c, and tells how many kills that has taken. If the server cannot be told, it closes
+// the connection.
+func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.svc.cfg.IO())
 	defer cancel()
 	for {
@@ -65,11 +65,12 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) {
 		}
 		if err != nil && numberOf(err) != errUnknownThread {
 			_ = c.wire.Close()
-			return
+			return kills
 		}
+		kills++
 		select {
 		case <-over:
-			return
+			return kills
 		case <-time.After(interruptEvery):
 		}
 	}

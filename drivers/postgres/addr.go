@@ -21,8 +21,8 @@ import (
 // ReadAddr implements drivers.Addressed. It takes what libpq takes, postgres://user:password@host:port/database with
 // ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and host:port and
 // unix:///directory besides. What libpq reads from the environment (PGUSER, PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …)
-// fills in what the address leaves open. Without an sslmode the connection is not encrypted: libpq's own default, prefer,
-// would leave that to the server, and a figure without its most important condition.
+// fills in what the address leaves open. Without an sslmode the connection is not encrypted: libpq's own default,
+// prefer, would leave that to the server, and a figure without its most important condition.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	_, a, err := readAddr(addr)
 	return a, err

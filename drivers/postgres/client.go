@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,8 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 	c, err := dial()
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "42P01" {
-		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as well.
+		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as
+		// well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
 			c, err = dial()
 		}
@@ -76,7 +78,8 @@ func (s *client) exorcise() {
 	}
 }
 
-// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is none.
+// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is
+// none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
 	if deadline.IsZero() {
 		return []byte("0"), time.Time{}
@@ -87,7 +90,8 @@ func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time
 	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
-// cancelled tells whether the server has ended a wait by one of its time limits, or because it was asked to.
+// cancelled tells whether the server has ended a wait by one of its time limits, because it was asked to, or because
+// those who wait for each other would wait for ever.
 func (r *reply) cancelled() bool {
-	return r.refused != nil && (r.refused.Code == "55P03" || r.refused.Code == "57014")
+	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
 }

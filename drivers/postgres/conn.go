@@ -18,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// conn is a connection, and with it a session of the server's. One goroutine uses it at a time; Close of the service may
-// close the socket under it.
+// conn is a connection, and with it a session of the server's. One goroutine uses it at a time; Close of the service
+// may close the socket under it.
 type conn struct {
 	svc   *service
 	name  string         // its application_name, which no other connection has ever had
@@ -236,8 +236,8 @@ func (c *conn) query(ctx context.Context, statement string, parameters ...string
 	return rows, err
 }
 
-// bury ends connections of this service that were given up, and returns when the server has let go of all that they held.
-// Their names are unique, so that no other connection can be meant.
+// bury ends connections of this service that were given up, and returns when the server has let go of all that they
+// held. Their names are unique, so that no other connection can be meant.
 func (c *conn) bury(ctx context.Context, ghosts []string) error {
 	for pause := time.Millisecond; len(ghosts) > 0; pause = min(2*pause, 20*time.Millisecond) {
 		// A backend leaves this view after it has given up its locks.

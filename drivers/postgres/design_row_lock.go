@@ -1,8 +1,8 @@
 package postgres
 
 // A row that is locked in a transaction: BEGIN and SELECT … FOR UPDATE NOWAIT, in one packet, and COMMIT to release, as
-// people do who have the row anyway. To lock a row is a write: the transaction gets a number and a record in the log, and
-// the COMMIT waits for the disk (fsync, synchronous_commit), though nothing was changed. The grant does not.
+// people do who have the row anyway. To lock a row is a write: the transaction gets a number and a record in the log,
+// and the COMMIT waits for the disk (fsync, synchronous_commit), though nothing was changed. The grant does not.
 //
 // It has no fence. A column that counts up would be one, at the price of a dead row for each grant; who needs it has
 // the row at hand.

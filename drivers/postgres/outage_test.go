@@ -192,7 +192,8 @@ func tooManySessions(t *testing.T, address string) {
 	t.Errorf("a server with 15 connections takes %d sessions", limit+4)
 }
 
-// Waits that are cancelled, time out and succeed just then leave nothing behind: no lock, no transaction, no connection.
+// Waits that are cancelled, time out and succeed just then leave nothing behind: no lock, no transaction, no
+// connection.
 func TestStormOfWaits(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
 		t.Parallel()
@@ -317,4 +318,36 @@ func TestCancelledWaitKeepsConnection(t *testing.T) {
 			t.Errorf("three cancelled waits have cost %d connections", n)
 		}
 	})
+}
+
+// Two who hold what the other one waits for: the server finds out and sends one of them home, which is an answer like a
+// refusal. What he holds he keeps.
+func TestDeadlock(t *testing.T) {
+	s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{server(t)}})
+	sessions := []session{newSession(t, s), newSession(t, s)}
+	keys, held := []string{"k0", "k1"}, make([]*drivers.Lease, 2)
+	for i, key := range keys {
+		held[i] = &drivers.Lease{Key: key}
+		mustTry(t, sessions[i], held[i], true)
+	}
+	type end struct {
+		who int
+		err error
+	}
+	ends := make(chan end, 2)
+	for i, w := range sessions {
+		go func() {
+			ends <- end{i, w.(drivers.Waiter).Wait(context.WithoutCancel(t.Context()), &drivers.Lease{Key: keys[1-i]})}
+		}()
+	}
+	victim := <-ends
+	if victim.err != nil {
+		t.Errorf("Wait of the victim: %v", victim.err)
+	}
+	mustTry(t, sessions[victim.who], &drivers.Lease{Key: keys[1-victim.who]}, false)
+	mustRelease(t, sessions[victim.who], held[victim.who], true)
+	if other := <-ends; other.err != nil {
+		t.Errorf("Wait of the other one: %v", other.err)
+	}
+	mustTry(t, sessions[1-victim.who], &drivers.Lease{Key: keys[victim.who]}, true)
 }

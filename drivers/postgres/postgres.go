@@ -132,7 +132,8 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 
 // keepAlive asks the server to find out after ttl that a client's machine is gone: it probes an idle connection after
 // half of that, and twice more. It counts in seconds, of which it needs three. Without a TTL the server's own setting
-// holds, which is two hours on most systems. It has no meaning for a unix socket, nor for a client that waits for a lock.
+// holds, which is two hours on most systems. It has no meaning for a unix socket, nor for a client that waits for a
+// lock.
 func keepAlive(params map[string]string, ttl time.Duration) {
 	if ttl <= 0 {
 		return

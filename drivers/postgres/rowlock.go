@@ -1,7 +1,7 @@
 package postgres
 
-// How a session of row-lock comes by connections, makes rows, releases, waits and ends. A transaction holds one lock, so that each
-// can be released by itself; a second lock at the same time takes a second connection.
+// How a session of row-lock comes by connections, makes rows, releases, waits and ends. A transaction holds one lock,
+// so that each can be released by itself; a second lock at the same time takes a second connection.
 
 import (
 	"context"

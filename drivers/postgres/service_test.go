@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("the user's table has %q", got)
 	}
 
-	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{address}, Prefix: strings.Repeat("äö'\"", 20)}
+	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{address}, Prefix: "'\"" + strings.Repeat("äö", 20) + "'"}
 	first, second := open(t, cfg), open(t, cfg)
 	a, b := newSession(t, first), newSession(t, second)
 	l := &drivers.Lease{Key: "k"}

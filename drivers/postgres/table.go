@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -22,7 +23,7 @@ func tableName(prefix string) string {
 	name := prefix + "rows"
 	if len(name) > 63 {
 		hash := fmt.Sprintf("%016x", keyOf(name))
-		name = name[:63-len(hash)] + hash
+		name = strings.ToValidUTF8(name[:63-len(hash)], "") + hash // not in the middle of a character
 	}
 	return quote(name)
 }

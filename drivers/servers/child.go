@@ -204,7 +204,7 @@ func (c *child) cpu() time.Duration {
 	return spent + now
 }
 
-// signal sends a signal to the living process.
+// signal sends a signal to the living process, and waits until it has stopped if that is what was asked for.
 func (c *child) signal(sig os.Signal) error {
 	r := c.current()
 	if r == nil {
@@ -213,7 +213,25 @@ func (c *child) signal(sig os.Signal) error {
 	if err := r.process.Signal(sig); err != nil {
 		return fmt.Errorf("%s: signal: %w", c.name, err)
 	}
+	if isStop(sig) {
+		r.awaitStop()
+	}
 	return nil
+}
+
+// awaitStop waits until no thread of the process runs. Each goes on until the kernel gives it the signal, which on a
+// busy machine is late enough for one more answer. It gives up after stopPatience: somebody else may continue it.
+func (r *run) awaitStop() {
+	limit := time.After(stopPatience)
+	for !stopped(r.process.Pid) {
+		select {
+		case <-r.reaped:
+			return
+		case <-limit:
+			return
+		case <-time.After(pollMin):
+		}
+	}
 }
 
 // kill ends the process the hard way and returns when it is gone; without a process it does nothing.

@@ -137,7 +137,8 @@ func (p *Postgres) CAFile() string { return p.ca }
 
 // Persistence says in a few words what is on disk when a commit is answered. Relaxed switches fsync off and leaves
 // synchronous_commit on: the work of a commit is the same but for the disk's, and what was answered outlives the
-// server's processes, though not the machine. (synchronous_commit alone would lose the last commits with the processes.)
+// server's processes, though not the machine. (synchronous_commit alone would lose the last commits with the
+// processes.)
 func (p *Postgres) Persistence() string {
 	if p.durability == Strict {
 		return "fsync each commit"

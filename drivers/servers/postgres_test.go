@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// startPostgresTest starts a server that ends with the test. It is servertest.Postgres, which this package cannot import.
+// startPostgresTest starts a server that ends with the test. It is servertest.Postgres, which this package cannot
+// import.
 func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
 	t.Helper()
 	needPostgres(t)

@@ -49,8 +49,9 @@ func (p *process) PID() int { return p.child.pid() }
 // it has made included. It is negative if the system does not tell.
 func (p *process) CPU() time.Duration { return p.child.cpu() }
 
-// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. The error wraps
-// os.ErrProcessDone if there is none.
+// Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
+// when it has returned from SIGSTOP; processes that it has made go on. The error wraps os.ErrProcessDone if there is
+// no process.
 func (p *process) Signal(sig os.Signal) error { return p.child.signal(sig) }
 
 // Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
@@ -118,8 +119,8 @@ func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
 type Durability string
 
 const (
-	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost with
-	// the machine, and with some servers (Redis) already with the process.
+	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost
+	// with the machine, and with some servers (Redis) already with the process.
 	Relaxed Durability = "relaxed"
 
 	// Strict is the change itself: it is fsynced before the answer, on every server that has to agree.
@@ -128,8 +129,8 @@ const (
 
 var sweepOnce sync.Once
 
-// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none is
-// left. name begins the error.
+// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none
+// is left. name begins the error.
 func startServer[S Server](ctx context.Context, name string, make func() (S, error)) (S, error) {
 	// What a sweep cannot remove is no reason not to start.
 	sweepOnce.Do(func() { _, _ = Sweep() })

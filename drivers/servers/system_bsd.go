@@ -23,6 +23,11 @@ func despawn() {}
 
 func cpuOf(int) time.Duration { return -1 }
 
+// isStop: nothing tells when a process has stopped.
+func isStop(os.Signal) bool { return false }
+
+func stopped(int) bool { return true }
+
 // stampOf names a living process by the second of its start. Together with its number that is unique: numbers are
 // not used again within a second.
 func stampOf(pid int) (string, error) {

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,5 +126,55 @@ func TestPortStaysReserved(t *testing.T) {
 	defer unix.Close(fd)
 	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: p.number}); err != unix.EADDRINUSE {
 		t.Errorf("bind to a reserved port: %v, want %v", err, unix.EADDRINUSE)
+	}
+}
+
+// A process of one thread is known to the nanosecond, not in the ticks of 10 ms of which a backend may use none.
+func TestCPUOfShortWork(t *testing.T) {
+	for _, sh := range []string{"/bin/sh", "/usr/bin/sh"} {
+		if _, err := os.Stat(sh); err != nil {
+			continue
+		}
+		cmd := exec.Command(sh, "-c", "sleep 60 & echo; wait")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr = childAttr()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if scheduled(cmd.Process.Pid) == 0 {
+			t.Skip("the kernel keeps no schedstat")
+		}
+		if cpu := cpuOf(cmd.Process.Pid); cpu <= 0 || cpu%(10*time.Millisecond) == 0 {
+			t.Errorf("a shell that has just started has used %v", cpu)
+		}
+		return
+	}
+	t.Skip("no shell")
+}
+
+// A process that was told to stop has stopped when Signal returns, however many threads it has and however busy they
+// are.
+func TestStopIsAwaited(t *testing.T) {
+	t.Parallel()
+	r := startTest(t, RedisOptions{})
+	for range 50 {
+		if err := r.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if !stopped(r.PID()) {
+			t.Fatal("Signal(SIGSTOP) has returned and the server runs")
+		}
+		if err := r.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the server goes on", func() bool { return !stopped(r.PID()) })
 	}
 }

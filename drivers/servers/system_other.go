@@ -22,6 +22,11 @@ func despawn() {}
 
 func cpuOf(int) time.Duration { return -1 }
 
+// isStop: nothing tells when a process has stopped.
+func isStop(os.Signal) bool { return false }
+
+func stopped(int) bool { return true }
+
 func stampOf(int) (string, error) { return "", errors.ErrUnsupported }
 
 func ours(int, string, string) bool { return false }
