@@ -50,10 +50,6 @@ func classOf(err error) drivers.Class {
 		return drivers.ClassClosed
 	case codes.DeadlineExceeded:
 		return drivers.ClassTimeout
-	case codes.Unknown: // how a member passes on its own patience's end, as while a leader is elected
-		if said.Message() == context.DeadlineExceeded.Error() {
-			return drivers.ClassTimeout
-		}
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return drivers.ClassAuth
 	case codes.Unknown:
