@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -26,25 +27,12 @@ func open(t *testing.T, cfg drivers.Config) *service {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "test:"
 	}
-	s, err := driver{}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.(*service)
+	return drivertest.Open(t, driver{}, cfg).(*service)
 }
 
 func client(t *testing.T, s *service, id int) *session {
 	t.Helper()
-	c, err := s.Session(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.(*session)
+	return drivertest.SessionOf[*session](t, s, id)
 }
 
 func try(t *testing.T, c *session, key string, want bool) *drivers.Lease {

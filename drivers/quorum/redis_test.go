@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
@@ -57,16 +58,7 @@ func openRedis(t testing.TB, driver string, cfg drivers.Config) drivers.Service 
 		t.Fatal(err)
 	}
 	cfg.Lock = "set-nx"
-	s, err := quorum.Driver{Node: node}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return drivertest.Open(t, quorum.Driver{Node: node}, cfg)
 }
 
 func forBoth(t *testing.T, test func(t *testing.T, driver string)) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	_ "github.com/lockbench/lockbench/drivers/redis/goredis"
 	_ "github.com/lockbench/lockbench/drivers/redis/rueidis"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -95,25 +96,12 @@ func open(t testing.TB, driver string, cfg drivers.Config) drivers.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return drivertest.Open(t, d, cfg)
 }
 
 func session(t testing.TB, s drivers.Service, id int) drivers.Session {
 	t.Helper()
-	session, err := s.Session(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
+	return drivertest.SessionOf[drivers.Session](t, s, id)
 }
 
 // eventually waits for a condition that comes true by itself; the deadline is only for when it does not.

@@ -38,25 +38,12 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
 	t.Helper()
 	cfg.Lock, cfg.Addrs, cfg.Embedded = "library", []string{servertest.Embedded(t).URL()}, true
-	svc, err := driver{}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := svc.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return svc
+	return drivertest.Open(t, driver{}, cfg)
 }
 
 func sessionOf(t *testing.T, svc drivers.Service, id int) drivers.Session {
 	t.Helper()
-	s, err := svc.Session(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return drivertest.SessionOf[drivers.Session](t, svc, id)
 }
 
 // The library's strategies count, so that each wait needs one of its own.

@@ -53,25 +53,12 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 func openWith(t *testing.T, cfg drivers.Config) drivers.Service {
 	t.Helper()
 	cfg.Lock = "library"
-	svc, err := driver{}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := svc.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return svc
+	return drivertest.Open(t, driver{}, cfg)
 }
 
 func sessionOf(t *testing.T, svc drivers.Service, id int) *session {
 	t.Helper()
-	s, err := svc.Session(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.(*session)
+	return drivertest.SessionOf[*session](t, svc, id)
 }
 
 func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {

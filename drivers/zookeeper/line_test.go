@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
@@ -23,25 +24,12 @@ func open(t *testing.T, cfg drivers.Config) drivers.Service {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "test:"
 	}
-	svc, err := zookeeper(t).Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := svc.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return svc
+	return drivertest.Open(t, zookeeper(t), cfg)
 }
 
 func client(t *testing.T, svc drivers.Service, id int) drivers.Session {
 	t.Helper()
-	s, err := svc.Session(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return drivertest.SessionOf[drivers.Session](t, svc, id)
 }
 
 // hold acquires a key that has to be free.
