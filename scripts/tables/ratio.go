@@ -17,13 +17,14 @@ import (
 	"github.com/lockbench/lockbench/results/render"
 )
 
-// metrics are the figures that can be quoted, each of a whole cell.
+// metrics are the figures that can be quoted, each of a whole cell. Times are in milliseconds.
 var metrics = map[string]func(*results.Cell) float64{
 	"rate":     func(c *results.Cell) float64 { return c.Rate.Median },
 	"changes":  func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
-	"handoff":  func(c *results.Cell) float64 { return c.Latency[results.Handoff].P50.Seconds() },
-	"acquire":  func(c *results.Cell) float64 { return c.Latency[results.Acquire].P50.Seconds() },
-	"longest":  func(c *results.Cell) float64 { return c.Fairness.LongestWait.Seconds() },
+	"handoff":  func(c *results.Cell) float64 { return millis(c.Latency[results.Handoff].P50) },
+	"slowest":  func(c *results.Cell) float64 { return millis(c.Latency[results.Handoff].P99) }, // hundredth of the hand-offs
+	"acquire":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P50) },
+	"longest":  func(c *results.Cell) float64 { return millis(c.Fairness.LongestWait) },
 	"jain":     func(c *results.Cell) float64 { return c.Fairness.Jain },
 	"commands": func(c *results.Cell) float64 { return c.Cost.Commands },
 	"server":   func(c *results.Cell) float64 { return c.Cost.ServerCPUUs },
@@ -31,6 +32,8 @@ var metrics = map[string]func(*results.Cell) float64{
 	"notices":  func(c *results.Cell) float64 { return c.Cost.Notices },
 	"wakeups":  func(c *results.Cell) float64 { return c.Cost.Wakeups },
 }
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each. With
 // B left out it is the figure of A itself. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text
