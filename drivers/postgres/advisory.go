@@ -99,13 +99,7 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	default:
 		err = r.refused
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return fail("wait", err)
-	}
-	return nil
+	return waited(ctx, err)
 }
 
 // Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
@@ -116,10 +110,7 @@ func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
 		s.won = ""
 		_, _ = s.ask(ctx, s.conn) // if that fails, the connection is given up
 	}
-	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
-		return fail("leave", err)
-	}
-	return nil
+	return s.left(ctx)
 }
 
 // Close frees what the session holds.

@@ -95,3 +95,22 @@ func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time
 func (r *reply) cancelled() bool {
 	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
 }
+
+// waited is the answer of a Wait that has ended with err: the end of the caller's own context goes first.
+func waited(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fail("wait", err)
+	}
+	return nil
+}
+
+// left is the end of a Leave: what was given up meanwhile is settled, unless the service closes, which does that too.
+func (s *client) left(ctx context.Context) error {
+	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
+		return fail("leave", err)
+	}
+	return nil
+}

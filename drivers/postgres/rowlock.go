@@ -146,13 +146,7 @@ func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
 		s.put(c)
 		err = r.refused
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return fail("wait", err)
-	}
-	return nil
+	return waited(ctx, err)
 }
 
 // Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
@@ -167,10 +161,7 @@ func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 			s.put(c)
 		}
 	}
-	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
-		return fail("leave", err)
-	}
-	return nil
+	return s.left(ctx)
 }
 
 // Close frees what the session holds.
