@@ -492,3 +492,27 @@ func TestMachineShare(t *testing.T) {
 		}
 	}
 }
+
+// unreachable is a service whose server has gone before the clean-up.
+type unreachable struct{ drivers.Service }
+
+func (u unreachable) Unwrap() drivers.Service { return u.Service }
+
+func (unreachable) Clean(context.Context, []string) error {
+	return &drivers.Error{Class: drivers.ClassConnect, Op: "clean", Err: errors.New("refused")}
+}
+
+// TestUncleaned: keys that stay on a server of the user's are worth a warning, and those that died with ours are not.
+func TestUncleaned(t *testing.T) {
+	for _, server := range []string{"private", "external"} {
+		p := plan("memory", "mutex")
+		p.Server, p.Hold, p.Duration = server, ms, 10*ms
+		gone := func(s drivers.Service) drivers.Service { return unreachable{s} }
+		bubble(t, p, gone, func(t *testing.T, r *results.Record) {
+			warned := strings.Contains(strings.Join(r.Warnings, "\n"), "deleting the run's keys")
+			if warned != (server == "external") {
+				t.Errorf("%s: warnings %q", server, r.Warnings)
+			}
+		})
+	}
+}

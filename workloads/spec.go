@@ -94,10 +94,13 @@ func CheckTraits(p results.Plan, t drivers.Traits) error {
 	return nil
 }
 
+// privateServer is the Plan.Server of one that lockbench has started, and that nobody else uses.
+const privateServer = "private"
+
 var (
 	pipelinings  = []string{string(drivers.PipeliningDefault), string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
 	durabilities = []string{"", "relaxed", "strict"}
-	serverKinds  = []string{"private", "embedded", "external", "in-process"}
+	serverKinds  = []string{privateServer, "embedded", "external", "in-process"}
 )
 
 // checkWait looks at the way of waiting and at those times that only it reads.
