@@ -20,22 +20,7 @@ import (
 
 func startEtcd(t *testing.T, n int, o EtcdOptions) *Etcds {
 	t.Helper()
-	if _, err := FindEtcd(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	e, err := StartEtcd(t.Context(), n, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
+	return started(t, FindEtcd, func(ctx context.Context) (*Etcds, error) { return StartEtcd(ctx, n, o) })
 }
 
 // etcdCall makes a request of the JSON gateway, which needs no client library.
@@ -199,9 +184,7 @@ func TestEtcdPersistence(t *testing.T) {
 func TestEtcdStartFails(t *testing.T) {
 	root := canonical(t.TempDir())
 	t.Setenv("TMPDIR", root)
-	if _, err := FindEtcd(); err != nil {
-		t.Skip(err)
-	}
+	need(t, FindEtcd)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct {

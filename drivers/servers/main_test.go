@@ -76,27 +76,36 @@ func startRole(t *testing.T, role, dir string) (*exec.Cmd, string) {
 // startTest starts a server that ends with the test. It is servertest.Redis, which this package cannot import.
 func startTest(t *testing.T, o RedisOptions) *Redis {
 	t.Helper()
-	needRedis(t)
-	r, err := StartRedis(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
+	return started(t, FindRedis, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
 }
 
-func needRedis(t *testing.T) {
+func needRedis(t *testing.T) { t.Helper(); need(t, FindRedis) }
+
+// need skips a test whose server is not here, and fails it with CI=true.
+func need(t *testing.T, find func() (string, error)) {
 	t.Helper()
-	if _, err := FindRedis(); err != nil {
+	if _, err := find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+}
+
+// started is a server that ends with the test.
+func started[S interface{ Close() error }](t *testing.T, find func() (string, error), start func(context.Context) (S, error)) S {
+	t.Helper()
+	need(t, find)
+	s, err := start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // loginTo is what a client makes of a server's URL and CA file.

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,22 +11,7 @@ import (
 
 func startMySQL(t *testing.T, o MySQLOptions) *MySQL {
 	t.Helper()
-	if _, err := FindMySQL(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	s, err := StartMySQL(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return started(t, FindMySQL, func(ctx context.Context) (*MySQL, error) { return StartMySQL(ctx, o) })
 }
 
 // A server can be killed and started again at its address, and leaves nothing.

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -18,28 +19,10 @@ import (
 // import.
 func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
 	t.Helper()
-	needPostgres(t)
-	p, err := StartPostgres(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
+	return started(t, FindPostgres, func(ctx context.Context) (*Postgres, error) { return StartPostgres(ctx, o) })
 }
 
-func needPostgres(t *testing.T) {
-	t.Helper()
-	if _, err := FindPostgres(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
+func needPostgres(t *testing.T) { t.Helper(); need(t, FindPostgres) }
 
 // psql runs one statement in a session of its own, with the client that every package of the server has.
 func psql(t *testing.T, p *Postgres, password, statement string) (string, error) {

@@ -9,15 +9,7 @@ import (
 	"testing"
 )
 
-func needZooKeeper(t *testing.T) {
-	t.Helper()
-	if _, err := FindZooKeeper(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
+func needZooKeeper(t *testing.T) { t.Helper(); need(t, FindZooKeeper) }
 
 func startZooKeeperTest(t *testing.T, n int, o ZooKeeperOptions) *ZooKeepers {
 	t.Helper()
