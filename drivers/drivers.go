@@ -197,6 +197,23 @@ type Listener interface {
 	Close() error
 }
 
+// Crasher is a Session that can end as it would if its process died. Sessions without it that are not Traits.Session
+// need nothing of the kind: whoever drops them without a word has done as much.
+type Crasher interface {
+	// Crash cuts the session's connections and stops what keeps it alive, and tells the service nothing: what it holds
+	// stays until the service finds out by itself. It sends nothing and returns soon. The session is of no use
+	// afterwards, and need not be closed; a client that goes on opens another one.
+	Crash()
+}
+
+// Prober is a Service that can do what a neighbour on the same server would do, who knows nothing of locks: read a key or
+// a row that has nothing to do with them. A harness opens one beside the service under load, to see what the load does
+// to its neighbours.
+type Prober interface {
+	// Probe sends one such request and waits for its answer. It leaves nothing behind. One goroutine at a time.
+	Probe(ctx context.Context) error
+}
+
 // Pinger is a Service that can measure a bare round trip: the cheapest request that the server answers.
 type Pinger interface {
 	Ping(ctx context.Context) error

@@ -95,7 +95,7 @@ func cellKey(r *Record) (string, error) {
 		Server  Server
 		Partial string // the record's ID
 	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server}
-	same.Plan.Seed, same.Plan.Command = 0, ""
+	same.Plan.Seed, same.Plan.Command, same.Plan.Workload = 0, "", ""
 	if r.Server.Kind != "external" {
 		same.Server.Addr = ""
 	}
@@ -131,6 +131,7 @@ func (c *Cell) sum() error {
 		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
 		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
+		By:         c.First().Bound.By,
 	}
 	c.Generator = sumGenerator(c.Trials)
 	return nil

@@ -35,25 +35,31 @@ type Record struct {
 	Cost      Cost               `json:"cost"`
 	Bound     Bound              `json:"bound"`
 	Generator Generator          `json:"generator"`
+	Series    []Interval         `json:"series,omitempty"`  // second by second, warm-up included
+	Steps     []Step             `json:"steps,omitempty"`   // of a rate that goes in steps, in the order in which they ran
+	Classes   []ClassResult      `json:"classes,omitempty"` // of a plan with classes, in its order
+	Steady    Steady             `json:"steady,omitzero"`
 	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before he believes the figures
 }
 
 // Plan is the cell: everything that was asked for and that decides whether two records may be compared.
 type Plan struct {
-	Driver      string        `json:"driver"`
-	Lock        string        `json:"lock"`
-	Wait        string        `json:"wait"`
-	Topology    string        `json:"topology,omitempty"` // empty: one server
-	Release     string        `json:"release,omitempty"`  // empty: the design's own
-	Renew       bool          `json:"renew,omitempty"`
-	Reentry     int           `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
-	Clients     int           `json:"clients"`
-	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
+	Driver   string `json:"driver"`
+	Lock     string `json:"lock"`
+	Wait     string `json:"wait"`
+	Topology string `json:"topology,omitempty"` // empty: one server
+	Release  string `json:"release,omitempty"`  // empty: the design's own
+	Renew    bool   `json:"renew,omitempty"`
+	Reentry  int    `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
+
+	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is
+	// their sum.
+	Load
+	Classes []Class `json:"classes,omitempty"` // none: all clients are of one kind
+
+	Workload    string        `json:"workload,omitempty"` // the preset or the file that it came from: a name, not a setting
 	Keys        int           `json:"keys"`
-	Hold        time.Duration `json:"hold_ns"`
-	Think       time.Duration `json:"think_ns"`
-	TTL         time.Duration `json:"ttl_ns"`
-	Timeout     time.Duration `json:"timeout_ns"` // patience: how long a client waits for one lock
+	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
 	Poll        time.Duration `json:"poll_ns,omitempty"`
 	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
 	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
@@ -64,8 +70,11 @@ type Plan struct {
 	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
 	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
 	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
-	Duration    time.Duration `json:"duration_ns"`
+	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
 	Warmup      time.Duration `json:"warmup_ns"`
+	Ops         int64         `json:"ops,omitempty"`        // acquisitions after which the window closes; 0: it closes after Duration
+	MaxErrors   string        `json:"max_errors,omitempty"` // errors at which the run stops: "100", or "5%" of the acquisitions; empty: never
+	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
 	Seed        uint64        `json:"seed"`
 	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
 	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
@@ -75,6 +84,43 @@ type Plan struct {
 	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
 	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"; see Server
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
+}
+
+// Load is what a group of clients does. Distributions are written as on the command line, in their one canonical
+// spelling; see package shape, and package pace for rates.
+type Load struct {
+	Clients   int           `json:"clients"`
+	KeyDist   string        `json:"key_dist,omitempty"` // empty: uniform
+	Hold      time.Duration `json:"hold_ns"`
+	HoldDist  string        `json:"hold_dist,omitempty"` // "exp:5ms"; empty: every hold is Hold, else Hold is their mean
+	Think     time.Duration `json:"think_ns"`
+	ThinkDist string        `json:"think_dist,omitempty"` // like HoldDist
+	TTL       time.Duration `json:"ttl_ns"`
+	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
+	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients that try once and never wait
+	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
+	Overstay  float64       `json:"overstay,omitempty"`  // share of the holds that are made to outlast their lease
+	Rate      string        `json:"rate,omitempty"`      // open loop: arrivals a second, "5000" or how they change; empty: closed loop, or Burst
+	Arrival   string        `json:"arrival,omitempty"`   // how arrivals follow one another: "constant" or "poisson"; empty without Rate
+	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not
+	MaxQueue  int           `json:"max_queue,omitempty"` // open loop: arrivals that may wait for a client or a lock; more are dropped; 0: no limit
+}
+
+// Class is one kind of clients among several.
+type Class struct {
+	Name string `json:"name"`
+	Load
+}
+
+// Open tells whether the load is an open loop: arrivals come when they come, whether a client is free or not.
+func (l Load) Open() bool { return l.Rate != "" || l.Burst > 0 }
+
+// Groups are the classes of p, or the one nameless class that it has if it names none.
+func (p *Plan) Groups() []Class {
+	if len(p.Classes) > 0 {
+		return p.Classes
+	}
+	return []Class{{Load: p.Load}}
 }
 
 // Traits are the guarantees that the design claims as it ran; see drivers.Traits.
@@ -123,7 +169,8 @@ type Server struct {
 
 // Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
 // and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended
-// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError.
+// + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError +
+// Crashed.
 //
 // A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, who stopped
 // believing at once; Lost counts those who believed to the end, and heard it from their own release.
@@ -140,6 +187,15 @@ type Counts struct {
 	Lost         int64 `json:"lost"`                   // the release found that it was no longer ours
 	LostRenewal  int64 `json:"lost_renewal,omitempty"` // a renewal found it, or none was confirmed in the lease's time; however the release went
 	ReleaseError int64 `json:"release_error"`
+
+	// What follows there is none of in a closed loop. Offered = those that a client has taken up in time to begin before the
+	// window closed + Dropped + those of Unfinished that no client has taken up.
+	Offered int64 `json:"offered,omitempty"` // arrivals that were due in the window
+	Dropped int64 `json:"dropped,omitempty"` // of those, the ones that found the queue full (Load.MaxQueue)
+
+	// There is none of these unless the plan asks for them.
+	Crashed    int64 `json:"crashed,omitempty"`    // holders that died without a release
+	Overstayed int64 `json:"overstayed,omitempty"` // holds that were made to outlast their lease
 
 	// What follows there is none of unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
 	Renewals       int64 `json:"renewals,omitempty"`        // answered in the window, with an error or without
@@ -167,11 +223,28 @@ const (
 	// The client has gone on long before; what it waits for is in Acquire.
 	AcquireAll Metric = "acquire_all"
 
+	// In an open loop an acquisition has two starts: the intended one, when it was due, and the actual one, when a client
+	// sent its first request. Response is from the intended start to the grant: what a user of the system would have
+	// waited. Acquire is from the actual one, the service time, which leaves out what the queue before it took
+	// (coordinated omission). Intended to actual start is Lag if a client was free, for then it is the generator that was
+	// late, and Backlog if all were busy.
+	Response Metric = "response"
+	Lag      Metric = "lag"
+	Backlog  Metric = "backlog"
+
 	Refusal Metric = "refusal" // start of the acquisition to giving up (contended, timed out)
 	Handoff Metric = "handoff" // release sent to the next grant of that key, if its client was already waiting
 	Reentry Metric = "reentry" // start of an acquisition by the holder to its grant
 	Hold    Metric = "hold"    // grant to release sent: the hold as it really was, re-entries and their releases included
 	Renew   Metric = "renew"   // renewal sent to its reply, whatever that was
+	// Recovery is from the death of a holder (Load.Crash) to the next grant of its key.
+	Recovery Metric = "recovery"
+
+	// Probe is a request of a neighbour that has nothing to do with locks, sent to its answer, in the measured window;
+	// ProbeIdle is the same before the load. Both from a connection of the neighbour's own.
+	Probe     Metric = "probe"
+	ProbeIdle Metric = "probe_idle"
+
 	Release Metric = "release" // release sent to its reply; of re-entries the last one, which frees the lock
 )
 
@@ -187,10 +260,16 @@ const (
 	RenewIndex
 	ReleaseIndex
 	AcquireAllIndex
+	ResponseIndex
+	LagIndex
+	BacklogIndex
+	RecoveryIndex
+	ProbeIndex
+	ProbeIdleIndex
 	metricCount
 )
 
-// Metrics are all metrics in the order of a lock's life; a MetricIndex is a place in this list.
+// Metrics are all metrics; a MetricIndex is a place in this list.
 var Metrics = []Metric{
 	AcquireIndex: Acquire,
 	RefusalIndex: Refusal,
@@ -201,6 +280,13 @@ var Metrics = []Metric{
 	ReleaseIndex: Release,
 
 	AcquireAllIndex: AcquireAll,
+
+	ResponseIndex:  Response,
+	LagIndex:       Lag,
+	BacklogIndex:   Backlog,
+	RecoveryIndex:  Recovery,
+	ProbeIndex:     Probe,
+	ProbeIdleIndex: ProbeIdle,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.
@@ -238,7 +324,12 @@ type Safety struct {
 	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
 	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's; for designs whose locks have no owner
 	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen
-	Events        []Violation   `json:"events,omitempty"` // the first few
+
+	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
+	// made to outlast its lease (Load.Overstay). They say nothing against the lock.
+	Overstayed int64 `json:"overstayed,omitempty"`
+
+	Events []Violation `json:"events,omitempty"` // the first few
 }
 
 // Violation is one grant of a key that was already held.
@@ -279,6 +370,10 @@ type Bound struct {
 	// Little is the mean number of clients that the recorded times account for (Little 1961: rate × mean time), by the
 	// number there were. It is 1 when the books balance; failed requests and the pauses after them are in no book.
 	Little float64 `json:"little"`
+
+	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
+	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
+	By string `json:"by,omitempty"`
 }
 
 // Generator is the verdict on lockbench itself.
@@ -286,7 +381,8 @@ type Generator struct {
 	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine"` // share of all the machine's cores that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
-	Saturated bool          `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's
+	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
+	Saturated bool          `json:"saturated"`                  // the figure is lockbench's own limit or the machine's, not the lock's
 	Why       string        `json:"why,omitempty"`
 }
 
@@ -302,4 +398,10 @@ func (r *Record) Throughput() float64 {
 		return 0
 	}
 	return float64(r.Counts.Acquired) / r.Elapsed.Seconds()
+}
+
+// Violated tells whether the lock has failed: it claims to exclude, and there were violations that the plan had not asked
+// for.
+func (r *Record) Violated() bool {
+	return r.Traits.Exclusive && r.Safety.Violations > r.Safety.Overstayed
 }

@@ -26,10 +26,18 @@ func sample() *Record {
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Partial: "interrupted",
 		Plan: Plan{
-			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Clients: 64, Keys: 10,
+			Load: Load{
+				Clients: 64, KeyDist: "zipf:1.1", Hold: time.Millisecond, HoldDist: "exp:1ms", Think: time.Microsecond,
+				ThinkDist: "exp:1us", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.1, Crash: 0.01,
+				Overstay: 0.02, Rate: "5000", Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
+			},
+			Classes: []Class{{Name: "readers", Load: Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
+
+			Workload: "hot-key", Ops: 1_000_000, MaxErrors: "5%", Probe: 50,
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
 			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
-			Hold: time.Millisecond, Think: time.Microsecond, TTL: 30 * time.Second, Timeout: 10 * time.Second,
+
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
 			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
@@ -50,6 +58,7 @@ func sample() *Record {
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
 			Released: 98, Lost: 1, ReleaseError: 1,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
+			Offered: 140, Dropped: 7, Crashed: 3, Overstayed: 2,
 			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
 			Errors: map[string]int64{"timeout": 4}, ErrorSample: map[string]string{"timeout": "redis: set: i/o timeout"},
 		},
@@ -57,13 +66,20 @@ func sample() *Record {
 		Fairness: Fairness{Jain: 0.97, MinClient: 1, MaxClient: 9, Starved: 2, LongestWait: time.Second, OwnerChanges: 80, LongestRun: 4},
 		Safety: Safety{
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
-			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3,
+			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
 		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
-		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99},
-		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, Saturated: true, Why: "the machine was busy"},
-		Warnings:  []string{"a warning of 5 µs"},
+		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys"},
+		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, RunQueue: time.Millisecond, Saturated: true, Why: "the machine was busy"},
+		Series:    []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
+		Steps:     []Step{{At: time.Second, Length: time.Second, Rate: 100, Acquired: 90, Dropped: 1, Queue: 2, P50: 1000, P99: 2000, Max: 3000}},
+		Classes: []ClassResult{{
+			Name: "readers", Counts: Counts{Acquired: 90}, Starved: 1, Jain: 0.9,
+			Latency: map[Metric]Latency{Acquire: sampleLatencies()[Acquire]},
+		}},
+		Steady:   Steady{FirstRate: 25, SecondRate: 20, P: 0.01, Drifts: true},
+		Warnings: []string{"a warning of 5 µs"},
 	}
 }
 
@@ -79,6 +95,12 @@ func firstSample() *Record {
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session = false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
+	first := p.Load
+	p.Load = Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
+	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
+	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
+	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue = 0, "", 0
+	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r
 }
 

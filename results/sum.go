@@ -75,6 +75,10 @@ func (c *Counts) add(o Counts) {
 	c.Lost += o.Lost
 	c.LostRenewal += o.LostRenewal
 	c.ReleaseError += o.ReleaseError
+	c.Offered += o.Offered
+	c.Dropped += o.Dropped
+	c.Crashed += o.Crashed
+	c.Overstayed += o.Overstayed
 	c.SplitVotes += o.SplitVotes
 	c.LateGrants += o.LateGrants
 	for i, n := range o.NodeErrors {
@@ -131,6 +135,7 @@ func sumSafety(trials []*Record) Safety {
 		sum.LostUpdates += s.LostUpdates
 		sum.WrongReleases += s.WrongReleases
 		sum.FenceRegress += s.FenceRegress
+		sum.Overstayed += s.Overstayed
 		sum.Events = append(sum.Events, s.Events...)
 	}
 	return sum
@@ -167,6 +172,7 @@ func sumGenerator(trials []*Record) Generator {
 		CPU:      medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
 		Machine:  medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
 		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
+		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
 	}
 	for _, r := range trials {
 		if r.Generator.Saturated {

@@ -133,8 +133,11 @@ func checkNumbers(v reflect.Value, path string) error {
 			return nil
 		}
 		for i := range v.NumField() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if err := checkNumbers(v.Field(i), join(path, name)); err != nil {
+			below := path // of an embedded struct, whose fields are its owner's
+			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
+				below = join(path, name)
+			}
+			if err := checkNumbers(v.Field(i), below); err != nil {
 				return err
 			}
 		}

@@ -13,8 +13,8 @@ import (
 
 // plan is a small plan that passes Check; tests change what they are about.
 func plan(driver, lock string) results.Plan {
-	return results.Plan{
-		Driver: driver, Lock: lock, Wait: "poll", Clients: 1, Keys: 1, TTL: time.Minute, Timeout: 10 * time.Second,
+	return results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute, Timeout: 10 * time.Second},
+		Driver: driver, Lock: lock, Wait: "poll", Keys: 1,
 		Poll: time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second,
 		IOTimeout: time.Second, Oracle: true, Server: "embedded",
 	}

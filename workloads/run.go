@@ -20,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/oracle"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // Run is one trial of one cell.
@@ -31,6 +32,12 @@ type Run struct {
 	// ServerCPU, if set, is the CPU time that the server's process has used since it started, for services that do not
 	// tell it themselves; negative if it is not known.
 	ServerCPU func() time.Duration
+
+	// Replays holds what the plan's distributions of times replay from files, by their canonical spelling.
+	Replays map[string]shape.Times
+
+	// Neighbour is who sends the plan's probes, if it has any: a service opened beside the one under load.
+	Neighbour drivers.Prober
 
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)

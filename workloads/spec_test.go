@@ -12,8 +12,8 @@ import (
 
 // sound is a plan that nothing is wrong with.
 func sound() results.Plan {
-	return results.Plan{
-		Driver: "memory", Lock: "mutex", Wait: "backoff", Clients: 1, Keys: 1, TTL: time.Minute,
+	return results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute},
+		Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1,
 		BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second, IOTimeout: time.Second,
 		Oracle: true, Server: "embedded",
 	}

@@ -107,7 +107,7 @@ func TestRestart(t *testing.T) {
 			server := test.server()
 			const enough = 20
 			var before int64
-			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: test.wait, Clients: 4, TTL: 4 * time.Second},
+			rec := watched(t, results.Plan{Load: results.Load{Clients: 4, TTL: 4 * time.Second}, Driver: test.driver, Lock: test.lock, Wait: test.wait},
 				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
 					if before == 0 && s.Acquired >= enough {
 						if err := server.Kill(); err != nil {
@@ -164,7 +164,7 @@ func TestSessionEnds(t *testing.T) {
 			defer proxy.Close()
 			addr.Host = proxy.Addr()
 			cut, restored, over := false, make(chan struct{}, 1), new(atomic.Bool)
-			rec := watched(t, results.Plan{Driver: test.driver, Lock: test.lock, Wait: "native", Clients: 2, TTL: test.ttl, Hold: time.Hour},
+			rec := watched(t, results.Plan{Load: results.Load{Clients: 2, TTL: test.ttl, Hold: time.Hour}, Driver: test.driver, Lock: test.lock, Wait: "native"},
 				[]string{addr.String()}, func(s workloads.Snapshot, held bool) bool {
 					if !cut && held {
 						cut = true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -143,7 +144,7 @@ func (p *plan) add(c results.Plan) error {
 		return p.options.explain(err)
 	}
 	c.Command = commandLine(p.options, c, p.targets)
-	if slices.ContainsFunc(p.cells, func(there cell) bool { return there.plan == c }) {
+	if slices.ContainsFunc(p.cells, func(there cell) bool { return reflect.DeepEqual(there.plan, c) }) {
 		return nil // the axis in which they differed is not read by this way of waiting
 	}
 	p.cells = append(p.cells, cell{c, design.Traits, warnings(c, design.Traits)})

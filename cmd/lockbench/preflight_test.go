@@ -26,7 +26,7 @@ func TestMachineLimits(t *testing.T) {
 		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
 		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},
 	} {
-		err := test.limits.check(results.Plan{Driver: test.driver, Wait: "none", Clients: 5000, Conns: test.conns}, test.network)
+		err := test.limits.check(results.Plan{Load: results.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns}, test.network)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
@@ -48,16 +48,16 @@ func TestConnections(t *testing.T) {
 		plan results.Plan
 		want int
 	}{
-		{results.Plan{Driver: "memory", Clients: 9, Wait: "pubsub"}, 0},
-		{results.Plan{Driver: "rueidis", Clients: 9, Conns: 3, Wait: "none"}, 3},
-		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "none"}, 4},
-		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "pubsub"}, 5},
-		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "queue", Lockers: 8}, 12},
-		{results.Plan{Driver: "rueidis", Clients: 900, Wait: "block"}, 904},
-		{results.Plan{Driver: "rueidis", Clients: 900, Pipelining: "off", Wait: "none"}, 900},
-		{results.Plan{Driver: "go-redis", Clients: 2, Wait: "none"}, 2},
-		{results.Plan{Driver: "test-alpha", Clients: 900, Wait: "none"}, 900},
-		{results.Plan{Driver: "test-alpha", Clients: 900, Conns: 7, Wait: "none"}, 7},
+		{results.Plan{Load: results.Load{Clients: 9}, Driver: "memory", Wait: "pubsub"}, 0},
+		{results.Plan{Load: results.Load{Clients: 9}, Driver: "rueidis", Conns: 3, Wait: "none"}, 3},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "none"}, 4},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "pubsub"}, 5},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "queue", Lockers: 8}, 12},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "block"}, 904},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Pipelining: "off", Wait: "none"}, 900},
+		{results.Plan{Load: results.Load{Clients: 2}, Driver: "go-redis", Wait: "none"}, 2},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "test-alpha", Wait: "none"}, 900},
+		{results.Plan{Load: results.Load{Clients: 900}, Driver: "test-alpha", Conns: 7, Wait: "none"}, 7},
 	} {
 		if got := connections(test.plan); got != test.want {
 			t.Errorf("%+v: %d, want %d", test.plan, got, test.want)
@@ -76,7 +76,7 @@ func TestCheckServer(t *testing.T) {
 		{drivers.Server{MaxClients: 16, Connected: 1}, "", ""}, // the one is ours
 		{drivers.Server{MaxClients: 20, Connected: 10}, "the server has 9 of its 20 connections", ""},
 	} {
-		p := results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "none", Clients: 100, Conns: 16}
+		p := results.Plan{Load: results.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16}
 		warning, err := checkServer(t.Context(), p, fake{server: test.server}, 1)
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {

@@ -44,9 +44,9 @@ func record(n int) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Trial: 1,
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
-		Plan: results.Plan{
-			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Clients: 64, Keys: 10, Hold: time.Millisecond,
-			TTL: 30 * time.Second, Timeout: 10 * time.Second, BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
+		Plan: results.Plan{Load: results.Load{Clients: 64, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second},
+			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
+			BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Millisecond,
 			Duration: 10 * time.Second, Warmup: time.Second, Seed: uint64(n), IOTimeout: 3 * time.Second, Oracle: true,
 			Server: "private", Command: fmt.Sprintf("lockbench -driver rueidis -clients 64 -keys 10 -hold 1ms -seed %d", n),
 		},

@@ -235,8 +235,8 @@ func bareGoRedis(ctx context.Context, url string) (func(key, owner string) (bool
 }
 
 func plan(driver, lock string, clients, keys int, duration time.Duration) results.Plan {
-	return results.Plan{
-		Driver: driver, Lock: lock, Wait: "none", Clients: clients, Keys: keys, TTL: ttl, Timeout: 10 * time.Second,
+	return results.Plan{Load: results.Load{Clients: clients, TTL: ttl, Timeout: 10 * time.Second},
+		Driver: driver, Lock: lock, Wait: "none", Keys: keys,
 		Duration: duration, Seed: 1, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
 	}
 }

@@ -76,8 +76,8 @@ func record(t *testing.T, dir string, change func(*results.Record)) {
 	}
 	r := &results.Record{
 		Schema: results.SchemaVersion, ID: "a", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Trial: 1,
-		Plan: results.Plan{
-			Driver: "rueidis", Lock: "set-nx", Wait: "none", Clients: 1, Keys: 1, Duration: time.Second, TTL: time.Minute,
+		Plan: results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute},
+			Driver: "rueidis", Lock: "set-nx", Wait: "none", Keys: 1, Duration: time.Second,
 			IOTimeout: time.Second, Server: "private", Command: "lockbench -clients 1",
 		},
 		Elapsed: time.Second,

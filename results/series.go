@@ -1,0 +1,52 @@
+package results
+
+// What a record holds beside the figures of the whole window: their course in time, and their parts.
+
+import "time"
+
+// Interval is a stretch of a trial, usually a second; a long trial has longer ones. Its latencies are those of the
+// acquisitions that were granted in it: the response in an open loop, else the acquisition itself.
+type Interval struct {
+	At         time.Duration `json:"at_ns"` // its begin, since the load began
+	Length     time.Duration `json:"length_ns"`
+	Warmup     bool          `json:"warmup,omitempty"` // it lies before the measured window
+	Acquired   int64         `json:"acquired"`
+	P50        time.Duration `json:"p50_ns"`
+	P99        time.Duration `json:"p99_ns"`
+	Max        time.Duration `json:"max_ns"`
+	Errors     int64         `json:"errors,omitempty"`
+	Violations int64         `json:"violations,omitempty"`
+}
+
+// Step is one step of a rate that goes in steps (a staircase, or a ladder that is shuffled and mirrored), without its
+// first tenth, in which the system still settles. What ended in it counts, whenever it was due.
+type Step struct {
+	At       time.Duration `json:"at_ns"` // its begin, since the window opened
+	Length   time.Duration `json:"length_ns"`
+	Rate     float64       `json:"rate"` // arrivals a second that were due
+	Acquired int64         `json:"acquired"`
+	Dropped  int64         `json:"dropped,omitempty"`
+	Queue    int           `json:"queue"` // arrivals that waited for a client at its end
+	P50      time.Duration `json:"p50_ns"`
+	P99      time.Duration `json:"p99_ns"`
+	Max      time.Duration `json:"max_ns"`
+}
+
+// ClassResult is what one class of a plan had of the whole. Its latencies are Acquire, Refusal, Hold, Response and
+// Backlog.
+type ClassResult struct {
+	Name    string             `json:"name"`
+	Counts  Counts             `json:"counts"` // without errors by class
+	Latency map[Metric]Latency `json:"latency"`
+	Starved int                `json:"starved"` // clients without any grant in the window
+	Jain    float64            `json:"jain"`    // over the class's own clients
+}
+
+// Steady compares the two halves of the measured window, by the seconds of the series that lie in them. It is zero for
+// windows that are too short to tell.
+type Steady struct {
+	FirstRate  float64 `json:"first_rate"` // locks a second in the first half, median of its seconds
+	SecondRate float64 `json:"second_rate"`
+	P          float64 `json:"p"` // Mann-Whitney: how likely such a difference is if nothing changes
+	Drifts     bool    `json:"drifts,omitempty"`
+}
