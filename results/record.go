@@ -267,6 +267,10 @@ const (
 	ProbeIndex
 	ProbeIdleIndex
 	metricCount
+
+	// WarmupIndex is what Acquire or, in an open loop, Response is in the warm-up. It is for the series alone: no record
+	// holds it as a metric of its own.
+	WarmupIndex = metricCount
 )
 
 // Metrics are all metrics; a MetricIndex is a place in this list.
