@@ -41,6 +41,7 @@ func (e *engine) record() *results.Record {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
+	e.fillSteady(r)
 	e.warn(r, t)
 	return r
 }

@@ -1,4 +1,4 @@
-// The verdict on lockbench itself, and what a reader must know before he believes the figures.
+// The verdict on lockbench itself: whether the figures are its own limit, or the machine's.
 
 package workloads
 
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads/pace"
 )
 
@@ -39,11 +40,6 @@ const (
 	// 5.3 ms. At 4,096 over rueidis it was 34 of 33 ms, and with 512 clients of a lock in memory 134 ms of 1 µs: there the
 	// processors are what is waited for. The first condition keeps quiet about locks in memory in general.
 	longQueue = time.Millisecond
-
-	// failedShare of the clients' time lost to errors leaves less than half a trial, which is not a whole one.
-	failedShare = 0.50
-	// worthSaying is the share from which a reader has to know of it.
-	worthSaying = 0.01
 )
 
 // fillGenerator is the verdict on lockbench itself.
@@ -133,50 +129,13 @@ func machineShare(before, after reading) float64 {
 	return min(1, max(0, (after.busy-before.busy)/capacity))
 }
 
-// warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
-func (e *engine) warn(r *results.Record, t tally) {
-	p := &r.Plan
-	r.Warnings = Warnings(*p, e.traits)
-	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	failing := 0.0 // share of the clients' time
-	if r.Elapsed > 0 {
-		failing = float64(t.failing) / float64(r.Elapsed) / float64(p.Clients)
-	}
-	switch {
-	case e.cut.Load():
-		r.Partial = "interrupted"
-	case e.after.err != nil && e.after.err != errNoInspector:
-		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
-	}
-	if r.Partial == "" && failing > failedShare {
-		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
-	} else if failing > worthSaying {
-		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
-	}
-	if e.before.err != nil && e.before.err != errNoInspector && r.Elapsed > 0 {
-		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
-	}
-	if e.before.err == nil && e.after.err == nil && !e.inspected() {
-		how := "was restarted"
-		if e.before.server.RunID == e.after.server.RunID {
-			how = "counts from a new beginning, as after a restart,"
-		}
-		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)
-	}
-	for i, n := range r.Counts.NodeErrors {
-		if err := e.after.nodes[i].Err; n > 0 {
-			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
+// fillSteady compares the halves of the window, unless the plan itself makes them differ: a rate that changes, or bursts
+// that lie in some seconds and not in others.
+func (e *engine) fillSteady(r *results.Record) {
+	for _, g := range r.Plan.Groups() {
+		if _, err := strconv.ParseFloat(g.Rate, 64); g.Burst > 0 || g.Rate != "" && err != nil {
+			return
 		}
 	}
-	if p.Server == "embedded" {
-		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
-	}
-	for _, f := range []struct {
-		what string
-		err  error
-	}{{"deleting the run's keys", e.cleanError}, {"leaving the wait", e.closeError}} {
-		if f.err != nil {
-			add("%s: %v", f.what, f.err)
-		}
-	}
+	r.Steady = stats.Steady(r.Series)
 }
