@@ -9,8 +9,8 @@ import (
 )
 
 // The tests draw from fixed seeds, so each p-value is the same in every run. They are independent and even from 0 to 1
-// if the samplers are right: of about a hundred, none is likely to be below good. A wrong distribution must be far below
-// bad, or the test would not notice it.
+// if the samplers are right: of about a hundred, none is likely to be below good. A wrong distribution must be far
+// below bad, or the test would not notice it.
 const (
 	good = 1e-4
 	bad  = 1e-9
@@ -45,8 +45,8 @@ func chiSquare(counts []int, probabilities []float64) float64 {
 	return upperGamma(float64(cells-1)/2, statistic/2)
 }
 
-// upperGamma is the regularised incomplete gamma function Q(a, x): its series below a+1 and its continued fraction above
-// (Abramowitz & Stegun 6.5.29, 6.5.31, the latter by Lentz's method).
+// upperGamma is the regularised incomplete gamma function Q(a, x): its series below a+1 and its continued fraction
+// above (Abramowitz & Stegun 6.5.29, 6.5.31, the latter by Lentz's method).
 func upperGamma(a, x float64) float64 {
 	if x <= 0 {
 		return 1

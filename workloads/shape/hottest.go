@@ -4,9 +4,9 @@ package shape
 
 import "math"
 
-// Hottest is the share of the traffic that the most wanted of so many keys gets, from that many clients who draw equally
-// often; 1/keys if all are alike. A lock that changes hands once in a time T grants no more than 1/(T × Hottest) a second
-// in all, as long as every client waits for the key that it has drawn.
+// Hottest is the share of the traffic that the most wanted of so many keys gets, from that many clients who draw
+// equally often; 1/keys if all are alike. A lock that changes hands once in a time T grants no more than 1/(T ×
+// Hottest) a second in all, as long as every client waits for the key that it has drawn.
 func (k Keys) Hottest(keys, clients int) float64 {
 	parts := k.parts
 	if len(parts) == 0 {

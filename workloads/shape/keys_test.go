@@ -46,35 +46,43 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
+const (
+	wantKeys     = "must be uniform, zipf:1.1, hot:80%:10, sequential, own, or a mix such as 70%*zipf:1.1+30%*own"
+	wantExponent = "must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)"
+	wantRange    = "must be the first and the last key, as in uniform@10-19"
+	wantSecond   = "must not be a second own: write it once, with the sum of the weights"
+	wantPercent  = "must have a percent sign or be below 1, as in "
+)
+
 func TestParseKeysErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		" ":                                      "must be uniform, zipf:1.1, hot:80%:10, sequential, own, or a mix such as 70%*zipf:1.1+30%*own",
-		"pareto":                                 "must be uniform, zipf:1.1, hot:80%:10, sequential, own, or a mix such as 70%*zipf:1.1+30%*own",
+		" ":                                      wantKeys,
+		"pareto":                                 wantKeys,
 		"zipfian":                                "must be written zipf:0.99 here",
 		"Zipf:1.1":                               "must be written zipf:0.99 here",
 		"20%*hotspot+80%*x":                      `"hotspot" at character 5: must be written hot:80%:10 here`,
 		"zipf":                                   "must be written with its figures, as in zipf:0.99",
 		"hot":                                    "must be written with its figures, as in hot:80%:10",
-		"zipf:":                                  "nothing at character 6: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)",
-		"zipf:0":                                 `"0" at character 6: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)`,
-		"zipf:-1":                                `"-1" at character 6: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)`,
-		"zipf:nan":                               `"nan" at character 6: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)`,
-		"zipf:21":                                `"21" at character 6: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)`,
-		"70%*zipf:x+30%*own":                     `"x" at character 10: must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)`,
+		"zipf:":                                  "nothing at character 6: " + wantExponent,
+		"zipf:0":                                 `"0" at character 6: ` + wantExponent,
+		"zipf:-1":                                `"-1" at character 6: ` + wantExponent,
+		"zipf:nan":                               `"nan" at character 6: ` + wantExponent,
+		"zipf:21":                                `"21" at character 6: ` + wantExponent,
+		"70%*zipf:x+30%*own":                     `"x" at character 10: ` + wantExponent,
 		"hot:":                                   "nothing at character 5: must be the hot keys' share of the traffic and their number, as in hot:80%:10",
 		"hot:80%":                                "nothing at character 8: must be the number of hot keys, as in hot:80%:10",
 		"hot:80%:0":                              `"0" at character 9: must be the number of hot keys, as in hot:80%:10`,
 		"hot:80%:ten":                            `"ten" at character 9: must be the number of hot keys, as in hot:80%:10`,
 		"hot:80%:9999999999":                     `"9999999999" at character 9: must be the number of hot keys, as in hot:80%:10`,
-		"hot:80:10":                              `"80" at character 5: must have a percent sign or be below 1, as in 80% or 0.8`,
+		"hot:80:10":                              `"80" at character 5: ` + wantPercent + "80% or 0.8",
 		"hot:100%:10":                            `"100%" at character 5: must be more than 0% and less than 100%; for a part of the keys alone write uniform@0-9`,
 		"hot:80%:10@0-9":                         `"hot:80%:10" at character 1: must have fewer hot keys than there are in 0-9, which are 10`,
 		"own:3":                                  "must be own alone: there is nothing to set",
 		"uniform:1-9":                            "must be uniform alone: there is nothing to set",
-		"uniform@":                               "nothing at character 9: must be the first and the last key, as in uniform@10-19",
-		"uniform@3":                              `"3" at character 9: must be the first and the last key, as in uniform@10-19`,
+		"uniform@":                               "nothing at character 9: " + wantRange,
+		"uniform@3":                              `"3" at character 9: ` + wantRange,
 		"uniform@9-3":                            `"9-3" at character 9: must name the lower key first, as in uniform@3-9`,
-		"uniform@-3-9":                           `"-3-9" at character 9: must be the first and the last key, as in uniform@10-19`,
+		"uniform@-3-9":                           `"-3-9" at character 9: ` + wantRange,
 		"own+50%*uniform":                        `"own" at character 1: must have its weight before it, as in 30%*own`,
 		"own+":                                   `"own" at character 1: must have its weight before it, as in 30%*own`,
 		"50%*own+":                               `nothing at character 9: must be one of uniform, zipf, hot, sequential, own`,
@@ -82,9 +90,9 @@ func TestParseKeysErrors(t *testing.T) {
 		"90%*own":                                "must have weights that add up to 100%, and they are 90%",
 		"60%*own+50%*zipf:1":                     "must have weights that add up to 100%, and they are 110%",
 		"0%*own+100%*zipf:1":                     `"0%" at character 1: must be more than 0%`,
-		"7*own+93%*zipf:1":                       `"7" at character 1: must have a percent sign or be below 1, as in 7% or 0.07`,
+		"7*own+93%*zipf:1":                       `"7" at character 1: ` + wantPercent + "7% or 0.07",
 		"x*own":                                  `"x" at character 1: must be a share such as 10% or 0.1`,
-		"50%*own+50%*own":                        `"50%*own" at character 9: must not be a second own: write it once, with the sum of the weights`,
+		"50%*own+50%*own":                        `"50%*own" at character 9: ` + wantSecond,
 		"äöü*own":                                `"äöü" at character 1: must be a share such as 10% or 0.1`,
 		"50%*own+50%*äöü:zz":                     `"äöü" at character 13: must be one of uniform, zipf, hot, sequential, own`,
 		strings.Repeat("5%*own+", 20) + "5%*own": "must have no more than 16 parts, and there are 21",
@@ -219,8 +227,10 @@ var keyFits = []struct {
 	{"uniform", 1, 4, flat(1, 0, 1, 1), nil},
 	{"uniform@3-5", 10, 4, flat(10, 3, 6, 1), flat(10, 3, 5, 1)},
 	{"uniform@3-5", 10, 4, flat(10, 3, 6, 1), flat(10, 2, 6, 1)},
-	{"hot:80%:10", 100, 4, sum(flat(100, 0, 10, 0.8), flat(100, 10, 100, 0.2)), sum(flat(100, 0, 10, 0.78), flat(100, 10, 100, 0.22))},
-	{"hot:80%:10", 100, 4, sum(flat(100, 0, 10, 0.8), flat(100, 10, 100, 0.2)), sum(flat(100, 0, 100, 0.2), flat(100, 0, 10, 0.8))},
+	{"hot:80%:10", 100, 4, sum(flat(100, 0, 10, 0.8), flat(100, 10, 100, 0.2)),
+		sum(flat(100, 0, 10, 0.78), flat(100, 10, 100, 0.22))},
+	{"hot:80%:10", 100, 4, sum(flat(100, 0, 10, 0.8), flat(100, 10, 100, 0.2)),
+		sum(flat(100, 0, 100, 0.2), flat(100, 0, 10, 0.8))},
 	{"hot:80%:1@2-3", 5, 4, sum(flat(5, 2, 3, 0.8), flat(5, 3, 4, 0.2)), sum(flat(5, 2, 3, 0.79), flat(5, 3, 4, 0.21))},
 	{"hot:1%:1", 5, 4, sum(flat(5, 0, 1, 0.01), flat(5, 1, 5, 0.99)), sum(flat(5, 0, 1, 0.02), flat(5, 1, 5, 0.98))},
 	{"zipf:1.1@10-19", 20, 4, at(20, 10, 1, zipfTable(1.1, 10)), at(20, 10, 1, zipfTable(1.15, 10))},
@@ -288,7 +298,8 @@ func TestKeysKnownSequences(t *testing.T) {
 		rng := rand.NewPCG(1, 1)
 		for i, want := range tt.want {
 			if got := s.Next(rng); got != want {
-				t.Errorf("%s, %d keys, client %d of %d: draw %d is %d, want %d", tt.text, tt.keys, tt.client, tt.clients, i, got, want)
+				t.Errorf("%s, %d keys, client %d of %d: draw %d is %d, want %d",
+					tt.text, tt.keys, tt.client, tt.clients, i, got, want)
 			}
 		}
 	}
@@ -343,7 +354,8 @@ func TestKeySamplersAreApart(t *testing.T) {
 }
 
 var benchKeys = []string{
-	"uniform", "zipf:0.5", "zipf:0.99", "zipf:1", "zipf:1.1", "zipf:2.5", "hot:80%:10", "sequential", "own", "70%*zipf:1.1+30%*own",
+	"uniform", "zipf:0.5", "zipf:0.99", "zipf:1", "zipf:1.1", "zipf:2.5", "hot:80%:10", "sequential", "own",
+	"70%*zipf:1.1+30%*own",
 }
 
 func TestKeysAllocateNothing(t *testing.T) {

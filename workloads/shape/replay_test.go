@@ -87,7 +87,9 @@ func TestReadTimesEnds(t *testing.T) {
 }
 
 func FuzzReadTimes(f *testing.F) {
-	for _, seed := range []string{"1\n2.5\n", "# c\n\n1e3", "NaN", "-1", "\ufeff5", "1\r\n2", "0x1p-2", "5ms", "\x00", "9e99999"} {
+	for _, seed := range []string{
+		"1\n2.5\n", "# c\n\n1e3", "NaN", "-1", "\ufeff5", "1\r\n2", "0x1p-2", "5ms", "\x00", "9e99999",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
@@ -105,7 +107,8 @@ func FuzzReadTimes(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if low, high := slices.Min(times), slices.Max(times); low < 0 || high > MaxTime || d.Mean() < low || d.Mean() > high || d.Max() != high {
+		low, high := slices.Min(times), slices.Max(times)
+		if low < 0 || high > MaxTime || d.Mean() < low || d.Mean() > high || d.Max() != high {
 			t.Errorf("%q: mean %v, max %v", content, d.Mean(), d.Max())
 		}
 		s, rng := &d.Samplers(1)[0], rand.NewPCG(1, 2)
@@ -139,10 +142,12 @@ func TestLoad(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "#"+digest+" is wanted") {
 		t.Errorf("another content: %v", err)
 	}
-	if _, err = mustTimes(t, "file:x").Load(strings.NewReader("x")); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
+	_, err = mustTimes(t, "file:x").Load(strings.NewReader("x"))
+	if err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 		t.Errorf("no times: %v", err)
 	}
-	if _, err = mustTimes(t, "exp:5ms").Load(strings.NewReader("1")); err == nil || err.Error() != "exp:5ms replays no file" {
+	_, err = mustTimes(t, "exp:5ms").Load(strings.NewReader("1"))
+	if err == nil || err.Error() != "exp:5ms replays no file" {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -153,11 +158,16 @@ func TestReplayPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for clients, want := range map[int][]time.Duration{1: {0}, 2: {0, 2 * ms}, 5: {0, ms, 2 * ms, 3 * ms, 4 * ms}, 10: {0, 0, ms, ms, 2 * ms, 2 * ms, 3 * ms, 3 * ms, 4 * ms, 4 * ms}} {
+	for clients, want := range map[int][]time.Duration{
+		1:  {0},
+		2:  {0, 2},
+		5:  {0, 1, 2, 3, 4},
+		10: {0, 0, 1, 1, 2, 2, 3, 3, 4, 4},
+	} {
 		samplers := d.Samplers(clients)
 		for i := range samplers {
 			for step := range 12 {
-				if got, want := samplers[i].Next(nil), (want[i]+time.Duration(step)*ms)%(5*ms); got != want {
+				if got, want := samplers[i].Next(nil), (want[i]+time.Duration(step))%5*ms; got != want {
 					t.Errorf("client %d of %d draws %v, want %v", i, clients, got, want)
 				}
 			}

@@ -62,8 +62,8 @@ var otherTimeNames = map[string]string{
 // z99 is the 99th percentile of the standard normal distribution.
 var z99 = math.Sqrt2 * math.Erfinv(2*0.99-1)
 
-// ParseTimes reads a distribution; it opens no file. The error says what is wrong, where, and what would be right, without
-// the flag's name.
+// ParseTimes reads a distribution; it opens no file. The error says what is wrong, where, and what would be right,
+// without the flag's name.
 func ParseTimes(text string) (Times, error) {
 	w := whole(text)
 	name, args, named := w.cut(":")
@@ -128,7 +128,8 @@ func (t Times) parseMean(args part) (Times, error) {
 	return t, nil
 }
 
-// String is the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is known.
+// String is the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is
+// known.
 func (t Times) String() string {
 	switch t.kind {
 	case fixed:

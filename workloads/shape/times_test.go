@@ -215,8 +215,8 @@ func TestTimesUniformEnds(t *testing.T) {
 	}
 }
 
-// survival integrates P(X > x) from 0 to the cut by Simpson's rule, on a logarithmic scale: that is the mean, whatever the
-// formula says.
+// survival integrates P(X > x) from 0 to the cut by Simpson's rule, on a logarithmic scale: that is the mean, whatever
+// the formula says.
 func survival(cdf func(float64) float64) float64 {
 	const n = 200_000
 	low, high := math.Log(1e-6), math.Log(float64(MaxTime))
