@@ -268,7 +268,7 @@ func TestHottest(t *testing.T) {
 		}
 	}
 	for _, s := range exponents {
-		for _, n := range []int{1, 999, 1000, 1001, 1_000_000} {
+		for _, n := range []int{1, 999, 1000, 1001, 50_000} {
 			want := zipfTable(s, n)[0]
 			if got := mustKeys(t, fmt.Sprintf("zipf:%v", s)).Hottest(n, 1); math.Abs(got-want) > 1e-11*want {
 				t.Errorf("zipf:%v over %d keys: %v, want %v", s, n, got, want)

@@ -80,9 +80,14 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func TestReadTimesEnds(t *testing.T) {
-	const want = "more than 10000000 lines: replay a part of it"
-	if _, _, err := ReadTimes(endless{"#\n"}); err == nil || err.Error() != want {
-		t.Errorf("endless comments: %v, want %s", err, want)
+	const want = "more than 1000 lines: replay a part of it"
+	for _, line := range []string{"#\n", "\n", "1\n"} {
+		if _, _, err := readTimes(endless{line}, 1000); err == nil || err.Error() != want {
+			t.Errorf("%q for ever: %v, want %s", line, err, want)
+		}
+	}
+	if times, _, err := readTimes(io.LimitReader(endless{"1\n"}, 2000), 1000); len(times) != 1000 || err != nil {
+		t.Errorf("as many lines as may be: %d, %v", len(times), err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 var (
 	exponents = []float64{0.001, 0.5, 0.99, 1, 1.1, 2.5, 20}
-	sizes     = []int{1, 2, 3, 10, 1000, 1_000_000}
+	sizes     = []int{1, 2, 3, 10, 1000, 50_000}
 )
 
 // zipfTable is what the sampler avoids: every probability, each by its definition.
@@ -52,15 +52,15 @@ func octaves[T int | float64](ranks []T) []T {
 }
 
 func TestZipfFits(t *testing.T) {
-	const draws = 200_000
+	const draws = 100_000
 	for _, s := range exponents {
 		for _, n := range sizes {
 			counts := octaves(zipfCounts(s, n, draws))
 			if p := chiSquare(counts, octaves(zipfTable(s, n))); p < good {
 				t.Errorf("zipf:%v over %d keys: p = %.2g", s, n, p)
 			}
-			// The control: an exponent that is wrong by a tenth. At 20 all lies on the first key, whatever it is.
-			wrong := s + 0.1
+			// The control: an exponent that is wrong by 0.15. At 20 all lies on the first key, whatever it is.
+			wrong := s + 0.15
 			if n == 1 || s > 10 {
 				continue
 			}
