@@ -40,6 +40,7 @@ func (e *engine) record() (*results.Record, error) {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
+	e.fillSteady(r)
 	e.warn(r, t)
 	return r, nil
 }
@@ -119,7 +120,7 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 	if b.cpu >= 0 {
 		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
 	}
-	c.Allocs = float64(a.allocs-b.allocs) / locks
+	c.Allocs = float64(a.runtime.allocs-b.runtime.allocs) / locks
 }
 
 // errorLog counts those errors by class that belong to the measured window, and keeps the first of each class, whenever
