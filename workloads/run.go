@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -95,6 +96,9 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
+		if field, ok := errors.AsType[*FieldError](err); ok {
+			return nil, field // what the plan asks of the sessions, all of them are without
+		}
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
 	e.rtt = e.ping(ctx)
@@ -135,6 +139,7 @@ type engine struct {
 	cleanError    error
 	closeError    error
 
+	budget *budget // of -n; nil without
 	errors errorLog
 	votes  votes
 	dog    watchdog
@@ -157,6 +162,9 @@ func newEngine(r *Run) (*engine, error) {
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
+	}
+	if r.Plan.Ops > 0 {
+		e.budget = newBudget(e, r.Plan.Ops)
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
@@ -305,16 +313,22 @@ func (e *engine) measure(ctx context.Context) {
 	e.clock = drivers.NewClock()
 	e.startWatchdog()
 	e.from = p.Warmup
-	e.end.Store(int64(p.Warmup + p.Duration))
+	e.end.Store(math.MaxInt64)
+	if p.Duration > 0 {
+		e.end.Store(int64(p.Warmup + p.Duration))
+	}
 	close(e.start)
+	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
 	e.before = e.read(ctx)
 	whole = whole && e.watch(ctx, PhaseMeasure, e.from, e.until())
+	stopArrivals()
 	if !whole {
 		e.cut.Store(true)
-		e.end.Store(int64(min(e.clock.Now(), e.until())))
+		e.closeAt(e.clock.Now())
 	}
+	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
 }
@@ -326,22 +340,45 @@ func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
 
-// watch reports progress until the clock reads to. It answers false if ctx was done before.
+// watch reports progress until the clock reads to, or -n is reached. It answers false if ctx was done before.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	over := time.NewTimer(to - e.clock.Now())
 	defer over.Stop()
+	var spent <-chan struct{}
+	if e.budget != nil {
+		spent = e.budget.spent
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-over.C:
 			return true
+		case <-spent:
+			return true
 		case <-tick.C:
-			e.report(phase, e.clock.Now()-from, to-from)
+			elapsed := e.clock.Now() - from
+			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
 		}
 	}
+}
+
+// length is how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
+// -n operations will take is reckoned from those that have ended.
+func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Duration {
+	if phase != PhaseMeasure || e.budget == nil {
+		return planned
+	}
+	length := time.Duration(0)
+	if ended := e.budget.ended(); ended > 0 {
+		length = time.Duration(min(float64(elapsed)/ended, float64(maxDuration)))
+	}
+	if e.run.Plan.Duration > 0 && (length == 0 || length > planned) {
+		return planned
+	}
+	return length
 }
 
 func (e *engine) report(phase Phase, elapsed, total time.Duration) {
