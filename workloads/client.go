@@ -219,6 +219,11 @@ func (c *client) hold() {
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
 	}
+	if e.holds { // now, since the release may come seconds later
+		shard := e.recorder.Borrow()
+		c.recordGrant(shard)
+		e.recorder.Return(shard)
+	}
 	c.sent = c.granted
 	if e.keeps {
 		c.keep()
@@ -242,6 +247,9 @@ func (c *client) released(removed bool, err error) time.Duration {
 	}
 	shard := e.recorder.Borrow()
 	shard.Granted.Add(1)
+	if !e.holds {
+		c.recordGrant(shard)
+	}
 	if c.recorded {
 		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
@@ -286,12 +294,22 @@ func (t *tally) release(removed bool, err error, lost bool) {
 	}
 }
 
-// record takes the latencies of a whole cycle down at once.
-func (c *client) record(shard *results.Shard, released time.Duration, err error) {
+// recordGrant takes down the latencies that end with the grant; of the warm-up the series alone is told.
+func (c *client) recordGrant(shard *results.Shard) {
+	if !c.recorded {
+		if c.granted < c.e.from {
+			shard.Record(results.WarmupIndex, c.granted-c.start)
+		}
+		return
+	}
 	shard.Record(results.AcquireIndex, c.granted-c.start)
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
+}
+
+// record takes down the latencies that end with the release.
+func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	if c.e.holds {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
@@ -342,16 +360,17 @@ func (c *client) outlast(end time.Duration) {
 
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
 func (c *client) refused() time.Duration {
-	if c.recorded {
-		if c.waiter == nil {
-			c.tally.contended++
-		} else {
-			c.tally.timedOut++
-		}
-		shard := c.e.recorder.Borrow()
-		shard.Record(results.RefusalIndex, c.granted-c.start)
-		c.e.recorder.Return(shard)
+	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
+	if c.waiter == nil {
+		outcome, count = results.OutcomeContended, &c.tally.contended
 	}
+	shard := c.e.recorder.Borrow()
+	shard.End(outcome)
+	if c.recorded {
+		*count++
+		shard.Record(results.RefusalIndex, c.granted-c.start)
+	}
+	c.e.recorder.Return(shard)
 	c.edge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
 }
@@ -365,15 +384,16 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 		return c.granted
 	}
 	c.e.errors.add("acquire", err, c.recorded)
+	outcome, count := results.OutcomeRefused, &c.tally.refused
 	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
+		outcome, count = results.OutcomeUnknown, &c.tally.unknown
 	}
+	shard := c.e.recorder.Borrow()
+	shard.End(outcome)
+	c.e.recorder.Return(shard)
 	if c.recorded {
-		if a.Unknown {
-			c.tally.unknown++
-		} else {
-			c.tally.refused++
-		}
+		*count++
 	}
 	return c.recover(c.start)
 }

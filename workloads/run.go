@@ -41,6 +41,13 @@ type Run struct {
 
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
+
+	// Watch, if set, is called once, when the load begins.
+	Watch func(View)
+
+	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
+	// goroutine at a time.
+	Interval func(Interval)
 }
 
 // Snapshot is what a progress line can show while a run goes on.
@@ -51,6 +58,13 @@ type Snapshot struct {
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
+	P99        time.Duration // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
+
+	// What follows is that of clients in an open loop.
+	Open    bool  // there are some
+	Offered int64 // arrivals that were due since the load began
+	Dropped int64 // of those, the ones that found the queue full
+	Queue   int   // arrivals that wait for a client
 }
 
 // Phase is a part of a trial; see the package comment.
@@ -92,8 +106,11 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e.rtt = e.ping(ctx)
 	e.look = e.priceLook(ctx)
+	e.probe.idle(ctx)
 	e.measure(ctx)
 	e.drain()
+	e.probe.finish()
+	e.course.finish()
 	e.clean()
 	return e.record(), nil
 }
@@ -122,6 +139,12 @@ type engine struct {
 	from  time.Duration // the measured window, on clock: from…
 	end   atomic.Int64  // …until, exclusive
 	cut   atomic.Bool   // the run was stopped before its time
+	why   string        // and not by its caller, but for this reason
+
+	phase     atomic.Value // Phase
+	course    *course
+	probe     *probe
+	maxErrors MaxErrors
 
 	rtt           time.Duration
 	look          drivers.Usage // what one reading of the server costs it
@@ -151,6 +174,8 @@ func newEngine(r *Run) *engine {
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
+	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
+	e.course, e.probe = newCourse(e), newProbe(e)
 	return e
 }
 
@@ -289,6 +314,11 @@ func (e *engine) measure(ctx context.Context) {
 	e.from = p.Warmup
 	e.end.Store(int64(p.Warmup + p.Duration))
 	close(e.start)
+	e.course.begin()
+	e.probe.begin()
+	if e.run.Watch != nil {
+		e.run.Watch(View{e})
+	}
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
 	e.before = e.read(ctx)
@@ -297,6 +327,8 @@ func (e *engine) measure(ctx context.Context) {
 		e.cut.Store(true)
 		e.end.Store(int64(min(e.clock.Now(), e.until())))
 	}
+	e.probe.close()
+	e.course.close()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
 }
@@ -308,8 +340,9 @@ func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
 
-// watch reports progress until the clock reads to. It answers false if ctx was done before.
+// watch reports progress until the clock reads to. It answers false if ctx was done before, or errors were too many.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
+	e.phase.Store(phase)
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	over := time.NewTimer(to - e.clock.Now())
@@ -322,20 +355,18 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 			return true
 		case <-tick.C:
 			e.report(phase, e.clock.Now()-from, to-from)
+			if e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts()); e.why != "" {
+				return false
+			}
 		}
 	}
 }
 
 func (e *engine) report(phase Phase, elapsed, total time.Duration) {
-	if e.run.Progress == nil {
-		return
+	e.phase.Store(phase)
+	if e.run.Progress != nil {
+		e.run.Progress(e.snapshot(phase, elapsed, total))
 	}
-	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
-	s.Acquired = e.recorder.Granted()
-	if e.oracle != nil {
-		s.Violations = e.oracle.Violations()
-	}
-	e.run.Progress(s)
 }
 
 // drain waits for the clients. Nobody waits for a lock any longer, so what is left is one request each, which the

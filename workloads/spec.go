@@ -68,6 +68,8 @@ func Check(p results.Plan) error {
 		checkTime("timeout", p.Timeout, 0, maxTime),
 		checkTime("duration", p.Duration, 1, maxDuration),
 		checkTime("warmup", p.Warmup, 0, maxTime),
+		checkMaxErrors(p.MaxErrors),
+		checkProbe(p.Probe),
 		checkInt("conns", p.Conns, 0, MaxConns),
 		checkName("pipelining", p.Pipelining, pipelinings),
 		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
