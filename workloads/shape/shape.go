@@ -36,8 +36,9 @@ func (k Keys) Check(keys, clients int) error { return errors.ErrUnsupported }
 // KeySampler draws keys for one client.
 type KeySampler struct{}
 
-// Sampler is client number client's, of clients that have keys to choose from. Check has found that they fit.
-func (k Keys) Sampler(keys, client, clients int) *KeySampler { return nil }
+// Samplers are those of clients that have that many keys to choose from, client i's at i. They share what is the same
+// for all of them. Check has found that keys and clients fit.
+func (k Keys) Samplers(keys, clients int) []KeySampler { return make([]KeySampler, clients) }
 
 // Next draws a key.
 func (s *KeySampler) Next(rng *rand.PCG) int { return 0 }
@@ -63,14 +64,15 @@ func (t Times) Fixed() (time.Duration, bool) { return 0, false }
 // Mean is the expected value; of a file, 0 before Load.
 func (t Times) Mean() time.Duration { return 0 }
 
-// Max is the longest time that can be drawn, and 0 if there is no bound.
+// Max is a bound: no longer time is drawn. Distributions without an end, and files not loaded, have MaxTime.
 func (t Times) Max() time.Duration { return 0 }
 
 // File is the path of a replayed file, and the digest that it is expected to have, each empty if there is none.
 func (t Times) File() (path, digest string) { return "", "" }
 
-// Load makes the distribution that replays those times, under its path and the digest of what was read.
-func (t Times) Load(times []time.Duration, digest string) Times { return t }
+// Load reads the times that t replays and makes the distribution that knows them, under its path and the digest of what
+// was read. It is an error if that is not the digest that t wants. The caller puts the path before the error.
+func (t Times) Load(r io.Reader) (Times, error) { return t, errors.ErrUnsupported }
 
 // ReadTimes reads a file of milliseconds: one number a line, fractions allowed, empty lines and lines that begin with #
 // left out. The error names the line. The digest is the first 12 hexadecimal digits of the SHA-256 of the content.
@@ -81,8 +83,18 @@ func ReadTimes(r io.Reader) (times []time.Duration, digest string, err error) {
 // TimeSampler draws times for one client.
 type TimeSampler struct{}
 
-// Sampler is client number client's. Clients replay a file from places of their own, round and round.
-func (t Times) Sampler(client, clients int) *TimeSampler { return nil }
+// Samplers are those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places of
+// their own, spread evenly over it, round and round.
+func (t Times) Samplers(clients int) []TimeSampler { return make([]TimeSampler, clients) }
 
 // Next draws a time.
 func (s *TimeSampler) Next(rng *rand.PCG) time.Duration { return 0 }
+
+// MaxTime is the longest time that is ever drawn, or accepted: a longer one that a distribution yields is cut to it.
+const MaxTime = 24 * time.Hour
+
+// ParseShare reads a share of a whole, 80% or 0.8, as 0.8. The error says what would be right, without the flag's name.
+func ParseShare(text string) (float64, error) { return 0, errors.ErrUnsupported }
+
+// FormatShare is the canonical spelling: 80%.
+func FormatShare(share float64) string { return "" }
