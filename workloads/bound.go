@@ -24,11 +24,12 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 		b.Efficiency = r.Throughput() / b.LocksPerS
 	}
 	if r.Elapsed > 0 {
-		inSystem := t.thought + t.edges
+		inSystem := t.thought + t.edges + t.idle
 		for metric, l := range r.Latency {
 			switch metric {
 			case results.Handoff, results.Reentry, results.Renew: // parts of acquire and hold
 			case results.AcquireAll, results.Probe, results.ProbeIdle: // in which no client waits
+			case results.Response, results.Lag, results.Backlog, results.Recovery: // of arrivals and keys, not of clients
 			default:
 				inSystem += time.Duration(l.Count) * l.Mean
 			}

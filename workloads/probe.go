@@ -5,7 +5,6 @@ package workloads
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +14,6 @@ import (
 )
 
 const (
-	minProbe = 0.01   // requests a second, so that a window has some
-	MaxProbe = 10_000 // it is a neighbour, not a load
-
 	idleProbes = 50          // before the load…
 	idleTime   = time.Second // …within that time at the most
 	probeClass = "probe"     // of failed probes, whatever they failed of
@@ -44,20 +40,13 @@ type probe struct {
 	failed  int64        // of those
 }
 
-func checkProbe(rate float64) error {
-	if rate == 0 || rate >= minProbe && rate <= MaxProbe { // a NaN is neither
-		return nil
-	}
-	return &FieldError{"probe", strconv.FormatFloat(rate, 'g', -1, 64), fmt.Sprintf("0 (none) or %v to %d requests a second", minProbe, MaxProbe)}
-}
-
 func newProbe(e *engine) *probe {
 	if e.run.Plan.Probe <= 0 || e.run.Neighbour == nil {
 		return nil
 	}
 	return &probe{
 		e: e, to: e.run.Neighbour, stopped: make(chan struct{}),
-		every: time.Duration(float64(time.Second) / e.run.Plan.Probe),
+		every: time.Duration(min(float64(time.Second)/e.run.Plan.Probe, float64(maxDuration))),
 	}
 }
 

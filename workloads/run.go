@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -98,7 +99,10 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err
 	}
-	e := newEngine(r)
+	e, err := newEngine(r)
+	if err != nil {
+		return nil, err
+	}
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
@@ -112,7 +116,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	e.probe.finish()
 	e.course.finish()
 	e.clean()
-	return e.record(), nil
+	return e.record()
 }
 
 // engine is the state that the clients of a trial share. What a client reads in its loop is constant but for end,
@@ -121,13 +125,12 @@ type engine struct {
 	run      *Run
 	traits   drivers.Traits
 	clock    drivers.Clock
-	holds    bool // a hold takes time
-	keeps    bool // there is more to it than a sleep
 	keys     []string
-	clients  []client
-	rooms    []*wait.Room // client i waits in number i modulo their number
-	recorder *results.Recorder
-	oracle   *oracle.Oracle // nil if it is off
+	classes  []*class
+	clients  []client          // of the first class, then of the second, …
+	rooms    []*wait.Room      // client i waits in number i modulo their number
+	recorder *results.Recorder // the first class's, which also takes what belongs to none
+	oracle   *oracle.Oracle    // nil if it is off
 
 	start       chan struct{}   // closed when all may begin
 	stopping    context.Context // done when nobody may wait any longer; waits see it, requests do not
@@ -152,31 +155,38 @@ type engine struct {
 	cleanError    error
 	closeError    error
 
+	budget *budget // of -n; nil without
 	errors errorLog
 	votes  votes
 	dog    watchdog
 }
 
-func newEngine(r *Run) *engine {
+func newEngine(r *Run) (*engine, error) {
+	classes, err := newClasses(r)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{
 		run:      r,
 		traits:   r.Service.Traits(),
 		keys:     make([]string, r.Plan.Keys),
+		classes:  classes,
 		clients:  make([]client, r.Plan.Clients),
-		recorder: results.NewRecorder(0),
+		recorder: classes[0].recorder,
 		start:    make(chan struct{}),
-		holds:    r.Plan.Hold > 0 || r.Plan.Reentry > 1,
-		keeps:    r.Plan.Renew || r.Plan.Reentry > 1,
 	}
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
 	}
+	if r.Plan.Ops > 0 {
+		e.budget = newBudget(e, r.Plan.Ops)
+	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
 	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
 	e.course, e.probe = newCourse(e), newProbe(e)
-	return e
+	return e, nil
 }
 
 // nameKeys names the keys, all in one piece of memory: clients jump between them at random, and each
@@ -243,7 +253,7 @@ func (e *engine) openClients(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := e.clients[id].open(ctx, e, id); err != nil {
+		if err := e.clients[id].open(ctx, e, e.classOf(id), id); err != nil {
 			cancel(fmt.Errorf("client %d: %w", id, err)) // the first one counts: those of others may follow from it
 			return
 		}
@@ -259,6 +269,15 @@ func (e *engine) openClients(ctx context.Context) error {
 	})
 	closeRooms(e.rooms)
 	return context.Cause(ctx)
+}
+
+// classOf is the class of client number id.
+func (e *engine) classOf(id int) *class {
+	i := len(e.classes) - 1
+	for id < e.classes[i].first {
+		i--
+	}
+	return e.classes[i]
 }
 
 // newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
@@ -312,23 +331,29 @@ func (e *engine) measure(ctx context.Context) {
 	e.clock = drivers.NewClock()
 	e.startWatchdog()
 	e.from = p.Warmup
-	e.end.Store(int64(p.Warmup + p.Duration))
+	e.end.Store(math.MaxInt64)
+	if p.Duration > 0 {
+		e.end.Store(int64(p.Warmup + p.Duration))
+	}
 	close(e.start)
 	e.course.begin()
 	e.probe.begin()
 	if e.run.Watch != nil {
 		e.run.Watch(View{e})
 	}
+	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
 	e.before = e.read(ctx)
 	whole = whole && e.watch(ctx, PhaseMeasure, e.from, e.until())
+	stopArrivals()
 	if !whole {
 		e.cut.Store(true)
-		e.end.Store(int64(min(e.clock.Now(), e.until())))
+		e.closeAt(e.clock.Now())
 	}
 	e.probe.close()
 	e.course.close()
+	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
 }
@@ -340,26 +365,50 @@ func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
 
-// watch reports progress until the clock reads to. It answers false if ctx was done before, or errors were too many.
+// watch reports progress until the clock reads to, or -n is reached. It answers false if ctx was done before, or errors
+// were too many.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
 	e.phase.Store(phase)
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	over := time.NewTimer(to - e.clock.Now())
 	defer over.Stop()
+	var spent <-chan struct{}
+	if e.budget != nil {
+		spent = e.budget.spent
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-over.C:
 			return true
+		case <-spent:
+			return true
 		case <-tick.C:
-			e.report(phase, e.clock.Now()-from, to-from)
+			elapsed := e.clock.Now() - from
+			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
 			if e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts()); e.why != "" {
 				return false
 			}
 		}
 	}
+}
+
+// length is how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
+// -n operations will take is reckoned from those that have ended.
+func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Duration {
+	if phase != PhaseMeasure || e.budget == nil {
+		return planned
+	}
+	length := time.Duration(0)
+	if ended := e.budget.ended(); ended > 0 {
+		length = time.Duration(min(float64(elapsed)/ended, float64(maxDuration)))
+	}
+	if e.run.Plan.Duration > 0 && (length == 0 || length > planned) {
+		return planned
+	}
+	return length
 }
 
 func (e *engine) report(phase Phase, elapsed, total time.Duration) {

@@ -76,7 +76,7 @@ func many(n int64, noun string) string {
 
 func checkMaxErrors(text string) error {
 	if _, err := ParseMaxErrors(text); err != nil {
-		return &FieldError{"max-errors", text, err.Error()}
+		return refuse("max-errors", text, err.Error())
 	}
 	return nil
 }

@@ -40,7 +40,12 @@ func (v View) Ended(o results.Outcome) int64 {
 func (v View) Errors() map[string]int64 { return v.e.errors.byClass() }
 
 // recorders are all recorders of the trial.
-func (e *engine) recorders() []*results.Recorder { return []*results.Recorder{e.recorder} }
+func (e *engine) recorders() (list []*results.Recorder) {
+	for _, cl := range e.classes {
+		list = append(list, cl.recorder)
+	}
+	return list
+}
 
 // sources are one metric of all recorders.
 func (e *engine) sources(m results.MetricIndex) (list []results.Source) {
@@ -51,7 +56,19 @@ func (e *engine) sources(m results.MetricIndex) (list []results.Source) {
 }
 
 // grants are the latencies by which a series goes: the response of clients in an open loop, the acquisition of others.
-func (e *engine) grants() []results.Source { return e.sources(results.AcquireIndex) }
+func (e *engine) grants() (list []results.Source) {
+	for _, cl := range e.classes {
+		list = append(list, cl.grants())
+	}
+	return list
+}
+
+func (cl *class) grants() results.Source {
+	if cl.open {
+		return results.Source{Recorder: cl.recorder, Metric: results.ResponseIndex}
+	}
+	return results.Source{Recorder: cl.recorder, Metric: results.AcquireIndex}
+}
 
 // violations are those that the oracle has seen, if there is one.
 func (e *engine) violations() int64 {
@@ -76,12 +93,33 @@ func (e *engine) attempts() (n int64) {
 
 // snapshot is where the trial stands.
 func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
-	return Snapshot{
+	s := Snapshot{
 		Phase: phase, Elapsed: elapsed, Total: total,
-		Acquired: e.recorder.Granted(), Errors: e.errors.total(), Violations: e.violations(),
+		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(),
 		P99: time.Duration(e.course.p99.Load()),
 	}
+	for _, cl := range e.classes {
+		if cl.open {
+			s.Open = true
+			dropped := cl.arrivals.refused.Load()
+			s.Offered += cl.queue.Offered() + dropped
+			s.Dropped += dropped
+			s.Queue += cl.queue.Len()
+		}
+	}
+	return s
 }
 
-// newStairs finds the first class whose rate goes in steps; nil if there is none.
-func newStairs(e *engine) *stairs { return nil }
+// newStairs follows the first class whose rate goes in steps; nil if there is none.
+func newStairs(e *engine) *stairs {
+	p := &e.run.Plan
+	for i, cl := range e.classes {
+		if todo := cl.rate.Steps(p.Duration, e.seed(i)); len(todo) > 0 {
+			return &stairs{
+				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
+				queue: cl.queue.Len, dropped: cl.arrivals.refused.Load,
+			}
+		}
+	}
+	return nil
+}
