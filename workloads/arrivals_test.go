@@ -12,8 +12,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// arriving is a plan of constant arrivals.
-func arriving(driver, lock, rate string) results.Plan {
+// evenly is a plan of constant arrivals.
+func evenly(driver, lock, rate string) results.Plan {
 	p := plan(driver, lock)
 	p.Rate, p.Arrival = rate, "constant"
 	return p
@@ -21,7 +21,7 @@ func arriving(driver, lock, rate string) results.Plan {
 
 // TestConstantArrivals: with clients to spare all is served when it comes, whatever the clients do.
 func TestConstantArrivals(t *testing.T) {
-	p := arriving("null", "none", "1000")
+	p := evenly("null", "none", "1000")
 	p.Clients, p.Keys, p.Hold, p.Warmup, p.Duration = 20, 10, 10*ms, 500*ms, 2*time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		n := r.Counts
@@ -46,7 +46,7 @@ func TestConstantArrivals(t *testing.T) {
 
 // TestIdleClients: who gets no arrival is not starved.
 func TestIdleClients(t *testing.T) {
-	p := arriving("null", "none", "10")
+	p := evenly("null", "none", "10")
 	p.Clients, p.Duration = 100, time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		if r.Counts.Acquired != 10 || r.Fairness.Starved != 0 {
@@ -58,7 +58,7 @@ func TestIdleClients(t *testing.T) {
 // TestBacklog asks for twice what the one client can do. Its n-th lock was due 10 ms after the one before, and begins
 // 20 ms after it: the responses grow by 10 ms each, to the half of the window, and none is skipped.
 func TestBacklog(t *testing.T) {
-	p := arriving("null", "none", "100")
+	p := evenly("null", "none", "100")
 	p.Hold, p.Duration = 20*ms, time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		n := r.Counts
@@ -82,7 +82,7 @@ func TestBacklog(t *testing.T) {
 
 // TestDrops lets few arrivals wait, be it for the one client or for the one lock.
 func TestDrops(t *testing.T) {
-	p := arriving("null", "none", "100")
+	p := evenly("null", "none", "100")
 	p.Hold, p.MaxQueue, p.Duration = 20*ms, 5, time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		// 50 are served in turn, 5 still wait in the end.
@@ -128,7 +128,7 @@ func TestBursts(t *testing.T) {
 // TestPatience counts from the intended start: who has waited for a client as long as he would have waited for the lock
 // gets one try.
 func TestPatience(t *testing.T) {
-	p := arriving("memory", "mutex", "100")
+	p := evenly("memory", "mutex", "100")
 	p.Clients, p.Hold, p.Timeout, p.Duration = 2, 50*ms, 100*ms, time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		n := r.Counts
@@ -156,7 +156,7 @@ func TestPatience(t *testing.T) {
 
 // TestMixedLoops runs a closed loop beside an open one.
 func TestMixedLoops(t *testing.T) {
-	p := arriving("null", "none", "")
+	p := evenly("null", "none", "")
 	p.Clients, p.Keys, p.Arrival, p.Duration = 5, 10, "", time.Second
 	closed, opened := p.Load, p.Load
 	closed.Clients, closed.Hold, closed.Think = 2, 10*ms, 10*ms
@@ -259,7 +259,7 @@ func TestBudget(t *testing.T) {
 // TestCancelArrivals stops an open loop before its time: what nobody has taken up is cancelled.
 func TestCancelArrivals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := arriving("memory", "mutex", "100")
+		p := evenly("memory", "mutex", "100")
 		p.Hold, p.Duration = 20*ms, time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+5*ms)
 		defer cancel()
@@ -289,7 +289,7 @@ func TestOpenCycleAllocatesNothing(t *testing.T) {
 
 // server is a client that serves arrivals over the null driver, and what makes one and waits until it is served.
 func server(t testing.TB) (c *client, arrive func()) {
-	p := arriving("null", "none", "1000")
+	p := evenly("null", "none", "1000")
 	c = lone(t, p)
 	served := make(chan struct{})
 	c.session = announced{c.session, served}

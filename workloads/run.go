@@ -34,6 +34,10 @@ type Run struct {
 	// tell it themselves; negative if it is not known.
 	ServerCPU func() time.Duration
 
+	// Pool is how many connections all clients share of which a request takes one for as long as it lasts, and waits if
+	// there is none; 0 if requests share connections (pipelining), or each client has its own.
+	Pool int
+
 	// Replays holds what the plan's distributions of times replay from files, by their canonical spelling.
 	Replays map[string]shape.Times
 

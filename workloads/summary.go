@@ -41,6 +41,7 @@ func (e *engine) record() (*results.Record, error) {
 	e.fillBound(r, t)
 	e.fillGenerator(r)
 	r.Series, r.Steps = e.course.series(), e.course.steps.series()
+	e.fillSteady(r)
 	e.warn(r, t)
 	return r, nil
 }
@@ -121,7 +122,7 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 	if b.cpu >= 0 {
 		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
 	}
-	c.Allocs = float64(a.allocs-b.allocs) / locks
+	c.Allocs = float64(a.runtime.allocs-b.runtime.allocs) / locks
 }
 
 // errorLog counts those errors by class that belong to the measured window, and keeps the first of each class, whenever
