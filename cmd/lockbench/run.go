@@ -213,7 +213,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Replays: r.options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.options.replays.of(c),
 	}
 	if c.Probe > 0 {
 		neighbour, why, err := r.fleet.neighbour(ctx, c, prefix)
