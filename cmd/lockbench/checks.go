@@ -190,11 +190,20 @@ func (o *options) explain(err error) error {
 	if !errors.As(err, &field) {
 		return usageErrorf("%w", err)
 	}
-	switch opt := o.get(field.Field); opt.from {
-	case fromVariable:
-		return usageErrorf("%s: must be %s", opt.written(), field.Allowed)
-	case fromFile:
-		return o.complain(opt, "must be %s", field.Allowed)
+	problem := field.Problem
+	if problem == "" {
+		problem = "must be " + field.Allowed
+	}
+	from := o
+	if o.workload != nil {
+		for _, c := range o.workload.Classes {
+			if c.Name == field.Class {
+				from = o.with(c.Settings, c.Name)
+			}
+		}
+	}
+	if opt := from.get(field.Field); opt.from == fromVariable || opt.from == fromFile {
+		return o.complain(opt, "%s", problem)
 	}
 	return usageErrorf("%w", err)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
@@ -42,7 +43,7 @@ func settings(c results.Plan) map[string]string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
 		"durability": c.Durability,
-		"topology":   c.Topology, "release": c.Release,
+		"topology":   cmp.Or(c.Topology, string(drivers.TopologySingle)), "release": cmp.Or(c.Release, "default"),
 		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
 		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
 		"keys":     strconv.Itoa(c.Keys),
@@ -50,9 +51,9 @@ func settings(c results.Plan) map[string]string {
 		"seed":       strconv.FormatUint(c.Seed, 10),
 		"oracle":     strconv.FormatBool(c.Oracle),
 		"max-errors": cmp.Or(c.MaxErrors, neverStop),
-		"conns":      strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
+		"conns":      strconv.Itoa(c.Conns), "pipelining": cmp.Or(c.Pipelining, "default"),
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
-		"param": c.Params,
+		"param": c.Params, "lockers": strconv.Itoa(max(c.Lockers, 1)),
 	}
 	maps.Copy(values, loadSettings(c.Load))
 	if c.NodeTimeout > 0 {
@@ -74,9 +75,6 @@ func settings(c results.Plan) map[string]string {
 		}
 	case wait.Backoff:
 		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
-	}
-	if c.Lockers > 0 {
-		values["lockers"] = strconv.Itoa(c.Lockers)
 	}
 	return values
 }

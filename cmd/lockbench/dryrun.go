@@ -61,7 +61,8 @@ type field struct{ name, text string }
 // alwaysShown are the fields that a plan shows though they have their default values.
 var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
 
-// split divides the values of all cells into those that they have in common and those of each.
+// split divides the values of all cells into those that they have in common and those of each. A value may stand at the
+// top though some cells do not read it.
 func (p plan) split() (top []field, cells [][]field) {
 	values := make([]map[string]string, len(p.cells))
 	for i, c := range p.cells {
@@ -73,20 +74,37 @@ func (p plan) split() (top []field, cells [][]field) {
 		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
 			continue
 		}
-		first := values[0][opt.name]
-		common := !slices.ContainsFunc(values, func(v map[string]string) bool { return v[opt.name] != first })
-		switch shown := slices.Contains(alwaysShown, opt.name); {
+		text, common := inCommon(values, opt.name)
+		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.cells[0].plan, text)
+		switch {
 		case !common:
 			for i, v := range values {
 				if text := v[opt.name]; text != "" {
 					cells[i] = append(cells[i], field{opt.name, text})
 				}
 			}
-		case first != "" && (shown || !opt.usual(p.cells[0].plan, first)) && !p.overridden(opt.name):
-			top = append(top, field{opt.name, first})
+		case text != "" && shown && !p.overridden(opt.name):
+			top = append(top, field{opt.name, text})
 		}
 	}
 	return top, cells
+}
+
+// inCommon is the value that a field has wherever it is read. That there is none at all is a value of -param, and of
+// -duration where -n stands for it.
+func inCommon(values []map[string]string, name string) (text string, common bool) {
+	found := false
+	for _, v := range values {
+		one := v[name]
+		switch {
+		case one == "" && name != "param" && name != "duration":
+		case found && one != text:
+			return "", false
+		default:
+			text, found = one, true
+		}
+	}
+	return text, true
 }
 
 // overridden tells whether every class sets a field for itself, so that nothing reads the top's.
