@@ -37,7 +37,7 @@ type reading struct {
 func (e *engine) read(ctx context.Context) reading {
 	var r reading
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
-	r.at, r.granted = e.clock.Now(), e.recorder.Granted()
+	r.at, r.granted = e.clock.Now(), e.granted()
 	r.nodes = e.nodes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true

@@ -5,6 +5,7 @@ package workloads
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 
 var errNoInspector = errors.New("the driver cannot inspect its server")
 
-func (e *engine) record() *results.Record {
+func (e *engine) record() (*results.Record, error) {
 	p := e.run.Plan
 	r := &results.Record{
 		Schema:  results.SchemaVersion,
@@ -27,12 +28,10 @@ func (e *engine) record() *results.Record {
 			Waits: e.traits.Waits, Session: e.traits.Session,
 		},
 		Elapsed: max(0, e.until()-e.from),
-		Latency: map[results.Metric]results.Latency{},
 	}
-	for metric, l := range e.recorder.Latencies() {
-		if l.Count > 0 {
-			r.Latency[metric] = l
-		}
+	var err error
+	if r.Latency, err = e.latencies(); err != nil {
+		return nil, fmt.Errorf("adding up the classes: %w", err)
 	}
 	t := e.sum(r)
 	e.fillVotes(r)
@@ -43,52 +42,7 @@ func (e *engine) record() *results.Record {
 	e.fillGenerator(r)
 	e.fillSteady(r)
 	e.warn(r, t)
-	return r
-}
-
-// sum adds up the clients. It fills what follows from them alone and returns the sums that no field of r holds.
-func (e *engine) sum(r *results.Record) (t tally) {
-	n, f := &r.Counts, &r.Fairness
-	var squares float64
-	f.MinClient = e.clients[0].tally.acquired
-	for i := range e.clients {
-		c := &e.clients[i].tally
-		n.Acquired += c.acquired
-		n.Contended += c.contended
-		n.TimedOut += c.timedOut
-		n.Canceled += c.canceled
-		n.Unknown += c.unknown
-		n.Refused += c.refused
-		n.Unfinished += c.unfinished
-		n.Tries += c.attempts() + c.retries
-		n.Released += c.released
-		n.Lost += c.lost
-		n.LostRenewal += c.lostRenewal
-		n.ReleaseError += c.releaseError
-		n.Reentries += c.reentries
-		n.ReentryRefused += c.reentryRefused
-		n.ReentryError += c.reentryError
-		t.waits += c.waits
-		t.thoughts += c.thoughts
-		t.thought += c.thought
-		t.failing += c.failing
-		t.edges += c.edges
-		squares += float64(c.acquired) * float64(c.acquired)
-		f.MinClient = min(f.MinClient, c.acquired)
-		f.MaxClient = max(f.MaxClient, c.acquired)
-		f.LongestWait = max(f.LongestWait, c.longest)
-		f.LongestRun = max(f.LongestRun, c.longestRun)
-		f.OwnerChanges += c.changes
-		if c.acquired == 0 {
-			f.Starved++
-		}
-	}
-	if squares > 0 { // Jain, Chiu, Hawe 1984
-		f.Jain = float64(n.Acquired) * float64(n.Acquired) / (float64(len(e.clients)) * squares)
-	}
-	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
-	n.Errors, n.ErrorSample = e.errors.copy()
-	return t
+	return r, nil
 }
 
 func (e *engine) fillServer(r *results.Record) {
@@ -107,7 +61,7 @@ func (e *engine) fillSafety(r *results.Record) {
 		return
 	}
 	r.Safety = e.oracle.Report()
-	r.Safety.Grants = e.recorder.Granted()
+	r.Safety.Grants = e.granted()
 	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
 }
 

@@ -21,7 +21,7 @@ type Queue struct {
 	waiting line            // empty if anybody is parked
 	first   *parked         // who has been parked longest
 	last    *parked         // undefined if first is nil
-	idle    sync.Pool       // of *parked that nobody uses
+	unused  *parked         // a list
 	left    []time.Duration // what waited at Close
 }
 
@@ -79,10 +79,11 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 		q.mu.Unlock()
 		return at, true, true
 	}
-	p, _ := q.idle.Get().(*parked)
+	p := q.unused
 	if p == nil {
 		p = &parked{wake: make(chan time.Duration, 1)}
 	}
+	q.unused, p.next = p.next, nil
 	if q.first == nil {
 		q.first = p
 	} else {
@@ -92,8 +93,9 @@ func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 	q.mu.Unlock()
 
 	if at, ok = <-p.wake; ok {
-		p.next = nil
-		q.idle.Put(p)
+		q.mu.Lock()
+		p.next, q.unused = q.unused, p
+		q.mu.Unlock()
 	}
 	return at, false, ok
 }
