@@ -93,6 +93,8 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("fairness.starved: %d of %d clients", f.Starved, r.Plan.Clients)
 	case s.Violations > s.Grants:
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
+	case s.Overstayed > s.Violations:
+		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
 	case !s.Checked && s.Grants > 0:
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
 	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:

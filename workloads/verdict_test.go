@@ -127,8 +127,12 @@ func TestDoubts(t *testing.T) {
 		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
 		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
 		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
-		{"slower", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true} }, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},
-		{"faster", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true} }, []string{"the second half was 50 % faster"}},
+		{"slower", healthy(), func(r *results.Record) {
+			r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true}
+		}, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},
+		{"faster", healthy(), func(r *results.Record) {
+			r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true}
+		}, []string{"the second half was 50 % faster"}},
 		{"comes to life", healthy(), func(r *results.Record) { r.Steady = results.Steady{SecondRate: 150, P: 0.008, Drifts: true} }, []string{"nothing was granted in the first half, and 150 locks"}},
 		{"unlike and steady", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.2} }, nil},
 	} {
