@@ -16,8 +16,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/pace"
 )
 
-// BenchmarkLag reports the lag (from when an arrival is due to when a client has it) and the cores that the process uses,
-// with 64 clients over the null driver. "bare" is the machine's own share of it: a thread that sleeps in
+// BenchmarkLag reports the lag (from when an arrival is due to when a client has it) and the cores that the process
+// uses, with 64 clients over the null driver. "bare" is the machine's own share of it: a thread that sleeps in
 // clock_nanosleep(2), as late as it wakes by itself. Compare with that on a machine that does other things as well, and
 // give it time for a p99 (-benchtime 5s).
 func BenchmarkLag(b *testing.B) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Run lets the arrivals of all lanes go until they end or stop is closed; it returns then, at once. The clock's 0 is the
-// load's begin. It works on the fake clock of package testing/synctest too, where nothing is ever late.
+// Run lets the arrivals of all lanes go until they end or stop is closed; it returns then, at once. The clock's 0 is
+// the load's begin. It works on the fake clock of package testing/synctest too, where nothing is ever late.
 func Run(clock drivers.Clock, stop <-chan struct{}, lanes ...Lane) {
 	s := newSleeper(clock, stop)
 	defer s.close()
@@ -54,8 +54,8 @@ func merge(lanes []Lane) *merged {
 	return m
 }
 
-// letGo lets a batch of arrivals go that are due at now, and tells when the next one is; false if there is none. There are
-// few lanes: the earliest is found by looking at all.
+// letGo lets a batch of arrivals go that are due at now, and tells when the next one is; false if there is none. There
+// are few lanes: the earliest is found by looking at all.
 func (m *merged) letGo(now time.Duration) (due time.Duration, ok bool) {
 	for range batch {
 		i := m.earliest()

@@ -15,8 +15,8 @@ type sleeper interface {
 	close()
 }
 
-// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a millisecond),
-// ends at once when stop is closed, and knows the fake clock of package testing/synctest.
+// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a
+// millisecond), ends at once when stop is closed, and knows the fake clock of package testing/synctest.
 type timer struct {
 	clock drivers.Clock
 	stop  <-chan struct{}

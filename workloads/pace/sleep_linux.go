@@ -17,21 +17,24 @@ import (
 // would round a timer of the runtime up to its millisecond, and like a wait for a connection it holds neither a thread
 // nor a processor (P).
 //
-// What did not keep the schedule as well, with 64 clients on two cores, constant and Poisson arrivals alike (lag of the
-// client that takes the arrival, p50/p99 at 1k, 10k and 50k arrivals a second; the timerfd has 17/37, 9/30, 8/24 µs on
-// 0.03, 0.18, 0.60 cores):
+// What did not do as well, with 64 clients over the null driver on two cores. The lag is that of the client that takes
+// the arrival, p50/p99 in µs at 1,000, 10,000 and 50,000 Poisson arrivals a second, and the cores are those of the
+// whole process; a bare loop over clock_nanosleep has 9/28, 5/16, 4/12 on 0.04, 0.13, 0.24. With what is here: 17/37,
+// 10/35, 20/45 on 0.03, 0.17, 0.45. (Medians of interleaved runs at real-time priority, since others used the machine.)
 //
-//   - time.Sleep and timers: 500/1000 µs at any rate.
-//   - clock_nanosleep on a locked thread (with PR_SET_TIMERSLACK 1 ns): 21/48, 12/40, 10/30 µs on 0.06, 0.16, 0.54 cores.
-//     The client has to be woken on another thread. With GOMAXPROCS=1, or as soon as the clients have work for both
-//     cores, the pacer waits for a processor: 138/9,000 µs at 50k with Redis behind it.
-//   - The same as RawSyscall, which keeps the processor: no better, and a stop of the world waits for the sleep.
-//   - The same without a thread of its own: 14/34, 8/26, 6/18 µs on 0.03, 0.16, 0.50 cores, the best of all as long as
-//     nothing else runs. But sleeping it holds the processor until sysmon takes it away, up to 10 ms later; with
-//     GOMAXPROCS=1 Redis seems to answer in 6–10 ms instead of 45 µs.
-//   - Spinning the last 60 µs: 11/34, 10/85, 13/34 µs on 0.09, 0.56, 1.30 cores; it only keeps the pacer's own time, and
+//   - time.Sleep and timers: 500/1000 at any rate.
+//   - clock_nanosleep on a locked thread (PR_SET_TIMERSLACK 1 ns): 21/48, 12/40, 10/30 on 0.06, 0.16, 0.54. The client
+//     has to be woken on another thread, and as soon as the clients have work for all processors, the pacer waits for
+//     one of them: 138/9,000 at 50,000 a second over Redis with GOMAXPROCS=1, where a timerfd has 6/25.
+//   - The same as RawSyscall, which keeps the processor: no better, and whatever stops the world waits for the sleep.
+//   - The same without a thread of its own: 14/34, 8/26, 6/18 on 0.03, 0.16, 0.50, the best of all as long as nothing
+//     else runs. But a system call holds its processor until sysmon takes it away, up to 10 ms later: with
+//     GOMAXPROCS=1, Redis seems to answer in 6 to 10 ms instead of 45 µs.
+//   - Spinning for the last 60 µs: 11/34, 10/85, 13/34 on 0.09, 0.56, 1.30. It keeps the pacer's own time only, and
 //     takes that of the clients.
-//   - Waking at most every 50 µs, several arrivals at a time: 35/66 µs at 50k, on 0.31 cores.
+//   - No runtime.Gosched after arrivals: 18/55, 11/30, 10/27 on 0.04, 0.19, 0.62; the client has to be woken elsewhere.
+//   - No nap: 9/20 on 0.82 at 50,000 constant arrivals a second, each of which costs a sleep then; a nap of 40 µs:
+//     30/60 on 0.36.
 type alarm struct {
 	clock drivers.Clock
 	file  *os.File
@@ -41,6 +44,10 @@ type alarm struct {
 	over  chan struct{}                // closed by close, for…
 	watch sync.WaitGroup               // …the goroutine that waits for stop
 }
+
+// nap is the least time to sleep: what comes due meanwhile goes together. It bounds what a high rate costs, and takes
+// no more than a quarter of the 100 µs that are the bar for the lag.
+const nap = 25 * time.Microsecond
 
 // newSleeper falls back on the runtime's timers on a clock that a test has made up, and where there are no timerfds.
 func newSleeper(clock drivers.Clock, stop <-chan struct{}) sleeper {
@@ -87,14 +94,17 @@ func realClock() bool {
 }
 
 func (a *alarm) sleep(to time.Duration) bool {
-	for {
-		if a.left = to - a.clock.Now(); a.left <= 0 {
-			return true
-		}
+	now := a.clock.Now()
+	if to <= now {
+		return true
+	}
+	for to = max(to, now+nap); now < to; now = a.clock.Now() {
+		a.left = to - now
 		if a.conn.Read(a.arm) != nil {
 			return false
 		}
 	}
+	return true
 }
 
 func (a *alarm) close() {
