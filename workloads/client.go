@@ -26,11 +26,12 @@ import (
 type client struct {
 	// What begins a cycle:
 	e       *engine
+	class   *class
 	session drivers.Session
 	rng     rand.PCG
 	start   time.Duration // when the cycle began
-	key     int
-	id      int
+	key     int32
+	id      int32
 
 	// What follows the grant:
 	lease drivers.Lease
@@ -40,40 +41,26 @@ type client struct {
 	sent        time.Duration // when the release was about to be sent
 	grant       oracle.Grant
 	recorded    bool  // granted lies in the measured window
+	claimed     bool  // the acquisition counts among those of -n; false without
+	waited      bool  // the arrival had to wait since no client was free
 	undisturbed bool  // the oracle saw nobody else during the hold
 	lost        bool  // the watchdog has reported the hold as lost
+	dead        bool  // the client has died while it held the lock; see perils.go
 	owed        int32 // releases to send after the one that counts; see repay
 	tally       tally
+
+	// In an open loop, or with -n:
+	due    time.Duration // the intended start of the acquisition
+	claims int64         // of the budget, that have not begun
+	spent  int64         // of the budget, that have ended and are not counted yet
 
 	// Now and then:
 	waiter   drivers.Waiter // nil for -wait none
 	watched  *renew.Hold    // nil without -renew
 	finished time.Duration  // when a cycle was over that ended without a hold
 	pause    time.Duration  // the next one after an error
+	left     time.Duration  // when its loop ended
 	sleep    *time.Timer
-}
-
-// tally is what one client counted in the measured window; see results.Counts and results.Fairness.
-type tally struct {
-	// In every cycle:
-	acquired, released int64
-	longest            time.Duration // without a grant while it wanted one
-	longestRun         int64         // grants of a key in a row
-	changes            int64         // grants of a key to this client after another
-
-	// Now and then:
-	retries, waits                                            int64 // tries after the first one of an acquisition
-	contended, timedOut, unknown, refused, lost, releaseError int64
-	lostRenewal, reentries, reentryRefused, reentryError      int64
-	canceled, unfinished, thoughts                            int64
-	thought                                                   time.Duration // in think pauses, as they really were
-	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
-	edges                                                     time.Duration // see edge
-}
-
-// attempts are the acquisitions that were answered in the measured window.
-func (t *tally) attempts() int64 {
-	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
 }
 
 const (
@@ -81,31 +68,43 @@ const (
 	maxErrorPause = 100 * time.Millisecond
 )
 
-func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
-	c.e, c.id = e, id
+// open makes the client number id of an engine, which is of that class.
+func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
+	c.e, c.class, c.id = e, cl, int32(id)
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
-	c.lease.TTL = e.run.Plan.TTL
+	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
+	return c.connect(ctx)
+}
+
+// connect opens the client's session and its way of waiting.
+func (c *client) connect(ctx context.Context) (err error) {
+	e, id := c.e, int(c.id)
 	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
+		c.session = nil
 		return err
 	}
-	if err = c.newHold(); err != nil {
-		c.close()
-		return err
+	var waiting drivers.Session
+	var w drivers.Waiter
+	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
+		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
-	waiting, w, err := e.rooms[id%len(e.rooms)].Client(c.session, id)
 	if err != nil {
 		c.close()
+		c.session = nil
 		return err
 	}
 	c.session = waiting
-	if w != nil {
+	if w != nil && !c.class.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}
 	return nil
 }
 
 func (c *client) close() {
+	if c.session == nil { // it died, and had no successor
+		return
+	}
 	if closer, ok := drivers.As[io.Closer](c.session); ok {
 		closer.Close()
 	}
@@ -122,16 +121,26 @@ func (s stoppable) Wait(_ context.Context, l *drivers.Lease) error {
 	return s.Waiter.Wait(s.stopping, l)
 }
 
-// loop runs cycles until the window closes. The time at the end of one cycle is the start of the next: it is a
-// closed loop, and a client that has to wait sends less.
+// loop runs cycles until the window closes.
 func (c *client) loop() {
+	if c.class.open {
+		c.serve()
+	} else {
+		c.repeat()
+	}
+	c.left = c.e.clock.Now()
+}
+
+// repeat is the closed loop: the time at the end of one cycle is the start of the next, and a client that has to wait
+// sends less.
+func (c *client) repeat() {
 	<-c.e.start
 	now := c.e.clock.Now()
 	c.wants = now
-	for now < c.e.until() {
+	for now < c.e.until() && (c.e.budget == nil || c.claim(now)) {
 		now = c.cycle(now)
 	}
-	if c.wants < c.e.until() { // it ended in the pause after an error
+	if c.wants < c.e.until() && c.e.budget == nil { // it ended in the pause after an error
 		c.tally.longest = max(c.tally.longest, c.e.until()-c.wants)
 	}
 }
@@ -155,6 +164,9 @@ func (c *client) cycle(start time.Duration) time.Duration {
 		return c.finished
 	}
 	c.hold()
+	if c.dead {
+		return c.die()
+	}
 	removed, err := c.session.Release(context.Background(), &c.lease)
 	return c.released(removed, err)
 }
@@ -167,7 +179,10 @@ func (c *client) begin(start time.Duration) {
 	c.start, c.key = start, c.pick()
 	c.lease.Key = e.keys[c.key]
 	c.lease.Deadline = time.Time{}
-	if patience := e.run.Plan.Timeout; patience > 0 {
+	if patience := c.class.Timeout; patience > 0 {
+		if c.class.open {
+			start = c.due
+		}
 		c.lease.Deadline = e.clock.Time(start + patience)
 	}
 }
@@ -177,6 +192,11 @@ func (c *client) begin(start time.Duration) {
 //
 //go:noinline
 func (c *client) contend(held bool, err error) bool {
+	c.unclaim()
+	if c.class.MaxQueue > 0 {
+		c.class.arrivals.contending.Add(1)
+		defer c.class.arrivals.contending.Add(-1)
+	}
 	a, err := wait.After(context.Background(), held, err, c.session, c.waiter, &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
@@ -203,6 +223,9 @@ func (c *client) answered() {
 	c.granted = e.clock.Now()
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
+	if e.budget != nil {
+		c.spend()
+	}
 	if c.granted >= end {
 		c.outlast(end)
 	}
@@ -214,18 +237,23 @@ func (c *client) answered() {
 func (c *client) hold() {
 	e := c.e
 	if e.oracle != nil {
-		c.grant = e.oracle.Enter(c.key, c.id, c.lease.Fence, c.granted)
+		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.lease.Fence, c.granted)
 	}
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
 	}
-	c.sent = c.granted
-	if e.keeps {
-		c.keep()
-	} else if e.run.Plan.Hold > 0 {
-		c.sent = c.rest(e.run.Plan.Hold)
+	if c.class.resting { // now, since the release may come seconds later
+		shard := c.class.recorder.Borrow()
+		c.recordGrant(shard)
+		c.class.recorder.Return(shard)
 	}
-	c.undisturbed = e.oracle == nil || e.oracle.Exit(c.key, c.id, c.grant, c.sent)
+	c.sent = c.granted
+	if c.class.keeping {
+		c.keep()
+	} else if c.class.resting {
+		c.sent = c.rest(c.drawHold())
+	}
+	c.undisturbed = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
 	if c.lost {
 		c.settle()
 	}
@@ -240,13 +268,16 @@ func (c *client) released(removed bool, err error) time.Duration {
 	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
 	}
-	shard := e.recorder.Borrow()
+	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
+	if !c.class.resting {
+		c.recordGrant(shard)
+	}
 	if c.recorded {
 		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
 	}
-	e.recorder.Return(shard)
+	c.class.recorder.Return(shard)
 	if err != nil {
 		c.edge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
@@ -262,37 +293,38 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// grant counts the begin of a hold, for which the client has waited that long; g is zero without the oracle.
-func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
-	t.acquired++
-	t.longest = max(t.longest, waited)
-	t.longestRun = max(t.longestRun, g.Run)
-	if g.Moved {
-		t.changes++
+// recordGrant takes down the latencies that end with the grant; of the warm-up the series alone is told.
+func (c *client) recordGrant(shard *results.Shard) {
+	if !c.recorded {
+		if c.granted < c.e.from {
+			shard.Record(results.WarmupIndex, c.granted-c.intended())
+		}
+		return
 	}
-}
-
-// release counts the end of a hold. What became of the release of one that was lost says nothing new.
-func (t *tally) release(removed bool, err error, lost bool) {
-	switch {
-	case lost:
-		t.lostRenewal++
-	case err != nil:
-		t.releaseError++
-	case removed:
-		t.released++
-	default:
-		t.lost++
-	}
-}
-
-// record takes the latencies of a whole cycle down at once.
-func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	shard.Record(results.AcquireIndex, c.granted-c.start)
+	if c.class.open {
+		shard.Record(results.ResponseIndex, c.granted-c.due)
+		c.recordStart(shard)
+	}
+	if died := c.grant.Death; died > 0 {
+		shard.Record(results.RecoveryIndex, c.granted-died)
+	}
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
-	if c.e.holds {
+}
+
+// intended is when the acquisition was due: in a closed loop, when it began.
+func (c *client) intended() time.Duration {
+	if c.class.open {
+		return c.due
+	}
+	return c.start
+}
+
+// record takes down the latencies that end with the release.
+func (c *client) record(shard *results.Shard, released time.Duration, err error) {
+	if c.class.resting {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
 	if err == nil {
@@ -301,10 +333,10 @@ func (c *client) record(shard *results.Shard, released time.Duration, err error)
 }
 
 func (c *client) think(now time.Duration) time.Duration {
-	if c.e.run.Plan.Think == 0 {
+	if !c.class.pausing {
 		return now
 	}
-	woke := c.rest(c.e.run.Plan.Think)
+	woke := c.rest(c.drawThink())
 	recorded := woke >= c.e.from && woke < c.e.until()
 	if recorded {
 		c.tally.thoughts++
@@ -342,16 +374,21 @@ func (c *client) outlast(end time.Duration) {
 
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
 func (c *client) refused() time.Duration {
-	if c.recorded {
-		if c.waiter == nil {
-			c.tally.contended++
-		} else {
-			c.tally.timedOut++
-		}
-		shard := c.e.recorder.Borrow()
-		shard.Record(results.RefusalIndex, c.granted-c.start)
-		c.e.recorder.Return(shard)
+	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
+	if c.waiter == nil {
+		outcome, count = results.OutcomeContended, &c.tally.contended
 	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
+	if c.recorded {
+		*count++
+		shard.Record(results.RefusalIndex, c.granted-c.start)
+		if c.class.open {
+			c.recordStart(shard)
+			c.tally.longest = max(c.tally.longest, c.granted-c.wants)
+		}
+	}
+	c.class.recorder.Return(shard)
 	c.edge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
 }
@@ -365,15 +402,16 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 		return c.granted
 	}
 	c.e.errors.add("acquire", err, c.recorded)
+	outcome, count := results.OutcomeRefused, &c.tally.refused
 	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
+		outcome, count = results.OutcomeUnknown, &c.tally.unknown
 	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
+	c.class.recorder.Return(shard)
 	if c.recorded {
-		if a.Unknown {
-			c.tally.unknown++
-		} else {
-			c.tally.refused++
-		}
+		*count++
 	}
 	return c.recover(c.start)
 }
@@ -385,15 +423,6 @@ func (c *client) recover(begin time.Duration) time.Duration {
 	c.pause = min(2*c.pause, maxErrorPause)
 	c.tally.failing += c.e.inside(begin, now)
 	return now
-}
-
-// pick chooses a key, uniformly.
-func (c *client) pick() int {
-	n := uint64(c.e.run.Plan.Keys)
-	if n == 1 {
-		return 0
-	}
-	return int((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
 }
 
 // rest sleeps for d, or until the run stops, and returns the time.

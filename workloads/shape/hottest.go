@@ -1,0 +1,73 @@
+// How much of the load goes to one key, which tells what the keys can give at best.
+
+package shape
+
+// Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other.
+func (k Keys) Share(key, keys, clients int) (share float64) {
+	if k.Uniform() {
+		return inSpan(key, 0, keys) / float64(keys)
+	}
+	for _, p := range k.parts {
+		share += p.weight * p.of(key, keys, clients)
+	}
+	return share
+}
+
+// of is the share of one part.
+func (p keyPart) of(key, keys, clients int) float64 {
+	first, size := p.span(keys)
+	in := inSpan(key, first, size)
+	switch p.kind {
+	case zipfian:
+		z := newZipf(p.s, size)
+		return in * z.weight(float64(max(0, key-first)+1)) / z.sum()
+	case hot:
+		if key < first+p.hot {
+			return in * p.share / float64(p.hot)
+		}
+		return in * (1 - p.share) / float64(size-p.hot)
+	case own:
+		return inSpan(key, first, min(size, clients)) / float64(clients)
+	}
+	return in / float64(size) // sequential: each client goes through all of them
+}
+
+func inSpan(key, first, size int) float64 {
+	if first <= key && key < first+size {
+		return 1
+	}
+	return 0
+}
+
+// Peaks are keys one of which has the greatest share; those of several distributions over the same keys together hold the
+// one that has the greatest of any weighted sum of them, since from one of them to the next no share rises.
+func (k Keys) Peaks(keys int) []int {
+	peaks := []int{0}
+	for _, p := range k.parts {
+		first, size := p.span(keys)
+		peaks = append(peaks, first)
+		if after := first + p.hot; p.kind == hot && after < first+size {
+			peaks = append(peaks, after) // the others may have more, each, than the hot ones
+		}
+		if end := first + size; end < keys {
+			peaks = append(peaks, end)
+		}
+	}
+	return peaks
+}
+
+// exactTerms of the sum are added up; from there on the formula of Euler and Maclaurin gives the rest, whose first
+// neglected term is below the last bit there.
+const exactTerms = 1000
+
+// sum is that of all weights, the generalised harmonic number.
+func (z *zipf) sum() (sum float64) {
+	n := min(z.n, exactTerms)
+	for k := n; k >= 1; k-- { // the small ones first
+		sum += z.weight(k)
+	}
+	if z.n > exactTerms {
+		sum += z.integral(z.n) - z.integral(n) + (z.weight(z.n)-z.weight(n))/2 + z.s/12*(z.weight(n)/n-z.weight(z.n)/z.n)
+	}
+	return sum
+}

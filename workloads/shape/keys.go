@@ -1,0 +1,280 @@
+// Which key is wanted: the distributions, how they are written, and what fits them.
+
+package shape
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Keys is a distribution over keys 0 to n-1. The zero value is uniform. Compare by String.
+//
+//	uniform                every key alike
+//	zipf:S                 key k with weight 1/(k+1)^S, S from 0.001 to 20; YCSB's is 0.99
+//	hot:SHARE:N            SHARE (80%) of the traffic on the first N keys, the rest on the others
+//	sequential             each client one key after the other, round and round, from a place of its own
+//	own                    client i uses key i alone
+//	70%*zipf:1.1+30%*own   a weighted mix; the weights add up to 100 %
+//	zipf:1.1@10-19         any of them (but the mix) on a part of the keys, both ends included
+//
+// The canonical spelling has the parts of a mix in the order of their weights, the greatest first.
+type Keys struct {
+	text  string
+	parts []keyPart // none: uniform
+}
+
+// keyPart is one distribution, or one part of a mix.
+type keyPart struct {
+	weight      float64
+	kind        keyKind
+	s           float64 // zipf: the exponent
+	share       float64 // hot: of the traffic
+	hot         int     // hot: the keys that it goes to
+	ranged      bool    // only keys first to last
+	first, last int
+}
+
+type keyKind string
+
+const (
+	uniform    keyKind = "uniform"
+	zipfian    keyKind = "zipf"
+	hot        keyKind = "hot"
+	sequential keyKind = "sequential"
+	own        keyKind = "own"
+)
+
+// The bounds catch slips: below the least exponent the keys are alike, and above the greatest all is one key.
+const (
+	minExponent = 0.001
+	maxExponent = 20
+	maxParts    = 16
+)
+
+const (
+	keyForms = "uniform, zipf:1.1, hot:80%:10, sequential, own, or a mix such as 70%*zipf:1.1+30%*own"
+	keyNames = "one of uniform, zipf, hot, sequential, own"
+)
+
+var keyExamples = map[keyKind]string{
+	uniform: "uniform", zipfian: "zipf:0.99", hot: "hot:80%:10", sequential: "sequential", own: "own",
+}
+
+// otherKeyNames are what other tools call them.
+var otherKeyNames = map[string]string{
+	"zipfian": "zipf:0.99",
+	"hotspot": "hot:80%:10", "hotset": "hot:80%:10", "hot-set": "hot:80%:10", "hot-key": "hot:80%:1",
+	"seq": "sequential", "round-robin": "sequential", "roundrobin": "sequential", "random": "uniform", "private": "own",
+}
+
+// ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error says what is wrong, where,
+// and what would be right, without the flag's name.
+func ParseKeys(text string) (Keys, error) {
+	if text == "" {
+		return Keys{}, nil
+	}
+	w := whole(text)
+	words := w.split("+")
+	if len(words) > maxParts {
+		return Keys{}, fmt.Errorf("must have no more than %d parts, and there are %d", maxParts, len(words))
+	}
+	var k Keys
+	sum := 0.0
+	for _, word := range words {
+		p, err := parseWeighted(word, len(words) > 1)
+		if err != nil {
+			return Keys{}, err
+		}
+		if slices.ContainsFunc(k.parts, func(q keyPart) bool { return q.String() == p.String() }) {
+			return Keys{}, word.must("not be a second %s: write it once, with the sum of the weights", p)
+		}
+		k.parts = append(k.parts, p)
+		sum += p.weight
+	}
+	if sum = math.Round(sum*1e12) / 1e12; sum != 1 {
+		return Keys{}, fmt.Errorf("must have weights that add up to 100%%, and they are %s", FormatShare(sum))
+	}
+	return k.canonical(), nil
+}
+
+// canonical orders the parts and writes the text.
+func (k Keys) canonical() Keys {
+	slices.SortStableFunc(k.parts, func(a, b keyPart) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.String(), b.String()))
+	})
+	if len(k.parts) == 1 {
+		k.parts[0].weight = 1
+		if k.text = k.parts[0].String(); k.text == string(uniform) {
+			return Keys{}
+		}
+		return k
+	}
+	var words []string
+	for _, p := range k.parts {
+		words = append(words, FormatShare(p.weight)+"*"+p.String())
+	}
+	k.text = strings.Join(words, "+")
+	return k
+}
+
+// parseWeighted reads WEIGHT*PART, or a part that stands alone.
+func parseWeighted(word part, mixed bool) (keyPart, error) {
+	weight, rest, weighted := word.cut("*")
+	if !weighted {
+		p, err := parseKeyPart(word)
+		if p.weight = 1; err == nil && mixed {
+			err = word.must("have its weight before it, as in 30%%*%s", p)
+		}
+		return p, err
+	}
+	share, err := weight.share()
+	if err != nil {
+		return keyPart{}, err
+	}
+	if share == 0 {
+		return keyPart{}, weight.must("be more than 0%%")
+	}
+	p, err := parseKeyPart(rest)
+	p.weight = share
+	return p, err
+}
+
+func parseKeyPart(word part) (p keyPart, err error) {
+	form, keys, ranged := word.cut("@")
+	if p, err = parseKeyForm(form); err != nil || !ranged {
+		return p, err
+	}
+	first, last, _ := keys.cut("-")
+	from, ok := first.count()
+	to, ok2 := last.count()
+	switch {
+	case !ok || !ok2:
+		return p, keys.must("be the first and the last key, as in %s@10-19", form.text)
+	case to < from:
+		return p, keys.must("name the lower key first, as in %s@%d-%d", form.text, to, from)
+	case p.kind == hot && p.hot > to-from:
+		return p, form.must("have fewer hot keys than there are in %d-%d, which are %d", from, to, to-from+1)
+	}
+	p.ranged, p.first, p.last = true, from, to
+	return p, nil
+}
+
+func parseKeyForm(form part) (p keyPart, err error) {
+	name, args, given := form.cut(":")
+	p.kind = keyKind(name.text)
+	switch p.kind {
+	case zipfian, hot:
+		if !given {
+			return p, form.must("be written with its figures, as in %s", keyExamples[p.kind])
+		}
+	}
+	switch p.kind {
+	case zipfian:
+		p.s, err = parseExponent(args)
+		return p, err
+	case hot:
+		share, n, _ := args.cut(":")
+		return parseHot(p, share, n)
+	case uniform, sequential, own:
+		if given {
+			err = form.must("be %s alone: there is nothing to set", p.kind)
+		}
+		return p, err
+	}
+	lower := strings.ToLower(name.text)
+	if right := cmp.Or(keyExamples[keyKind(lower)], otherKeyNames[lower]); right != "" {
+		return p, form.must("be written %s here", right)
+	}
+	if form.text == strings.TrimSpace(form.whole) {
+		return p, form.must("be %s", keyForms)
+	}
+	return p, name.must("be %s", keyNames)
+}
+
+func parseExponent(word part) (float64, error) {
+	s, ok := word.decimal()
+	if !ok || s < minExponent || s > maxExponent {
+		return 0, word.must("be an exponent from %v to %v, as in zipf:0.99 (the greater, the more on the first keys)",
+			minExponent, maxExponent)
+	}
+	return s, nil
+}
+
+func parseHot(p keyPart, share, n part) (_ keyPart, err error) {
+	if share.text == "" {
+		return p, share.must("be the hot keys' share of the traffic and their number, as in hot:80%%:10")
+	}
+	if p.share, err = share.share(); err != nil {
+		return p, err
+	}
+	if p.share == 0 || p.share == 1 {
+		return p, share.must("be more than 0%% and less than 100%%; for a part of the keys alone write uniform@0-9")
+	}
+	var ok bool
+	if p.hot, ok = n.count(); !ok || p.hot == 0 {
+		return p, n.must("be the number of hot keys, as in hot:%s:10", FormatShare(p.share))
+	}
+	return p, nil
+}
+
+// String is the part without its weight.
+func (p keyPart) String() string {
+	text := string(p.kind)
+	switch p.kind {
+	case zipfian:
+		text += ":" + strconv.FormatFloat(p.s, 'f', -1, 64)
+	case hot:
+		text += ":" + FormatShare(p.share) + ":" + strconv.Itoa(p.hot)
+	}
+	if p.ranged {
+		text += fmt.Sprintf("@%d-%d", p.first, p.last)
+	}
+	return text
+}
+
+// String is the canonical spelling; empty for uniform, which is what plans hold for it.
+func (k Keys) String() string { return k.text }
+
+// Uniform tells that every key is drawn alike.
+func (k Keys) Uniform() bool { return k.text == "" }
+
+// Check tells whether the distribution fits that many keys and clients. The error names the part that does not, and
+// what would be right.
+func (k Keys) Check(keys, clients int) error {
+	if keys < 1 || clients < 1 {
+		return errors.New("there must be a key and a client")
+	}
+	for _, p := range k.parts {
+		first, size := p.span(keys)
+		switch {
+		case first+size > keys:
+			return fmt.Errorf("%s: the last of %s is %d", p, many(keys, "key"), keys-1)
+		case p.kind == hot && p.hot >= size:
+			return fmt.Errorf("%s: there must be more keys than hot ones, and there are %d", p, size)
+		case p.kind == own && size < clients:
+			return fmt.Errorf("%s: there must be a key for each client, and there are %s for %s",
+				p, many(size, "key"), many(clients, "client"))
+		}
+	}
+	return nil
+}
+
+// span is the first of the part's keys, and their number.
+func (p keyPart) span(keys int) (first, size int) {
+	if p.ranged {
+		return p.first, p.last - p.first + 1
+	}
+	return 0, keys
+}
+
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,136 @@
+// Reading what people write: parts of a text that know where they stand, so that a complaint can point at them.
+
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// part is a piece of a text, without blanks around it.
+type part struct {
+	whole string
+	from  int // in bytes
+	text  string
+}
+
+func whole(text string) part { return part{whole: text, text: text}.trim() }
+
+func (p part) trim() part {
+	left := strings.TrimLeft(p.text, " \t")
+	p.from += len(p.text) - len(left)
+	p.text = strings.TrimRight(left, " \t")
+	return p
+}
+
+// cut splits p at the first sep.
+func (p part) cut(sep string) (before, after part, found bool) {
+	head, tail, found := strings.Cut(p.text, sep)
+	before = part{p.whole, p.from, head}.trim()
+	if !found {
+		return before, part{p.whole, p.from + len(p.text), ""}, false
+	}
+	return before, part{p.whole, p.from + len(head) + len(sep), tail}.trim(), true
+}
+
+// split splits p at every sep.
+func (p part) split(sep string) []part {
+	var list []part
+	for more := true; more; {
+		var head part
+		head, p, more = p.cut(sep)
+		list = append(list, head)
+	}
+	return list
+}
+
+// must complains about p: it completes "must …", and points at p if that is not the whole text.
+func (p part) must(format string, args ...any) error {
+	want := "must " + fmt.Sprintf(format, args...)
+	switch {
+	case p.text == strings.TrimSpace(p.whole):
+		return errors.New(want)
+	case p.text == "":
+		return fmt.Errorf("nothing at character %d: %s", p.character(), want)
+	}
+	return fmt.Errorf("%s at character %d: %s", quote(p.text), p.character(), want)
+}
+
+// character is where p begins, from 1, as an editor would count.
+func (p part) character() int { return utf8.RuneCountInString(p.whole[:p.from]) + 1 }
+
+// quote shows what somebody wrote, no matter what that was or how long.
+func quote(text string) string {
+	const enough = 60
+	if utf8.RuneCountInString(text) > enough {
+		text = string([]rune(text)[:enough]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// decimal reads a plain number that is not negative: digits with a point among them at the most. Exponents, signs and
+// the names of what is no number are left to those who write programs.
+func (p part) decimal() (float64, bool) {
+	if !decimal(p.text) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(p.text, 64)
+	return f, err == nil
+}
+
+func decimal(text string) bool {
+	digits, points := 0, 0
+	for _, c := range []byte(text) {
+		switch {
+		case '0' <= c && c <= '9':
+			digits++
+		case c == '.':
+			points++
+		default:
+			return false
+		}
+	}
+	return digits > 0 && points <= 1
+}
+
+// count reads a whole number that is not negative, which may be grouped (1_000) and carry k or M: as the program reads
+// -keys.
+func (p part) count() (int, bool) {
+	text, factor := p.text, 1
+	switch {
+	case strings.HasSuffix(text, "k"), strings.HasSuffix(text, "K"):
+		text, factor = text[:len(text)-1], 1_000
+	case strings.HasSuffix(text, "M"):
+		text, factor = text[:len(text)-1], 1_000_000
+	}
+	for group := range strings.SplitSeq(text, "_") {
+		if !decimal(group) || strings.Contains(group, ".") {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
+	if err != nil || n > math.MaxInt32/factor {
+		return 0, false
+	}
+	return n * factor, true
+}
+
+// duration reads a time as Go writes it, from 0 to MaxTime. A number without a unit is refused: it means seconds to
+// some and milliseconds to others.
+func (p part) duration() (time.Duration, error) {
+	d, err := time.ParseDuration(p.text)
+	switch {
+	case err == nil && d >= 0 && d <= MaxTime:
+		return d, nil
+	case err == nil:
+		return 0, p.must("be 0s to 24h")
+	case decimal(p.text):
+		return 0, p.must("have a unit, as in %ss or %sms", p.text, p.text)
+	}
+	return 0, p.must("be a time such as 250us, 1.5ms, 30s or 2m")
+}
