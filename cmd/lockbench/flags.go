@@ -119,6 +119,8 @@ var runFlags = []flagDef{
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
 
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric"},
+	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan, run nothing"},
 	widthFlag,
