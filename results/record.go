@@ -189,7 +189,9 @@ type Counts struct {
 	ReleaseError int64 `json:"release_error"`
 
 	// What follows there is none of in a closed loop. Offered = those that a client has taken up in time to begin before the
-	// window closed + Dropped + those of Unfinished that no client has taken up.
+	// window closed + Dropped + those of Unfinished (of Canceled, in a run that was stopped) that no client has taken up.
+	// What a client has taken up counts where it ended, as all acquisitions do: some that were due in the warm-up end in
+	// the window.
 	Offered int64 `json:"offered,omitempty"` // arrivals that were due in the window
 	Dropped int64 `json:"dropped,omitempty"` // of those, the ones that found the queue full (Load.MaxQueue)
 

@@ -151,9 +151,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 			return err
 		}
 	}
-	violated := slices.ContainsFunc(r.records, func(rec *results.Record) bool {
-		return rec.Traits.Exclusive && rec.Safety.Violations > 0
-	})
+	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted(ctx, ctx.Err())

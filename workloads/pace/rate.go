@@ -183,6 +183,9 @@ func (r Rate) String() string {
 // Max is the highest rate that is reached in a window that is long enough, in arrivals a second.
 func (r Rate) Max() float64 { return max(r.from, r.to) }
 
+// Changes tells whether the rate is not the same all the time.
+func (r Rate) Changes() bool { return r.from != r.to }
+
 // Stepped tells whether the rate goes in steps, for which the measured window has to have a length.
 func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
