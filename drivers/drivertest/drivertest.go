@@ -39,7 +39,8 @@ type Setup struct {
 	MemoryPerSession int
 
 	// Mute, if set, makes the service act on requests without its replies ever arriving, until restore is
-	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then.
+	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then; where nothing is lost, the suite
+	// takes a longer one.
 	Mute func() (restore func())
 
 	crowd int // sessions of the case "crowd"; the suite's own tests make do with fewer
@@ -126,6 +127,10 @@ const (
 	// slack is how late something may be that takes no time at all. It is generous because machines stall.
 	slack = 5 * time.Second
 
+	// ioTime is the I/O time-out where every request is answered in the end. That it is late is nothing that a case
+	// should fail for: hundreds of clients at once have machines that stall take seconds.
+	ioTime = 20 * time.Second
+
 	// settle is how long to wait for what cannot be seen from outside, such as a waiter's arrival in its queue.
 	settle = 30 * time.Millisecond
 
@@ -156,6 +161,9 @@ func (c oneCase) check(k known) []Failure {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
 	t := &T{known: k, name: c.name, ctx: ctx}
+	if !c.deaf {
+		t.Config.IOTimeout = max(t.Config.IOTimeout, ioTime)
+	}
 	var unique drivers.Owners
 	if t.Config.Prefix == "" {
 		t.Config.Prefix = "drivertest:"
