@@ -153,10 +153,19 @@ func (s *service) dropTable(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range row {
-			if id != nil && number(id) != c.id {
-				return nil
+		own, last := "", true
+		for n, id := range row {
+			switch {
+			case id == nil:
+			case number(id) == c.id:
+				own = names[n].(string)
+			default:
+				last = false
 			}
+		}
+		if !last { // the server notices the end of a connection later, and the next one to close would find us here
+			_, err := c.row(ctx, "SELECT RELEASE_LOCK(?)", own)
+			return err
 		}
 		if ours, err := isOurs(ctx, c, s.table); err != nil || !ours {
 			return err
