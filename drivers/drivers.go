@@ -197,18 +197,25 @@ type Listener interface {
 	Close() error
 }
 
-// Crasher is a Session that can end as it would if its process died. Sessions without it that are not Traits.Session
-// need nothing of the kind: whoever drops them without a word has done as much.
+// Crasher is a Session that can end as it would if its process died. One that is not Traits.Session and has nothing of its
+// own (a connection, a goroutine) needs nothing of the kind: whoever drops it without a word has done as much. A Session
+// of Traits.Session without it cannot die alone, because others share with it what the service would have to miss.
+//
+// A wrapper that keeps something for its client (a place in a local line) is a Crasher as well, whatever it wraps, and
+// passes the call on. So who wants to know whether a Traits.Session can die looks at it before anything wraps it, and
+// who crashes it calls the outermost.
 type Crasher interface {
-	// Crash cuts the session's connections and stops what keeps it alive, and tells the service nothing: what it holds
-	// stays until the service finds out by itself. It sends nothing and returns soon. The session is of no use
-	// afterwards, and need not be closed; a client that goes on opens another one.
+	// Crash cuts the session's connections and stops what keeps it alive, and tells the service nothing of that: what it
+	// holds stays until the service finds out by itself. It does not wait for anybody, and what it has started may take
+	// a moment to end. It is called by the goroutine that uses the session, and not while a Renewer renews. The session
+	// is of no use afterwards, and need not be closed; a client that goes on opens another one, which may have the same
+	// number and is somebody else to the service, also where Traits.Reentrant would let the former one in again.
 	Crash()
 }
 
 // Prober is a Service that can do what a neighbour on the same server would do, who knows nothing of locks: read a key or
 // a row that has nothing to do with them. A harness opens one beside the service under load, to see what the load does
-// to its neighbours.
+// to its neighbours. It is the whole of that service's load, and so it need not have a connection for it alone.
 type Prober interface {
 	// Probe sends one such request and waits for its answer. It leaves nothing behind. One goroutine at a time.
 	Probe(ctx context.Context) error

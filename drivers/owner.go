@@ -46,3 +46,9 @@ func (o *Owners) Next() string {
 	o.batch = o.batch[ownerChars:]
 	return token
 }
+
+// Absent is the name of a key that begins with prefix and that nobody has ever had, for a Prober to ask for.
+func Absent(prefix string) string {
+	var unique Owners
+	return prefix + "absent:" + unique.Next()
+}

@@ -132,6 +132,7 @@ func (c *Cell) sum() error {
 		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
 		By:         c.First().Bound.By,
+		Pool:       c.First().Bound.Pool,
 	}
 	c.Generator = sumGenerator(c.Trials)
 	return nil

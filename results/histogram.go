@@ -41,6 +41,23 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(lowestValue, highestValue, digits)
 }
 
+// histogramOf is a histogram with those counts, one for each slot.
+func histogramOf(counts []int64) *hdrhistogram.Histogram {
+	return hdrhistogram.Import(&hdrhistogram.Snapshot{
+		LowestTrackableValue:  lowestValue,
+		HighestTrackableValue: highestValue,
+		SignificantFigures:    digits,
+		Counts:                counts,
+	})
+}
+
+// bounds is the inverse of slot: the least and the greatest value that count there.
+func bounds(slot int) (low, high int64) {
+	bucket := max(0, slot>>halfBits-1)
+	low = int64(slot-bucket<<halfBits) << bucket
+	return low, low + 1<<bucket - 1
+}
+
 // latencyOf spells out the quantiles of h. Mean, minimum and maximum are the histogram's, exact to its three
 // digits: quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
 func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {

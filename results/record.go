@@ -267,6 +267,10 @@ const (
 	ProbeIndex
 	ProbeIdleIndex
 	metricCount
+
+	// WarmupIndex is what Acquire or, in an open loop, Response is in the warm-up. It is for the series alone: no record
+	// holds it as a metric of its own.
+	WarmupIndex = metricCount
 )
 
 // Metrics are all metrics; a MetricIndex is a place in this list.
@@ -361,8 +365,17 @@ type Cost struct {
 // Trafficked tells whether RoundTrips, Notices and KeepAlives are known.
 func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 
-// Bound is the ideal that the throughput is measured against: the least of keys / (hold + round trip) and
-// clients / (hold + think + 2 round trips), with hold and think as they really were.
+// Bound is the ideal that the throughput is measured against: the least of
+//
+//	keys         1 / (s × (hold + round trip)), with the share s of all locks that the most wanted key has; that is
+//	             keys / (hold + round trip) if all keys are alike, or if more than 1 % of the acquisitions were refused
+//	             or gave up, which spreads those that were granted
+//	clients      clients / (hold + think + 2 round trips)
+//	connections  connections / (2 round trips), if each request takes one of a pool
+//	rate         arrivals that were due a second, of an open loop
+//
+// with hold and think as they really were. Of several classes, it is what their mix as it was can reach before one of
+// these is fully busy.
 type Bound struct {
 	RTT        time.Duration `json:"rtt_ns"` // median of bare round trips before the load
 	LocksPerS  float64       `json:"locks_per_s"`
@@ -374,6 +387,10 @@ type Bound struct {
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
 	By string `json:"by,omitempty"`
+
+	// Pool is how many connections the clients shared of which a request takes one for as long as it lasts; 0 if there is
+	// no such pool.
+	Pool int `json:"pool,omitempty"`
 }
 
 // Generator is the verdict on lockbench itself.
@@ -381,6 +398,7 @@ type Generator struct {
 	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine"` // share of all the machine's cores that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
+	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
 	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 	Saturated bool          `json:"saturated"`                  // the figure is lockbench's own limit or the machine's, not the lock's
 	Why       string        `json:"why,omitempty"`

@@ -30,8 +30,9 @@ type Shard struct {
 	// because the shard is in the cache anyhow: an atomic store to memory of the client's own is dearer.
 	Granted atomic.Int64
 
-	metrics [metricCount]atomic.Pointer[slots] // nil until a metric is first used, so that the others cost nothing
-	_       [64]byte                           // keeps the pointers of two shards off one cache line
+	metrics [WarmupIndex + 1]atomic.Pointer[slots] // nil until a metric is first used, so that the others cost nothing
+	ended   [outcomeCount]atomic.Int64             // acquisitions that were not granted, warm-up included
+	_       [64]byte                               // keeps the pointers of two shards off one cache line
 }
 
 // slots counts the values of one metric of one shard.
@@ -62,6 +63,29 @@ func (r *Recorder) Return(s *Shard) { r.near.Put(s) }
 func (r *Recorder) Granted() (n int64) {
 	for i := range r.shards {
 		n += r.shards[i].Granted.Load()
+	}
+	return n
+}
+
+// Outcome is how an acquisition ended that was not granted; see Counts.
+type Outcome int
+
+const (
+	OutcomeContended Outcome = iota
+	OutcomeTimedOut
+	OutcomeUnknown
+	OutcomeRefused
+	outcomeCount
+)
+
+// End counts an acquisition that was not granted, whether its latency is recorded or not. Only the paths that are rare
+// or slow anyhow come here.
+func (s *Shard) End(o Outcome) { s.ended[o].Add(1) }
+
+// Ended is the sum of what the shards have counted of one outcome.
+func (r *Recorder) Ended(o Outcome) (n int64) {
+	for i := range r.shards {
+		n += r.shards[i].ended[o].Load()
 	}
 	return n
 }
@@ -113,12 +137,7 @@ func (r *Recorder) merge(m MetricIndex) (h *hdrhistogram.Histogram, overflow int
 		}
 		overflow += c.overflow.Load()
 	}
-	return hdrhistogram.Import(&hdrhistogram.Snapshot{
-		LowestTrackableValue:  lowestValue,
-		HighestTrackableValue: highestValue,
-		SignificantFigures:    digits,
-		Counts:                sum,
-	}), overflow
+	return histogramOf(sum), overflow
 }
 
 // Latencies are the distributions of all metrics, as a Record holds them.

@@ -169,10 +169,11 @@ func medianTraffic(trials []*Record, get func(Cost) float64) float64 {
 
 func sumGenerator(trials []*Record) Generator {
 	sum := Generator{
-		CPU:      medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
-		Machine:  medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
-		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
-		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
+		CPU:       medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
+		Machine:   medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
+		GCPauses:  medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
+		GCLongest: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCLongest }),
+		RunQueue:  medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
 	}
 	for _, r := range trials {
 		if r.Generator.Saturated {

@@ -26,11 +26,12 @@ import (
 type client struct {
 	// What begins a cycle:
 	e       *engine
+	class   *class
 	session drivers.Session
 	rng     rand.PCG
 	start   time.Duration // when the cycle began
-	key     int
-	id      int
+	key     int32
+	id      int32
 
 	// What follows the grant:
 	lease drivers.Lease
@@ -53,38 +54,16 @@ type client struct {
 	sleep    *time.Timer
 }
 
-// tally is what one client counted in the measured window; see results.Counts and results.Fairness.
-type tally struct {
-	// In every cycle:
-	acquired, released int64
-	longest            time.Duration // without a grant while it wanted one
-	longestRun         int64         // grants of a key in a row
-	changes            int64         // grants of a key to this client after another
-
-	// Now and then:
-	retries, waits                                            int64 // tries after the first one of an acquisition
-	contended, timedOut, unknown, refused, lost, releaseError int64
-	lostRenewal, reentries, reentryRefused, reentryError      int64
-	canceled, unfinished, thoughts                            int64
-	thought                                                   time.Duration // in think pauses, as they really were
-	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
-	edges                                                     time.Duration // see edge
-}
-
-// attempts are the acquisitions that were answered in the measured window.
-func (t *tally) attempts() int64 {
-	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
-}
-
 const (
 	minErrorPause = time.Millisecond
 	maxErrorPause = 100 * time.Millisecond
 )
 
-func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
-	c.e, c.id = e, id
+// open makes the client number id of an engine, which is of that class.
+func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
+	c.e, c.class, c.id = e, cl, int32(id)
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
-	c.lease.TTL = e.run.Plan.TTL
+	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
 	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
 		return err
@@ -99,7 +78,7 @@ func (c *client) open(ctx context.Context, e *engine, id int) (err error) {
 		return err
 	}
 	c.session = waiting
-	if w != nil {
+	if w != nil && !cl.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}
 	return nil
@@ -167,7 +146,7 @@ func (c *client) begin(start time.Duration) {
 	c.start, c.key = start, c.pick()
 	c.lease.Key = e.keys[c.key]
 	c.lease.Deadline = time.Time{}
-	if patience := e.run.Plan.Timeout; patience > 0 {
+	if patience := c.class.Timeout; patience > 0 {
 		c.lease.Deadline = e.clock.Time(start + patience)
 	}
 }
@@ -214,18 +193,18 @@ func (c *client) answered() {
 func (c *client) hold() {
 	e := c.e
 	if e.oracle != nil {
-		c.grant = e.oracle.Enter(c.key, c.id, c.lease.Fence, c.granted)
+		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.lease.Fence, c.granted)
 	}
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
 	}
 	c.sent = c.granted
-	if e.keeps {
+	if c.class.keeping {
 		c.keep()
-	} else if e.run.Plan.Hold > 0 {
-		c.sent = c.rest(e.run.Plan.Hold)
+	} else if c.class.resting {
+		c.sent = c.rest(c.drawHold())
 	}
-	c.undisturbed = e.oracle == nil || e.oracle.Exit(c.key, c.id, c.grant, c.sent)
+	c.undisturbed = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
 	if c.lost {
 		c.settle()
 	}
@@ -240,13 +219,13 @@ func (c *client) released(removed bool, err error) time.Duration {
 	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
 	}
-	shard := e.recorder.Borrow()
+	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
 	if c.recorded {
 		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
 	}
-	e.recorder.Return(shard)
+	c.class.recorder.Return(shard)
 	if err != nil {
 		c.edge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
@@ -262,37 +241,13 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// grant counts the begin of a hold, for which the client has waited that long; g is zero without the oracle.
-func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
-	t.acquired++
-	t.longest = max(t.longest, waited)
-	t.longestRun = max(t.longestRun, g.Run)
-	if g.Moved {
-		t.changes++
-	}
-}
-
-// release counts the end of a hold. What became of the release of one that was lost says nothing new.
-func (t *tally) release(removed bool, err error, lost bool) {
-	switch {
-	case lost:
-		t.lostRenewal++
-	case err != nil:
-		t.releaseError++
-	case removed:
-		t.released++
-	default:
-		t.lost++
-	}
-}
-
 // record takes the latencies of a whole cycle down at once.
 func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	shard.Record(results.AcquireIndex, c.granted-c.start)
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
-	if c.e.holds {
+	if c.class.resting {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
 	if err == nil {
@@ -301,10 +256,10 @@ func (c *client) record(shard *results.Shard, released time.Duration, err error)
 }
 
 func (c *client) think(now time.Duration) time.Duration {
-	if c.e.run.Plan.Think == 0 {
+	if !c.class.pausing {
 		return now
 	}
-	woke := c.rest(c.e.run.Plan.Think)
+	woke := c.rest(c.drawThink())
 	recorded := woke >= c.e.from && woke < c.e.until()
 	if recorded {
 		c.tally.thoughts++
@@ -348,9 +303,9 @@ func (c *client) refused() time.Duration {
 		} else {
 			c.tally.timedOut++
 		}
-		shard := c.e.recorder.Borrow()
+		shard := c.class.recorder.Borrow()
 		shard.Record(results.RefusalIndex, c.granted-c.start)
-		c.e.recorder.Return(shard)
+		c.class.recorder.Return(shard)
 	}
 	c.edge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
@@ -385,15 +340,6 @@ func (c *client) recover(begin time.Duration) time.Duration {
 	c.pause = min(2*c.pause, maxErrorPause)
 	c.tally.failing += c.e.inside(begin, now)
 	return now
-}
-
-// pick chooses a key, uniformly.
-func (c *client) pick() int {
-	n := uint64(c.e.run.Plan.Keys)
-	if n == 1 {
-		return 0
-	}
-	return int((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
 }
 
 // rest sleeps for d, or until the run stops, and returns the time.

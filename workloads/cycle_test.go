@@ -37,7 +37,10 @@ func open(t testing.TB, p results.Plan) drivers.Service {
 // lone is a client that is ready to cycle, inside the measured window.
 func lone(t testing.TB, p results.Plan) *client {
 	t.Helper()
-	e := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
+	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(e.stopWaiting)
 	rooms, err := newRooms(t.Context(), &p, e.run.Service)
 	if err != nil {
@@ -45,7 +48,7 @@ func lone(t testing.TB, p results.Plan) *client {
 	}
 	e.rooms = rooms
 	c := &e.clients[0]
-	if err := c.open(t.Context(), e, 0); err != nil {
+	if err := c.open(t.Context(), e, e.classes[0], 0); err != nil {
 		t.Fatal(err)
 	}
 	e.clock = drivers.NewClock()

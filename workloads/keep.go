@@ -80,7 +80,7 @@ func (c *client) keep() {
 		entered, whole = c.reenter(p.Reentry - 1)
 	}
 	if whole {
-		c.sleepWatched(p.Hold)
+		c.sleepWatched(c.drawHold())
 	}
 	switch {
 	case c.lost:
@@ -146,9 +146,9 @@ func (c *client) reenter(n int) (entered int, whole bool) {
 		before = c.lease
 		if c.recorded {
 			c.tally.reentries++
-			shard := c.e.recorder.Borrow()
+			shard := c.class.recorder.Borrow()
 			shard.Record(results.ReentryIndex, c.e.clock.Now()-sent)
-			c.e.recorder.Return(shard)
+			c.class.recorder.Return(shard)
 		}
 	}
 	return entered, true

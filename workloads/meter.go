@@ -7,7 +7,6 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
-	"runtime/metrics"
 	"strconv"
 	"time"
 
@@ -30,7 +29,7 @@ type reading struct {
 	busy     float64       // seconds that all cores together were busy, and…
 	capacity float64       // …could have been; 0 if the system does not tell
 	pauses   time.Duration // in which the garbage collector stopped the program
-	allocs   uint64
+	runtime  runtimeReading
 	nodes    []drivers.Node // of a service that has several
 }
 
@@ -38,7 +37,7 @@ type reading struct {
 func (e *engine) read(ctx context.Context) reading {
 	var r reading
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
-	r.at, r.granted = e.clock.Now(), e.recorder.Granted()
+	r.at, r.granted = e.clock.Now(), e.granted()
 	r.nodes = e.nodes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
@@ -48,9 +47,7 @@ func (e *engine) read(ctx context.Context) reading {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
-	metrics.Read(sample)
-	r.allocs = sample[0].Value.Uint64()
+	r.runtime = readRuntime()
 	return r
 }
 

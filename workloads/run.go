@@ -33,6 +33,10 @@ type Run struct {
 	// tell it themselves; negative if it is not known.
 	ServerCPU func() time.Duration
 
+	// Pool is how many connections all clients share of which a request takes one for as long as it lasts, and waits if
+	// there is none; 0 if requests share connections (pipelining), or each client has its own.
+	Pool int
+
 	// Replays holds what the plan's distributions of times replay from files, by their canonical spelling.
 	Replays map[string]shape.Times
 
@@ -84,7 +88,10 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err
 	}
-	e := newEngine(r)
+	e, err := newEngine(r)
+	if err != nil {
+		return nil, err
+	}
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
@@ -95,7 +102,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	e.measure(ctx)
 	e.drain()
 	e.clean()
-	return e.record(), nil
+	return e.record()
 }
 
 // engine is the state that the clients of a trial share. What a client reads in its loop is constant but for end,
@@ -104,13 +111,12 @@ type engine struct {
 	run      *Run
 	traits   drivers.Traits
 	clock    drivers.Clock
-	holds    bool // a hold takes time
-	keeps    bool // there is more to it than a sleep
 	keys     []string
-	clients  []client
-	rooms    []*wait.Room // client i waits in number i modulo their number
-	recorder *results.Recorder
-	oracle   *oracle.Oracle // nil if it is off
+	classes  []*class
+	clients  []client          // of the first class, then of the second, …
+	rooms    []*wait.Room      // client i waits in number i modulo their number
+	recorder *results.Recorder // the first class's, which also takes what belongs to none
+	oracle   *oracle.Oracle    // nil if it is off
 
 	start       chan struct{}   // closed when all may begin
 	stopping    context.Context // done when nobody may wait any longer; waits see it, requests do not
@@ -134,16 +140,19 @@ type engine struct {
 	dog    watchdog
 }
 
-func newEngine(r *Run) *engine {
+func newEngine(r *Run) (*engine, error) {
+	classes, err := newClasses(r)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{
 		run:      r,
 		traits:   r.Service.Traits(),
 		keys:     make([]string, r.Plan.Keys),
+		classes:  classes,
 		clients:  make([]client, r.Plan.Clients),
-		recorder: results.NewRecorder(0),
+		recorder: classes[0].recorder,
 		start:    make(chan struct{}),
-		holds:    r.Plan.Hold > 0 || r.Plan.Reentry > 1,
-		keeps:    r.Plan.Renew || r.Plan.Reentry > 1,
 	}
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
@@ -151,7 +160,7 @@ func newEngine(r *Run) *engine {
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
-	return e
+	return e, nil
 }
 
 // nameKeys names the keys, all in one piece of memory: clients jump between them at random, and each
@@ -218,7 +227,7 @@ func (e *engine) openClients(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := e.clients[id].open(ctx, e, id); err != nil {
+		if err := e.clients[id].open(ctx, e, e.classOf(id), id); err != nil {
 			cancel(fmt.Errorf("client %d: %w", id, err)) // the first one counts: those of others may follow from it
 			return
 		}
@@ -234,6 +243,15 @@ func (e *engine) openClients(ctx context.Context) error {
 	})
 	closeRooms(e.rooms)
 	return context.Cause(ctx)
+}
+
+// classOf is the class of client number id.
+func (e *engine) classOf(id int) *class {
+	i := len(e.classes) - 1
+	for id < e.classes[i].first {
+		i--
+	}
+	return e.classes[i]
 }
 
 // newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
@@ -331,7 +349,7 @@ func (e *engine) report(phase Phase, elapsed, total time.Duration) {
 		return
 	}
 	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
-	s.Acquired = e.recorder.Granted()
+	s.Acquired = e.granted()
 	if e.oracle != nil {
 		s.Violations = e.oracle.Violations()
 	}

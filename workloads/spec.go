@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,10 @@ const (
 	MaxReentry = 1000
 
 	maxHandovers = 1_000_000
+	maxOps       = 1_000_000_000_000
+	maxProbe     = 10_000
+	maxClasses   = 100
+	minBurst     = time.Millisecond
 
 	maxTime     = 24 * time.Hour
 	maxNodes    = 100
@@ -36,14 +41,41 @@ type FieldError struct {
 	Field   string // the flag's name without its dash, "clients"
 	Value   string // as the flag would be written
 	Allowed string // completes "must be …"
+	Problem string // stands instead of that where a parser has said what is wrong
+	Class   string // the class whose field it is; empty for the plan's own
 }
 
 func (e *FieldError) Error() string {
-	value := e.Value
+	value, problem := e.Value, e.Problem
 	if value == "" {
 		value = `""`
 	}
-	return fmt.Sprintf("-%s %s: must be %s", e.Field, value, e.Allowed)
+	if problem == "" {
+		problem = "must be " + e.Allowed
+	}
+	text := fmt.Sprintf("-%s %s: %s", e.Field, value, problem)
+	if e.Class != "" {
+		text = "class " + e.Class + ": " + text
+	}
+	return text
+}
+
+func refuse(field, value, allowed string) error {
+	return &FieldError{Field: field, Value: value, Allowed: allowed}
+}
+
+// inClass is err as one of the class of that name, if it has a name.
+func inClass(name string, err error) error {
+	field, ok := errors.AsType[*FieldError](err)
+	switch {
+	case name == "" || err == nil:
+		return err
+	case ok:
+		named := *field
+		named.Class = name
+		return &named
+	}
+	return fmt.Errorf("class %s: %w", name, err)
 }
 
 // Check returns a *FieldError for the first field of p that cannot be run, and nil if p can. It says nothing about
@@ -51,9 +83,9 @@ func (e *FieldError) Error() string {
 func Check(p results.Plan) error {
 	switch {
 	case p.Driver == "":
-		return &FieldError{"driver", "", "the name of a driver"}
+		return refuse("driver", "", "the name of a driver")
 	case p.Lock == "":
-		return &FieldError{"lock", "", "the name of a lock design"}
+		return refuse("lock", "", "the name of a lock design")
 	}
 	for _, err := range []error{
 		checkWait(p),
@@ -61,13 +93,11 @@ func Check(p results.Plan) error {
 		checkInt("clients", p.Clients, 1, MaxClients),
 		checkLockers(p),
 		checkInt("keys", p.Keys, 1, MaxKeys),
-		checkTime("hold", p.Hold, 0, maxTime),
 		checkReentry(p),
-		checkTime("think", p.Think, 0, maxTime),
-		checkTime("ttl", p.TTL, minTTL, maxTime),
-		checkTime("timeout", p.Timeout, 0, maxTime),
-		checkTime("duration", p.Duration, 1, maxDuration),
+		checkLength(p),
 		checkTime("warmup", p.Warmup, 0, maxTime),
+		checkProbe(p),
+		checkClasses(p),
 		checkInt("conns", p.Conns, 0, MaxConns),
 		checkName("pipelining", p.Pipelining, pipelinings),
 		checkTime("flush-delay", p.FlushDelay, 0, time.Second),
@@ -86,10 +116,15 @@ func Check(p results.Plan) error {
 func CheckTraits(p results.Plan, t drivers.Traits) error {
 	switch {
 	case p.Renew && !t.Renews:
-		return &FieldError{"renew", "on", fmt.Sprintf("off with %s %s, which cannot renew a lease", p.Driver, p.Lock)}
+		return refuse("renew", "on", fmt.Sprintf("off with %s %s, which cannot renew a lease", p.Driver, p.Lock))
 	case p.Reentry > 1 && !t.Reentrant:
-		return &FieldError{"reentry", strconv.Itoa(p.Reentry),
-			fmt.Sprintf("1 with %s %s, which its holder cannot enter again", p.Driver, p.Lock)}
+		return refuse("reentry", strconv.Itoa(p.Reentry),
+			fmt.Sprintf("1 with %s %s, which its holder cannot enter again", p.Driver, p.Lock))
+	}
+	for _, g := range p.Groups() {
+		if err := checkPerils(p, g.Load, t); err != nil {
+			return inClass(g.Name, err)
+		}
 	}
 	return nil
 }
@@ -127,8 +162,8 @@ func checkWait(p results.Plan) error {
 			return err
 		}
 		if p.BackoffMax < p.BackoffMin {
-			return &FieldError{"backoff-max", p.BackoffMax.String(),
-				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin)}
+			return refuse("backoff-max", p.BackoffMax.String(),
+				fmt.Sprintf("at least -backoff-min, which is %v", p.BackoffMin))
 		}
 		return checkTime("backoff-max", p.BackoffMax, time.Microsecond, maxTime)
 	}
@@ -138,7 +173,7 @@ func checkWait(p results.Plan) error {
 // checkLockers wants at least one client a locker; 0 lockers are one.
 func checkLockers(p results.Plan) error {
 	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
-		return &FieldError{"lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients)}
+		return refuse("lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients))
 	}
 	return nil
 }
@@ -151,11 +186,29 @@ func checkReentry(p results.Plan) error {
 	return checkInt("reentry", p.Reentry, 1, MaxReentry)
 }
 
+// checkLength wants an end: a duration, a number of operations, or both.
+func checkLength(p results.Plan) error {
+	if p.Ops < 0 || p.Ops > maxOps {
+		return refuse("n", strconv.FormatInt(p.Ops, 10), fmt.Sprintf("0 to %d", int64(maxOps)))
+	}
+	if p.Ops > 0 {
+		return checkTime("duration", p.Duration, 0, maxDuration)
+	}
+	return checkTime("duration", p.Duration, 1, maxDuration)
+}
+
+func checkProbe(p results.Plan) error {
+	if p.Probe >= 0 && p.Probe <= maxProbe { // not so for a NaN
+		return nil
+	}
+	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64), fmt.Sprintf("0 to %d a second", maxProbe))
+}
+
 func checkInt(field string, n, low, high int) error {
 	if low <= n && n <= high {
 		return nil
 	}
-	return &FieldError{field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high)}
+	return refuse(field, strconv.Itoa(n), fmt.Sprintf("%d to %d", low, high))
 }
 
 // checkTopology looks at what the topology of p reads; the rest is zero.
@@ -172,9 +225,9 @@ func checkTopology(p results.Plan) error {
 	}
 	switch {
 	case acknowledged && p.Acks == 0:
-		return &FieldError{"acks", "0", "1 or more, or -topology single"}
+		return refuse("acks", "0", "1 or more, or -topology single")
 	case acknowledged && p.Replicas > 0 && p.Acks > p.Replicas:
-		return &FieldError{"acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas)}
+		return refuse("acks", strconv.Itoa(p.Acks), fmt.Sprintf("at most -replicas, which is %d", p.Replicas))
 	case acknowledged || p.Topology == "redlock":
 		return checkTime("node-timeout", p.NodeTimeout, time.Microsecond, maxTime)
 	}
@@ -197,9 +250,9 @@ func checkTime(field string, d, low, high time.Duration) error {
 	case 0:
 		from = "0s"
 	case 1:
-		return &FieldError{field, d.String(), fmt.Sprintf("more than 0s and at most %s", brief(high))}
+		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", brief(high)))
 	}
-	return &FieldError{field, d.String(), fmt.Sprintf("%s to %s", from, brief(high))}
+	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, brief(high)))
 }
 
 func checkName(field, name string, allowed []string) error {
@@ -212,7 +265,7 @@ func checkName(field, name string, allowed []string) error {
 			shown = append(shown, a)
 		}
 	}
-	return &FieldError{field, name, "one of " + strings.Join(shown, ", ")}
+	return refuse(field, name, "one of "+strings.Join(shown, ", "))
 }
 
 // brief writes 24h0m0s as 24h, as a user would.
@@ -225,45 +278,4 @@ func brief(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
-}
-
-// Warnings tells what a reader of p's figures should know before he believes them, given what the design claims.
-// Nothing here keeps a plan from running.
-func Warnings(p results.Plan, t drivers.Traits) []string {
-	var w []string
-	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
-
-	switch {
-	case !t.Expires:
-	case p.Renew && p.TTL < coarseTTL:
-		add("a lease of %v is renewed every %v, and timers may be a millisecond late: holds may be lost for that alone",
-			p.TTL, p.TTL/3)
-	case p.Renew: // it may hold as long as it likes
-	case p.Hold >= p.TTL && p.Oracle:
-		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps; the oracle will count them", p.Hold, p.TTL)
-	case p.Hold >= p.TTL:
-		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps, which nobody will count", p.Hold, p.TTL)
-	case p.Hold > p.TTL/2:
-		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", p.Hold, p.TTL-p.Hold)
-	}
-	if !t.Exclusive {
-		add("%s does not claim mutual exclusion: violations are counted but do not change the exit code", p.Lock)
-	}
-	if !p.Oracle && t.Exclusive {
-		add("the oracle is off: nothing checks that the lock excludes")
-	}
-	if p.Timeout > 0 && p.Timeout >= p.Duration {
-		add("a client's patience (timeout %v) is as long as the run (%v): none that starts to wait in it gives up in it",
-			p.Timeout, p.Duration)
-	}
-	if p.Wait == "poll" && p.Poll >= p.Duration {
-		add("clients poll every %v in a run of %v: whoever waits once hardly tries again", p.Poll, p.Duration)
-	}
-	if p.Hold+p.Think >= p.Duration {
-		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", p.Hold+p.Think, p.Duration)
-	}
-	if need := memory(p); need > 1<<30 {
-		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
-	}
-	return w
 }

@@ -66,10 +66,11 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
-	{"results/render", []string{"results"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath"}},
+	{"results/render", []string{"results", "results/stats"}, []string{"github.com/olekukonko/tablewriter"}},
 
 	// 2: the load, which never knows what it loads.
-	{"workloads/...", []string{"drivers", "drivers/wait", "drivers/renew", "results", "workloads/..."}, []string{"golang.org/x/sys"}},
+	{"workloads/...", []string{"drivers", "drivers/wait", "drivers/renew", "results", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
 	// registry.

@@ -14,6 +14,7 @@ import (
 type library struct {
 	module    string // its Go module
 	pipelines bool   // it shares connections between goroutines unless told otherwise
+	multiplex bool   // whatever it is told: many requests are under way on each connection
 	locks     bool   // it is a lock library: its locks are its own, and a process keeps one client of it
 
 	topologies []drivers.Topology                       // besides the single server
@@ -57,6 +58,7 @@ var libraries = map[string]library{
 	"rueidislock": {
 		module:    "github.com/redis/rueidis",
 		pipelines: true,
+		multiplex: true,
 		locks:     true,
 		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
 	},
@@ -65,10 +67,12 @@ var libraries = map[string]library{
 	// of its own.
 	"zookeeper": {
 		module:     "github.com/go-zookeeper/zk",
+		multiplex:  true,
 		topologies: []drivers.Topology{drivers.TopologyEnsemble},
 	},
 	"etcd": {
 		module:     "go.etcd.io/etcd/client/v3",
+		multiplex:  true, // HTTP/2
 		topologies: []drivers.Topology{drivers.TopologyEnsemble},
 		conns:      func(results.Plan, bool) int { return 1 },
 	},
@@ -91,6 +95,32 @@ func goRedisPool(c results.Plan, _ bool) int { return min(c.Clients, 10*runtime.
 // pipelined reports whether the clients of a cell share connections.
 func pipelined(c results.Plan) bool {
 	return c.Pipelining == string(drivers.PipeliningAuto) || c.Pipelining == "" && libraries[c.Driver].pipelines
+}
+
+// pool is how many connections the clients of a cell share of which each request takes one for as long as it lasts (of a
+// cluster, on all its nodes together); 0 if they share them otherwise, or each has its own.
+func pool(c results.Plan) int {
+	lib := libraries[c.Driver]
+	if inProcessDriver(c.Driver) || lib.multiplex || lib.pinned(c.Lock) || pipelined(c) {
+		return 0
+	}
+	n := c.Conns
+	if n == 0 && lib.conns != nil {
+		n = lib.conns(c, false)
+		if lib.locks {
+			n-- // the one for what is not a lock
+		}
+	}
+	if lib.locks {
+		n *= max(1, c.Lockers)
+	}
+	if c.Topology == string(drivers.TopologyCluster) {
+		n *= max(1, c.Nodes)
+	}
+	if n >= c.Clients {
+		return 0
+	}
+	return n
 }
 
 // connections is how many connections a cell will open at most, as far as is known beforehand.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -110,6 +111,35 @@ func TestParseCPU(t *testing.T) {
 	} {
 		if got := parseCPU(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestPool tells the connections of which a request takes one from those that it shares.
+func TestPool(t *testing.T) {
+	for _, test := range []struct {
+		plan results.Plan
+		want int
+	}{
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 4096}, Conns: 16}, 16},
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 4096}}, 10 * runtime.GOMAXPROCS(0)},
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 2}}, 0}, // one each
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 64}, 0},
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 16, Pipelining: "auto"}, 0},
+		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 16, Topology: "cluster", Nodes: 3}, 48},
+		{results.Plan{Driver: "rueidis", Load: results.Load{Clients: 512}}, 0},
+		{results.Plan{Driver: "rueidis", Load: results.Load{Clients: 512}, Conns: 8, Pipelining: "off"}, 8},
+		{results.Plan{Driver: "redsync", Load: results.Load{Clients: 512}}, 10 * runtime.GOMAXPROCS(0)},
+		{results.Plan{Driver: "rueidislock", Load: results.Load{Clients: 512}}, 0},
+		{results.Plan{Driver: "etcd", Load: results.Load{Clients: 512}}, 0},
+		{results.Plan{Driver: "zookeeper", Load: results.Load{Clients: 512}, Conns: 4}, 0},
+		{results.Plan{Driver: "mysql", Lock: "unique-row", Load: results.Load{Clients: 512}}, 32},
+		{results.Plan{Driver: "mysql", Lock: "get-lock", Load: results.Load{Clients: 512}}, 0},
+		{results.Plan{Driver: "postgres", Load: results.Load{Clients: 512}}, 0},
+		{results.Plan{Driver: "memory", Load: results.Load{Clients: 512}, Conns: 4}, 0},
+	} {
+		if got := pool(test.plan); got != test.want {
+			t.Errorf("%s %s, -conns %d: a pool of %d, want %d", test.plan.Driver, test.plan.Lock, test.plan.Conns, got, test.want)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
-	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c)}
+	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c)}
 	if r.progress != nil {
 		run.Progress = r.progress.update
 	}

@@ -15,12 +15,14 @@ import (
 )
 
 // bound is memory whose holds end with their holder's session: when that is closed, and when it was cut off for the
-// timeout. keepHolds and keepClosed are how it can be broken: the one and the other end nothing.
+// timeout, and the timeout after that has crashed. keepHolds and keepClosed are how it can be broken: the one and the
+// other end nothing. afterCrash is another way.
 type bound struct {
 	altered
 	faults                *fault.Driver
 	timeout               time.Duration
 	keepHolds, keepClosed bool
+	afterCrash            func(*boundSession) // nil: it ends after the timeout
 
 	mu       sync.Mutex
 	sessions map[*boundSession]struct{}
@@ -32,6 +34,8 @@ type boundSession struct {
 	lock  *bound
 	mu    sync.Mutex
 	holds map[string]drivers.Lease // by owner
+	dead  bool                     // it tries nothing any more,
+	gone  bool                     // and releases nothing
 }
 
 func (s *boundSession) Unwrap() drivers.Session { return s.Session }
@@ -93,6 +97,9 @@ func (s *boundSession) end() {
 
 // Try asks for a hold without an end.
 func (s *boundSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.dead {
+		return false, net.ErrClosed
+	}
 	ttl := l.TTL
 	l.TTL = 0
 	held, err := s.Session.Try(ctx, l)
@@ -103,6 +110,13 @@ func (s *boundSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) 
 		s.mu.Unlock()
 	}
 	return held, err
+}
+
+func (s *boundSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.gone {
+		return false, net.ErrClosed
+	}
+	return s.Session.Release(ctx, l)
 }
 
 // Renew works for nobody.
@@ -121,6 +135,16 @@ func (s closable) Close() error {
 	defer s.lock.mu.Unlock()
 	delete(s.lock.sessions, s.boundSession)
 	return nil
+}
+
+// Crash leaves the end to the server.
+func (s closable) Crash() {
+	if s.lock.afterCrash != nil {
+		s.lock.afterCrash(s.boundSession)
+		return
+	}
+	s.dead, s.gone = true, true
+	time.AfterFunc(s.lock.timeout, s.end)
 }
 
 // sharing is a bound lock whose sessions have nothing of their own to close: it is the service that has a session with

@@ -20,8 +20,8 @@ type broken struct {
 func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
-		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenWaiting, brokenBlocking,
-		brokenListening, brokenOutages, brokenServices,
+		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenCrashes, brokenWaiting, brokenBlocking,
+		brokenListening, brokenOutages, brokenServices, brokenProbes,
 	} {
 		all = append(all, some...)
 	}

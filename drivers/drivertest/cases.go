@@ -49,6 +49,10 @@ var cases = []oneCase{
 	{name: "closed session", when: closes, run: closedSession},
 	{name: "wait for the end of a session", when: waitsSession, run: waitForSession},
 
+	// A holder that dies.
+	{name: "crash", timed: true, when: dies, run: crash},
+	{name: "crashes", when: dies, run: crashesLeaveNothing},
+
 	// Waiting, by sessions that have a way of their own.
 	{name: "wait for a release", when: waits, run: waitForRelease},
 	{name: "wait after a release", when: waits, run: waitAfterRelease},
@@ -75,11 +79,13 @@ var cases = []oneCase{
 	{name: "cut", when: cuts, run: cutOff},
 	{name: "wait over a cut", when: cutsWaits, run: waitOverCut},
 	{name: "listener after a cut", when: cutsWakes, run: listenerAfterCut},
+	{name: "probe over a cut", when: cutsProbes, run: probeOverCut},
 	{name: "lost reply", when: mutes, run: lostReply},
 
 	// The service.
 	{name: "clean", when: cleans, run: clean},
 	{name: "ping", when: pings, run: ping},
+	{name: "probe", when: probes, run: probe},
 	{name: "inspect", when: inspects, run: inspect},
 	{name: "traffic", when: counts, run: traffic},
 	{name: "crowd", alone: true, run: crowd},
@@ -107,7 +113,7 @@ type known struct {
 	traits drivers.Traits // of the design
 
 	// The capabilities, in so far as no trait claims them.
-	waiter, remainer, adopter, closer, cleaner, pinger, inspector, counter bool
+	waiter, remainer, adopter, closer, crasher, cleaner, pinger, prober, inspector, counter bool
 }
 
 // find opens the service once to look for capabilities.
@@ -139,8 +145,10 @@ func find(s Setup) (k known, failure *Failure) {
 	_, k.waiter = drivers.As[drivers.Waiter](session)
 	_, k.remainer = drivers.As[drivers.Remainer](session)
 	_, k.adopter = drivers.As[drivers.Adopter](session)
+	_, k.crasher = drivers.As[drivers.Crasher](session)
 	_, k.cleaner = drivers.As[drivers.Cleaner](svc)
 	_, k.pinger = drivers.As[drivers.Pinger](svc)
+	_, k.prober = drivers.As[drivers.Prober](svc)
 	_, k.inspector = drivers.As[drivers.Inspector](svc)
 	_, k.counter = drivers.As[drivers.Counter](svc)
 	return k, nil
@@ -162,13 +170,16 @@ func waits(k known) bool        { return k.traits.Exclusive && k.waiter }
 func waitsExpiry(k known) bool  { return waits(k) && k.traits.Expires }
 func closes(k known) bool       { return k.traits.Exclusive && (k.closer || k.traits.Session) }
 func waitsSession(k known) bool { return waits(k) && k.closer && k.traits.Session }
+func dies(k known) bool         { return k.traits.Exclusive && (k.crasher || !k.traits.Session) }
 func remains(k known) bool      { return k.traits.Exclusive && k.remainer }
 func adopts(k known) bool       { return owned(k) && k.adopter && !k.traits.Reentrant }
 func cleans(k known) bool       { return k.traits.Exclusive && k.cleaner }
 func pings(k known) bool        { return k.pinger }
+func probes(k known) bool       { return k.traits.Exclusive && k.prober }
 func inspects(k known) bool     { return k.inspector }
 func counts(k known) bool       { return k.traits.Exclusive && k.counter }
 func cuts(k known) bool         { return k.traits.Exclusive && k.Cut != nil }
+func cutsProbes(k known) bool   { return cuts(k) && k.prober }
 func cutsWaits(k known) bool    { return cuts(k) && waits(k) }
 func cutsWakes(k known) bool    { return cuts(k) && k.traits.Wakes }
 func mutes(k known) bool        { return k.traits.Exclusive && k.Mute != nil }

@@ -248,11 +248,17 @@ type client struct {
 
 // client opens the next session of a service. The end of the case closes it.
 func (t *T) client(svc drivers.Service) *client {
-	s, err := svc.Session(t.ctx, t.clients)
-	if err != nil {
-		t.Fatalf("Session(%d): %v", t.clients, err)
-	}
+	c := t.numbered(svc, t.clients)
 	t.clients++
+	return c
+}
+
+// numbered opens a session with a number of its own choice.
+func (t *T) numbered(svc drivers.Service, id int) *client {
+	s, err := svc.Session(t.ctx, id)
+	if err != nil {
+		t.Fatalf("Session(%d): %v", id, err)
+	}
 	w, _ := drivers.As[drivers.Waiter](s)
 	c := &client{Session: s, t: t, waiter: w}
 	t.cleanup(c.close)

@@ -320,8 +320,7 @@ func closing(t *T) {
 	}
 }
 
-// goroutines uses everything that a service has and looks for goroutines that outlive it. It tells them from those of
-// other tests by a profiler label, which goroutines inherit from the one that starts them.
+// goroutines uses everything that a service has and looks for goroutines that outlive it.
 func goroutines(t *T) {
 	const label = "drivertest"
 	inner := &T{known: t.known, name: t.name, ctx: t.ctx, prefix: t.prefix}
@@ -329,15 +328,9 @@ func goroutines(t *T) {
 	for _, f := range inner.failures {
 		t.Errorf("%s", f.Text)
 	}
-	mark := fmt.Sprintf("# labels: {%q:%q}", label, t.prefix)
 	var left []string
 	for start := time.Now(); time.Since(start) < slack; time.Sleep(5 * time.Millisecond) {
-		var profile strings.Builder
-		pprof.Lookup("goroutine").WriteTo(&profile, 1)
-		left = slices.DeleteFunc(strings.Split(profile.String(), "\n\n"), func(stack string) bool {
-			return !strings.Contains(stack, mark)
-		})
-		if len(left) == 0 {
+		if left, _ = labelled(label, t.prefix); len(left) == 0 {
 			return
 		}
 	}
@@ -366,6 +359,12 @@ func useEverything(t, inner *T) {
 		if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {
 			r.Renew(t.ctx, l)
 		}
+		if p, ok := drivers.As[drivers.Prober](svc); ok {
+			p.Probe(t.ctx)
+		}
+		dead := inner.numbered(svc, 1)
+		dead.try(lease(inner.key(), long))
+		dead.crash()
 		// The lock stays held: Close has to cope.
 	})
 	for i := len(inner.cleanups) - 1; i >= 0; i-- {

@@ -57,20 +57,30 @@ func owns(r drivers.Renewer, l drivers.Lease) bool {
 	return owned && err == nil
 }
 
+// holds are what a session is in, by key.
+type holds map[string]*hold
+
+type hold struct {
+	drivers.Lease
+	count int
+	first *drivers.Lease
+}
+
 // reentrant lets a session in again where it is in. outermost is how it can be broken: the lease that came in first is
 // taken for the last one out.
 func reentrant(outermost bool) drivers.Driver {
+	return reentrantBy(func() func(int) holds { return func(int) holds { return holds{} } }, outermost)
+}
+
+// reentrantBy lets a service say what a session is in when it is new.
+func reentrantBy(of func() func(id int) holds, outermost bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
 		traits: func(t *drivers.Traits) { t.Reentrant = true },
 		session: func() func(drivers.Session, int) drivers.Session {
-			return func(s drivers.Session, _ int) drivers.Session {
-				type hold struct {
-					drivers.Lease
-					count int
-					first *drivers.Lease
-				}
-				holds := map[string]*hold{}
+			holdsOf := of()
+			return func(s drivers.Session, id int) drivers.Session {
+				holds := holdsOf(id)
 				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					h := holds[l.Key]
 					if h != nil && h.count > 0 && owns(capability[drivers.Renewer](s), h.Lease) {

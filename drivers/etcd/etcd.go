@@ -96,6 +96,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		prefix: cfg.Prefix, io: cfg.IO(), targets: targets, done: make(chan struct{}),
 		ttl: int64(math.Ceil(orDefault(cfg.TTL, defaultTTL).Seconds())), leases: map[clientv3.LeaseID]struct{}{},
 	}
+	s.neighbour = drivers.Absent(cfg.Prefix)
 	names := make([]string, len(targets))
 	for i, t := range targets {
 		names[i] = t.redacted()
@@ -197,6 +198,7 @@ func (c countedStream) SendMsg(m any) error {
 // service is an etcd with its connections.
 type service struct {
 	prefix     string
+	neighbour  string // the key that Probe asks for, of which there is none
 	io         time.Duration
 	ttl        int64 // of a session's lease, in seconds
 	targets    []target
@@ -253,6 +255,17 @@ func (s *service) Ping(ctx context.Context) error {
 	defer cancel()
 	if _, err := s.conns[0].Get(ctx, s.prefix+"ping", clientv3.WithSerializable(), clientv3.WithCountOnly()); err != nil {
 		return fail("ping", err)
+	}
+	return nil
+}
+
+// Probe implements drivers.Prober: it asks for a key that is not there, as clients do who say nothing else, so that the
+// members make sure that the answer is the latest.
+func (s *service) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.io)
+	defer cancel()
+	if _, err := s.conns[0].Get(ctx, s.neighbour); err != nil {
+		return fail("probe", err)
 	}
 	return nil
 }

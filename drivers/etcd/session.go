@@ -22,6 +22,7 @@ type session struct {
 	live    *grant   // what new keys are bound to; nil: to be made
 	old     []*grant // retired ones that are not known to be gone
 	place   *place   // in a line; nil outside
+	dead    bool     // it has crashed
 
 	trips, notices atomic.Int64
 }
@@ -66,6 +67,9 @@ func (s *session) owner(name string) string {
 func (s *session) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if s.dead {
+		return errClosed
 	}
 	select {
 	case <-s.service.done:
@@ -191,6 +195,27 @@ func (s *session) Close() error {
 		return fail("close of a session", err)
 	}
 	return nil
+}
+
+// Crash implements drivers.Crasher. The lease, which is this client's alone, is kept alive no longer, and runs out. It is
+// not revoked when the service is closed, either. The connection lives on, since others share it.
+func (s *session) Crash() {
+	s.service.forget(s)
+	if s.place != nil {
+		s.place.unwatch()
+		s.place = nil
+	}
+	grants := s.old
+	if s.live != nil {
+		grants = append(grants, s.live)
+	}
+	s.dead, s.live, s.old = true, nil, nil
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	for _, g := range grants {
+		g.stop()
+		delete(s.service.leases, g.id)
+	}
 }
 
 // forget keeps the traffic of a session that is closed.

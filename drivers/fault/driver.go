@@ -13,7 +13,7 @@ import (
 )
 
 // Driver wraps a driver whose services then obey Outage and Mute as if they were reached over a network. Try,
-// Release and Listen are covered; other capabilities are found unharmed through Unwrap.
+// Release, Listen and Probe are covered; other capabilities are found unharmed through Unwrap.
 type Driver struct {
 	drivers.Driver
 
@@ -76,7 +76,11 @@ func (d *Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service,
 	if err != nil {
 		return nil, err
 	}
-	return &service{s, d}, nil
+	faulty := &service{s, d}
+	if p, ok := drivers.As[drivers.Prober](s); ok {
+		return probed{faulty, p}, nil
+	}
+	return faulty, nil
 }
 
 func refused(op string) error {
@@ -139,16 +143,28 @@ type session struct {
 func (s *session) Unwrap() drivers.Session { return s.Session }
 
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	return s.through("fault: try", func() (bool, error) { return s.Session.Try(ctx, l) })
+	return s.driver.through("fault: try", func() (bool, error) { return s.Session.Try(ctx, l) })
 }
 
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	return s.through("fault: release", func() (bool, error) { return s.Session.Release(ctx, l) })
+	return s.driver.through("fault: release", func() (bool, error) { return s.Session.Release(ctx, l) })
+}
+
+// probed is a service that can do what a neighbour would do, who suffers as well.
+type probed struct {
+	*service
+	prober drivers.Prober
+}
+
+// Probe implements drivers.Prober.
+func (s probed) Probe(ctx context.Context) error {
+	_, err := s.driver.through("fault: probe", func() (bool, error) { return false, s.prober.Probe(ctx) })
+	return err
 }
 
 // through sends one request over the wire that is not there.
-func (s *session) through(op string, request func() (bool, error)) (bool, error) {
-	down, mute := s.driver.state()
+func (d *Driver) through(op string, request func() (bool, error)) (bool, error) {
+	down, mute := d.state()
 	if down {
 		return false, refused(op)
 	}

@@ -288,6 +288,12 @@ func (c *conn) shut() {
 	}
 }
 
+// crash breaks the connection as the end of its process would: nothing is said to the server.
+func (c *conn) crash() {
+	_ = c.wire.Close()
+	c.close()
+}
+
 // closeBy is close for a connection that somebody else may use until then; afterwards it is broken under him.
 func (c *conn) closeBy(until time.Time) {
 	for !c.mu.TryLock() {

@@ -17,6 +17,7 @@ type session struct {
 	tally  *tally
 	owners drivers.Owners
 	lost   []*conn // connections that have failed, and that the server may still keep
+	dead   bool    // it has crashed
 }
 
 // begin starts every call: it refuses what is over, and settles what an earlier call has left open.
@@ -24,7 +25,7 @@ func (s *session) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.svc.closed() {
+	if s.svc.closed() || s.dead {
 		return errClosed
 	}
 	return s.settle(ctx)
@@ -96,6 +97,16 @@ func (s *session) row(ctx context.Context, c *conn, query string, args ...any) (
 func (s *session) abandon(c *conn) {
 	c.close()
 	s.lost = append(s.lost, c)
+}
+
+// crash breaks connections. Nobody asks any more what the server makes of them, nor of those that were lost before.
+func (s *session) crash(conns ...*conn) {
+	for _, c := range conns {
+		if c != nil {
+			c.crash()
+		}
+	}
+	s.dead, s.lost = true, nil
 }
 
 // left settles what a wait has left open, also when its context is over.

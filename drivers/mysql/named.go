@@ -155,6 +155,13 @@ func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return err
 }
 
+// Crash implements drivers.Crasher. The server frees what the connection held as soon as it hears that it has ended.
+func (s *nameSession) Crash() {
+	s.crash(s.conn)
+	s.conn, s.won = nil, ""
+	clear(s.held)
+}
+
 // Close implements io.Closer. What the session holds is free when it has returned.
 func (s *nameSession) Close() error {
 	c, holds := s.conn, len(s.held) > 0

@@ -161,6 +161,16 @@ func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return err
 }
 
+// Crash implements drivers.Crasher. The server rolls back as soon as it hears that a connection has ended.
+func (s *txSession) Crash() {
+	for _, c := range s.held {
+		s.crash(c)
+	}
+	s.crash(s.idle)
+	s.idle, s.won = nil, drivers.Lease{}
+	clear(s.held)
+}
+
 // Close implements io.Closer. What the session holds is free when it has returned.
 func (s *txSession) Close() error {
 	var errs []error

@@ -113,6 +113,14 @@ func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.left(ctx)
 }
 
+// Crash implements drivers.Crasher. The server frees what the connection held as soon as it hears that it has ended.
+func (s *advisory) Crash() {
+	s.svc.forget(s)
+	s.crash(s.conn)
+	s.conn, s.won = nil, ""
+	clear(s.held)
+}
+
 // Close frees what the session holds.
 func (s *advisory) Close() error {
 	defer s.svc.forget(s)

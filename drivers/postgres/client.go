@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"slices"
 	"strconv"
@@ -24,12 +25,17 @@ type client struct {
 	// ghosts are connections that were given up and that the server may not know to be gone. Until it does, they may
 	// hold what they held, or get what they had asked for.
 	ghosts []string
+
+	dead bool // it has crashed
 }
 
 func (s *client) trips() int64 { return s.count.Load() }
 
 // dial opens a connection, after which there are no ghosts any more.
 func (s *client) dial(ctx context.Context) (*conn, error) {
+	if s.dead {
+		return nil, errClosed
+	}
 	dial := func() (*conn, error) {
 		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.ghosts)
 	}
@@ -54,9 +60,24 @@ func (s *client) giveUp(c *conn) {
 	s.ghosts = append(s.ghosts, c.name)
 }
 
+// crash breaks connections as the end of their process would: nothing is said to the server, and nobody asks any more
+// what it makes of them.
+func (s *client) crash(conns ...*conn) {
+	for _, c := range conns {
+		if c == nil {
+			continue
+		}
+		if secure, ok := c.net.(*tls.Conn); ok { // which would say good-bye
+			_ = secure.NetConn().Close()
+		}
+		s.svc.drop(c)
+	}
+	s.dead, s.ghosts = true, nil
+}
+
 // settle makes sure that nothing is left of the connections that were given up: whatever they held is free.
 func (s *client) settle(ctx context.Context) error {
-	if s.svc.closing.Err() != nil {
+	if s.svc.closing.Err() != nil || s.dead {
 		return errClosed
 	}
 	if len(s.ghosts) == 0 {

@@ -22,6 +22,22 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Probe implements drivers.Prober with SELECT 1. The server parses and runs a statement for it; but it reads no row,
+// since every table is somebody's.
+func (s *service) Probe(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.use(ctx, func(c *conn) error {
+			_, err := c.query(ctx, "SELECT 1")
+			return err
+		})
+	}
+	if err != nil {
+		return fail("probe", cause(ctx, err))
+	}
+	return nil
+}
+
 // Inspect implements drivers.Inspector. Without an extension (pg_stat_statements) the server counts transactions, not
 // statements, and those a second late; it knows neither bytes nor its own CPU time.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {

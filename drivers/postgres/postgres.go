@@ -43,6 +43,7 @@ type design struct {
 type session interface {
 	drivers.Session
 	drivers.Waiter
+	drivers.Crasher
 	open(ctx context.Context) error
 	Close() error
 	trips() int64

@@ -164,6 +164,16 @@ func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.left(ctx)
 }
 
+// Crash implements drivers.Crasher. The server rolls back as soon as it hears that a connection has ended.
+func (s *rowLock) Crash() {
+	s.svc.forget(s)
+	for _, h := range s.holds {
+		s.crash(h.conn)
+	}
+	s.crash(s.won.conn, s.idle)
+	s.idle, s.won, s.holds = nil, hold{}, nil
+}
+
 // Close frees what the session holds.
 func (s *rowLock) Close() error {
 	defer s.svc.forget(s)

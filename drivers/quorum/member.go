@@ -54,13 +54,26 @@ func (m *member) open(ctx context.Context) error {
 // work carries requests to the node until the session ends.
 func (m *member) work() {
 	for b := range m.inbox {
+		if m.session.died() {
+			continue
+		}
 		a, err := m.do(b)
 		m.session.answer(b, m, a, err)
 	}
-	if m.inner != nil {
-		if closer, ok := drivers.As[io.Closer](m.inner); ok {
-			closer.Close()
+	m.end()
+}
+
+// end ends the node's session as the whole one has ended.
+func (m *member) end() {
+	if m.inner == nil {
+		return
+	}
+	if m.session.died() {
+		if crasher, ok := drivers.As[drivers.Crasher](m.inner); ok {
+			crasher.Crash()
 		}
+	} else if closer, ok := drivers.As[io.Closer](m.inner); ok {
+		closer.Close()
 	}
 }
 

@@ -191,6 +191,21 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Probe implements drivers.Prober. A neighbour has its data on one node. Nodes are alike, so that the first one stands for
+// all, also when it fails.
+func (s *service) Probe(ctx context.Context) error {
+	n := s.nodes[0]
+	svc := n.service()
+	if svc == nil {
+		return fail("probe", fmt.Errorf("node %d: %w", n.number, errNotOpen))
+	}
+	p, ok := drivers.As[drivers.Prober](svc)
+	if !ok {
+		return fail("probe", errors.ErrUnsupported)
+	}
+	return p.Probe(ctx)
+}
+
 // Clean implements drivers.Cleaner on every node that has been open. One that does not answer is an error, because its
 // keys are still there.
 func (s *service) Clean(ctx context.Context, keys []string) error {

@@ -26,6 +26,7 @@ type session struct {
 
 	mu       sync.Mutex // guards what follows, and every ballot
 	closed   bool
+	crashed  bool            // what has not been sent will not be
 	free     *ballot         // to be used again
 	left     []time.Duration // what each node has said to the last request for what remains
 	suspects uint64          // nodes whose last request has failed, by index
@@ -322,6 +323,21 @@ func (c *session) decide(b *ballot) {
 	if b.outcome = b.judge(len(c.members), c.s.majority, c.suspects); b.outcome != open && b.waits {
 		c.verdict <- struct{}{}
 	}
+}
+
+// Crash implements drivers.Crasher: what is on its way to the nodes arrives, and what is not is dropped.
+func (c *session) Crash() {
+	c.mu.Lock()
+	c.crashed = true
+	c.mu.Unlock()
+	c.Close()
+}
+
+// died tells whether the session has crashed.
+func (c *session) died() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.crashed
 }
 
 // Close ends the session. What it has asked of the nodes is still done.

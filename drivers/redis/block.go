@@ -73,8 +73,18 @@ func (s *sleeper) Rouse(ctx context.Context, l *drivers.Lease) error {
 
 // Close ends the session's own connection.
 func (s *sleeper) Close() error {
-	s.popper.close()
+	s.Crash()
 	return nil
+}
+
+// Crash implements drivers.Crasher: the connection is all that the session has for itself, and there is nothing to say
+// on it.
+func (s *sleeper) Crash() {
+	svc := s.commands.svc
+	svc.mu.Lock()
+	delete(svc.poppers, s.popper)
+	svc.mu.Unlock()
+	s.popper.close()
 }
 
 // compareLeavingToken makes the command of a release that wakes a sleeper.
@@ -103,8 +113,8 @@ func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 	if s.listeners == nil {
 		return nil, fail("session", Closed)
 	}
-	s.poppers = append(s.poppers, p)
-	return &sleeper{Session: inner, commands: session{conn: s.conn}, popper: p}, nil
+	s.poppers[p] = struct{}{}
+	return &sleeper{Session: inner, commands: session{conn: s.conn, svc: s}, popper: p}, nil
 }
 
 // withTokens are the names of locks and of their lists of tokens.

@@ -26,7 +26,8 @@ var redisson = design{
 		return nil
 	},
 	session: func(s session) drivers.Session {
-		return &redissonSession{session: s, owner: s.svc.process + ":" + strconv.Itoa(s.id+1)}
+		thread := s.svc.threads.Add(1) // and not the client's number: who comes after a client that died is another thread
+		return &redissonSession{session: s, owner: s.svc.process + ":" + strconv.FormatInt(thread, 10)}
 	},
 }
 

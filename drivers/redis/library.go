@@ -24,6 +24,7 @@ type bystander interface {
 	drivers.Pinger
 	drivers.Cleaner
 	drivers.Inspector
+	drivers.Prober
 }
 
 // OpenBeside greets the server of each address with the client library of d, so that whatever is wrong with an
@@ -56,6 +57,9 @@ func OpenBeside(ctx context.Context, d Driver, cfg drivers.Config, names func(ke
 
 // Ping implements drivers.Pinger. The nodes of a run are alike, so that the first one stands for all.
 func (b *Beside) Ping(ctx context.Context) error { return b.nodes[0].Ping(ctx) }
+
+// Probe implements drivers.Prober. The nodes of a run are alike, so that the first one stands for all.
+func (b *Beside) Probe(ctx context.Context) error { return b.nodes[0].Probe(ctx) }
 
 // wake has a broken connection replaced: it lies idle while the library works, and the first request after an outage
 // would fail.

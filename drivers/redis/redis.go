@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -70,7 +71,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	s := &service{
 		cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, sharded: o.Sharded,
-		listeners: map[*listener]struct{}{},
+		listeners: map[*listener]struct{}{}, poppers: map[*popper]struct{}{}, neighbour: drivers.Absent(cfg.Prefix),
 	}
 	if s.names = s.design.channel; s.names == nil {
 		s.names = &releasedChannels
@@ -103,19 +104,21 @@ func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
 
 // service is one design on one server, or on several that appear as one.
 type service struct {
-	cfg     drivers.Config
-	options Options
-	conn    Conn
-	traits  drivers.Traits
-	design  design
-	sharded bool // releases are published with SPUBLISH
-	names   *channelNames
-	process string // names this process, where a design needs that
-	inbox   *inbox // nil unless the design has one
+	cfg       drivers.Config
+	options   Options
+	conn      Conn
+	traits    drivers.Traits
+	design    design
+	sharded   bool // releases are published with SPUBLISH
+	names     *channelNames
+	process   string       // names this process, where a design needs that
+	threads   atomic.Int64 // of the process that it has had, where a design numbers them
+	inbox     *inbox       // nil unless the design has one
+	neighbour string       // the key that Probe asks for, of which there is none
 
 	mu        sync.Mutex
 	listeners map[*listener]struct{} // that Close has to close; nil once it was called
-	poppers   []*popper              // likewise
+	poppers   map[*popper]struct{}   // likewise
 }
 
 // prepare opens what the design needs before its first session.
@@ -130,9 +133,9 @@ func (s *service) prepare(ctx context.Context) error {
 type wakingService struct{ *service }
 
 // Session implements drivers.Service.
-func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
+func (s *service) Session(context.Context, int) (drivers.Session, error) {
 	inner := s.design.session(session{
-		conn: s.conn, svc: s, id: id, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks, release: s.cfg.Release,
+		conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks, release: s.cfg.Release,
 	})
 	if s.traits.Blocks {
 		return s.sleeping(inner)
@@ -149,7 +152,7 @@ func (s *service) Close() error {
 	listeners, poppers := s.listeners, s.poppers
 	s.listeners, s.poppers = nil, nil
 	s.mu.Unlock()
-	for _, p := range poppers {
+	for p := range poppers {
 		p.close()
 	}
 	for l := range listeners {
@@ -182,6 +185,19 @@ func (s *service) forget(l *listener) {
 func (s *service) Ping(ctx context.Context) error {
 	if _, err := s.conn.Do(ctx, []string{"PING"}, 0); err != nil {
 		return fail("ping", err)
+	}
+	return nil
+}
+
+// Probe implements drivers.Prober with GET of a key that is not there: on the server, on whichever is primary now, or on
+// the one node of a cluster that has the key's slot, as a neighbour's data is on one of them.
+func (s *service) Probe(ctx context.Context) error {
+	reply, err := s.conn.Do(ctx, []string{"GET", s.neighbour}, 1)
+	if err == nil && reply.kind != nil {
+		err = reply.unexpected("nil")
+	}
+	if err != nil {
+		return fail("probe", err)
 	}
 	return nil
 }

@@ -33,7 +33,6 @@ var designs = []design{
 type session struct {
 	conn    Conn
 	svc     *service
-	id      int             // of the client
 	wakes   bool            // publish releases
 	sharded bool            // and with SPUBLISH
 	blocks  bool            // leave a token at releases

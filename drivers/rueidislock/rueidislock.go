@@ -105,7 +105,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, err
 	}
 	s := &service{Beside: beside, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL}
-	if option.ClientOption, err = rueidis.ClientOption(options[0]); err != nil {
+	if option.ClientOption, s.connections, err = rueidis.ClientOption(options[0]); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -138,10 +138,11 @@ type locker struct {
 
 type service struct {
 	*redis.Beside
-	keys     func(name string) []string
-	majority int
-	ttl      time.Duration
-	lockers  []locker
+	keys        func(name string) []string
+	majority    int
+	ttl         time.Duration
+	lockers     []locker
+	connections *rueidis.Connections // of all lockers
 }
 
 func (s *service) add(option rueidislock.LockerOption) error {
@@ -170,11 +171,13 @@ func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits { return design.Traits }
 
-// Close implements drivers.Service.
+// Close implements drivers.Service. A Locker that is closed lets go of what it holds while its client closes, and extends
+// it with contexts that are over: without the end of their connections some would be left behind.
 func (s *service) Close() error {
 	for _, l := range s.lockers {
 		l.Close()
 	}
+	s.connections.Close()
 	if err := s.Beside.Close(); err != nil {
 		return fail("close", err)
 	}

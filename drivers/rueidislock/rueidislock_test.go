@@ -264,3 +264,20 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 		}
 	}
 }
+
+// A Locker that is closed releases what it holds while its client closes, after extensions whose contexts are over by
+// then. The library's client would connect again for that (see Connections); goleak would find what is left.
+func TestClosedStaysClosed(t *testing.T) {
+	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
+	client := sessionOf(t, svc, 0).ear
+	if err := svc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, ctx := range []context.Context{over, t.Context()} {
+		if err := client.Do(ctx, client.B().Ping().Build()).Error(); err == nil {
+			t.Error("a closed client has been answered")
+		}
+	}
+}

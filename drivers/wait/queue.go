@@ -287,3 +287,24 @@ func (q *queued) Leave(ctx context.Context, l *drivers.Lease) error {
 	}
 	return err
 }
+
+// Crash implements drivers.Crasher: the client is gone, and what it held stays held at the server. This process is not
+// told when that ends, as it is not told by a holder elsewhere: so whoever is next in line contends, and finds out as
+// any waiter at the server does. It passes nothing on.
+func (q *queued) Crash() {
+	if q.sub.topic != nil {
+		q.sub.hub.leave(&q.sub)
+	}
+	switch q.state {
+	case contending, holding, granted:
+		q.shard.mu.Lock()
+		if q.line.front == q { // else its lease has run out, and its place was taken
+			q.shard.advance(q.line)
+		}
+		q.shard.mu.Unlock()
+	}
+	q.state, q.line = idle, nil
+	if inner, ok := drivers.As[drivers.Crasher](q.Session); ok {
+		inner.Crash()
+	}
+}

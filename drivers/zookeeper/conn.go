@@ -212,6 +212,10 @@ func (c *conn) close() {
 	})
 }
 
+// crash breaks the connection, after which there will be no other one, and tells the server nothing: the session lasts
+// there until its time-out. What is left to end here is up to close.
+func (c *conn) crash() { c.shut() }
+
 // shut refuses requests from now on and breaks the connection.
 func (c *conn) shut() {
 	c.stop()

@@ -18,7 +18,7 @@ var herd = design{
 		Models: "one ephemeral node a key that all waiters watch: the herd effect of ZooKeeper's recipes",
 		Wrong:  "a release wakes every waiter; no order, so that some starve; besides, what is wrong with sequential",
 	},
-	session: func(s session) drivers.Session { return &herdSession{s} },
+	session: func(s session) client { return &herdSession{s} },
 	clean:   remove,
 }
 

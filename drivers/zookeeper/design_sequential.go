@@ -17,7 +17,7 @@ var sequential = design{
 		Wrong: "a holder that pauses for longer than its session lasts goes on as if it held the lock, unless the fence " +
 			"is checked",
 	},
-	session: func(s session) drivers.Session { return &sequentialSession{session: s} },
+	session: func(s session) client { return &sequentialSession{session: s} },
 	clean:   cleanLine,
 }
 

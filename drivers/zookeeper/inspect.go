@@ -28,6 +28,17 @@ func (s *service) Ping(ctx context.Context) error {
 	return opAsk.fail(err)
 }
 
+// Probe implements drivers.Prober: it looks for a node that is not there. The server that we are connected to answers
+// out of its memory, as it answers all reads.
+func (s *service) Probe(ctx context.Context) error {
+	k := &caller{c: s.desk, counts: new(counts)}
+	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
+		found, _, err := z.Exists(s.neighbour)
+		return found, err
+	})
+	return opAsk.fail(err)
+}
+
 // cleaners is how many keys are cleaned at once.
 const cleaners = 32
 

@@ -155,6 +155,9 @@ func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
 	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline), nil
 }
 
+// Crash implements drivers.Crasher. The server ends the session when it has not heard of it for its time-out.
+func (s *session) Crash() { s.svc.crash(s.c) }
+
 // end closes the session. If other clients share its session with the service, what it has there is deleted one by
 // one, what the design knows of by tidy.
 func (s *session) end(tidy func(context.Context) error) error {

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ type driver struct{}
 // design is one way to lock. Its session embeds the common one.
 type design struct {
 	drivers.Design
-	session func(session) drivers.Session
+	session func(session) client
 	clean   func(ctx context.Context, k *caller, node string) error
 }
 
@@ -84,6 +85,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		return nil, err
 	}
 	s := &service{cfg: cfg, to: to, chroot: chroot}
+	s.neighbour = s.node(drivers.Absent(cfg.Prefix))
 	s.design = designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	if err := s.reach(ctx); err != nil {
 		return nil, err
@@ -171,18 +173,20 @@ func (s *service) probe(ctx context.Context) error {
 
 // service is an open connection with the service, and those that its sessions have.
 type service struct {
-	cfg    drivers.Config
-	design design
-	to     *endpoint
-	chroot string
-	desk   *conn // for what is not locking
-	limit  int   // connections that the server takes from here; 0: unknown or any
+	cfg       drivers.Config
+	design    design
+	to        *endpoint
+	chroot    string
+	desk      *conn  // for what is not locking
+	neighbour string // the node that Probe looks for, of which there is none
+	limit     int    // connections that the server takes from here; 0: unknown or any
 
 	mu     sync.Mutex
 	closed bool
 	books  []*counts
 	conns  map[*conn]struct{} // of sessions
 	shared []*conn            // session id uses number id % len; nil until then
+	dying  sync.WaitGroup     // connections of sessions that have crashed
 }
 
 // connect opens a session with the service and waits until it is there.
@@ -211,10 +215,25 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if err != nil {
 		return nil, opSession.fail(err)
 	}
-	return s.design.session(session{
+	one := s.design.session(session{
 		svc: s, caller: caller{c: c, counts: n}, own: s.shared == nil, holds: map[string]hold{},
-	}), nil
+	})
+	if s.shared != nil {
+		return sharer{one}, nil
+	}
+	return one, nil
 }
+
+// client is what the sessions of both designs can do.
+type client interface {
+	drivers.Session
+	drivers.Waiter
+	drivers.Adopter
+	io.Closer
+}
+
+// sharer is a client that shares its session with the service, and so cannot die alone: it is no drivers.Crasher.
+type sharer struct{ client }
 
 // connOf is the connection of a session, whose books n are.
 func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) {
@@ -271,6 +290,17 @@ func (s *service) drop(c *conn) {
 	c.close()
 }
 
+// crash breaks the connection of a session, which lasts on the server until its time-out.
+func (s *service) crash(c *conn) {
+	c.crash()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.conns[c]; open { // else Close is at it
+		delete(s.conns, c)
+		s.dying.Go(c.close)
+	}
+}
+
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits {
 	t := s.design.Traits
@@ -291,6 +321,7 @@ func (s *service) Close() error {
 		all.Go(c.close)
 	}
 	all.Wait()
+	s.dying.Wait()
 	s.desk.close()
 	return nil
 }

@@ -1,79 +1,70 @@
-// How much of the traffic the most wanted key gets: it is what limits a load whose keys are not alike.
+// How much of the load goes to one key, which tells what the keys can give at best.
 
 package shape
 
-import "math"
-
-// Hottest is the share of the traffic that the most wanted of so many keys gets, from that many clients who draw
-// equally often; 1/keys if all are alike. A lock that changes hands once in a time T grants no more than 1/(T ×
-// Hottest) a second in all, as long as every client waits for the key that it has drawn.
-func (k Keys) Hottest(keys, clients int) float64 {
-	parts := k.parts
-	if len(parts) == 0 {
-		return 1 / float64(keys)
+// Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other.
+func (k Keys) Share(key, keys, clients int) (share float64) {
+	if k.Uniform() {
+		return inSpan(key, 0, keys) / float64(keys)
 	}
-	chances := make([]func(int) float64, len(parts))
-	var candidates []int
-	for i, p := range parts {
-		chances[i] = p.chances(keys, clients)
-		// Each part rises nowhere but at its first key and behind its hot ones, and so does their sum.
-		first, _ := p.span(keys)
-		candidates = append(candidates, first)
-		if p.kind == hot {
-			candidates = append(candidates, first+p.hot)
-		}
+	for _, p := range k.parts {
+		share += p.weight * p.of(key, keys, clients)
 	}
-	most := 0.0
-	for _, key := range candidates {
-		sum := 0.0
-		for i, p := range parts {
-			sum += p.weight * chances[i](key)
-		}
-		most = max(most, sum)
-	}
-	return most
+	return share
 }
 
-// chances tells the probability of each key in the part alone.
-func (p keyPart) chances(keys, clients int) func(key int) float64 {
+// of is the share of one part.
+func (p keyPart) of(key, keys, clients int) float64 {
 	first, size := p.span(keys)
-	each := 1 / float64(size)
-	sum := 0.0
+	in := inSpan(key, first, size)
 	switch p.kind {
-	case own:
-		size, each = clients, 1/float64(clients)
 	case zipfian:
-		sum = harmonic(size, p.s)
-	}
-	return func(key int) float64 {
-		rank := key - first
-		switch {
-		case rank < 0 || rank >= size:
-			return 0
-		case p.kind == zipfian:
-			return math.Pow(float64(rank+1), -p.s) / sum
-		case p.kind == hot && rank < p.hot:
-			return p.share / float64(p.hot)
-		case p.kind == hot:
-			return (1 - p.share) / float64(size-p.hot)
+		z := newZipf(p.s, size)
+		return in * z.weight(float64(max(0, key-first)+1)) / z.sum()
+	case hot:
+		if key < first+p.hot {
+			return in * p.share / float64(p.hot)
 		}
-		return each
+		return in * (1 - p.share) / float64(size-p.hot)
+	case own:
+		return inSpan(key, first, min(size, clients)) / float64(clients)
 	}
+	return in / float64(size) // sequential: each client goes through all of them
 }
 
-// harmonic is the sum of k^-s for k from 1 to n, the generalised harmonic number: term by term at first, then by the
-// formula of Euler and Maclaurin, whose first neglected term is below the last bit there.
-func harmonic(n int, s float64) float64 {
-	const exact = 1000
-	sum := 0.0
-	for k := min(n, exact); k >= 1; k-- { // the small ones first
-		sum += math.Pow(float64(k), -s)
+func inSpan(key, first, size int) float64 {
+	if first <= key && key < first+size {
+		return 1
 	}
-	if n <= exact {
-		return sum
+	return 0
+}
+
+// Peaks are keys one of which has the greatest share; those of several distributions over the same keys together hold the
+// one that has the greatest of any weighted sum of them, since from one of them to the next no share rises.
+func (k Keys) Peaks(keys int) []int {
+	peaks := []int{0}
+	for _, p := range k.parts {
+		first, size := p.span(keys)
+		peaks = append(peaks, first)
+		if after := first + p.hot; p.kind == hot && after < first+size {
+			peaks = append(peaks, after) // the others may have more, each, than the hot ones
+		}
+		if end := first + size; end < keys {
+			peaks = append(peaks, end)
+		}
 	}
-	a, b := float64(exact), float64(n)
-	f := func(x float64) float64 { return math.Pow(x, -s) }
-	z := zipf{s: s}
-	return sum + z.integral(b) - z.integral(a) + (f(b)-f(a))/2 + s/12*(f(a)/a-f(b)/b)
+	return peaks
+}
+
+// exactTerms of the sum are added up; from there on the midpoint rule is right to s(s+1)/24 × exactTerms⁻², 10⁻⁷ of it for
+// usual exponents.
+const exactTerms = 1000
+
+// sum is that of all weights, the generalised harmonic number.
+func (z *zipf) sum() (sum float64) {
+	n := min(z.n, exactTerms)
+	for k := n; k >= 1; k-- { // the small ones first
+		sum += z.weight(k)
+	}
+	return sum + z.integral(z.n+0.5) - z.integral(n+0.5)
 }

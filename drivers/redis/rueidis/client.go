@@ -2,6 +2,9 @@
 package rueidis
 
 import (
+	"context"
+	"net"
+
 	"github.com/redis/rueidis"
 
 	"github.com/lockbench/lockbench/drivers/redis"
@@ -10,8 +13,18 @@ import (
 // Driver is the driver that is registered as "rueidis".
 var Driver = redis.Driver{Dial: Dial}
 
-// ClientOption is how a client is set up for the designs: no retries, no client-side cache, deadlines honoured.
-func ClientOption(o redis.Options) (rueidis.ClientOption, error) { return clientOption(o) }
+// ClientOption is how a client is set up for the designs: no retries, no client-side cache, deadlines honoured. Its
+// connections are to be closed after the client, whose own Close may leave some.
+func ClientOption(o redis.Options) (rueidis.ClientOption, *Connections, error) {
+	option, err := clientOption(o)
+	dial := o.DialTo
+	if option.ForceSingleClient {
+		dial = func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }
+	}
+	connections := &Connections{open: map[*connection]struct{}{}}
+	option.DialCtxFn = connections.owning(dial)
+	return option, connections, err
+}
 
 // Translate gives the library's own errors their class, as package redis wants them.
 func Translate(err error) error { return translate(err) }

@@ -6,7 +6,6 @@ package rueidis
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -26,7 +25,7 @@ func init() { drivers.Register("rueidis", Driver) }
 
 // Dial opens a client and connects it.
 func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
-	option, err := clientOption(o)
+	option, connections, err := ClientOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +34,16 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		if client != nil {
 			client.Close()
 		}
+		connections.Close()
 		return nil, translate(err)
 	}
-	c := &conn{client: client, listening: client, io: o.IO(), sharded: o.Sharded}
+	c := &conn{client: client, listening: client, connections: connections, io: o.IO(), sharded: o.Sharded}
 	if o.Wakes && option.BlockingPoolSize > 0 && o.Topology != drivers.TopologyCluster {
 		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
 		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
 		if c.listening, err = rueidis.NewClient(option); err != nil {
 			client.Close()
+			connections.Close()
 			return nil, translate(err)
 		}
 	}
@@ -72,9 +73,6 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 	for _, t := range o.Targets {
 		option.InitAddress = append(option.InitAddress, t.Addr())
 	}
-	option.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-		return o.DialTo(ctx, addr)
-	}
 	if o.Topology == drivers.TopologyCluster {
 		// With several addresses the library connects to all of them, goes on with the first that answers, and may
 		// have two connections to each of the others then. The first one has just answered, and names all others.
@@ -92,9 +90,6 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	io := o.IO()
 	option := rueidis.ClientOption{
 		InitAddress: []string{o.Target.Addr()},
-		DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return o.Dial(ctx)
-		},
 		// The library finds out by a PING each KeepAlive that a server has fallen silent, and fails what waits for
 		// it. That is all that bounds a pipelined command without a deadline.
 		Dialer:           net.Dialer{Timeout: io, KeepAlive: min(io, rueidis.DefaultTCPKeepAlive)},
@@ -147,11 +142,12 @@ func multiplex(n int) (int, error) {
 }
 
 type conn struct {
-	client    rueidis.Client
-	listening rueidis.Client // for subscriptions; the same unless its pool is limited
-	io        time.Duration
-	sharded   bool // subscriptions are made with SSUBSCRIBE
-	closed    atomic.Bool
+	client      rueidis.Client
+	listening   rueidis.Client // for subscriptions; the same unless its pool is limited
+	connections *Connections   // of both
+	io          time.Duration
+	sharded     bool // subscriptions are made with SSUBSCRIBE
+	closed      atomic.Bool
 }
 
 // Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
@@ -288,6 +284,7 @@ func (c *conn) Close() error {
 	if c.listening != c.client {
 		c.listening.Close()
 	}
+	c.connections.Close()
 	return nil
 }
 

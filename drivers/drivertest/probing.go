@@ -1,0 +1,59 @@
+package drivertest
+
+// Cases about what a neighbour of the locks would do.
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// probe asks what has nothing to do with locks, beside one that is held.
+func probe(t *T) {
+	svc := t.open(2)
+	prober, _ := drivers.As[drivers.Prober](svc)
+	a, b := t.client(svc), t.client(svc)
+	l := lease(t.key(), long)
+	a.hold(l, "the key is free")
+	for range 3 {
+		if err := prober.Probe(t.ctx); err != nil {
+			t.Fatalf("Probe: %v", err)
+		}
+	}
+	b.refused(lease(l.Key, long), "another client holds the key; the service was only probed")
+	a.release(l, true, "the client held the key; the service was only probed")
+	over, cancel := context.WithCancel(t.ctx)
+	cancel()
+	if prober.Probe(over) == nil {
+		t.Fatalf("Probe answers although its context is over")
+	}
+}
+
+// probeOverCut takes the service away and gives it back. A probe must not go on as if nothing were wrong, nor wait longer
+// than any request may.
+func probeOverCut(t *T) {
+	svc := t.open(1)
+	prober, _ := drivers.As[drivers.Prober](svc)
+	if err := prober.Probe(t.ctx); err != nil {
+		t.Fatalf("Probe: %v", err)
+	}
+	limit := t.Config.IO() + slack
+	func() {
+		defer t.Cut()()
+		for range 2 { // on the broken connection, and on the one that cannot be made
+			if !t.within(limit, func(ctx context.Context) {
+				if prober.Probe(ctx) == nil {
+					t.Fatalf("Probe has no error without a connection")
+				}
+			}) {
+				t.Fatalf("Probe has not failed %v after the connection was cut", limit)
+			}
+		}
+	}()
+	t.eventually("Probe did not get through again", func() bool {
+		ctx, cancel := context.WithTimeout(t.ctx, time.Second)
+		defer cancel()
+		return prober.Probe(ctx) == nil
+	})
+}

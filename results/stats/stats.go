@@ -1,0 +1,67 @@
+// Package stats says how far a figure can be trusted: the interval in which the median over trials lies, whether a
+// distribution has enough values for a quantile, and whether a trial was steady.
+//
+// A trial is one observation. The latencies inside of it follow one another and depend on one another (a queue that is
+// long stays long for a while), so an error that was reckoned as if they were independent would be too small by any
+// factor. There is none here for a figure of a single trial: what varies is seen from trial to trial or not at all.
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// Confidence is that of all intervals.
+const Confidence = 0.95
+
+// MinTrials is the least number of trials for which there is an interval of that confidence: the median lies outside the
+// range of n values with probability 2 × 0.5ⁿ, which is below 5 % from 6 on.
+const MinTrials = 6
+
+// Estimate is a figure over several trials. Low and High are the interval of its median by order statistics, which
+// assumes nothing about how the figure is distributed (benchmath.AssumeNothing; Hahn and Meeker, Statistical
+// Intervals, 1991, section 5.2). They are NaN for fewer than MinTrials.
+type Estimate struct {
+	N         int // trials that know the figure
+	Median    float64
+	Low, High float64
+	Min, Max  float64
+}
+
+// Known tells whether there is an interval.
+func (e Estimate) Known() bool { return e.N >= MinTrials }
+
+// Of estimates from the values of trials; NaN values are left out. Without any, all of it is NaN.
+func Of(values []float64) Estimate {
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	e := Estimate{N: len(values), Median: math.NaN(), Low: math.NaN(), High: math.NaN(), Min: math.NaN(), Max: math.NaN()}
+	if e.N == 0 {
+		return e
+	}
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), Confidence)
+	e.Median, e.Min, e.Max = s.Center, slices.Min(values), slices.Max(values)
+	if e.Known() {
+		e.Low, e.High = s.Lo, s.Hi
+	}
+	return e
+}
+
+// Trials estimates a figure of records, which is NaN in those that do not know it.
+func Trials(recs []*results.Record, figure func(*results.Record) float64) Estimate {
+	values := make([]float64, len(recs))
+	for i, r := range recs {
+		values[i] = figure(r)
+	}
+	return Of(values)
+}
+
+// Enough tells whether count values have a q-quantile that is worth printing: the largest of them must lie above it with
+// 97.5 %, the upper end of a 95 % interval. The chance that all lie below is qⁿ, so it takes 6 values for a median, 36
+// for p90, 368 for p99 and 3,688 for p99.9. The values of a trial are not independent, so these are the least.
+func Enough(count int64, q float64) bool {
+	return math.Pow(q, float64(count)) <= (1-Confidence)/2
+}

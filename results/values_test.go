@@ -1,0 +1,159 @@
+package results
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestBounds inverts slot: every slot begins where the one before has ended.
+func TestBounds(t *testing.T) {
+	next := int64(0)
+	for j := range slotCount {
+		low, high := bounds(j)
+		if low != next || high < low {
+			t.Fatalf("slot %d is %d to %d, and the one before ends below %d", j, low, high, next)
+		}
+		if j > 0 && (slot(low) != j || slot(high) != j) {
+			t.Fatalf("%d and %d count in %d and %d, want %d", low, high, slot(low), slot(high), j)
+		}
+		next = high + 1
+	}
+}
+
+// draw records n values between 1 ns and some seconds.
+func draw(random *rand.Rand, n int, recorders ...*Recorder) {
+	for i := range n {
+		r := recorders[i%len(recorders)]
+		s := r.Borrow()
+		s.Record(AcquireIndex, time.Duration(random.Int64N(1<<(1+random.IntN(32)))))
+		r.Return(s)
+	}
+}
+
+// TestFollower looks now and then: what it finds adds up to the whole, also over two recorders, and each part answers as
+// a histogram of it would.
+func TestFollower(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	a, b := NewRecorder(3), NewRecorder(1)
+	f := Follow(Source{a, AcquireIndex}, Source{b, AcquireIndex})
+	if v := f.Next(); v.Count() != 0 || v.Quantile(0.5) != 0 || v.Max() != 0 {
+		t.Errorf("nothing was recorded, and it finds %+v", v)
+	}
+	var sum Values
+	for _, n := range []int{1, 0, 1000, 7, 3000} {
+		draw(random, n, a, b)
+		v := f.Next()
+		if v.Count() != int64(n) {
+			t.Errorf("%d values recorded, %d found", n, v.Count())
+		}
+		want := latencyOf(v.Histogram(), v.Overflow())
+		if v.Quantile(0.5) != want.P50 || v.Quantile(0.99) != want.P99 || v.Quantile(0.999) != want.P999 || v.Max() != want.Max {
+			t.Errorf("of %d values: p50 %v, p99 %v, p99.9 %v, max %v; the library has %+v", n,
+				v.Quantile(0.5), v.Quantile(0.99), v.Quantile(0.999), v.Max(), want)
+		}
+		if i := v.Interval(time.Second, 2*time.Second); i.At != time.Second || i.Length != 2*time.Second ||
+			i.Acquired != int64(n) || i.P50 != want.P50 || i.P99 != want.P99 || i.Max != want.Max {
+			t.Errorf("interval %+v of %+v", i, want)
+		}
+		if mean := float64(want.Mean) / 1e9; v.Sum() < 0.999*mean*float64(n) || v.Sum() > 1.001*mean*float64(n) {
+			t.Errorf("sum %v of %d values whose mean is %v", v.Sum(), n, want.Mean)
+		}
+		sum = sum.Plus(v)
+	}
+	whole, err := MergeLatency(a.Latency(AcquireIndex), b.Latency(AcquireIndex))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := latencyOf(sum.Histogram(), sum.Overflow()); got != whole {
+		t.Errorf("the parts are %+v\nthe whole is %+v", got, whole)
+	}
+	total := Total(Source{a, AcquireIndex}, Source{b, AcquireIndex})
+	if got := latencyOf(total.Histogram(), total.Overflow()); got != whole || total.Count() != whole.Count {
+		t.Errorf("the total is %+v\nthe whole is %+v", got, whole)
+	}
+	if v := f.Next(); v.Count() != 0 || len(v.slots) != 0 {
+		t.Errorf("the last look finds %d values again", v.Count())
+	}
+}
+
+func TestFollowerOverflow(t *testing.T) {
+	r := NewRecorder(1)
+	f := Follow(Source{r, HoldIndex})
+	for range 2 {
+		r.Borrow().Record(HoldIndex, 2*time.Hour)
+		if v := f.Next(); v.Count() != 1 || v.Overflow() != 1 {
+			t.Errorf("%d values, %d of them beyond the range, want 1 each time", v.Count(), v.Overflow())
+		}
+	}
+}
+
+// TestFollowerBesideWriters loses and doubles nothing while others record.
+func TestFollowerBesideWriters(t *testing.T) {
+	const writers, each = 4, 5000
+	r := NewRecorder(2)
+	f := Follow(Source{r, AcquireIndex})
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() { draw(rand.New(rand.NewPCG(5, uint64(w))), each, r) })
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	found := int64(0)
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		found += f.Next().Count()
+	}
+	if found != writers*each {
+		t.Errorf("%d values found of %d", found, writers*each)
+	}
+}
+
+// TestWarmupIsNoMetric keeps what only the series is for out of the record.
+func TestWarmupIsNoMetric(t *testing.T) {
+	r := NewRecorder(1)
+	r.Borrow().Record(WarmupIndex, time.Second)
+	for name, l := range r.Latencies() {
+		if l.Count != 0 {
+			t.Errorf("the warm-up has gone into %s", name)
+		}
+	}
+	if n := Total(Source{r, WarmupIndex}).Count(); n != 1 {
+		t.Errorf("%d values of the warm-up, want 1", n)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	r := NewRecorder(2)
+	for i := range outcomeCount {
+		for range i + 1 {
+			r.Borrow().End(i)
+		}
+	}
+	for i := range outcomeCount {
+		if n := r.Ended(i); n != int64(i)+1 {
+			t.Errorf("outcome %d: %d, want %d", i, n, i+1)
+		}
+	}
+}
+
+// BenchmarkFollow is what one look costs: of a metric with two shards and a thousand new values.
+func BenchmarkFollow(b *testing.B) {
+	r := NewRecorder(2)
+	f := Follow(Source{r, AcquireIndex})
+	random := rand.New(rand.NewPCG(6, 7))
+	draw(random, 100_000, r)
+	f.Next()
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		draw(random, 1000, r)
+		b.StartTimer()
+		f.Next()
+	}
+}

@@ -1,0 +1,144 @@
+// The ideal that a throughput is measured against, and whether the books balance.
+
+package workloads
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// What may make a bound; see results.Bound.
+const (
+	byKeys        = "keys"
+	byClients     = "clients"
+	byConnections = "connections"
+	byRate        = "rate"
+)
+
+// fillBound finds the least of all limits, and reckons what the recorded times account for.
+func (e *engine) fillBound(r *results.Record, t tally) {
+	b := &r.Bound
+	b.RTT = e.rtt
+	b.Pool = e.run.Pool
+	b.By, b.LocksPerS = leastLimit(r, kindsOf(r, t))
+	if b.LocksPerS > 0 {
+		b.Efficiency = r.Throughput() / b.LocksPerS
+	}
+	if r.Elapsed > 0 {
+		b.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Plan.Clients))
+	}
+}
+
+// accounted is the time of the clients that is in the books: in acquisitions however they ended, holds, releases and
+// pauses, corrected at the edges of the window.
+func accounted(r *results.Record, t tally) time.Duration {
+	sum := t.thought + t.edges
+	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} { // the others are parts of these, or nobody's
+		l := r.Latency[m]
+		sum += time.Duration(l.Count) * l.Mean
+	}
+	return sum
+}
+
+// kind is a class of clients as the limits see it.
+type kind struct {
+	results.Load
+	keys        shape.Keys
+	share       float64       // of all granted locks
+	hold, think time.Duration // on average, as they really were
+}
+
+// kindsOf takes the mix of the classes as it came out: how many of all locks were theirs. A plan without classes has one
+// kind.
+func kindsOf(r *results.Record, t tally) []kind {
+	var kinds []kind
+	for i, g := range r.Plan.Groups() {
+		k := kind{Load: g.Load, share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
+		if t.thoughts > 0 && len(r.Plan.Classes) == 0 {
+			k.think = t.thought / time.Duration(t.thoughts)
+		}
+		if i < len(r.Classes) {
+			c := r.Classes[i]
+			k.hold = c.Latency[results.Hold].Mean
+			k.share = 0
+			if r.Counts.Acquired > 0 {
+				k.share = float64(c.Counts.Acquired) / float64(r.Counts.Acquired)
+			}
+		}
+		k.keys, _ = shape.ParseKeys(g.KeyDist) // Check has read it
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// leastLimit is the least of what the keys, the clients, the connections and the arrivals can give, in locks a second at
+// the mix of classes that there was; the throughput divided by it is how busy the busiest of them is. It is 0 if nothing
+// is known.
+func leastLimit(r *results.Record, kinds []kind) (by string, locks float64) {
+	least := func(name string, limit float64) {
+		if limit > 0 && (by == "" || limit < locks) {
+			by, locks = name, limit
+		}
+	}
+	if rtt := r.Bound.RTT.Seconds(); rtt > 0 {
+		least(byKeys, keyLimit(r, kinds, rtt))
+		least(byClients, clientLimit(kinds, rtt))
+		least(byConnections, float64(r.Bound.Pool)/(2*rtt)) // the request that acquires and the one that releases
+	}
+	if closed := func(k kind) bool { return !k.Open() }; !slices.ContainsFunc(kinds, closed) && r.Elapsed > 0 {
+		least(byRate, float64(r.Counts.Offered)/r.Elapsed.Seconds())
+	}
+	return by, locks
+}
+
+// keyLimit: a key cannot change hands faster than once a hold and a round trip, and with a distribution that prefers some
+// keys the most wanted one is the first that cannot follow: with a share s of all locks it lets through 1/(s × (hold + round
+// trip)) of them. For keys that are all alike that is keys/(hold + round trip).
+//
+// Where many give up or are refused this is no limit, for then the most wanted keys are refused more often than others,
+// and the locks that are granted are spread more evenly than they are asked for: all keys together are the limit then.
+func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
+	n := r.Counts
+	refused := n.Contended + n.TimedOut
+	even := float64(refused) > worthSaying*float64(n.Acquired+refused)
+	busiest := 0.0 // seconds for which a lock of the mix occupies the busiest key, on average
+	for _, key := range peaks(kinds, r.Plan.Keys) {
+		busy := 0.0
+		for _, k := range kinds {
+			share := 1 / float64(r.Plan.Keys)
+			if !even {
+				share = k.keys.Share(key, r.Plan.Keys, k.Clients)
+			}
+			busy += k.share * share * (k.hold.Seconds() + rtt)
+		}
+		busiest = max(busiest, busy)
+	}
+	if busiest == 0 {
+		return 0
+	}
+	return 1 / busiest
+}
+
+func peaks(kinds []kind, keys int) (all []int) {
+	for _, k := range kinds {
+		all = append(all, k.keys.Peaks(keys)...)
+	}
+	return all
+}
+
+// clientLimit: a client cannot get round faster than hold, think and the two round trips of its acquire and release.
+func clientLimit(kinds []kind, rtt float64) (limit float64) {
+	for _, k := range kinds {
+		if k.share == 0 {
+			continue
+		}
+		own := float64(k.Clients) / (k.hold.Seconds() + k.think.Seconds() + 2*rtt)
+		if of := own / k.share; limit == 0 || of < limit {
+			limit = of
+		}
+	}
+	return limit
+}

@@ -1,0 +1,125 @@
+// Classes of clients: what a plan says of each, made ready for the client loop.
+
+package workloads
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// class is one kind of clients. Its clients read it in every cycle, so that it holds nothing that changes while the load
+// runs, but behind pointers.
+type class struct {
+	results.Load // as planned; Hold and Think are the fixed times if there are no samplers
+
+	first    int                 // the number of its first client; the others follow
+	keys     []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
+	holds    []shape.TimeSampler // nil: each takes Hold
+	thinks   []shape.TimeSampler
+	resting  bool // a hold takes time
+	pausing  bool // there is a time to think
+	keeping  bool // there is more to a hold than a sleep; see keep.go
+	open     bool // its clients serve arrivals
+	recorder *results.Recorder
+	queue    *pace.Queue // of arrivals; nil in a closed loop
+	name     string
+}
+
+// newClasses resolves the classes of a plan that Check has passed.
+func newClasses(r *Run) ([]*class, error) {
+	var all []*class
+	first := 0
+	for _, g := range r.Plan.Groups() {
+		c, err := newClass(r, g.Load)
+		if err != nil {
+			return nil, inClass(g.Name, err)
+		}
+		c.name, c.first = g.Name, first
+		first += g.Clients
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func newClass(r *Run, l results.Load) (*class, error) {
+	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0)}
+	keys, err := shape.ParseKeys(l.KeyDist)
+	if err != nil {
+		return nil, &FieldError{Field: "key-dist", Value: l.KeyDist, Problem: err.Error()}
+	}
+	if !keys.Uniform() {
+		c.keys = keys.Samplers(r.Plan.Keys, l.Clients)
+	}
+	if c.holds, err = r.times("hold", l.HoldDist, l.Clients); err != nil {
+		return nil, err
+	}
+	if c.thinks, err = r.times("think", l.ThinkDist, l.Clients); err != nil {
+		return nil, err
+	}
+	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1
+	c.pausing = l.Think > 0 || c.thinks != nil
+	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1
+	return c, nil
+}
+
+// times makes samplers of a distribution of times; nil if text is empty, which stands for a fixed time.
+func (r *Run) times(flag, text string, clients int) ([]shape.TimeSampler, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t, err := shape.ParseTimes(text)
+	if err != nil {
+		return nil, &FieldError{Field: flag, Value: text, Problem: err.Error()}
+	}
+	if path, _ := t.File(); path != "" {
+		loaded, ok := r.Replays[text]
+		if !ok {
+			return nil, fmt.Errorf("-%s %s: nobody has read that file", flag, text)
+		}
+		t = loaded
+	}
+	return t.Samplers(clients), nil
+}
+
+// tries tells whether a client of the class tries once and never waits. These come first in the class, so that they are
+// spread evenly over the lockers, which are dealt out by the clients' numbers.
+func (c *class) tries(id int) bool {
+	const rounding = 1e-9 // 10 % of 30 clients are a little more than 3 in floating point
+	return float64(id-c.first) < math.Ceil(c.TryOnly*float64(c.Clients)-rounding)
+}
+
+// pick chooses the next key of a client.
+func (c *client) pick() int32 {
+	cl := c.class
+	if cl.keys != nil {
+		return int32(cl.keys[int(c.id)-cl.first].Next(&c.rng))
+	}
+	n := uint64(len(c.e.keys))
+	if n == 1 {
+		return 0
+	}
+	return int32((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
+}
+
+// drawHold is how long the next hold shall take.
+func (c *client) drawHold() time.Duration {
+	cl := c.class
+	if cl.holds == nil {
+		return cl.Hold
+	}
+	return cl.holds[int(c.id)-cl.first].Next(&c.rng)
+}
+
+// drawThink is how long the next pause shall take.
+func (c *client) drawThink() time.Duration {
+	cl := c.class
+	if cl.thinks == nil {
+		return cl.Think
+	}
+	return cl.thinks[int(c.id)-cl.first].Next(&c.rng)
+}

@@ -1,0 +1,223 @@
+// Classes of clients, and the shapes of what they do.
+
+package workloads
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// TestClasses lets two classes run beside each other on keys of their own: each has its own cycle, and the record says
+// so for each and for both together.
+func TestClasses(t *testing.T) {
+	p := plan("null", "none")
+	p.Clients, p.Keys, p.Warmup, p.Duration = 5, 100, 300*ms, 3*time.Second
+	quick, slow := p.Load, p.Load
+	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, "uniform@0-49"
+	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, "uniform@50-99"
+	p.Classes = []results.Class{{Name: "quick", Load: quick}, {Name: "slow", Load: slow}}
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if len(r.Classes) != 2 {
+			t.Fatalf("classes %+v", r.Classes)
+		}
+		q, s := r.Classes[0], r.Classes[1]
+		if q.Name != "quick" || q.Counts.Acquired != 600 || s.Name != "slow" || s.Counts.Acquired != 60 {
+			t.Errorf("%s %+v, %s %+v: want 600 locks and 60", q.Name, q.Counts, s.Name, s.Counts)
+		}
+		if q.Jain != 1 || s.Jain != 1 || r.Fairness.MinClient != 30 || r.Fairness.MaxClient != 200 {
+			t.Errorf("Jain %v and %v, %+v", q.Jain, s.Jain, r.Fairness)
+		}
+		near(t, "quick holds", float64(q.Latency[results.Hold].Mean), float64(10*ms), 0.001)
+		near(t, "slow holds", float64(s.Latency[results.Hold].Mean), float64(50*ms), 0.001)
+		if _, ok := q.Latency[results.Release]; ok {
+			t.Error("a class has release times of its own")
+		}
+		if n := r.Counts; n.Acquired != 660 || n.Released != 660 || r.Latency[results.Hold].Count != 660 || r.Latency[results.Release].Count != 660 {
+			t.Errorf("together %+v", n)
+		}
+		if r.Safety.Grants < 720 {
+			t.Errorf("%d grants, want those of the warm-up too", r.Safety.Grants)
+		}
+		near(t, "Little's sum", r.Bound.Little, 1, 0.001)
+	})
+}
+
+// keyCounter is a service that counts the tries of each client for each key.
+type keyCounter struct {
+	drivers.Service
+	tries map[int]map[string]int
+}
+
+type keyCounterSession struct {
+	drivers.Session
+	tries map[string]int
+}
+
+func (k *keyCounter) Unwrap() drivers.Service { return k.Service }
+
+func (s keyCounterSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	s.tries[l.Key]++
+	return s.Session.Try(ctx, l)
+}
+
+func (k *keyCounter) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := k.Service.Session(ctx, id)
+	k.tries[id] = map[string]int{}
+	return keyCounterSession{s, k.tries[id]}, err
+}
+
+// TestKeyDistribution: client i of a class has the sampler of client i of that class, and no other.
+func TestKeyDistribution(t *testing.T) {
+	p := plan("null", "none")
+	p.Clients, p.Keys, p.Duration = 4, 10, time.Second
+	own, hot := p.Load, p.Load
+	own.Clients, own.Hold, own.KeyDist = 2, 10*ms, "own"
+	hot.Clients, hot.Hold, hot.KeyDist = 2, ms, "hot:80%:1"
+	p.Classes = []results.Class{{Name: "hot", Load: hot}, {Name: "own", Load: own}}
+	var k *keyCounter
+	bubble(t, p, func(s drivers.Service) drivers.Service {
+		k = &keyCounter{s, map[int]map[string]int{}}
+		return k
+	}, func(t *testing.T, r *results.Record) {
+		for _, id := range []int{0, 1} {
+			first, all := k.tries[id]["test:0"], 0
+			for _, n := range k.tries[id] {
+				all += n
+			}
+			near(t, "share of the hot key", float64(first)/float64(all), 0.8, 0.05)
+		}
+		if a, b := k.tries[2], k.tries[3]; len(a) != 1 || a["test:0"] != 100 || len(b) != 1 || b["test:1"] != 100 {
+			t.Errorf("own keys: %v and %v", a, b)
+		}
+	})
+}
+
+// TestTimes draws holds and pauses from distributions.
+func TestTimes(t *testing.T) {
+	p := plan("null", "none")
+	p.Hold, p.HoldDist, p.Think, p.ThinkDist, p.Duration = 10*ms, "exp:10ms", 3*ms, "uniform:2ms:4ms", 200*time.Second
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		hold := r.Latency[results.Hold]
+		near(t, "mean hold", float64(hold.Mean), float64(10*ms), 0.02)
+		near(t, "median hold", float64(hold.P50), 0.6931*float64(10*ms), 0.03)
+		near(t, "99th percentile", float64(hold.P99), 4.605*float64(10*ms), 0.05)
+		near(t, "locks", float64(r.Counts.Acquired), 200e3/13, 0.02)
+		near(t, "Little's sum", r.Bound.Little, 1, 0.001)
+	})
+}
+
+// TestReplay takes holds from a file, which somebody has to have read.
+func TestReplay(t *testing.T) {
+	const text = "file:holds.ms"
+	p := plan("null", "none")
+	p.HoldDist, p.Duration = text, 120*ms
+	times, err := shape.ParseTimes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := times.Load(strings.NewReader("10\n20\n30\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.HoldDist = loaded.String()
+	synctest.Test(t, func(t *testing.T) {
+		run := Run{Plan: p, Service: open(t, p), Prefix: "test:", Replays: map[string]shape.Times{p.HoldDist: loaded}}
+		r, err := run.Do(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := r.Latency[results.Hold]; h.Count != 6 || h.Min < 9*ms || h.Max > 31*ms {
+			t.Errorf("holds %+v, want 10, 20 and 30 ms twice", h)
+		}
+		run.Replays = nil
+		if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "nobody has read that file") {
+			t.Errorf("without the file: %v", err)
+		}
+	})
+}
+
+// TestTryOnly: a fifth of the clients never waits.
+func TestTryOnly(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Clients, p.TryOnly, p.Hold, p.Think, p.Duration = 10, 0.2, 10*ms, 3*ms, time.Second
+	for _, way := range []string{"poll", "queue"} {
+		p.Wait, p.Handover = way, "release"
+		bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+			n := r.Counts
+			// Each comes back every 3 ms, but for the time in which it holds the lock itself.
+			if n.Contended < 400 || n.Contended > 2*334 || n.TimedOut != 0 {
+				t.Errorf("%s: counts %+v: want two clients that are refused every 3 ms", way, n)
+			}
+			if n.Acquired < 75 || n.Unfinished > 8 || r.Safety.Violations != 0 {
+				t.Errorf("%s: %+v, %+v: the others have to wait in turn", way, n, r.Safety)
+			}
+		})
+	}
+	for share, want := range map[float64]int{0: 0, 0.1: 3, 0.101: 4, 1: 30} {
+		cl, n := class{Load: results.Load{Clients: 30, TryOnly: share}, first: 7}, 0
+		for id := 7; id < 37; id++ {
+			if cl.tries(id) {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%v of 30 clients are %d, want %d", share, n, want)
+		}
+	}
+}
+
+// TestCheckLoads: what is wrong in one class says in which.
+func TestCheckLoads(t *testing.T) {
+	for _, test := range []struct {
+		change func(*results.Plan)
+		want   string
+	}{
+		{func(p *results.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
+		{func(p *results.Plan) { p.Classes[1].Name = "" }, "class 2 of 2 has no name"},
+		{func(p *results.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
+		{func(p *results.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
+		{func(p *results.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
+		{func(p *results.Plan) { p.Classes[0].KeyDist = "zipf:0" }, "class online: -key-dist zipf:0: "},
+		{func(p *results.Plan) { p.Classes[0].KeyDist = "own@0-0" }, ""},
+		{func(p *results.Plan) { p.Classes[0].KeyDist = "uniform" }, `class online: -key-dist uniform: must be spelt "" in a plan`},
+		{func(p *results.Plan) { p.Classes[0].HoldDist = "exp:" }, "class online: -hold exp:: "},
+		{func(p *results.Plan) { p.Classes[0].ThinkDist = "exp:1000us" }, `class online: -think exp:1000us: must be spelt "exp:1ms" in a plan`},
+		{func(p *results.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
+		{func(p *results.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
+			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
+		{func(p *results.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
+		{func(p *results.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: must be 0 without -rate or -burst"},
+		{func(p *results.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: must be left out without -rate"},
+		{func(p *results.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
+		{func(p *results.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
+		{func(p *results.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, "5" }, "class online: -burst 1ms: must be left out with -rate"},
+		{func(p *results.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "class online: -think 1ms: must be 0s with -rate or -burst"},
+		{func(p *results.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
+		{func(p *results.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
+		{func(p *results.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
+		{func(p *results.Plan) { p.Probe = -1 }, "-probe -1: must be 0 to 10000 a second"},
+	} {
+		p := sound()
+		p.Clients = 2
+		p.Classes = []results.Class{{Name: "online", Load: sound().Load}, {Name: "batch", Load: sound().Load}}
+		test.change(&p)
+		err := Check(p)
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("refused: %v", err)
+		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)):
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+		if field, ok := errors.AsType[*FieldError](err); ok && strings.HasPrefix(test.want, "class ") && field.Class == "" {
+			t.Errorf("%v has no class", err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// What a reader must know before he believes the figures of a record.
+
+package workloads
+
+import (
+	"fmt"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+const (
+	// failedShare of the clients' time lost to errors leaves less than half a trial, which is not a whole one.
+	failedShare = 0.50
+	// worthSaying is the share from which a reader has to know of it.
+	worthSaying = 0.01
+)
+
+// warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
+func (e *engine) warn(r *results.Record, t tally) {
+	p := &r.Plan
+	r.Warnings = Warnings(*p, e.traits)
+	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	failing := 0.0 // share of the clients' time
+	if r.Elapsed > 0 {
+		failing = float64(t.failing) / float64(r.Elapsed) / float64(p.Clients)
+	}
+	switch {
+	case e.cut.Load():
+		r.Partial = "interrupted"
+	case e.after.err != nil && e.after.err != errNoInspector:
+		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
+	}
+	if r.Partial == "" && failing > failedShare {
+		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
+	} else if failing > worthSaying {
+		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
+	}
+	if e.before.err != nil && e.before.err != errNoInspector && r.Elapsed > 0 {
+		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
+	}
+	if e.before.err == nil && e.after.err == nil && !e.inspected() {
+		how := "was restarted"
+		if e.before.server.RunID == e.after.server.RunID {
+			how = "counts from a new beginning, as after a restart,"
+		}
+		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)
+	}
+	for i, n := range r.Counts.NodeErrors {
+		if err := e.after.nodes[i].Err; n > 0 {
+			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
+		}
+	}
+	if p.Server == "embedded" {
+		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
+	}
+	r.Warnings = append(r.Warnings, doubts(r)...)
+	for _, f := range []struct {
+		what string
+		err  error
+	}{{"deleting the run's keys", e.cleanError}, {"leaving the wait", e.closeError}} {
+		if f.err != nil {
+			add("%s: %v", f.what, f.err)
+		}
+	}
+}
+
+// doubts are the warnings that follow from the figures alone.
+func doubts(r *results.Record) (w []string) {
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	n, g, b := &r.Counts, &r.Generator, &r.Bound
+	acquire, response, lag := r.Latency[results.Acquire], r.Latency[results.Response], r.Latency[results.Lag]
+
+	switch waited := 100 * r.Backlogged(); r.Limit() {
+	case results.ConnectionLimited:
+		add("connection-limited: %.0f requests at a time were under way or waited for one of %d connections; raise -conns",
+			r.Requests(), b.Pool)
+	case results.LockLimited:
+		add("lock-limited: %.0f %% of the arrivals waited for a free client, and the clients waited for locks for %.0f %% of "+
+			"the time that they were busy: the lock does not keep up with the rate", waited, 100*r.Waiting())
+	case results.ClientLimited:
+		add("client-limited: %.0f %% of the arrivals waited for a free client; raise -clients", waited)
+	}
+	if n.Dropped > 0 && n.Offered > 0 {
+		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
+			100*float64(n.Dropped)/float64(n.Offered))
+	}
+	if late := float64(lag.Count) * float64(lag.Mean); late > lagShare*float64(response.Count)*float64(response.Mean) && lag.P99 <= lateLag {
+		add("of a response of %s on average %s is the generator's own lag: for a lock as fast as this one, acquire says what it takes",
+			round(response.Mean), round(lag.Mean))
+	}
+	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
+		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own", round(g.GCLongest))
+	}
+	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || failures(n) == 0) {
+		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
+			100*b.Little)
+	}
+	switch s := &r.Steady; {
+	case s.Drifts && s.FirstRate == 0:
+		add("nothing was granted in the first half, and %.0f locks a second in the second: not steady, lengthen -warmup", s.SecondRate)
+	case s.Drifts && s.SecondRate > s.FirstRate:
+		add("the second half was %.0f %% faster than the first (p %.2g): not steady, lengthen -warmup", 100*(s.SecondRate/s.FirstRate-1), s.P)
+	case s.Drifts:
+		add("the second half was %.0f %% slower than the first (p %.2g): not steady, lengthen -warmup", 100*(1-s.SecondRate/s.FirstRate), s.P)
+	}
+	return w
+}
+
+// failures are all errors of the window.
+func failures(n *results.Counts) (all int64) {
+	for _, of := range n.Errors {
+		all += of
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+package pace_test
+
+// Goodness of fit: Poisson arrivals are what they claim to be, by tests that constant arrivals and wrong rates fail.
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/workloads/pace"
+)
+
+// chiSquare is Pearson's statistic.
+func chiSquare(counts []int, expected []float64) (x float64) {
+	for i, n := range counts {
+		d := float64(n) - expected[i]
+		x += d * d / expected[i]
+	}
+	return x
+}
+
+// chiSquareLimit is what chi-square of that many degrees of freedom exceeds in one of 1000 cases, by Wilson and
+// Hilferty (1931).
+func chiSquareLimit(degrees int) float64 {
+	k, z := float64(degrees), 3.0902
+	c := 1 - 2/(9*k) + z*math.Sqrt(2/(9*k))
+	return k * c * c * c
+}
+
+// kolmogorov is the greatest distance of the sample from the distribution whose values under its distribution function
+// are even between 0 and 1, times √n; over 1.95 in one of 1000 cases (Kolmogorov 1933).
+func kolmogorov(even []float64) float64 {
+	slices.Sort(even)
+	n, d := float64(len(even)), 0.0
+	for i, u := range even {
+		d = max(d, u-float64(i)/n, float64(i+1)/n-u)
+	}
+	return d * math.Sqrt(n)
+}
+
+const kolmogorovLimit = 1.95
+
+// exponential tests the distances of arrivals of a rate: whether they are exponential, and whether neighbours are
+// independent, which is tested by the sums of two (Erlang).
+func exponential(list []time.Duration, rate float64) (distances, pairs float64) {
+	var one, two []float64
+	for i := 1; i < len(list); i++ {
+		x := rate * (list[i] - list[i-1]).Seconds()
+		one = append(one, 1-math.Exp(-x))
+		if i%2 == 0 {
+			x = rate * (list[i] - list[i-2]).Seconds()
+			two = append(two, 1-math.Exp(-x)*(1+x))
+		}
+	}
+	return kolmogorov(one), kolmogorov(two)
+}
+
+// counts tests the numbers of arrivals in intervals in each of which as many are expected, by Pearson's test against
+// Poisson's distribution: cells below low and from high on are joined.
+func counts(list []time.Duration, edges []time.Duration, mean float64, low, high int) (x, limit float64) {
+	cells := make([]int, high-low+2)
+	i := 0
+	for e := 1; e < len(edges); e++ {
+		n := 0
+		for ; i < len(list) && list[i] < edges[e]; i++ {
+			if list[i] >= edges[e-1] {
+				n++
+			}
+		}
+		cells[max(0, min(high, n)-low+1)]++
+	}
+	expected := make([]float64, len(cells))
+	rest, p := 1.0, math.Exp(-mean)
+	for n := 0; n < high; n++ {
+		expected[max(0, n-low+1)] += p
+		rest -= p
+		p *= mean / float64(n+1)
+	}
+	expected[len(cells)-1] = rest
+	for i := range expected {
+		expected[i] *= float64(len(edges) - 1)
+	}
+	return chiSquare(cells, expected), chiSquareLimit(len(cells) - 1)
+}
+
+// every is the edges of intervals of that length.
+func every(length, from, to time.Duration) (edges []time.Duration) {
+	for at := from; at <= to; at += length {
+		edges = append(edges, at)
+	}
+	return edges
+}
+
+func TestPoissonFits(t *testing.T) {
+	w := pace.Window{Warmup: time.Second, Duration: 99 * time.Second}
+	grid := every(10*time.Millisecond, 0, 100*time.Second)
+	for seed := range uint64(5) {
+		list := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Poisson, w, seed))
+		one, two := exponential(list, 1000)
+		x, limit := counts(list, grid, 10, 4, 18)
+		if one > kolmogorovLimit || two > kolmogorovLimit {
+			t.Errorf("seed %d: the distances are not exponential: KS %.2f, of pairs %.2f", seed, one, two)
+		}
+		if x > limit {
+			t.Errorf("seed %d: the counts are not Poisson: chi-square %.1f over %.1f", seed, x, limit)
+		}
+	}
+}
+
+// The tests above have the power to tell: each control fails each test that can see it.
+func TestPoissonControlsFail(t *testing.T) {
+	w := pace.Window{Duration: 100 * time.Second}
+	grid := every(10*time.Millisecond, 0, 100*time.Second)
+	spread := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Poisson, w, 1))
+	var sorted []time.Duration // distances are exponential, but not independent: the short ones come in rows of ten
+	for i := 10; i < len(spread); i += 10 {
+		var d []time.Duration
+		for j := i - 9; j <= i; j++ {
+			d = append(d, spread[j]-spread[j-1])
+		}
+		slices.Sort(d)
+		at := spread[i-10]
+		for _, step := range d {
+			at += step
+			sorted = append(sorted, at)
+		}
+	}
+	for _, tt := range []struct {
+		name             string
+		list             []time.Duration
+		one, two, counts bool // whether the test must see it
+	}{
+		{"constant arrivals", all(t, pace.Arrivals(mustRate(t, "1k"), pace.Constant, w, 1)), true, true, true},
+		{"a rate 3 % too high", all(t, pace.Arrivals(mustRate(t, "1030"), pace.Poisson, w, 1)), true, true, true},
+		{"a rate 3 % too low", all(t, pace.Arrivals(mustRate(t, "970"), pace.Poisson, w, 1)), true, true, true},
+		{"a rate that changes", all(t, pace.Arrivals(mustRate(t, "800:1200:100s"), pace.Poisson, w, 1)), false, false, true},
+		{"dependent distances", sorted, false, true, false},
+	} {
+		one, two := exponential(tt.list, 1000)
+		x, limit := counts(tt.list, grid, 10, 4, 18)
+		if tt.one && one < kolmogorovLimit {
+			t.Errorf("%s pass as exponential: KS %.2f", tt.name, one)
+		}
+		if tt.two && two < kolmogorovLimit {
+			t.Errorf("%s pass as independent: KS of pairs %.2f", tt.name, two)
+		}
+		if tt.counts && x < limit {
+			t.Errorf("%s pass as Poisson: chi-square %.1f under %.1f", tt.name, x, limit)
+		}
+	}
+}
+
+// Where the rate changes, arrivals are Poisson in the time that the integral of the rate makes: intervals of the same
+// expectation have counts of one distribution, which intervals of the same length have not.
+func TestPoissonFollowsTheRate(t *testing.T) {
+	const length = 200 * time.Second
+	w := pace.Window{Duration: length}
+	ramp := func(seed uint64) []time.Duration {
+		return all(t, pace.Arrivals(mustRate(t, "100:1900:200s"), pace.Poisson, w, seed))
+	}
+	// N(t) = 100 t + 4.5 t² is 200,000 at the end: 20,000 intervals of 10 each.
+	edges := []time.Duration{0}
+	for n := 10.0; n <= 200_000; n += 10 {
+		edges = append(edges, seconds((-100+math.Sqrt(10_000+18*n))/9))
+	}
+	for seed := range uint64(5) {
+		list := ramp(seed)
+		if x, limit := counts(list, edges, 10, 4, 18); x > limit {
+			t.Errorf("ramp, seed %d: chi-square %.1f over %.1f", seed, x, limit)
+		}
+		for _, s := range mustRate(t, "steps:500:1500:5").Steps(length, seed) {
+			list := all(t, pace.Arrivals(mustRate(t, "steps:500:1500:5"), pace.Poisson, w, seed))
+			in := list[between(list, 0, s.From):]
+			in = in[:between(in, s.From, s.To)]
+			if one, two := exponential(in, s.Rate); one > kolmogorovLimit || two > kolmogorovLimit {
+				t.Errorf("step of %v/s, seed %d: KS %.2f, of pairs %.2f", s.Rate, seed, one, two)
+			}
+			if one, _ := exponential(in, s.Rate*1.05); one < kolmogorovLimit {
+				t.Errorf("step of %v/s, seed %d passes as one of %v/s: KS %.2f", s.Rate, seed, s.Rate*1.05, one)
+			}
+		}
+	}
+	if x, limit := counts(ramp(0), every(10*time.Millisecond, 0, length), 10, 4, 18); x < limit {
+		t.Errorf("a ramp passes as steady: chi-square %.1f under %.1f", x, limit)
+	}
+}
+
+// Schedules of different seeds are independent: together they are Poisson with the sum of their rates.
+func TestPoissonSeedsAreIndependent(t *testing.T) {
+	w := pace.Window{Duration: 100 * time.Second}
+	var both, twice []time.Duration
+	for seed := range uint64(10) {
+		list := all(t, pace.Arrivals(mustRate(t, "100"), pace.Poisson, w, seed))
+		both = append(both, list...)
+		if seed < 5 {
+			twice = append(append(twice, list...), list...)
+		}
+	}
+	slices.Sort(both)
+	slices.Sort(twice)
+	grid := every(10*time.Millisecond, 0, 100*time.Second)
+	if x, limit := counts(both, grid, 10, 4, 18); x > limit {
+		t.Errorf("ten seeds together are not Poisson: chi-square %.1f over %.1f", x, limit)
+	}
+	if x, limit := counts(twice, grid, 10, 4, 18); x < limit {
+		t.Errorf("the same seeds twice pass as independent: chi-square %.1f under %.1f", x, limit)
+	}
+}

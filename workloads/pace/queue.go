@@ -1,0 +1,199 @@
+// The queue between the pacer and the clients: it decides how late an arrival reaches the client that serves it.
+
+package pace
+
+import (
+	"sync"
+	"time"
+)
+
+// Queue hands arrivals over to clients. An arrival goes to the client that has been parked longest, so that load spreads
+// evenly over idle clients; if none is parked it waits in line, and is served in its turn, however late. Arrivals keep
+// their order. Any number of goroutines may use a Queue; each operation takes the same time, however many are parked or
+// wait, and allocates nothing in the steady state.
+type Queue struct {
+	limit int
+
+	mu      sync.Mutex
+	closed  bool
+	offered int64
+	dropped int64
+	waiting line            // empty if anybody is parked
+	first   *parked         // who has been parked longest
+	last    *parked         // undefined if first is nil
+	unused  *parked         // a list
+	left    []time.Duration // what waited at Close
+}
+
+// parked is a client that waits for an arrival. Its channel takes one value, so that handing over never blocks.
+type parked struct {
+	wake chan time.Duration
+	next *parked // who was parked after it
+}
+
+// NewQueue makes a queue in which at most limit arrivals may wait; 0 is no limit.
+func NewQueue(limit int) *Queue {
+	return &Queue{limit: limit}
+}
+
+// Put hands over the arrival that is due at that time, or lets it wait for a client. It is dropped if limit arrivals wait
+// already. Put never blocks; after Close it does nothing. It is Offer for who need not know what became of the arrival,
+// and fits into Lane.Due.
+func (q *Queue) Put(at time.Duration) { q.Offer(at) }
+
+// Offer is Put; it answers false if the arrival was dropped or the queue is closed.
+func (q *Queue) Offer(at time.Duration) bool {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return false
+	}
+	q.offered++
+	if p := q.first; p != nil {
+		q.first = p.next
+		q.mu.Unlock()
+		p.wake <- at // outside: waking may take a system call
+		return true
+	}
+	taken := q.limit <= 0 || q.waiting.len() < q.limit
+	if taken {
+		q.waiting.push(at)
+	} else {
+		q.dropped++
+	}
+	q.mu.Unlock()
+	return taken
+}
+
+// Take is the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
+// client was parked when it came: its delay is backlog, that of the others is the generator's own lag. ok is false after
+// Close, for those too that are parked then.
+func (q *Queue) Take() (at time.Duration, waited, ok bool) {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return 0, false, false
+	}
+	if q.waiting.len() > 0 {
+		at = q.waiting.pop()
+		q.mu.Unlock()
+		return at, true, true
+	}
+	p := q.unused
+	if p == nil {
+		p = &parked{wake: make(chan time.Duration, 1)}
+	}
+	q.unused, p.next = p.next, nil
+	if q.first == nil {
+		q.first = p
+	} else {
+		q.last.next = p
+	}
+	q.last = p
+	q.mu.Unlock()
+
+	if at, ok = <-p.wake; ok {
+		q.mu.Lock()
+		p.next, q.unused = q.unused, p
+		q.mu.Unlock()
+	}
+	return at, false, ok
+}
+
+// Close ends the queue and wakes all who are parked. It returns when the arrivals that still waited had been due, in
+// their order, also if it is called again.
+func (q *Queue) Close() (left []time.Duration) {
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		q.left = make([]time.Duration, 0, q.waiting.len())
+		for q.waiting.len() > 0 {
+			q.left = append(q.left, q.waiting.pop())
+		}
+	}
+	p := q.first
+	q.first = nil
+	left = q.left
+	q.mu.Unlock()
+	for p != nil {
+		next := p.next // before its client can be awake
+		close(p.wake)
+		p = next
+	}
+	return left
+}
+
+// Len is how many arrivals wait for a client; 0 after Close.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting.len()
+}
+
+// Offered is how many arrivals came, those that were dropped included.
+func (q *Queue) Offered() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.offered
+}
+
+// Dropped is how many arrivals found limit others waiting.
+func (q *Queue) Dropped() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dropped
+}
+
+// line is a first-in-first-out list in blocks of memory: a backlog of millions grows by one block at a time, without the
+// pause in which a slice would be copied.
+type line struct {
+	n           int
+	head, tail  *block
+	from, until int // where head's first value and tail's first free place are
+	spare       *block
+}
+
+type block struct {
+	at   [blockLen]time.Duration
+	next *block
+}
+
+const blockLen = 1023 // 8 KB with next
+
+func (l *line) len() int { return l.n }
+
+func (l *line) push(at time.Duration) {
+	if l.tail == nil || l.until == blockLen {
+		b := l.spare
+		if b == nil {
+			b = new(block)
+		}
+		l.spare = nil
+		if l.tail == nil {
+			l.head, l.from = b, 0
+		} else {
+			l.tail.next = b
+		}
+		l.tail, l.until = b, 0
+	}
+	l.tail.at[l.until] = at
+	l.until++
+	l.n++
+}
+
+// pop takes the first one out; there has to be one.
+func (l *line) pop() time.Duration {
+	at := l.head.at[l.from]
+	l.from++
+	l.n--
+	switch {
+	case l.n == 0: // which was the only block: begin it anew
+		l.from, l.until = 0, 0
+	case l.from == blockLen:
+		b := l.head
+		l.head, l.from = b.next, 0
+		b.next = nil
+		l.spare = b
+	}
+	return at
+}

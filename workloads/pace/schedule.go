@@ -1,0 +1,166 @@
+// Schedules: when each arrival is due, computed from the integral of the rate, so that nothing adds up to a drift.
+
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Streams of random numbers of one seed.
+const (
+	streamArrivals uint64 = 0x61727269 + iota
+	streamLadder
+)
+
+// arrivals is a Schedule that follows a rate. Let N(t) be the integral of the rate from 0 to t, which is the number of
+// arrivals that are expected until then. A constant schedule has its arrivals where N reaches phase, phase+1, phase+2, …;
+// a Poisson process has them where N reaches the arrivals of one with rate 1, whose distances are exponential (Çinlar 1975,
+// Introduction to Stochastic Processes, section 4.7), however the rate changes.
+//
+// float64 resolves 1 ns up to 100 days.
+type arrivals struct {
+	pieces []piece // of the rate, in their order; the current one is the first
+	end    time.Duration
+	target float64    // the next arrival is where N reaches this
+	rng    *rand.Rand // nil for constant arrivals
+	phase  float64    // of constant arrivals, and…
+	n      float64    // …how many there were: adding 1 to target each time would add up rounding errors
+}
+
+// piece is a time in which the rate changes evenly.
+type piece struct {
+	from   float64 // s since the load began
+	length float64 // s
+	rate   float64 // at from
+	slope  float64 // per s
+	before float64 // N(from)
+}
+
+// count is how many arrivals are expected in p.
+func (p *piece) count() float64 { return (p.rate + p.slope/2*p.length) * p.length }
+
+// when is the time at which N reaches target, which lies in p: the root of rate·x + slope/2·x² = n, in the form that
+// neither divides by a small slope nor subtracts numbers that are nearly the same.
+func (p *piece) when(target float64) float64 {
+	n := target - p.before
+	x := 2 * n / (p.rate + math.Sqrt(max(0, p.rate*p.rate+2*p.slope*n)))
+	return p.from + min(x, p.length)
+}
+
+// Arrivals is a schedule of that rate and kind (all that is not Poisson is Constant). Equal seeds make equal schedules.
+// No rate has no arrivals, and a rate that goes in steps stays at the first one if the window has no end.
+func Arrivals(r Rate, kind string, w Window, seed uint64) Schedule {
+	a := &arrivals{pieces: r.pieces(w, seed), end: math.MaxInt64}
+	if w.Duration > 0 {
+		a.end = w.Warmup + w.Duration
+	}
+	rng := rand.New(rand.NewPCG(seed, streamArrivals))
+	if kind == Poisson {
+		a.rng = rng
+		a.target = rng.ExpFloat64()
+	} else {
+		a.phase = rng.Float64()
+		a.target = a.phase
+	}
+	return a
+}
+
+// Next tells when the next arrival is due. It is rounded down to a nanosecond, which keeps it in its part of the window.
+func (a *arrivals) Next() (due time.Duration, ok bool) {
+	for len(a.pieces) > 0 {
+		p := &a.pieces[0]
+		if a.target-p.before < p.count() {
+			t := p.when(a.target) * float64(time.Second)
+			if t >= float64(a.end) {
+				break
+			}
+			a.advance()
+			return time.Duration(t), true
+		}
+		a.pieces = a.pieces[1:]
+	}
+	a.pieces = nil
+	return 0, false
+}
+
+func (a *arrivals) advance() {
+	if a.rng != nil {
+		a.target += a.rng.ExpFloat64()
+		return
+	}
+	a.n++
+	a.target = a.phase + a.n
+}
+
+const forever = 1e15 // s
+
+// pieces cuts the time of a load into pieces in which the rate changes evenly. The last one does not end.
+func (r Rate) pieces(w Window, seed uint64) (list []piece) {
+	if r.form == none {
+		return nil
+	}
+	var at, count float64
+	add := func(length, rate, slope float64) {
+		p := piece{from: at, length: length, rate: rate, slope: slope, before: count}
+		at += length
+		count += p.count()
+		list = append(list, p)
+	}
+	opens := w.Warmup.Seconds()
+	steps := r.Steps(w.Duration, seed)
+	switch {
+	case r.form == ramp:
+		add(opens, r.from, 0)
+		add(r.over.Seconds(), r.from, (r.to-r.from)/r.over.Seconds())
+		add(forever, r.to, 0)
+	case len(steps) > 0:
+		add(opens, steps[0].Rate, 0)
+		for i, s := range steps {
+			at = opens + s.From.Seconds() // as it is, not as the lengths add up
+			if i == len(steps)-1 {
+				add(forever, s.Rate, 0)
+			} else {
+				add((s.To - s.From).Seconds(), s.Rate, 0)
+			}
+		}
+	default:
+		add(forever, r.from, 0)
+	}
+	return list
+}
+
+// bursts is a Schedule in which several arrivals are due at a time.
+type bursts struct {
+	size  int
+	left  int           // of the present burst
+	next  time.Duration // when it is due
+	every time.Duration
+	end   time.Duration
+}
+
+// Bursts is a schedule in which size arrivals are due at the same moment, every so often: at the opening of the measured
+// window, every time after it, and in the warm-up at the times that lie as far before it.
+func Bursts(size int, every time.Duration, w Window) Schedule {
+	if size <= 0 || every <= 0 {
+		return &bursts{}
+	}
+	b := &bursts{size: size, left: size, next: w.Warmup % every, every: every, end: math.MaxInt64}
+	if w.Duration > 0 {
+		b.end = w.Warmup + w.Duration
+	}
+	return b
+}
+
+func (b *bursts) Next() (due time.Duration, ok bool) {
+	if b.left == 0 {
+		b.left = b.size
+		b.next += b.every
+	}
+	if b.next >= b.end {
+		return 0, false
+	}
+	b.left--
+	return b.next, true
+}

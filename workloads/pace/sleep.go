@@ -1,0 +1,46 @@
+// Sleeping with the runtime's timers.
+
+package pace
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a millisecond),
+// ends at once when stop is closed, and knows the fake clock of package testing/synctest.
+type timer struct {
+	clock drivers.Clock
+	stop  <-chan struct{}
+	timer *time.Timer
+}
+
+func newTimer(clock drivers.Clock, stop <-chan struct{}) *timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return &timer{clock, stop, t}
+}
+
+// sleep sleeps until the clock reads to. It answers false when stop is closed.
+func (t *timer) sleep(to time.Duration) bool {
+	for {
+		select {
+		case <-t.stop:
+			return false
+		default:
+		}
+		left := to - t.clock.Now()
+		if left <= 0 {
+			return true
+		}
+		t.timer.Reset(left)
+		select {
+		case <-t.stop:
+			return false
+		case <-t.timer.C:
+		}
+	}
+}
+
+func (t *timer) close() { t.timer.Stop() }

@@ -1,0 +1,78 @@
+// What Go's runtime tells of itself (package runtime/metrics), read at both ends of the measured window.
+
+package workloads
+
+import (
+	"math"
+	"runtime/metrics"
+	"slices"
+	"time"
+)
+
+// The metrics in the order in which runtimeReading has them.
+const (
+	allocsMetric = "/gc/heap/allocs:objects"
+	queueMetric  = "/sched/latencies:seconds"       // runnable to running, of every eighth goroutine that is tracked
+	pausesMetric = "/sched/pauses/total/gc:seconds" // of the whole program, for the collector
+)
+
+// runtimeReading is the state of the runtime's running totals.
+type runtimeReading struct {
+	allocs        uint64
+	queue, pauses histogram
+}
+
+// readRuntime reads them. A runtime that does not have one of them leaves it empty.
+func readRuntime() (r runtimeReading) {
+	samples := []metrics.Sample{{Name: allocsMetric}, {Name: queueMetric}, {Name: pausesMetric}}
+	metrics.Read(samples)
+	if v := samples[0].Value; v.Kind() == metrics.KindUint64 {
+		r.allocs = v.Uint64()
+	}
+	for i, h := range []*histogram{&r.queue, &r.pauses} {
+		if v := samples[i+1].Value; v.Kind() == metrics.KindFloat64Histogram {
+			*h = histogram(*v.Float64Histogram())
+		}
+	}
+	return r
+}
+
+// histogram is one of the runtime's: bucket i holds Counts[i] values of at least Buckets[i] and below Buckets[i+1] seconds.
+type histogram metrics.Float64Histogram
+
+// since is what has been added after an earlier state of the same histogram.
+func (h histogram) since(before histogram) histogram {
+	if len(before.Counts) != len(h.Counts) {
+		return h
+	}
+	counts := slices.Clone(h.Counts)
+	for i, n := range before.Counts {
+		counts[i] -= min(n, counts[i])
+	}
+	return histogram{Counts: counts, Buckets: h.Buckets}
+}
+
+// quantile is the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
+// the last bucket, which has no other; 0 for an empty histogram.
+func (h histogram) quantile(q float64) time.Duration {
+	var total, seen uint64
+	for _, n := range h.Counts {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	rank := max(1, uint64(math.Ceil(q*float64(total))))
+	for i, n := range h.Counts {
+		if seen += n; seen < rank {
+			continue
+		}
+		if end := h.Buckets[i+1]; !math.IsInf(end, 0) {
+			return seconds(end)
+		}
+		return seconds(h.Buckets[i])
+	}
+	return 0
+}
+
+func seconds(s float64) time.Duration { return time.Duration(max(0, s) * float64(time.Second)) }

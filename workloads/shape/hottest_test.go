@@ -1,0 +1,63 @@
+package shape
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestZipfSum(t *testing.T) {
+	for _, s := range []float64{0.5, 0.99, 1, 1.1, 2.5, 20} {
+		for _, n := range []int{1, 2, 999, 1000, 1001, 100_000} {
+			want := 0.0
+			for k := n; k >= 1; k-- {
+				want += math.Pow(float64(k), -s)
+			}
+			z := newZipf(s, n)
+			if got := z.sum(); math.Abs(got-want) > 1e-7*want {
+				t.Errorf("%d weights of exponent %v add up to %v, want %v", n, s, got, want)
+			}
+		}
+	}
+}
+
+// TestShares adds the shares of all keys up, holds each to what is really drawn, and looks for the greatest of them among
+// the peaks.
+func TestShares(t *testing.T) {
+	const keys, clients, draws = 60, 20, 400_000
+	for _, text := range []string{
+		"", "zipf:1.1", "zipf:0.5", "hot:80%:10", "hot:10%:30", "sequential", "own", "uniform@10-19", "zipf:2@30-39",
+		"70%*zipf:1.1+30%*own", "50%*hot:90%:2@20-59+50%*zipf:1", "60%*uniform@0-9+40%*uniform@5-14",
+	} {
+		k, err := ParseKeys(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := make([]int, keys)
+		samplers := k.Samplers(keys, clients)
+		rng := rand.NewPCG(1, 2)
+		for i := range draws {
+			drawn[samplers[i%clients].Next(rng)]++
+		}
+		sum, greatest := 0.0, 0.0
+		for key := range keys {
+			share := k.Share(key, keys, clients)
+			sum += share
+			greatest = max(greatest, share)
+			// Five standard deviations of a binomial count; sequential and own draws scatter less.
+			if off := math.Abs(float64(drawn[key])/draws - share); off > 5*math.Sqrt(share/draws)+1e-4 {
+				t.Errorf("%q: key %d was drawn %d times of %d, and its share is %v", text, key, drawn[key], draws, share)
+			}
+		}
+		peak := 0.0
+		for _, key := range k.Peaks(keys) {
+			peak = max(peak, k.Share(key, keys, clients))
+		}
+		if math.Abs(sum-1) > 1e-9 || peak != greatest {
+			t.Errorf("%q: shares add up to %v; the greatest is %v, and among the peaks %v", text, sum, greatest, peak)
+		}
+		if k.Share(keys, keys, clients) != 0 || k.Share(-1, keys, clients) != 0 {
+			t.Errorf("%q: a key that does not exist has a share", text)
+		}
+	}
+}

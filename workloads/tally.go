@@ -1,0 +1,180 @@
+// What the clients count, and how it adds up: for the whole load, and for each class of a plan that names classes.
+
+package workloads
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/oracle"
+)
+
+// tally is what one client counted in the measured window; see results.Counts and results.Fairness.
+type tally struct {
+	// In every cycle:
+	acquired, released int64
+	longest            time.Duration // without a grant while it wanted one
+	longestRun         int64         // grants of a key in a row
+	changes            int64         // grants of a key to this client after another
+
+	// Now and then:
+	retries, waits                                            int64 // tries after the first one of an acquisition
+	contended, timedOut, unknown, refused, lost, releaseError int64
+	lostRenewal, reentries, reentryRefused, reentryError      int64
+	crashed, overstayed                                       int64
+	canceled, unfinished, thoughts                            int64
+	thought                                                   time.Duration // in think pauses, as they really were
+	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
+	edges                                                     time.Duration // see edge
+}
+
+// attempts are the acquisitions that were answered in the measured window.
+func (t *tally) attempts() int64 {
+	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
+}
+
+// grant counts the begin of a hold, for which the client has waited that long; g is zero without the oracle.
+func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
+	t.acquired++
+	t.longest = max(t.longest, waited)
+	t.longestRun = max(t.longestRun, g.Run)
+	if g.Moved {
+		t.changes++
+	}
+}
+
+// release counts the end of a hold. What became of the release of one that was lost says nothing new.
+func (t *tally) release(removed bool, err error, lost bool) {
+	switch {
+	case lost:
+		t.lostRenewal++
+	case err != nil:
+		t.releaseError++
+	case removed:
+		t.released++
+	default:
+		t.lost++
+	}
+}
+
+// books are the sums over some clients.
+type books struct {
+	counts   results.Counts
+	fairness results.Fairness
+	clients  int
+	squares  float64 // of the clients' grants
+	rest     tally   // what no field of a record holds
+}
+
+func sumOf(clients []client) books {
+	b := books{clients: len(clients)}
+	b.fairness.MinClient = clients[0].tally.acquired
+	for i := range clients {
+		b.add(&clients[i].tally)
+	}
+	if b.squares > 0 { // Jain, Chiu, Hawe 1984
+		sum := float64(b.counts.Acquired)
+		b.fairness.Jain = sum * sum / (float64(b.clients) * b.squares)
+	}
+	return b
+}
+
+func (b *books) add(t *tally) {
+	n, f, r := &b.counts, &b.fairness, &b.rest
+	n.Acquired += t.acquired
+	n.Contended += t.contended
+	n.TimedOut += t.timedOut
+	n.Canceled += t.canceled
+	n.Unknown += t.unknown
+	n.Refused += t.refused
+	n.Unfinished += t.unfinished
+	n.Tries += t.attempts() + t.retries
+	n.Released += t.released
+	n.Lost += t.lost
+	n.LostRenewal += t.lostRenewal
+	n.ReleaseError += t.releaseError
+	n.Crashed += t.crashed
+	n.Overstayed += t.overstayed
+	n.Reentries += t.reentries
+	n.ReentryRefused += t.reentryRefused
+	n.ReentryError += t.reentryError
+	r.waits += t.waits
+	r.thoughts += t.thoughts
+	r.thought += t.thought
+	r.failing += t.failing
+	r.edges += t.edges
+	b.squares += float64(t.acquired) * float64(t.acquired)
+	f.MinClient = min(f.MinClient, t.acquired)
+	f.MaxClient = max(f.MaxClient, t.acquired)
+	f.LongestWait = max(f.LongestWait, t.longest)
+	f.LongestRun = max(f.LongestRun, t.longestRun)
+	f.OwnerChanges += t.changes
+	if t.acquired == 0 {
+		f.Starved++
+	}
+}
+
+// sum fills what follows from the clients alone, and returns the sums that no field of r holds.
+func (e *engine) sum(r *results.Record) tally {
+	all := sumOf(e.clients)
+	r.Counts, r.Fairness = all.counts, all.fairness
+	n := &r.Counts
+	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
+	n.Errors, n.ErrorSample = e.errors.copy()
+	if len(r.Plan.Classes) > 0 {
+		for _, cl := range e.classes {
+			r.Classes = append(r.Classes, cl.result(e.clients[cl.first:cl.first+cl.Clients]))
+		}
+	}
+	return all.rest
+}
+
+// classMetrics are the distributions that a class has of its own.
+var classMetrics = []results.MetricIndex{
+	results.AcquireIndex, results.RefusalIndex, results.HoldIndex, results.ResponseIndex, results.BacklogIndex,
+}
+
+// result is what the class had of the whole.
+func (c *class) result(clients []client) results.ClassResult {
+	b := sumOf(clients)
+	latency := map[results.Metric]results.Latency{}
+	for _, m := range classMetrics {
+		if l := c.recorder.Latency(m); l.Count > 0 {
+			latency[results.Metrics[m]] = l
+		}
+	}
+	return results.ClassResult{
+		Name: c.name, Counts: b.counts, Latency: latency, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
+	}
+}
+
+// latencies are the distributions of all classes together.
+func (e *engine) latencies() (map[results.Metric]results.Latency, error) {
+	all := map[results.Metric]results.Latency{}
+	for m, name := range results.Metrics {
+		var parts []results.Latency
+		for _, cl := range e.classes {
+			if l := cl.recorder.Latency(results.MetricIndex(m)); l.Count > 0 {
+				parts = append(parts, l)
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		l, err := results.MergeLatency(parts...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all[name] = l
+	}
+	return all, nil
+}
+
+// granted is how many locks were granted and given back since the load began.
+func (e *engine) granted() (n int64) {
+	for _, cl := range e.classes {
+		n += cl.recorder.Granted()
+	}
+	return n
+}

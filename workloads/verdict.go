@@ -1,0 +1,141 @@
+// The verdict on lockbench itself: whether the figures are its own limit, or the machine's.
+
+package workloads
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/workloads/pace"
+)
+
+const (
+	// saturatedShare is the share of the cores that lockbench may use before its figure is called its own limit.
+	saturatedShare = 0.90
+	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
+	busyShare = 0.97
+	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % a request that
+	// comes at random meets a pause more often than one in a hundred does, and p99 is the collector's. go-redis, which
+	// allocates most, came to 0.3 to 0.7 % with 1 to 512 clients on two busy cores; 12 % where neighbours had them.
+	pausedShare = 0.01
+	// longPause is one that no healthy program has, whatever it allocates.
+	longPause = 10 * time.Millisecond
+	// lateLag is the lag of an open loop (p99) that is beyond what timers and wake-ups cost on a healthy machine; the
+	// pacer alone stays below a tenth of it. It matters if it is also more than lagShare of the median response, of which
+	// it is a part.
+	lateLag  = time.Millisecond
+	lagShare = 0.10
+	// shortfall is the share of the arrivals that may be missing before the machine is said not to keep the schedule.
+	shortfall = 0.01
+	// longQueue is the wait for a processor (p99 over all goroutines) that counts, if the median acquisition takes no
+	// longer. The second condition keeps quiet about clients of a pipelined connection, which are woken together, a batch
+	// of answers at a time, and the last of them waits for all the others: 512 over rueidis on two cores waited 1.8 ms
+	// of the 2.4 ms that an acquisition took, 64 of them 0.2 of 0.3 ms, 8 of them 0.03 of 0.04 ms, and go-redis 0.1 of
+	// 5.3 ms. At 4,096 over rueidis it was 34 of 33 ms, and with 512 clients of a lock in memory 134 ms of 1 µs: there the
+	// processors are what is waited for. The first condition keeps quiet about locks in memory in general.
+	longQueue = time.Millisecond
+)
+
+// fillGenerator is the verdict on lockbench itself.
+func (e *engine) fillGenerator(r *results.Record) {
+	g := &r.Generator
+	*g = results.Generator{CPU: -1, Machine: -1, GCPauses: e.after.pauses - e.before.pauses}
+	wall := e.after.at - e.before.at
+	if wall <= 0 {
+		return
+	}
+	if e.before.cpu >= 0 {
+		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
+	}
+	g.Machine = machineShare(e.before, e.after)
+	g.GCLongest = e.after.runtime.pauses.since(e.before.runtime.pauses).quantile(1)
+	g.RunQueue = e.after.runtime.queue.since(e.before.runtime.queue).quantile(0.99)
+	why := suspicions(r, wall, runtime.GOMAXPROCS(0))
+	g.Saturated, g.Why = len(why) > 0, strings.Join(why, "; ")
+}
+
+// suspicions are the reasons to think that the figures of r are lockbench's limit or the machine's.
+func suspicions(r *results.Record, wall time.Duration, procs int) (why []string) {
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	g := &r.Generator
+	switch {
+	case g.CPU >= saturatedShare*float64(procs):
+		say("lockbench used %.2f of its %d cores: this is its limit, not the lock's", g.CPU, procs)
+	case g.Machine >= busyShare:
+		say("the machine was %.0f %% busy, lockbench with %.2f of its %d cores: what shares the machine shares the limit",
+			100*g.Machine, g.CPU, procs)
+	}
+	if share := float64(g.GCPauses) / float64(wall); share >= pausedShare {
+		say("its garbage collector stopped it for %.1f %% of the time, the longest for %s: p99 is the collector's",
+			100*share, round(g.GCLongest))
+	}
+	lag, response := r.Latency[results.Lag], r.Latency[results.Response]
+	if lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50) {
+		say("the machine cannot keep the schedule: 1 %% of the arrivals began more than %s late though a client was free",
+			round(lag.P99))
+	}
+	if due, slack := arrivalsDue(r); due > 0 && float64(r.Counts.Offered) < due-slack {
+		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
+	}
+	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && g.RunQueue >= longQueue && g.RunQueue >= acquire.P50 {
+		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions took %s at the most",
+			round(g.RunQueue), round(acquire.P50))
+	}
+	return why
+}
+
+// arrivalsDue is how many arrivals the plan of an open loop wants in the window, and how many may be missing without
+// anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n. It is 0 where it cannot be told:
+// a rate that rises evenly, bursts, a closed loop.
+func arrivalsDue(r *results.Record) (due, slack float64) {
+	variance := 0.0
+	for _, g := range r.Plan.Groups() {
+		rate, err := strconv.ParseFloat(g.Rate, 64) // the canonical spelling of a constant one
+		if err != nil {
+			return 0, 0
+		}
+		of := rate * r.Elapsed.Seconds()
+		due += of
+		if g.Arrival == pace.Poisson {
+			variance += of
+		}
+	}
+	return due, 1 + shortfall*due + 5*math.Sqrt(variance)
+}
+
+// round leaves a duration three digits, as figures are printed.
+func round(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// machineShare is the share of the cores that was busy between two readings, and negative if the system does not tell.
+// It is clamped: the system's idle times may run backwards (proc(5)), which between two readings in quick succession
+// made a share above 1, and a record that no reader accepts.
+func machineShare(before, after reading) float64 {
+	capacity := after.capacity - before.capacity
+	if capacity <= 0 {
+		return -1
+	}
+	return min(1, max(0, (after.busy-before.busy)/capacity))
+}
+
+// fillSteady compares the halves of the window, unless the plan itself makes them differ: a rate that changes, or bursts
+// that lie in some seconds and not in others.
+func (e *engine) fillSteady(r *results.Record) {
+	for _, g := range r.Plan.Groups() {
+		if _, err := strconv.ParseFloat(g.Rate, 64); g.Burst > 0 || g.Rate != "" && err != nil {
+			return
+		}
+	}
+	r.Steady = stats.Steady(r.Series)
+}

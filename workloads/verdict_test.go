@@ -1,0 +1,242 @@
+// The verdict on lockbench, the bound and the doubts, each on records made by hand.
+
+package workloads
+
+import (
+	"math"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+const us = time.Microsecond
+
+// of is a distribution as far as the verdict reads it.
+func of(count int64, mean, p99 time.Duration) results.Latency {
+	return results.Latency{Count: count, Mean: mean, P50: mean, P99: p99, Max: p99}
+}
+
+// healthy is a trial of 10 s that nothing can be said against: 64 clients, 5,000 locks a second.
+func healthy() *results.Record {
+	p := plan("rueidis", "set-nx")
+	p.Clients, p.Keys = 64, 1000
+	return &results.Record{
+		Plan: p, Elapsed: 10 * time.Second,
+		Counts: results.Counts{Acquired: 50_000, Released: 50_000, Tries: 50_000},
+		Latency: map[results.Metric]results.Latency{
+			results.Acquire: of(50_000, 200*us, 900*us), results.Hold: of(50_000, ms, 2*ms), results.Release: of(50_000, 200*us, 900*us),
+		},
+		Bound:     results.Bound{RTT: 50 * us, Little: 1},
+		Generator: results.Generator{CPU: 0.7, Machine: 0.6, GCPauses: 20 * ms, GCLongest: ms, RunQueue: 150 * us},
+	}
+}
+
+// arriving makes an open loop of healthy: all arrivals found a free client.
+func arriving() *results.Record {
+	r := healthy()
+	r.Plan.Rate, r.Plan.Arrival = "5000", "poisson"
+	r.Counts.Offered = 50_000
+	r.Latency[results.Lag] = of(50_000, 15*us, 60*us)
+	r.Latency[results.Response] = of(50_000, 215*us, 950*us)
+	return r
+}
+
+func TestSuspicions(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record *results.Record
+		change func(r *results.Record)
+		want   []string // the beginning of each, in order
+	}{
+		{"healthy", healthy(), func(*results.Record) {}, nil},
+		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
+		{"CPU", healthy(), func(r *results.Record) { r.Generator.CPU = 1.81 }, []string{"lockbench used 1.81 of its 2 cores"}},
+		{"machine", healthy(), func(r *results.Record) { r.Generator.Machine = 0.98 }, []string{"the machine was 98 % busy"}},
+		{"unknown", healthy(), func(r *results.Record) { r.Generator = results.Generator{CPU: -1, Machine: -1} }, nil},
+		{"GC", healthy(), func(r *results.Record) { r.Generator.GCPauses = 101 * ms }, []string{"its garbage collector stopped it for 1.0 % of the time, the longest for 1ms"}},
+		{"run queue", healthy(), func(r *results.Record) { r.Generator.RunQueue = 1100 * us }, []string{"1 % of the wake-ups of its goroutines waited 1.1ms"}},
+		{"run queue within the acquisition", healthy(), func(r *results.Record) {
+			r.Generator.RunQueue, r.Latency[results.Acquire] = 1800*us, of(50_000, 2400*us, 9*ms)
+		}, nil},
+		{"run queue of a lock in memory", healthy(), func(r *results.Record) {
+			r.Generator.RunQueue, r.Latency[results.Acquire] = 60*us, of(50_000, us, 5*us)
+		}, nil},
+		{"lag", arriving(), func(r *results.Record) { r.Latency[results.Lag] = of(50_000, 15*us, 1500*us) }, []string{"the machine cannot keep the schedule: 1 % of the arrivals began more than 1.5ms late"}},
+		{"lag that drowns in the response", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 15*us, 1500*us), of(50_000, 20*ms, 50*ms)
+		}, nil},
+		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
+		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
+		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},
+		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = "1000:50000:10s", 1 }, nil},
+		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
+	} {
+		c.change(c.record)
+		got := suspicions(c.record, c.record.Elapsed, 2)
+		if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record *results.Record
+		change func(r *results.Record)
+		want   []string // in order; the beginning of each
+	}{
+		{"healthy", healthy(), func(*results.Record) {}, nil},
+		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
+		{"client-limited", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
+		}, []string{"client-limited: 12 % of the arrivals waited for a free client; raise -clients"}},
+		{"lock-limited", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
+			r.Latency[results.Acquire] = of(50_000, 10200*us, 30*ms) // of 11.4 ms, 10 ms are waiting
+		}, []string{"lock-limited: 12 % of the arrivals waited for a free client, and the clients waited for locks for 88 % of"}},
+		{"at the keys' limit", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
+			r.Bound.By, r.Bound.Efficiency = "keys", 0.94
+		}, []string{"lock-limited"}},
+		{"connection-limited", healthy(), func(r *results.Record) {
+			r.Bound.Pool, r.Latency[results.Release] = 10, of(50_000, 950*us, 3*ms) // 5,000 × 2 × 0.95 ms
+		}, []string{"connection-limited: 10 requests at a time were under way or waited for one of 10 connections; raise -conns"}},
+		{"connections enough", healthy(), func(r *results.Record) { r.Bound.Pool = 10 }, nil},
+		{"a connection each", healthy(), func(r *results.Record) {
+			r.Bound.Pool, r.Latency[results.Release] = 64, of(50_000, 9*ms, 9*ms)
+		}, nil},
+		{"dropped", arriving(), func(r *results.Record) { r.Counts.Dropped = 5000 }, []string{"10.0 % of the arrivals found the queue full"}},
+		{"lag", arriving(), func(r *results.Record) {
+			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 40*us, 100*us), of(50_000, 120*us, 400*us)
+		}, []string{"of a response of 120µs on average 40µs is the generator's own lag"}},
+		{"long pause", healthy(), func(r *results.Record) { r.Generator.GCLongest = 12345 * us }, []string{"the garbage collector stopped lockbench for 12.3ms once"}},
+		{"long pause below the tail", healthy(), func(r *results.Record) {
+			r.Generator.GCLongest, r.Latency[results.Acquire] = 12*ms, of(50_000, 20*ms, 90*ms)
+		}, nil},
+		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
+		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
+		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
+		{"slower", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true} }, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},
+		{"faster", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true} }, []string{"the second half was 50 % faster"}},
+		{"comes to life", healthy(), func(r *results.Record) { r.Steady = results.Steady{SecondRate: 150, P: 0.008, Drifts: true} }, []string{"nothing was granted in the first half, and 150 locks"}},
+		{"unlike and steady", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.2} }, nil},
+	} {
+		c.change(c.record)
+		if got := doubts(c.record); !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestBounds has known answers for each limit: a round trip of 1 ms, 9 ms of hold, 10 clients, 20 keys unless it says
+// otherwise.
+func TestBounds(t *testing.T) {
+	class := func(name string, clients int, dist string) results.Class {
+		return results.Class{Name: name, Load: results.Load{Clients: clients, KeyDist: dist}}
+	}
+	classResult := func(acquired int64, hold time.Duration) results.ClassResult {
+		return results.ClassResult{Counts: results.Counts{Acquired: acquired}, Latency: map[results.Metric]results.Latency{results.Hold: of(acquired, hold, hold)}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(r *results.Record)
+		by     string
+		locks  float64
+	}{
+		{"clients", func(*results.Record) {}, "clients", 10 / 0.011},
+		{"pauses", func(r *results.Record) { r.Plan.Think = 89 * ms }, "clients", 100},
+		{"keys", func(r *results.Record) { r.Plan.Keys = 2 }, "keys", 200},
+		{"hot key", func(r *results.Record) { r.Plan.KeyDist = "hot:50%:1" }, "keys", 200},
+		{"hot key and refusals", func(r *results.Record) { r.Plan.KeyDist, r.Counts.Contended, r.Plan.Keys = "hot:50%:1", 50, 4 }, "keys", 400},
+		{"zipf", func(r *results.Record) { r.Plan.KeyDist, r.Plan.Keys = "zipf:1", 4 }, "keys", 100 * (1 + 1./2 + 1./3 + 1./4)},
+		{"own", func(r *results.Record) { r.Plan.KeyDist = "own" }, "clients", 10 / 0.011},
+		{"connections", func(r *results.Record) { r.Bound.Pool = 1 }, "connections", 500},
+		{"rate", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = "100", 1000 }, "rate", 100},
+		{"a rate beyond the keys", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Plan.Keys = "1000", 10_000, 2 }, "keys", 200},
+		{"rate without round trips", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Bound.RTT = "100", 1000, 0 }, "rate", 100},
+		{"nothing known", func(r *results.Record) { r.Bound.RTT = 0 }, "", 0},
+		// Half of the locks are the first class's, of which half are on key 0, for 9 + 1 ms; the other's are on all alike,
+		// for 19 + 1: a lock keeps key 0 busy for 0.5 × 0.5 × 10 + 0.5 × 0.05 × 20 = 3 ms on average.
+		{"classes", func(r *results.Record) {
+			r.Plan.Classes = []results.Class{class("a", 100, "hot:50%:1"), class("b", 100, "")}
+			r.Classes = []results.ClassResult{classResult(500, 9*ms), classResult(500, 19*ms)}
+		}, "keys", 1000 / 3.},
+		// One client of the first class makes at most 1/(0.009+0.002) locks a second, which are a tenth of all.
+		{"clients of one class", func(r *results.Record) {
+			r.Plan.Classes = []results.Class{class("a", 1, ""), class("b", 1000, "")}
+			r.Classes = []results.ClassResult{classResult(100, 9*ms), classResult(900, 9*ms)}
+		}, "clients", 10 / 0.011},
+	} {
+		p := plan("rueidis", "set-nx")
+		p.Clients, p.Keys = 10, 20
+		r := &results.Record{
+			Plan: p, Elapsed: 10 * time.Second, Counts: results.Counts{Acquired: 1000}, Bound: results.Bound{RTT: ms},
+			Latency: map[results.Metric]results.Latency{results.Hold: of(1000, 9*ms, 9*ms)},
+		}
+		c.change(r)
+		by, locks := leastLimit(r, kindsOf(r, tally{}))
+		if by != c.by || math.Abs(locks-c.locks) > 1e-6*c.locks {
+			t.Errorf("%s: %v locks a second by %s, want %v by %s", c.name, locks, by, c.locks, c.by)
+		}
+	}
+}
+
+func TestRuntimeHistogram(t *testing.T) {
+	buckets := []float64{0, 0.001, 0.002, 0.004, math.Inf(1)}
+	before := histogram{Counts: []uint64{5, 5, 5, 5}, Buckets: buckets}
+	after := histogram{Counts: []uint64{95, 14, 5, 5}, Buckets: buckets}
+	h := after.since(before)
+	for q, want := range map[float64]time.Duration{0.5: ms, 0.9: ms, 0.91: 2 * ms, 0.99: 2 * ms, 1: 2 * ms} {
+		if got := h.quantile(q); got != want {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+	if got := after.quantile(1); got != 4*ms {
+		t.Errorf("without an end the last bucket is %v, want its begin, 4ms", got)
+	}
+	if got := after.since(histogram{}).quantile(0); got != ms {
+		t.Errorf("since nothing: %v", got)
+	}
+	if got := (histogram{}).quantile(0.99); got != 0 {
+		t.Errorf("of an empty one: %v", got)
+	}
+	// The runtime has what is asked of it.
+	for _, name := range []string{allocsMetric, queueMetric, pausesMetric} {
+		if !slices.ContainsFunc(metrics.All(), func(d metrics.Description) bool { return d.Name == name }) {
+			t.Errorf("the runtime does not know %s", name)
+		}
+	}
+	if r := readRuntime(); r.allocs == 0 || len(r.queue.Counts) == 0 || len(r.pauses.Counts) == 0 {
+		t.Errorf("read nothing: %d allocations", r.allocs)
+	}
+}
+
+// TestSteadyOnlyWhereTheLoadIs compares halves unless the plan makes them differ.
+func TestSteadyOnlyWhereTheLoadIs(t *testing.T) {
+	var series []results.Interval
+	for i := range 10 {
+		series = append(series, results.Interval{Length: time.Second, Acquired: int64(100 - 50*(i/5) + i)})
+	}
+	for _, c := range []struct {
+		load   results.Load
+		drifts bool
+	}{
+		{results.Load{}, true}, {results.Load{Rate: "5000"}, true}, {results.Load{Rate: "0.5"}, true},
+		{results.Load{Rate: "1000:5000:10s"}, false}, {results.Load{Rate: "ladder:1000:5000:10"}, false}, {results.Load{Burst: time.Second}, false},
+	} {
+		r := &results.Record{Plan: results.Plan{Load: c.load}, Series: series}
+		(&engine{}).fillSteady(r)
+		if r.Steady.Drifts != c.drifts {
+			t.Errorf("%+v: %+v", c.load, r.Steady)
+		}
+	}
+	if !stats.Steady(series).Drifts {
+		t.Error("the series is steady: the test shows nothing")
+	}
+}

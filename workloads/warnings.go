@@ -1,0 +1,140 @@
+// What a reader of a plan's figures should be told before it runs.
+
+package workloads
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// Warnings tells what a reader of p's figures should know before he believes them, given what the design claims.
+// Nothing here keeps a plan from running.
+func Warnings(p results.Plan, t drivers.Traits) []string {
+	var w []string
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+
+	for _, g := range p.Groups() {
+		of := ""
+		if g.Name != "" {
+			of = "class " + g.Name + ": "
+		}
+		for _, text := range append(leaseWarnings(p, g.Load, t), loadWarnings(p, g.Load, t)...) {
+			w = append(w, of+text)
+		}
+	}
+	if !t.Exclusive {
+		add("%s does not claim mutual exclusion: violations are counted but do not change the exit code", p.Lock)
+	}
+	if !p.Oracle && t.Exclusive {
+		add("the oracle is off: nothing checks that the lock excludes")
+	}
+	if p.Wait == "poll" && p.Poll >= p.Duration && p.Duration > 0 {
+		add("clients poll every %v in a run of %v: whoever waits once hardly tries again", p.Poll, p.Duration)
+	}
+	if need := memory(p); need > 1<<30 {
+		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)
+	}
+	return w
+}
+
+// leaseWarnings are about holds and the leases that they may outlast.
+func leaseWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string) {
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	counted := "; the oracle will count them"
+	if !p.Oracle {
+		counted = ", which nobody will count"
+	}
+	switch {
+	case !t.Expires:
+	case p.Renew && l.TTL < coarseTTL:
+		add("a lease of %v is renewed every %v, and timers may be a millisecond late: holds may be lost for that alone",
+			l.TTL, l.TTL/3)
+	case p.Renew: // it may hold as long as it likes
+	case l.HoldDist != "":
+		if l.Hold >= l.TTL/10 && longest(l) > l.TTL {
+			add("holds of %s may outlast a lease of %v: expect overlaps%s", l.HoldDist, l.TTL, counted)
+		}
+	case l.Hold >= l.TTL:
+		add("every hold outlasts its lease (hold %v, TTL %v): expect overlaps%s", l.Hold, l.TTL, counted)
+	case l.Hold > l.TTL/2:
+		add("a hold of %v leaves %v of its TTL: a pause of that length makes it outlast its lease", l.Hold, l.TTL-l.Hold)
+	}
+	planted := ""
+	switch {
+	case l.Crash > 0:
+		planted = "-crash"
+	case l.Overstay > 0:
+		planted = "-overstay"
+	default:
+		return w
+	}
+	if whole := p.Warmup + p.Duration; t.Expires && p.Duration > 0 && l.TTL >= whole {
+		add("no lease of %v ends in a run of %v: nobody will see what follows from %s", l.TTL, whole, planted)
+	}
+	if l.Crash > 0 && !t.Expires && !t.Session {
+		add("a lock of %s outlives its holder: each key that a holder dies on is locked for the rest of the run", p.Lock)
+	}
+	if !p.Oracle {
+		add("the oracle is off: nothing is measured of what follows from %s", planted)
+	}
+	return w
+}
+
+// longest is the longest hold that can be drawn.
+func longest(l results.Load) time.Duration {
+	times, err := shape.ParseTimes(l.HoldDist)
+	if err != nil {
+		return 0
+	}
+	return times.Max()
+}
+
+// loadWarnings are about loads that the run or the clients are too short for.
+func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string) {
+	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
+	if p.Duration > 0 && l.Timeout >= p.Duration {
+		add("a client's patience (timeout %v) is as long as the run (%v): none that starts to wait in it gives up in it",
+			l.Timeout, p.Duration)
+	}
+	switch once := l.Hold + l.Think; {
+	case p.Duration == 0 || once < p.Duration:
+	case l.Open():
+		add("one hold takes %v, the run only %v: expect a single lock a client or none", once, p.Duration)
+	default:
+		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", once, p.Duration)
+	}
+	if l.Hold == 0 || l.HoldDist != "" || !l.Open() {
+		return w
+	}
+	// Each arrival takes a client, and its key, for at least a hold. That is certain, so that it can be said beforehand.
+	rate := openRate(l)
+	byClients, byKeys := float64(l.Clients)/l.Hold.Seconds(), float64(p.Keys)/l.Hold.Seconds()
+	switch {
+	case rate > byClients:
+		add("%s locks a second are asked for, and %d clients that hold for %v give %s at most: arrivals will queue up",
+			brevity(rate), l.Clients, l.Hold, brevity(byClients))
+	case rate > byKeys && t.Exclusive:
+		add("%s locks a second are asked for, and %d keys that are held for %v give %s at most: arrivals will queue up or give up",
+			brevity(rate), p.Keys, l.Hold, brevity(byKeys))
+	}
+	return w
+}
+
+// openRate is the highest rate of arrivals, and that of bursts on average.
+func openRate(l results.Load) float64 {
+	if l.Burst > 0 {
+		return float64(l.Clients) / l.Burst.Seconds()
+	}
+	rate, err := pace.ParseRate(l.Rate)
+	if err != nil {
+		return 0
+	}
+	return rate.Max()
+}
+
+func brevity(rate float64) string { return fmt.Sprintf("%.4g", rate) }
