@@ -92,6 +92,7 @@ func TestParseKeysErrors(t *testing.T) {
 		"7*own+93%*zipf:1":                       `"7" at character 1: ` + wantPercent + "7% or 0.07",
 		"x*own":                                  `"x" at character 1: must be a share such as 10% or 0.1`,
 		"50%*own+50%*own":                        `"50%*own" at character 9: ` + wantSecond,
+		"  50% * own +  5 % * zipf:x":            `"x" at character 27: ` + wantExponent,
 		"äöü*own":                                `"äöü" at character 1: must be a share such as 10% or 0.1`,
 		"50%*own+50%*äöü:zz":                     `"äöü" at character 13: must be one of uniform, zipf, hot, sequential, own`,
 		strings.Repeat("5%*own+", 20) + "5%*own": "must have no more than 16 parts, and there are 21",

@@ -262,9 +262,9 @@ func TestTimesNarrow(t *testing.T) {
 	if p := kolmogorov(sample, lognormalCDF(time.Second, time.Second+us)); p < good {
 		t.Errorf("%v: p = %.2g", d, p)
 	}
-	_, sigma := d.normal()
-	if want := 1e-6 / z99; math.Abs(sigma-want) > 1e-6*want {
-		t.Errorf("%v: sigma is %v, want %v", d, sigma, want)
+	_, sigma := mustTimes(t, "lognormal:1s:1.000000001s").normal()
+	if want := 1e-9 / z99; math.Abs(sigma-want) > 1e-8*want {
+		t.Errorf("sigma is %v, want %v", sigma, want)
 	}
 	if got := d.Mean(); got != time.Second {
 		t.Errorf("%v: mean %v", d, got)
