@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -125,12 +126,8 @@ func FuzzParseKeys(f *testing.F) {
 		if k.Check(int(keys), int(clients)) != nil {
 			return
 		}
-		most := 0.0
-		for _, key := range k.Peaks(int(keys)) {
-			most = max(most, k.Share(key, int(keys), int(clients)))
-		}
-		if most < 1/float64(keys)-1e-6 || most > 1+1e-6 {
-			t.Errorf("%q: the most wanted of %d keys has %v", k.String(), keys, most)
+		if h := hottest(k, int(keys), int(clients)); !(h >= 1/float64(keys)-1e-12 && h <= 1+1e-12) {
+			t.Errorf("%q: the hottest of %d keys has %v", k.String(), keys, h)
 		}
 		rng := rand.NewPCG(seed, 0)
 		samplers := k.Samplers(int(keys), int(clients))
@@ -263,12 +260,38 @@ func TestKeysFit(t *testing.T) {
 	}
 }
 
+// hottest is the share of the key that is wanted most.
+func hottest(k Keys, keys, clients int) (most float64) {
+	for _, key := range k.Peaks(keys) {
+		most = max(most, k.Share(key, keys, clients))
+	}
+	return most
+}
+
 // The shares that are told are those that the draws are held to.
 func TestSharesOfEachKey(t *testing.T) {
 	for _, tt := range keyFits {
 		for key, want := range tt.want {
 			if got := mustKeys(t, tt.text).Share(key, tt.keys, tt.clients); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s over %d keys: key %d has %v, want %v", tt.text, tt.keys, key, got, want)
+			}
+		}
+	}
+}
+
+// The share of the hottest key is the greatest of all the shares, which here are reckoned one by one.
+func TestHottest(t *testing.T) {
+	for _, tt := range keyFits {
+		want := slices.Max(tt.want)
+		if got := hottest(mustKeys(t, tt.text), tt.keys, tt.clients); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s over %d keys: %v, want %v", tt.text, tt.keys, got, want)
+		}
+	}
+	for _, s := range exponents {
+		for _, n := range []int{1, 999, 1000, 1001, 50_000} {
+			want := zipfTable(s, n)[0]
+			if got := hottest(mustKeys(t, fmt.Sprintf("zipf:%v", s)), n, 1); math.Abs(got-want) > 1e-11*want {
+				t.Errorf("zipf:%v over %d keys: %v, want %v", s, n, got, want)
 			}
 		}
 	}
