@@ -55,7 +55,6 @@ var timeExamples = map[timeKind]string{
 var otherTimeNames = map[string]string{
 	"fixed": "5ms", "const": "5ms", "constant": "5ms", "unif": "uniform:1ms:9ms", "random": "uniform:1ms:9ms",
 	"exponential": "exp:5ms", "poisson": "exp:5ms", "log-normal": "lognormal:5ms:50ms",
-	"normal": "lognormal:5ms:50ms, since no time is negative,", "gauss": "lognormal:5ms:50ms, since no time is negative,",
 	"replay": "file:PATH", "trace": "file:PATH",
 }
 
@@ -85,6 +84,9 @@ func ParseTimes(text string) (Times, error) {
 		}
 	}
 	lower := strings.ToLower(name.text)
+	if lower == "normal" || lower == "gauss" || lower == "gaussian" {
+		return Times{}, w.must("not be %s, which has negative times: lognormal:5ms:50ms has none", lower)
+	}
 	if right := cmp.Or(timeExamples[timeKind(lower)], otherTimeNames[lower]); right != "" {
 		return Times{}, w.must("be written %s here", right)
 	}

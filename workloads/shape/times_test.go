@@ -71,7 +71,7 @@ func TestParseTimesErrors(t *testing.T) {
 		"25h":                  "must be 0s to 24h",
 		"9999999999h":          wantDuration,
 		"fixed:5ms":            "must be written 5ms here",
-		"normal:5ms:1ms":       "must be written lognormal:5ms:50ms, since no time is negative, here",
+		"normal:5ms:1ms":       "must not be normal, which has negative times: lognormal:5ms:50ms has none",
 		"exponential:5ms":      "must be written exp:5ms here",
 		"EXP:5ms":              "must be written exp:5ms here",
 		"exp":                  "must be written exp:5ms here",
