@@ -25,7 +25,9 @@ type arrivals struct {
 	offered atomic.Int64
 	dropped atomic.Int64
 	untaken atomic.Int64 // when the window closed no client had taken them up
+	stayed  atomic.Int64 // ns in the window that those of untaken waited, and such as were due before it
 
+	refused    atomic.Int64 // dropped since the load began, warm-up included
 	contending atomic.Int64 // clients that wait for a lock now; counted for MaxQueue alone
 }
 
@@ -52,15 +54,20 @@ func (e *engine) startArrivals() (stop func()) {
 	}
 }
 
-// schedule is that of class number i. Classes have seeds of their own, so that they are not in phase.
+// schedule is that of class number i.
 func (e *engine) schedule(i int) pace.Schedule {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring classes get seeds far apart
 	p, l := &e.run.Plan, &e.classes[i].Load
 	window := pace.Window{Warmup: p.Warmup, Duration: p.Duration}
 	if l.Burst > 0 {
 		return pace.Bursts(l.Clients, l.Burst, window)
 	}
-	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, p.Seed+uint64(i)*golden)
+	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, e.seed(i))
+}
+
+// seed is that of the arrivals of class number i. Classes have seeds of their own, so that they are not in phase.
+func (e *engine) seed(i int) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring classes get seeds far apart
+	return e.run.Plan.Seed + uint64(i)*golden
 }
 
 // arrive puts an arrival before the clients. It is called by the pacer's goroutine alone, and does not block.
@@ -76,6 +83,7 @@ func (e *engine) arrive(cl *class, at time.Duration) {
 		cl.queue.Put(at)
 		return
 	}
+	cl.arrivals.refused.Add(1)
 	if counted {
 		cl.arrivals.dropped.Add(1)
 		if e.budget != nil {
@@ -97,6 +105,7 @@ func (e *engine) closeQueues() {
 
 // turnAway counts an arrival that nobody has taken up before the window closed.
 func (e *engine) turnAway(cl *class, due time.Duration) {
+	cl.arrivals.stayed.Add(int64(e.inside(due, e.until())))
 	if due >= e.from {
 		cl.arrivals.untaken.Add(1)
 	}

@@ -223,6 +223,9 @@ func (c *client) answered() {
 	c.granted = e.clock.Now()
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
+	if c.class.open {
+		c.tally.stayed += e.inside(c.due, c.granted)
+	}
 	if e.budget != nil {
 		c.spend()
 	}
@@ -241,6 +244,11 @@ func (c *client) hold() {
 	}
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
+	}
+	if c.class.resting { // now, since the release may come seconds later
+		shard := c.class.recorder.Borrow()
+		c.recordGrant(shard)
+		c.class.recorder.Return(shard)
 	}
 	c.sent = c.granted
 	if c.class.keeping {
@@ -265,6 +273,9 @@ func (c *client) released(removed bool, err error) time.Duration {
 	}
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
+	if !c.class.resting {
+		c.recordGrant(shard)
+	}
 	if c.recorded {
 		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
@@ -285,8 +296,14 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// record takes the latencies of a whole cycle down at once.
-func (c *client) record(shard *results.Shard, released time.Duration, err error) {
+// recordGrant takes down the latencies that end with the grant; of the warm-up the series alone is told.
+func (c *client) recordGrant(shard *results.Shard) {
+	if !c.recorded {
+		if c.granted < c.e.from {
+			shard.Record(results.WarmupIndex, c.granted-c.intended())
+		}
+		return
+	}
 	shard.Record(results.AcquireIndex, c.granted-c.start)
 	if c.class.open {
 		shard.Record(results.ResponseIndex, c.granted-c.due)
@@ -298,6 +315,18 @@ func (c *client) record(shard *results.Shard, released time.Duration, err error)
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
+}
+
+// intended is when the acquisition was due: in a closed loop, when it began.
+func (c *client) intended() time.Duration {
+	if c.class.open {
+		return c.due
+	}
+	return c.start
+}
+
+// record takes down the latencies that end with the release.
+func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	if c.class.resting {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
@@ -348,20 +377,21 @@ func (c *client) outlast(end time.Duration) {
 
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
 func (c *client) refused() time.Duration {
+	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
+	if c.waiter == nil {
+		outcome, count = results.OutcomeContended, &c.tally.contended
+	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
 	if c.recorded {
-		if c.waiter == nil {
-			c.tally.contended++
-		} else {
-			c.tally.timedOut++
-		}
-		shard := c.class.recorder.Borrow()
+		*count++
 		shard.Record(results.RefusalIndex, c.granted-c.start)
 		if c.class.open {
 			c.recordStart(shard)
 			c.tally.longest = max(c.tally.longest, c.granted-c.wants)
 		}
-		c.class.recorder.Return(shard)
 	}
+	c.class.recorder.Return(shard)
 	c.edge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
 }
@@ -375,15 +405,16 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 		return c.granted
 	}
 	c.e.errors.add("acquire", err, c.recorded)
+	outcome, count := results.OutcomeRefused, &c.tally.refused
 	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
+		outcome, count = results.OutcomeUnknown, &c.tally.unknown
 	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
+	c.class.recorder.Return(shard)
 	if c.recorded {
-		if a.Unknown {
-			c.tally.unknown++
-		} else {
-			c.tally.refused++
-		}
+		*count++
 	}
 	return c.recover(c.start)
 }

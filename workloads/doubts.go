@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lockbench/lockbench/results"
@@ -26,7 +27,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	switch {
 	case e.cut.Load():
-		r.Partial = "interrupted"
+		r.Partial = cmp.Or(e.why, "interrupted")
 	case e.after.err != nil && e.after.err != errNoInspector:
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
@@ -49,6 +50,9 @@ func (e *engine) warn(r *results.Record, t tally) {
 		if err := e.after.nodes[i].Err; n > 0 {
 			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
 		}
+	}
+	if text := e.probe.warning(); text != "" {
+		add("%s", text)
 	}
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
@@ -94,6 +98,15 @@ func doubts(r *results.Record) (w []string) {
 	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || failures(n) == 0) {
 		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
 			100*b.Little)
+	}
+	if !r.KeptUp() && (failures(n) == 0 || n.Unfinished > n.Offered/100) {
+		text := "the recorded times account for %.0f %% of the %.3g arrivals that were in the system on average (Little's law): "
+		if b.LittleOpen < 1 {
+			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
+		} else {
+			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
+		}
+		add(text, 100*b.LittleOpen, b.InSystem)
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:

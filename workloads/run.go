@@ -46,6 +46,13 @@ type Run struct {
 
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
+
+	// Watch, if set, is called once, when the load begins, before any Interval.
+	Watch func(View)
+
+	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
+	// goroutine at a time.
+	Interval func(Interval)
 }
 
 // Snapshot is what a progress line can show while a run goes on.
@@ -56,6 +63,13 @@ type Snapshot struct {
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
+	P99        time.Duration // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
+
+	// What follows is that of clients in an open loop.
+	Open    bool  // there are some
+	Offered int64 // arrivals that were due since the load began
+	Dropped int64 // of those, the ones that found the queue full
+	Queue   int   // arrivals that wait for a client
 }
 
 // Phase is a part of a trial; see the package comment.
@@ -103,8 +117,11 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e.rtt = e.ping(ctx)
 	e.look = e.priceLook(ctx)
+	e.probe.idle(ctx)
 	e.measure(ctx)
 	e.drain()
+	e.probe.finish()
+	e.course.finish()
 	e.clean()
 	return e.record()
 }
@@ -132,6 +149,12 @@ type engine struct {
 	from  time.Duration // the measured window, on clock: from…
 	end   atomic.Int64  // …until, exclusive
 	cut   atomic.Bool   // the run was stopped before its time
+	why   string        // and not by its caller, but for this reason
+
+	phase     atomic.Value // Phase
+	course    *course
+	probe     *probe
+	maxErrors MaxErrors
 
 	rtt           time.Duration
 	look          drivers.Usage // what one reading of the server costs it
@@ -168,6 +191,8 @@ func newEngine(r *Run) (*engine, error) {
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
+	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
+	e.course, e.probe = newCourse(e), newProbe(e)
 	return e, nil
 }
 
@@ -318,6 +343,11 @@ func (e *engine) measure(ctx context.Context) {
 		e.end.Store(int64(p.Warmup + p.Duration))
 	}
 	close(e.start)
+	if e.run.Watch != nil {
+		e.run.Watch(View{e})
+	}
+	e.course.begin()
+	e.probe.begin()
 	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
@@ -328,6 +358,8 @@ func (e *engine) measure(ctx context.Context) {
 		e.cut.Store(true)
 		e.closeAt(e.clock.Now())
 	}
+	e.probe.close()
+	e.course.close()
 	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
@@ -340,8 +372,10 @@ func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
 
-// watch reports progress until the clock reads to, or -n is reached. It answers false if ctx was done before.
+// watch reports progress until the clock reads to, or -n is reached. It answers false if ctx was done before, or errors
+// were too many.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
+	e.phase.Store(phase)
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	over := time.NewTimer(to - e.clock.Now())
@@ -361,6 +395,9 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 		case <-tick.C:
 			elapsed := e.clock.Now() - from
 			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
+			if e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts()); e.why != "" {
+				return false
+			}
 		}
 	}
 }
@@ -382,15 +419,10 @@ func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Durati
 }
 
 func (e *engine) report(phase Phase, elapsed, total time.Duration) {
-	if e.run.Progress == nil {
-		return
+	e.phase.Store(phase)
+	if e.run.Progress != nil {
+		e.run.Progress(e.snapshot(phase, elapsed, total))
 	}
-	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
-	s.Acquired = e.granted()
-	if e.oracle != nil {
-		s.Violations = e.oracle.Violations()
-	}
-	e.run.Progress(s)
 }
 
 // drain waits for the clients. Nobody waits for a lock any longer, so what is left is one request each, which the
