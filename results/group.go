@@ -23,7 +23,7 @@ type Cell struct {
 	Safety    Safety    // sums; Longest: the longest; Checked: in all trials; Events: of all
 	Cost      Cost      // medians of the trials that know, negative if none does
 	Bound     Bound     // medians
-	Generator Generator // medians, but GCLongest: the longest; Saturated and Why: the first saturated trial's
+	Generator Generator // medians, but GCLongest, Memory: the most; Saturated and Why: the first saturated trial's
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
 	Drifting  int      // trials that drift
@@ -141,6 +141,8 @@ func (c *Cell) sum() error {
 		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
 		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
+		InSystem:   medianOf(c.Trials, func(r *Record) float64 { return r.Bound.InSystem }),
+		LittleOpen: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LittleOpen }),
 		By:         c.First().Bound.By,
 		Pool:       c.First().Bound.Pool,
 	}

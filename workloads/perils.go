@@ -81,6 +81,9 @@ func (c *client) die() time.Duration {
 	c.dead = false
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
+	if !c.class.resting {
+		c.recordGrant(shard)
+	}
 	if c.recorded {
 		c.tally.crashed++
 		c.record(shard, c.sent, errDied)
