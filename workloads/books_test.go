@@ -152,8 +152,11 @@ func TestBooksAddUp(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			p.Ops = 1 + rng.Int64N(50)
 		}
-		name := fmt.Sprintf("%d: %s -clients %d -keys %d -wait %s -renew=%v -reentry %d -rate %q -n %d, %d classes, %d %% faults, stopped after %v",
-			seed, p.Lock, p.Clients, p.Keys, p.Wait, p.Renew, p.Reentry, p.Rate, p.Ops, len(p.Classes), percent, stop)
+		if rng.IntN(4) == 0 {
+			p.Crash, p.Overstay = 0.2, 0.2
+		}
+		name := fmt.Sprintf("%d: %s -clients %d -keys %d -wait %s -renew=%v -reentry %d -rate %q -n %d -crash %v, %d classes, %d %% faults, stopped after %v",
+			seed, p.Lock, p.Clients, p.Keys, p.Wait, p.Renew, p.Reentry, p.Rate, p.Ops, p.Crash, len(p.Classes), percent, stop)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &unreliable{Service: open(t, p), seed: seed, percent: percent, hang: 20 * ms}
@@ -191,7 +194,7 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 		t.Errorf("%d acquisitions, of %d: %+v", ended, r.Plan.Ops, n)
 	}
 	checkClassBooks(t, r)
-	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError {
+	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed {
 		t.Errorf("the releases are not those of the acquired: %+v", n)
 	}
 	var failed int64
@@ -213,7 +216,7 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 		}
 	}
 	// The release of a lost hold may fail, which is not counted.
-	if got := r.Latency[results.Release].Count; got > n.Acquired-n.ReleaseError || got < n.Acquired-n.ReleaseError-n.LostRenewal {
+	if got, sent := r.Latency[results.Release].Count, n.Acquired-n.ReleaseError-n.Crashed; got > sent || got < sent-n.LostRenewal {
 		t.Errorf("%d times of releases in %+v", got, n)
 	}
 	if most := int64(max(0, r.Plan.Reentry-1)) * n.Acquired; n.Reentries > most || n.ReentryRefused > n.Acquired {

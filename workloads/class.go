@@ -69,9 +69,9 @@ func newClass(r *Run, l results.Load) (*class, error) {
 		}
 		c.queue, c.arrivals = pace.NewQueue(0), &arrivals{}
 	}
-	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1
+	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
 	c.pausing = l.Think > 0 || c.thinks != nil
-	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1
+	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0 || l.Overstay > 0
 	return c, nil
 }
 

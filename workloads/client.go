@@ -45,6 +45,7 @@ type client struct {
 	waited      bool  // the arrival had to wait since no client was free
 	undisturbed bool  // the oracle saw nobody else during the hold
 	lost        bool  // the watchdog has reported the hold as lost
+	dead        bool  // the client has died while it held the lock; see perils.go
 	owed        int32 // releases to send after the one that counts; see repay
 	tally       tally
 
@@ -73,26 +74,37 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
+	return c.connect(ctx)
+}
+
+// connect opens the client's session and its way of waiting.
+func (c *client) connect(ctx context.Context) (err error) {
+	e, id := c.e, int(c.id)
 	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
+		c.session = nil
 		return err
 	}
-	if err = c.newHold(); err != nil {
-		c.close()
-		return err
+	var waiting drivers.Session
+	var w drivers.Waiter
+	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
+		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
-	waiting, w, err := e.rooms[id%len(e.rooms)].Client(c.session, id)
 	if err != nil {
 		c.close()
+		c.session = nil
 		return err
 	}
 	c.session = waiting
-	if w != nil && !cl.tries(id) {
+	if w != nil && !c.class.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}
 	return nil
 }
 
 func (c *client) close() {
+	if c.session == nil { // it died, and had no successor
+		return
+	}
 	if closer, ok := drivers.As[io.Closer](c.session); ok {
 		closer.Close()
 	}
@@ -152,6 +164,9 @@ func (c *client) cycle(start time.Duration) time.Duration {
 		return c.finished
 	}
 	c.hold()
+	if c.dead {
+		return c.die()
+	}
 	removed, err := c.session.Release(context.Background(), &c.lease)
 	return c.released(removed, err)
 }
@@ -290,6 +305,9 @@ func (c *client) recordGrant(shard *results.Shard) {
 	if c.class.open {
 		shard.Record(results.ResponseIndex, c.granted-c.due)
 		c.recordStart(shard)
+	}
+	if died := c.grant.Death; died > 0 {
+		shard.Record(results.RecoveryIndex, c.granted-died)
 	}
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)

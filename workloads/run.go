@@ -110,6 +110,9 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
+		if field, ok := errors.AsType[*FieldError](err); ok {
+			return nil, field // what the plan asks of the sessions, all of them are without
+		}
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
 	e.rtt = e.ping(ctx)

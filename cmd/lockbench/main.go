@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/workloads/file"
+
 	_ "github.com/lockbench/lockbench/drivers/all"
 )
 
@@ -99,6 +101,10 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return int(exit)
 	}
 	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	var fault *file.Error
+	if errors.As(err, &fault) {
+		fmt.Fprint(p.stderr, fault.Excerpt())
+	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return exitUsage

@@ -39,6 +39,9 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	for _, s := range p.env.strangers() {
 		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
 	}
+	if err := o.readWorkload(p.stdin); err != nil {
+		return err
+	}
 	targets, err := decideTargets(o, p.env, func(s *service) (string, error) { return s.find() })
 	if err != nil {
 		return err
@@ -159,9 +162,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 			return err
 		}
 	}
-	violated := slices.ContainsFunc(r.records, func(rec *results.Record) bool {
-		return rec.Traits.Exclusive && rec.Safety.Violations > 0
-	})
+	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted(ctx, ctx.Err())
@@ -220,7 +221,22 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
-	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c)}
+	run := workloads.Run{
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.options.replays.of(c),
+	}
+	if c.Probe > 0 {
+		neighbour, why, err := r.fleet.neighbour(ctx, c, prefix)
+		switch {
+		case err != nil:
+			return err
+		case why != "":
+			r.out[t.cell] = true
+			r.say(fmt.Sprintf("skipped: %s -probe: %s", c.Driver, why))
+			return nil
+		}
+		defer neighbour.Close()
+		run.Neighbour = neighbour
+	}
 	if r.progress != nil {
 		run.Progress = r.progress.update
 	}

@@ -73,6 +73,7 @@ func (s *client) crash(conns ...*conn) {
 		s.svc.drop(c)
 	}
 	s.dead, s.ghosts = true, nil
+	s.svc.crashes.Add(1)
 }
 
 // settle makes sure that nothing is left of the connections that were given up: whatever they held is free.

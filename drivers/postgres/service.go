@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -16,14 +17,15 @@ import (
 )
 
 type service struct {
-	cfg    drivers.Config
-	target *pgconn.Config
-	addr   drivers.Addr
-	design design
-	traits drivers.Traits
-	table  string // of the locks' rows, quoted; "" if the design has none
-	token  string // in the name of each connection
-	dialed atomic.Int64
+	cfg     drivers.Config
+	target  *pgconn.Config
+	addr    drivers.Addr
+	design  design
+	traits  drivers.Traits
+	table   string // of the locks' rows, quoted; "" if the design has none
+	token   string // in the name of each connection
+	dialed  atomic.Int64
+	crashes atomic.Int64 // of sessions
 
 	closing context.Context // ends with the service
 	close   context.CancelFunc
@@ -118,13 +120,27 @@ func (s *service) Traits() drivers.Traits { return s.traits }
 // Session implements drivers.Service. It connects, so that a server that takes no more says so here.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	one := s.design.session(s)
-	if err := one.open(ctx); err != nil {
+	err := one.open(ctx)
+	for start := time.Now(); s.haunted(err) && time.Since(start) < s.cfg.IO(); err = one.open(ctx) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if err != nil {
 		return nil, fail(fmt.Sprintf("session %d", id), cause(ctx, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions[one] = struct{}{}
 	return one, nil
+}
+
+// haunted tells whether the server has refused a connection because it has too many, of which some may be those of sessions
+// that have crashed: it takes a moment to notice that they have ended.
+func (s *service) haunted(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "53300" && s.crashes.Load() > 0
 }
 
 // forget takes a session that was closed out of the books.

@@ -1,0 +1,56 @@
+// Clients that die, and neighbours.
+package zookeeper_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+// A client that has its session with the service to itself can die alone, one that shares it cannot; it can do
+// everything else.
+func TestWhoCanDie(t *testing.T) {
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for _, d := range zookeeper(t).Designs() {
+		for _, conns := range []int{0, 2} {
+			s := client(t, open(t, drivers.Config{Lock: d.Name, Addrs: z.URLs(), Conns: conns, Clients: 4}), 0)
+			if _, ok := drivers.As[drivers.Crasher](s); ok != (conns == 0) {
+				t.Errorf("%s: with %d shared sessions, that one of its clients is a Crasher is %v", d.Name, conns, ok)
+			}
+			_, waits := drivers.As[drivers.Waiter](s)
+			_, adopts := drivers.As[drivers.Adopter](s)
+			_, closes := drivers.As[interface{ Close() error }](s)
+			if !waits || !adopts || !closes {
+				t.Errorf("%s: with %d shared sessions: Waiter %v, Adopter %v, Closer %v", d.Name, conns, waits, adopts, closes)
+			}
+		}
+	}
+}
+
+// A probe makes no node.
+func TestProbeLeavesNothing(t *testing.T) {
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	conn := raw(t, z.Nodes[0])
+	nodes := func() []string {
+		t.Helper()
+		names, _, err := conn.Children("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		return names
+	}
+	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs()})
+	before := nodes()
+	for range 3 {
+		if err := svc.(drivers.Prober).Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := nodes(); !slices.Equal(before, after) {
+		t.Errorf("there were the nodes %q, and are %q", before, after)
+	}
+}
