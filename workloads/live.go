@@ -27,7 +27,7 @@ type Interval struct {
 	From, To time.Duration // since the load began
 	Warmup   bool          // it lies before the measured window
 
-	// Values is what has been recorded of each metric: results.WarmupIndex alone in the warm-up. A grant counts when the
+	// Values is what has been recorded of each metric: results.WarmupIndex and ProbeIdleIndex alone in the warm-up. A grant counts when the
 	// client has it, and where holds take no time when it has given it back; all else when it is over. What began in the
 	// window and was over after it belongs to the last interval. Each metric can be asked for once.
 	Values func(results.MetricIndex) results.Values
@@ -160,7 +160,12 @@ func (c *course) take(now time.Duration) {
 	c.errors, c.violations = errors, violations
 	c.add(stretch{i, v})
 	if c.all != nil {
-		c.e.run.Interval(Interval{from, now, warmup, func(m results.MetricIndex) results.Values { return c.all[m].Next() }})
+		c.e.run.Interval(Interval{from, now, warmup, func(m results.MetricIndex) results.Values {
+			if warmup && m != results.WarmupIndex && m != results.ProbeIdleIndex {
+				return results.Values{} // a look at the end of the warm-up may be late: that belongs to the next interval
+			}
+			return c.all[m].Next()
+		}})
 	}
 }
 
