@@ -3,10 +3,15 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -45,6 +50,52 @@ func BenchmarkLive(b *testing.B) {
 			b.ReportMetric(median(rates), "locks/s-on/off")
 			b.ReportMetric(median(cpus), "cpu/lock-on/off")
 		})
+	}
+}
+
+// busy is a view of a trial that has recorded some thousand slots of each of the usual metrics.
+func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
+	p := results.Plan{
+		Load: results.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
+		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, Keys: 16, Duration: 2 * time.Second, IOTimeout: time.Second, Server: "in-process",
+	}
+	d, _ := drivers.Lookup(p.Driver)
+	svc, err := d.Open(b.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := workloads.Run{Plan: p, Service: svc, Watch: func(v workloads.View) { view = v }}
+	if _, err := run.Do(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return view, workloads.Interval{To: time.Second, Values: view.Values}
+}
+
+// BenchmarkScrape is what one scrape costs, without the network.
+func BenchmarkScrape(b *testing.B) {
+	var x exporter
+	view, _ := busy(b)
+	x.begin(view, turn{})
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&x)
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	request := httptest.NewRequest(http.MethodGet, metricsPath, nil)
+	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
+	for b.Loop() {
+		handler.ServeHTTP(httptest.NewRecorder(), request)
+	}
+}
+
+// BenchmarkIntervalLog is what one second costs the log.
+func BenchmarkIntervalLog(b *testing.B) {
+	view, interval := busy(b)
+	l := newIntervalLog(&full{1 << 60}, false, "test", time.Unix(0, 0))
+	l.watch(view, turn{})
+	for b.Loop() {
+		l.write(interval)
+	}
+	if l.err != nil {
+		b.Fatal(l.err)
 	}
 }
 
