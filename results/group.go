@@ -23,8 +23,18 @@ type Cell struct {
 	Safety    Safety    // sums; Longest: the longest; Checked: in all trials; Events: of all
 	Cost      Cost      // medians of the trials that know, negative if none does
 	Bound     Bound     // medians
-	Generator Generator // medians, but Saturated and Why: the first saturated trial's
-	Warnings  []string  // those of all trials, each once
+	Generator Generator // medians, but GCLongest, Memory: the most; Saturated and Why: the first saturated trial's
+	Classes   []ClassCell
+	Steady    Steady   // the first trial's that drifts, else the first trial's
+	Drifting  int      // trials that drift
+	Warnings  []string // those of all trials, each once
+}
+
+// ClassCell is a class of a plan over the trials. Counts add up, histograms are merged; Jain is the median, Starved that
+// of the worst trial.
+type ClassCell struct {
+	ClassResult
+	Rate Spread // granted locks a second
 }
 
 // Spread is how a figure varies over the trials.
@@ -135,5 +145,14 @@ func (c *Cell) sum() error {
 		Pool:       c.First().Bound.Pool,
 	}
 	c.Generator = sumGenerator(c.Trials)
-	return nil
+	c.Steady = c.First().Steady
+	for _, r := range c.Trials {
+		if r.Steady.Drifts {
+			if c.Drifting++; c.Drifting == 1 {
+				c.Steady = r.Steady
+			}
+		}
+	}
+	c.Classes, err = sumClasses(c.Trials)
+	return err
 }

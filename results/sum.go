@@ -44,9 +44,17 @@ func medianKnown(trials []*Record, value func(*Record) float64) float64 {
 }
 
 func mergeMetrics(trials []*Record) (map[Metric]Latency, error) {
-	parts := map[Metric][]Latency{}
+	var all []map[Metric]Latency
 	for _, r := range trials {
-		for m, l := range r.Latency {
+		all = append(all, r.Latency)
+	}
+	return mergeAll(all)
+}
+
+func mergeAll(all []map[Metric]Latency) (map[Metric]Latency, error) {
+	parts := map[Metric][]Latency{}
+	for _, latency := range all {
+		for m, l := range latency {
 			parts[m] = append(parts[m], l)
 		}
 	}
@@ -59,6 +67,38 @@ func mergeMetrics(trials []*Record) (map[Metric]Latency, error) {
 		merged[m] = l
 	}
 	return merged, nil
+}
+
+// sumClasses adds up class by class. All trials of a cell have the same plan, and so the same classes; records in which
+// some are missing add what they have.
+func sumClasses(trials []*Record) (classes []ClassCell, err error) {
+	for i := range trials[0].Classes {
+		sum := ClassCell{ClassResult: ClassResult{Name: trials[0].Classes[i].Name}}
+		var rates, jains []float64
+		var latencies []map[Metric]Latency
+		for _, r := range trials {
+			if i >= len(r.Classes) {
+				continue
+			}
+			c := r.Classes[i]
+			sum.Counts.add(c.Counts)
+			sum.Starved = max(sum.Starved, c.Starved)
+			jains = append(jains, c.Jain)
+			latencies = append(latencies, c.Latency)
+			if r.Elapsed > 0 {
+				rates = append(rates, float64(c.Counts.Acquired)/r.Elapsed.Seconds())
+			}
+		}
+		if len(rates) > 0 {
+			sum.Rate = Spread{median(rates), slices.Min(rates), slices.Max(rates)}
+		}
+		sum.Jain = median(jains)
+		if sum.Latency, err = mergeAll(latencies); err != nil {
+			return nil, err
+		}
+		classes = append(classes, sum)
+	}
+	return classes, nil
 }
 
 // add adds the outcomes of another trial; the first sample of an error stays.
@@ -169,16 +209,16 @@ func medianTraffic(trials []*Record, get func(Cost) float64) float64 {
 
 func sumGenerator(trials []*Record) Generator {
 	sum := Generator{
-		CPU:       medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
-		Machine:   medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
-		GCPauses:  medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
-		GCLongest: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCLongest }),
-		RunQueue:  medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
+		CPU:      medianOf(trials, func(r *Record) float64 { return r.Generator.CPU }),
+		Machine:  medianKnown(trials, func(r *Record) float64 { return r.Generator.Machine }),
+		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
+		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
 	}
 	for _, r := range trials {
-		if r.Generator.Saturated {
+		sum.Memory = max(sum.Memory, r.Generator.Memory)
+		sum.GCLongest = max(sum.GCLongest, r.Generator.GCLongest)
+		if r.Generator.Saturated && !sum.Saturated {
 			sum.Saturated, sum.Why = true, r.Generator.Why
-			break
 		}
 	}
 	return sum

@@ -53,7 +53,19 @@ func (r *Record) Validate() error {
 	if err := r.checkCounts(); err != nil {
 		return err
 	}
-	for name, l := range r.Latency {
+	if err := validateAll(r.Latency); err != nil {
+		return err
+	}
+	for i, c := range r.Classes {
+		if err := validateAll(c.Latency); err != nil {
+			return fmt.Errorf("classes[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func validateAll(all map[Metric]Latency) error {
+	for name, l := range all {
 		if err := l.validate(); err != nil {
 			return fmt.Errorf("latency.%s.%w", name, err)
 		}
@@ -81,10 +93,20 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("fairness.starved: %d of %d clients", f.Starved, r.Plan.Clients)
 	case s.Violations > s.Grants:
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
+	case s.Overstayed > s.Violations:
+		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
 	case !s.Checked && s.Grants > 0:
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
 	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:
 		return fmt.Errorf("counts.node_errors: of %d nodes, and there are %d", len(r.Counts.NodeErrors), r.Plan.Nodes)
+	case s.Overstayed > s.Violations:
+		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
+	case n.Dropped > n.Offered:
+		return fmt.Errorf("counts.dropped: %d of %d arrivals", n.Dropped, n.Offered)
+	case r.Steady.P > 1:
+		return fmt.Errorf("steady.p: a probability of %v", r.Steady.P)
+	case len(r.Classes) > len(r.Plan.Classes):
+		return fmt.Errorf("classes: %d of %d", len(r.Classes), len(r.Plan.Classes))
 	case r.Generator.Machine > 1+1e-9:
 		return fmt.Errorf("generator.machine: a share of %v", r.Generator.Machine)
 	}

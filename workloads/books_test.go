@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -120,7 +121,7 @@ func (s *unreliableSession) Renew(ctx context.Context, l *drivers.Lease) (bool, 
 }
 
 func TestBooksAddUp(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
 		p := plan("memory", "mutex")
@@ -138,8 +139,24 @@ func TestBooksAddUp(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			p.Lock, p.Reentry = "reentrant", 1+rng.IntN(4)
 		}
-		name := fmt.Sprintf("%d: %s -clients %d -keys %d -wait %s -renew=%v -reentry %d, %d %% faults, stopped after %v",
-			seed, p.Lock, p.Clients, p.Keys, p.Wait, p.Renew, p.Reentry, percent, stop)
+		switch rng.IntN(4) {
+		case 0: // arrivals of an even rate, so that no two have the same deadline
+			p.Rate, p.Arrival, p.Think = []string{"20", "200", "2000"}[rng.IntN(3)], "constant", 0
+			p.MaxQueue = rng.IntN(2) * rng.IntN(20)
+		case 1:
+			open, closed := p.Load, p.Load
+			open.Rate, open.Arrival, open.Think, open.TryOnly = "100", "constant", 0, 0.3
+			p.Clients += open.Clients
+			p.Classes = []results.Class{{Name: "closed", Load: closed}, {Name: "open", Load: open}}
+		}
+		if rng.IntN(4) == 0 {
+			p.Ops = 1 + rng.Int64N(50)
+		}
+		if rng.IntN(4) == 0 {
+			p.Crash, p.Overstay = 0.2, 0.2
+		}
+		name := fmt.Sprintf("%d: %s -clients %d -keys %d -wait %s -renew=%v -reentry %d -rate %q -n %d -crash %v, %d classes, %d %% faults, stopped after %v",
+			seed, p.Lock, p.Clients, p.Keys, p.Wait, p.Renew, p.Reentry, p.Rate, p.Ops, p.Crash, len(p.Classes), percent, stop)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &unreliable{Service: open(t, p), seed: seed, percent: percent, hang: 20 * ms}
@@ -163,10 +180,21 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	t.Helper()
 	n, f := r.Counts, r.Fairness
 	sum := n.Acquired + n.Contended + n.TimedOut + n.Unknown + n.Refused + n.Canceled + n.Unfinished
-	if started := u.started.Load(); sum > started || r.Plan.Warmup == 0 && sum != started {
+	untaken := int64(0) // at the most
+	if open := r.Plan.Rate != "" || len(r.Plan.Classes) > 0; open {
+		untaken = n.Unfinished + n.Canceled
+	}
+	if started := u.started.Load(); sum > started+untaken || r.Plan.Warmup == 0 && (sum < started || sum > started && untaken == 0) {
 		t.Errorf("%d outcomes of %d acquisitions: %+v", sum, started, n)
 	}
-	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError {
+	if r.Plan.Rate != "" && r.Plan.Warmup == 0 && sum+n.Dropped != n.Offered {
+		t.Errorf("%d outcomes and %d dropped of %d arrivals", sum, n.Dropped, n.Offered)
+	}
+	if ended := sum - n.Unfinished - n.Canceled; r.Plan.Ops > 0 && ended+n.Dropped > r.Plan.Ops {
+		t.Errorf("%d acquisitions, of %d: %+v", ended, r.Plan.Ops, n)
+	}
+	checkClassBooks(t, r)
+	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed {
 		t.Errorf("the releases are not those of the acquired: %+v", n)
 	}
 	var failed int64
@@ -188,7 +216,7 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 		}
 	}
 	// The release of a lost hold may fail, which is not counted.
-	if got := r.Latency[results.Release].Count; got > n.Acquired-n.ReleaseError || got < n.Acquired-n.ReleaseError-n.LostRenewal {
+	if got, sent := r.Latency[results.Release].Count, n.Acquired-n.ReleaseError-n.Crashed; got > sent || got < sent-n.LostRenewal {
 		t.Errorf("%d times of releases in %+v", got, n)
 	}
 	if most := int64(max(0, r.Plan.Reentry-1)) * n.Acquired; n.Reentries > most || n.ReentryRefused > n.Acquired {
@@ -201,11 +229,41 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	if r.Safety.Grants < n.Acquired || r.Safety.LostUpdates > r.Safety.Violations || r.Safety.WrongReleases != 0 {
 		t.Errorf("safety %+v of %d locks", r.Safety, n.Acquired)
 	}
-	if little := r.Bound.Little; r.Elapsed > 0 && (little > 1.001 || little < 0.999 && u.errors.Load() == 0) {
+	if little := r.Bound.Little; r.Elapsed > ms && (little > 1.001 || little < 0.999 && u.errors.Load() == 0) {
 		t.Errorf("recorded times account for %v of the clients' time", little)
 	}
 	r.Trial = 1
 	if err := r.Validate(); err != nil {
 		t.Errorf("the reader refuses the record: %v", err)
+	}
+}
+
+// checkClassBooks adds the classes up.
+func checkClassBooks(t *testing.T, r *results.Record) {
+	t.Helper()
+	if len(r.Classes) != len(r.Plan.Classes) {
+		t.Fatalf("%d classes in the record, %d in the plan", len(r.Classes), len(r.Plan.Classes))
+	}
+	var sum results.Counts
+	locks, starved := int64(0), 0
+	for _, c := range r.Classes {
+		n := c.Counts
+		sum.Acquired += n.Acquired
+		sum.Contended += n.Contended
+		sum.TimedOut += n.TimedOut
+		sum.Unfinished += n.Unfinished
+		sum.Canceled += n.Canceled
+		sum.Offered += n.Offered
+		sum.Dropped += n.Dropped
+		sum.Tries += n.Tries
+		locks += c.Latency[results.Acquire].Count
+		starved += c.Starved
+	}
+	n := r.Counts
+	want := results.Counts{Acquired: n.Acquired, Contended: n.Contended, TimedOut: n.TimedOut, Unfinished: n.Unfinished,
+		Canceled: n.Canceled, Offered: n.Offered, Dropped: n.Dropped, Tries: n.Tries}
+	if len(r.Classes) > 0 && (!reflect.DeepEqual(sum, want) || locks != n.Acquired || starved != r.Fairness.Starved) {
+		t.Errorf("the classes add up to %+v, %d locks and %d starved clients; together they have %+v and %d",
+			sum, locks, starved, want, r.Fairness.Starved)
 	}
 }

@@ -33,9 +33,9 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 }
 
 // accounted is the time of the clients that is in the books: in acquisitions however they ended, holds, releases and
-// pauses, corrected at the edges of the window.
+// pauses, in waiting for arrivals, corrected at the edges of the window.
 func accounted(r *results.Record, t tally) time.Duration {
-	sum := t.thought + t.edges
+	sum := t.thought + t.edges + t.idle
 	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} { // the others are parts of these, or nobody's
 		l := r.Latency[m]
 		sum += time.Duration(l.Count) * l.Mean

@@ -27,6 +27,8 @@ type class struct {
 	open     bool // its clients serve arrivals
 	recorder *results.Recorder
 	queue    *pace.Queue // of arrivals; nil in a closed loop
+	arrivals *arrivals
+	rate     pace.Rate
 	name     string
 }
 
@@ -61,9 +63,15 @@ func newClass(r *Run, l results.Load) (*class, error) {
 	if c.thinks, err = r.times("think", l.ThinkDist, l.Clients); err != nil {
 		return nil, err
 	}
-	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1
+	if c.open {
+		if c.rate, err = parseRate(l.Rate); err != nil {
+			return nil, err
+		}
+		c.queue, c.arrivals = pace.NewQueue(0), &arrivals{}
+	}
+	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
 	c.pausing = l.Think > 0 || c.thinks != nil
-	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1
+	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0 || l.Overstay > 0
 	return c, nil
 }
 

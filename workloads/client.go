@@ -41,16 +41,25 @@ type client struct {
 	sent        time.Duration // when the release was about to be sent
 	grant       oracle.Grant
 	recorded    bool  // granted lies in the measured window
+	claimed     bool  // the acquisition counts among those of -n; false without
+	waited      bool  // the arrival had to wait since no client was free
 	undisturbed bool  // the oracle saw nobody else during the hold
 	lost        bool  // the watchdog has reported the hold as lost
+	dead        bool  // the client has died while it held the lock; see perils.go
 	owed        int32 // releases to send after the one that counts; see repay
 	tally       tally
+
+	// In an open loop, or with -n:
+	due    time.Duration // the intended start of the acquisition
+	claims int64         // of the budget, that have not begun
+	spent  int64         // of the budget, that have ended and are not counted yet
 
 	// Now and then:
 	waiter   drivers.Waiter // nil for -wait none
 	watched  *renew.Hold    // nil without -renew
 	finished time.Duration  // when a cycle was over that ended without a hold
 	pause    time.Duration  // the next one after an error
+	left     time.Duration  // when its loop ended
 	sleep    *time.Timer
 }
 
@@ -65,26 +74,37 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
+	return c.connect(ctx)
+}
+
+// connect opens the client's session and its way of waiting.
+func (c *client) connect(ctx context.Context) (err error) {
+	e, id := c.e, int(c.id)
 	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
+		c.session = nil
 		return err
 	}
-	if err = c.newHold(); err != nil {
-		c.close()
-		return err
+	var waiting drivers.Session
+	var w drivers.Waiter
+	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
+		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
-	waiting, w, err := e.rooms[id%len(e.rooms)].Client(c.session, id)
 	if err != nil {
 		c.close()
+		c.session = nil
 		return err
 	}
 	c.session = waiting
-	if w != nil && !cl.tries(id) {
+	if w != nil && !c.class.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}
 	return nil
 }
 
 func (c *client) close() {
+	if c.session == nil { // it died, and had no successor
+		return
+	}
 	if closer, ok := drivers.As[io.Closer](c.session); ok {
 		closer.Close()
 	}
@@ -101,16 +121,26 @@ func (s stoppable) Wait(_ context.Context, l *drivers.Lease) error {
 	return s.Waiter.Wait(s.stopping, l)
 }
 
-// loop runs cycles until the window closes. The time at the end of one cycle is the start of the next: it is a
-// closed loop, and a client that has to wait sends less.
+// loop runs cycles until the window closes.
 func (c *client) loop() {
+	if c.class.open {
+		c.serve()
+	} else {
+		c.repeat()
+	}
+	c.left = c.e.clock.Now()
+}
+
+// repeat is the closed loop: the time at the end of one cycle is the start of the next, and a client that has to wait
+// sends less.
+func (c *client) repeat() {
 	<-c.e.start
 	now := c.e.clock.Now()
 	c.wants = now
-	for now < c.e.until() {
+	for now < c.e.until() && (c.e.budget == nil || c.claim(now)) {
 		now = c.cycle(now)
 	}
-	if c.wants < c.e.until() { // it ended in the pause after an error
+	if c.wants < c.e.until() && c.e.budget == nil { // it ended in the pause after an error
 		c.tally.longest = max(c.tally.longest, c.e.until()-c.wants)
 	}
 }
@@ -134,6 +164,9 @@ func (c *client) cycle(start time.Duration) time.Duration {
 		return c.finished
 	}
 	c.hold()
+	if c.dead {
+		return c.die()
+	}
 	removed, err := c.session.Release(context.Background(), &c.lease)
 	return c.released(removed, err)
 }
@@ -147,6 +180,9 @@ func (c *client) begin(start time.Duration) {
 	c.lease.Key = e.keys[c.key]
 	c.lease.Deadline = time.Time{}
 	if patience := c.class.Timeout; patience > 0 {
+		if c.class.open {
+			start = c.due
+		}
 		c.lease.Deadline = e.clock.Time(start + patience)
 	}
 }
@@ -156,6 +192,11 @@ func (c *client) begin(start time.Duration) {
 //
 //go:noinline
 func (c *client) contend(held bool, err error) bool {
+	c.unclaim()
+	if c.class.MaxQueue > 0 {
+		c.class.arrivals.contending.Add(1)
+		defer c.class.arrivals.contending.Add(-1)
+	}
 	a, err := wait.After(context.Background(), held, err, c.session, c.waiter, &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
@@ -182,6 +223,9 @@ func (c *client) answered() {
 	c.granted = e.clock.Now()
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
+	if e.budget != nil {
+		c.spend()
+	}
 	if c.granted >= end {
 		c.outlast(end)
 	}
@@ -197,6 +241,11 @@ func (c *client) hold() {
 	}
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
+	}
+	if c.class.resting { // now, since the release may come seconds later
+		shard := c.class.recorder.Borrow()
+		c.recordGrant(shard)
+		c.class.recorder.Return(shard)
 	}
 	c.sent = c.granted
 	if c.class.keeping {
@@ -221,6 +270,9 @@ func (c *client) released(removed bool, err error) time.Duration {
 	}
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
+	if !c.class.resting {
+		c.recordGrant(shard)
+	}
 	if c.recorded {
 		c.tally.release(removed, err, c.lost)
 		c.record(shard, now, err)
@@ -241,12 +293,37 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// record takes the latencies of a whole cycle down at once.
-func (c *client) record(shard *results.Shard, released time.Duration, err error) {
+// recordGrant takes down the latencies that end with the grant; of the warm-up the series alone is told.
+func (c *client) recordGrant(shard *results.Shard) {
+	if !c.recorded {
+		if c.granted < c.e.from {
+			shard.Record(results.WarmupIndex, c.granted-c.intended())
+		}
+		return
+	}
 	shard.Record(results.AcquireIndex, c.granted-c.start)
+	if c.class.open {
+		shard.Record(results.ResponseIndex, c.granted-c.due)
+		c.recordStart(shard)
+	}
+	if died := c.grant.Death; died > 0 {
+		shard.Record(results.RecoveryIndex, c.granted-died)
+	}
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
+}
+
+// intended is when the acquisition was due: in a closed loop, when it began.
+func (c *client) intended() time.Duration {
+	if c.class.open {
+		return c.due
+	}
+	return c.start
+}
+
+// record takes down the latencies that end with the release.
+func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	if c.class.resting {
 		shard.Record(results.HoldIndex, c.sent-c.granted)
 	}
@@ -297,16 +374,21 @@ func (c *client) outlast(end time.Duration) {
 
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
 func (c *client) refused() time.Duration {
-	if c.recorded {
-		if c.waiter == nil {
-			c.tally.contended++
-		} else {
-			c.tally.timedOut++
-		}
-		shard := c.class.recorder.Borrow()
-		shard.Record(results.RefusalIndex, c.granted-c.start)
-		c.class.recorder.Return(shard)
+	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
+	if c.waiter == nil {
+		outcome, count = results.OutcomeContended, &c.tally.contended
 	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
+	if c.recorded {
+		*count++
+		shard.Record(results.RefusalIndex, c.granted-c.start)
+		if c.class.open {
+			c.recordStart(shard)
+			c.tally.longest = max(c.tally.longest, c.granted-c.wants)
+		}
+	}
+	c.class.recorder.Return(shard)
 	c.edge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
 }
@@ -320,15 +402,16 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 		return c.granted
 	}
 	c.e.errors.add("acquire", err, c.recorded)
+	outcome, count := results.OutcomeRefused, &c.tally.refused
 	if a.Unknown {
 		c.session.Release(context.Background(), &c.lease)
+		outcome, count = results.OutcomeUnknown, &c.tally.unknown
 	}
+	shard := c.class.recorder.Borrow()
+	shard.End(outcome)
+	c.class.recorder.Return(shard)
 	if c.recorded {
-		if a.Unknown {
-			c.tally.unknown++
-		} else {
-			c.tally.refused++
-		}
+		*count++
 	}
 	return c.recover(c.start)
 }

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lockbench/lockbench/results"
@@ -26,7 +27,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	switch {
 	case e.cut.Load():
-		r.Partial = "interrupted"
+		r.Partial = cmp.Or(e.why, "interrupted")
 	case e.after.err != nil && e.after.err != errNoInspector:
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
@@ -49,6 +50,9 @@ func (e *engine) warn(r *results.Record, t tally) {
 		if err := e.after.nodes[i].Err; n > 0 {
 			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
 		}
+	}
+	if text := e.probe.warning(); text != "" {
+		add("%s", text)
 	}
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")

@@ -1,4 +1,4 @@
-// Holds with more to them than a sleep: re-entry (-reentry) and renewal (-renew). It lies apart from the cycle, so
+// Holds with more to them than a sleep: re-entry (-reentry) and renewal (-renew), and ends that are planted (perils.go). It lies apart from the cycle, so
 // that a plain hold pays for one comparison.
 
 package workloads
@@ -76,13 +76,22 @@ func (c *client) keep() {
 	p := &c.e.run.Plan
 	entered, whole := 0, true
 	c.lost = false
+	ends := c.draw()
+	if ends == overstays {
+		c.overstay()
+		return
+	}
 	if p.Reentry > 1 {
 		entered, whole = c.reenter(p.Reentry - 1)
 	}
 	if whole {
 		c.sleepWatched(c.drawHold())
 	}
+	if ends == dies {
+		c.doomed()
+	}
 	switch {
+	case c.dead:
 	case c.lost:
 		c.owed += int32(entered) // the belief has to end at once
 	case entered > 0:

@@ -130,17 +130,29 @@ func checkArrivals(p results.Plan, l results.Load) error {
 		}
 		return checkTime("burst", l.Burst, minBurst, maxTime)
 	}
-	rate, err := pace.ParseRate(l.Rate)
+	rate, err := parseRate(l.Rate)
 	if err != nil {
-		return &FieldError{Field: "rate", Value: l.Rate, Problem: err.Error()}
+		return err
 	}
 	if err := checkSpelling("rate", l.Rate, rate.String()); err != nil {
 		return err
 	}
-	if p.Duration == 0 && len(rate.Steps(time.Second, 0)) > 0 {
+	if p.Duration == 0 && rate.Stepped() {
 		return refuse("rate", l.Rate, "without steps where there is no -duration to divide between them")
 	}
 	return checkName("arrival", l.Arrival, []string{pace.Constant, pace.Poisson})
+}
+
+// parseRate reads a rate; the empty text is none.
+func parseRate(text string) (pace.Rate, error) {
+	if text == "" {
+		return pace.Rate{}, nil
+	}
+	rate, err := pace.ParseRate(text)
+	if err != nil {
+		return rate, &FieldError{Field: "rate", Value: text, Problem: err.Error()}
+	}
+	return rate, nil
 }
 
 // checkPerils checks that the design can show what is planted in it.

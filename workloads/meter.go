@@ -31,6 +31,7 @@ type reading struct {
 	pauses   time.Duration // in which the garbage collector stopped the program
 	runtime  runtimeReading
 	nodes    []drivers.Node // of a service that has several
+	probes   int64          // that were sent
 }
 
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
@@ -38,7 +39,7 @@ func (e *engine) read(ctx context.Context) reading {
 	var r reading
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
 	r.at, r.granted = e.clock.Now(), e.granted()
-	r.nodes = e.nodes()
+	r.nodes, r.probes = e.nodes(), e.probe.probes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
 	}

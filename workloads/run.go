@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -45,6 +46,13 @@ type Run struct {
 
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
+
+	// Watch, if set, is called once, when the load begins, before any Interval.
+	Watch func(View)
+
+	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
+	// goroutine at a time.
+	Interval func(Interval)
 }
 
 // Snapshot is what a progress line can show while a run goes on.
@@ -55,6 +63,13 @@ type Snapshot struct {
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
+	P99        time.Duration // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
+
+	// What follows is that of clients in an open loop.
+	Open    bool  // there are some
+	Offered int64 // arrivals that were due since the load began
+	Dropped int64 // of those, the ones that found the queue full
+	Queue   int   // arrivals that wait for a client
 }
 
 // Phase is a part of a trial; see the package comment.
@@ -95,12 +110,18 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
+		if field, ok := errors.AsType[*FieldError](err); ok {
+			return nil, field // what the plan asks of the sessions, all of them are without
+		}
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
 	e.rtt = e.ping(ctx)
 	e.look = e.priceLook(ctx)
+	e.probe.idle(ctx)
 	e.measure(ctx)
 	e.drain()
+	e.probe.finish()
+	e.course.finish()
 	e.clean()
 	return e.record()
 }
@@ -128,6 +149,12 @@ type engine struct {
 	from  time.Duration // the measured window, on clock: from…
 	end   atomic.Int64  // …until, exclusive
 	cut   atomic.Bool   // the run was stopped before its time
+	why   string        // and not by its caller, but for this reason
+
+	phase     atomic.Value // Phase
+	course    *course
+	probe     *probe
+	maxErrors MaxErrors
 
 	rtt           time.Duration
 	look          drivers.Usage // what one reading of the server costs it
@@ -135,6 +162,7 @@ type engine struct {
 	cleanError    error
 	closeError    error
 
+	budget *budget // of -n; nil without
 	errors errorLog
 	votes  votes
 	dog    watchdog
@@ -158,8 +186,13 @@ func newEngine(r *Run) (*engine, error) {
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
 	}
+	if r.Plan.Ops > 0 {
+		e.budget = newBudget(e, r.Plan.Ops)
+	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
+	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
+	e.course, e.probe = newCourse(e), newProbe(e)
 	return e, nil
 }
 
@@ -305,16 +338,29 @@ func (e *engine) measure(ctx context.Context) {
 	e.clock = drivers.NewClock()
 	e.startWatchdog()
 	e.from = p.Warmup
-	e.end.Store(int64(p.Warmup + p.Duration))
+	e.end.Store(math.MaxInt64)
+	if p.Duration > 0 {
+		e.end.Store(int64(p.Warmup + p.Duration))
+	}
 	close(e.start)
+	if e.run.Watch != nil {
+		e.run.Watch(View{e})
+	}
+	e.course.begin()
+	e.probe.begin()
+	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
 	e.before = e.read(ctx)
 	whole = whole && e.watch(ctx, PhaseMeasure, e.from, e.until())
+	stopArrivals()
 	if !whole {
 		e.cut.Store(true)
-		e.end.Store(int64(min(e.clock.Now(), e.until())))
+		e.closeAt(e.clock.Now())
 	}
+	e.probe.close()
+	e.course.close()
+	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
 }
@@ -326,34 +372,57 @@ func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
 
-// watch reports progress until the clock reads to. It answers false if ctx was done before.
+// watch reports progress until the clock reads to, or -n is reached. It answers false if ctx was done before, or errors
+// were too many.
 func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration) bool {
+	e.phase.Store(phase)
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	over := time.NewTimer(to - e.clock.Now())
 	defer over.Stop()
+	var spent <-chan struct{}
+	if e.budget != nil {
+		spent = e.budget.spent
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-over.C:
 			return true
+		case <-spent:
+			return true
 		case <-tick.C:
-			e.report(phase, e.clock.Now()-from, to-from)
+			elapsed := e.clock.Now() - from
+			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
+			if e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts()); e.why != "" {
+				return false
+			}
 		}
 	}
 }
 
+// length is how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
+// -n operations will take is reckoned from those that have ended.
+func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Duration {
+	if phase != PhaseMeasure || e.budget == nil {
+		return planned
+	}
+	length := time.Duration(0)
+	if ended := e.budget.ended(); ended > 0 {
+		length = time.Duration(min(float64(elapsed)/ended, float64(maxDuration)))
+	}
+	if e.run.Plan.Duration > 0 && (length == 0 || length > planned) {
+		return planned
+	}
+	return length
+}
+
 func (e *engine) report(phase Phase, elapsed, total time.Duration) {
-	if e.run.Progress == nil {
-		return
+	e.phase.Store(phase)
+	if e.run.Progress != nil {
+		e.run.Progress(e.snapshot(phase, elapsed, total))
 	}
-	s := Snapshot{Phase: phase, Elapsed: elapsed, Total: total, Errors: e.errors.total()}
-	s.Acquired = e.granted()
-	if e.oracle != nil {
-		s.Violations = e.oracle.Violations()
-	}
-	e.run.Progress(s)
 }
 
 // drain waits for the clients. Nobody waits for a lock any longer, so what is left is one request each, which the

@@ -394,7 +394,7 @@ func TestCancel(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := plan("memory", "mutex")
-				p.Clients, p.Hold, p.Warmup, p.Duration = 5, 10*ms, 100*ms, time.Hour
+				p.Clients, p.Hold, p.Warmup, p.Duration = 5, 7*ms, 100*ms, time.Hour // no hold ends with the run
 				svc := open(t, p)
 				ctx, cancel := context.WithTimeout(t.Context(), tc.after)
 				defer cancel()

@@ -96,6 +96,7 @@ func Check(p results.Plan) error {
 		checkReentry(p),
 		checkLength(p),
 		checkTime("warmup", p.Warmup, 0, maxTime),
+		checkMaxErrors(p.MaxErrors),
 		checkProbe(p),
 		checkClasses(p),
 		checkInt("conns", p.Conns, 0, MaxConns),

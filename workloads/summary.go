@@ -40,6 +40,7 @@ func (e *engine) record() (*results.Record, error) {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
+	r.Series, r.Steps = e.course.series(), e.course.steps.series()
 	e.fillSteady(r)
 	e.warn(r, t)
 	return r, nil
@@ -84,7 +85,7 @@ func (e *engine) fell() bool {
 
 // fillCost divides what was spent between the two readings by the locks granted between them. That window is not
 // quite the measured one, but numerator and denominator have the same. The first reading is spent in it as well, and
-// taken off.
+// so are the probes; both are taken off.
 func (e *engine) fillCost(r *results.Record, t tally) {
 	c := &r.Cost
 	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
@@ -105,10 +106,11 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 		return max(0, float64(after-before-look)/locks)
 	}
 	if e.inspected() {
-		c.Commands = per(a.usage.Commands, b.usage.Commands, e.look.Commands)
-		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, e.look.BytesIn)
-		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut, e.look.BytesOut)
-		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU), int64(e.look.CPU)); ns >= 0 {
+		other := e.look.Plus(e.probe.spent(a.probes - b.probes))
+		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
+		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)
+		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut, other.BytesOut)
+		if ns := per(int64(a.usage.CPU), int64(b.usage.CPU), int64(other.CPU)); ns >= 0 {
 			c.ServerCPUUs = ns / 1e3
 		}
 	}
@@ -128,17 +130,29 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 // lock serves all.
 type errorLog struct {
 	mu     sync.Mutex
-	n      int64 // all of them
-	counts map[string]int64
+	n      int64            // all of them
+	all    map[string]int64 // by class
+	counts map[string]int64 // those of the measured window
 	sample map[string]string
 }
 
 func (g *errorLog) add(op string, err error, recorded bool) {
-	class := string(drivers.ClassOf(err))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.counts == nil {
-		g.counts, g.sample = map[string]int64{}, map[string]string{}
+	g.n++
+	g.count(string(drivers.ClassOf(err)), op, err, recorded)
+}
+
+// note counts an error that is none of the lock's: it is in no total.
+func (g *errorLog) note(class string, err error, recorded bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(class, class, err, recorded)
+}
+
+func (g *errorLog) count(class, op string, err error, recorded bool) {
+	if g.all == nil {
+		g.all, g.counts, g.sample = map[string]int64{}, map[string]int64{}, map[string]string{}
 	}
 	if _, have := g.sample[class]; !have {
 		g.sample[class] = op + ": " + err.Error()
@@ -146,13 +160,19 @@ func (g *errorLog) add(op string, err error, recorded bool) {
 	if recorded {
 		g.counts[class]++
 	}
-	g.n++
+	g.all[class]++
 }
 
 func (g *errorLog) total() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.n
+}
+
+func (g *errorLog) byClass() map[string]int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.all)
 }
 
 func (g *errorLog) copy() (counts map[string]int64, sample map[string]string) {

@@ -27,6 +27,7 @@ type tally struct {
 	thought                                                   time.Duration // in think pauses, as they really were
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
+	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim
 }
 
 // attempts are the acquisitions that were answered in the measured window.
@@ -71,7 +72,12 @@ func sumOf(clients []client) books {
 	b := books{clients: len(clients)}
 	b.fairness.MinClient = clients[0].tally.acquired
 	for i := range clients {
-		b.add(&clients[i].tally)
+		c := &clients[i]
+		b.add(&c.tally)
+		b.rest.idle += c.e.inside(c.left, c.e.until())
+		if c.starved() {
+			b.fairness.Starved++
+		}
 	}
 	if b.squares > 0 { // Jain, Chiu, Hawe 1984
 		sum := float64(b.counts.Acquired)
@@ -104,27 +110,34 @@ func (b *books) add(t *tally) {
 	r.thought += t.thought
 	r.failing += t.failing
 	r.edges += t.edges
+	r.idle += t.idle
 	b.squares += float64(t.acquired) * float64(t.acquired)
 	f.MinClient = min(f.MinClient, t.acquired)
 	f.MaxClient = max(f.MaxClient, t.acquired)
 	f.LongestWait = max(f.LongestWait, t.longest)
 	f.LongestRun = max(f.LongestRun, t.longestRun)
 	f.OwnerChanges += t.changes
-	if t.acquired == 0 {
-		f.Starved++
-	}
+}
+
+// starved tells whether the client has wanted locks and got none. In an open loop it wants none while nobody arrives.
+func (c *client) starved() bool {
+	t := &c.tally
+	return t.acquired == 0 && (!c.class.open || t.attempts()+t.unfinished+t.canceled > 0)
 }
 
 // sum fills what follows from the clients alone, and returns the sums that no field of r holds.
 func (e *engine) sum(r *results.Record) tally {
 	all := sumOf(e.clients)
 	r.Counts, r.Fairness = all.counts, all.fairness
+	for _, cl := range e.classes {
+		e.addArrivals(&r.Counts, cl)
+	}
 	n := &r.Counts
 	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
 	n.Errors, n.ErrorSample = e.errors.copy()
 	if len(r.Plan.Classes) > 0 {
 		for _, cl := range e.classes {
-			r.Classes = append(r.Classes, cl.result(e.clients[cl.first:cl.first+cl.Clients]))
+			r.Classes = append(r.Classes, e.result(cl))
 		}
 	}
 	return all.rest
@@ -135,17 +148,33 @@ var classMetrics = []results.MetricIndex{
 	results.AcquireIndex, results.RefusalIndex, results.HoldIndex, results.ResponseIndex, results.BacklogIndex,
 }
 
-// result is what the class had of the whole.
-func (c *class) result(clients []client) results.ClassResult {
-	b := sumOf(clients)
+// result is what a class had of the whole.
+func (e *engine) result(cl *class) results.ClassResult {
+	b := sumOf(e.clients[cl.first : cl.first+cl.Clients])
+	e.addArrivals(&b.counts, cl)
 	latency := map[results.Metric]results.Latency{}
 	for _, m := range classMetrics {
-		if l := c.recorder.Latency(m); l.Count > 0 {
+		if l := cl.recorder.Latency(m); l.Count > 0 {
 			latency[results.Metrics[m]] = l
 		}
 	}
 	return results.ClassResult{
-		Name: c.name, Counts: b.counts, Latency: latency, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
+		Name: cl.name, Counts: b.counts, Latency: latency, Starved: b.fairness.Starved, Jain: b.fairness.Jain,
+	}
+}
+
+// addArrivals adds what has become of a class's arrivals. Those that nobody has taken up were under way when the window
+// closed.
+func (e *engine) addArrivals(n *results.Counts, cl *class) {
+	if !cl.open {
+		return
+	}
+	n.Offered += cl.arrivals.offered.Load()
+	n.Dropped += cl.arrivals.dropped.Load()
+	if untaken := cl.arrivals.untaken.Load(); e.cut.Load() {
+		n.Canceled += untaken
+	} else {
+		n.Unfinished += untaken
 	}
 }
 

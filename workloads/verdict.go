@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +53,7 @@ func (e *engine) fillGenerator(r *results.Record) {
 		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
 	}
 	g.Machine = machineShare(e.before, e.after)
+	g.Memory = e.after.runtime.memory
 	g.GCLongest = e.after.runtime.pauses.since(e.before.runtime.pauses).quantile(1)
 	g.RunQueue = e.after.runtime.queue.since(e.before.runtime.queue).quantile(0.99)
 	why := suspicions(r, wall, runtime.GOMAXPROCS(0))
@@ -92,15 +92,18 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 
 // arrivalsDue is how many arrivals the plan of an open loop wants in the window, and how many may be missing without
 // anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n. It is 0 where it cannot be told:
-// a rate that rises evenly, bursts, a closed loop.
+// in a closed loop, of bursts, and of steps that were not gone through to the end.
 func arrivalsDue(r *results.Record) (due, slack float64) {
 	variance := 0.0
+	if r.Plan.Ops > 0 { // the last arrival comes long before the window closes, if there is a backlog
+		return 0, 0
+	}
 	for _, g := range r.Plan.Groups() {
-		rate, err := strconv.ParseFloat(g.Rate, 64) // the canonical spelling of a constant one
-		if err != nil {
+		rate, err := pace.ParseRate(g.Rate)
+		if err != nil || rate.Stepped() && r.Elapsed < r.Plan.Duration {
 			return 0, 0
 		}
-		of := rate * r.Elapsed.Seconds()
+		of := rate.Mean(r.Elapsed) * r.Elapsed.Seconds()
 		due += of
 		if g.Arrival == pace.Poisson {
 			variance += of
@@ -133,7 +136,7 @@ func machineShare(before, after reading) float64 {
 // that lie in some seconds and not in others.
 func (e *engine) fillSteady(r *results.Record) {
 	for _, g := range r.Plan.Groups() {
-		if _, err := strconv.ParseFloat(g.Rate, 64); g.Burst > 0 || g.Rate != "" && err != nil {
+		if rate, err := pace.ParseRate(g.Rate); g.Burst > 0 || err == nil && rate.Changes() {
 			return
 		}
 	}

@@ -73,7 +73,12 @@ func TestSuspicions(t *testing.T) {
 		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
 		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},
-		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = "1000:50000:10s", 1 }, nil},
+		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:8000:10s" }, nil}, // 50,000 in 10 s
+		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:9000:10s" }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
+		{"steps that were broken off", arriving(), func(r *results.Record) {
+			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = "steps:1000:9000:2", time.Minute, 10_000
+		}, nil},
+		{"bursts", arriving(), func(r *results.Record) { r.Plan.Rate, r.Plan.Burst, r.Counts.Offered = "", time.Second, 64 }, nil},
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
 		c.change(c.record)
@@ -122,8 +127,12 @@ func TestDoubts(t *testing.T) {
 		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
 		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
 		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
-		{"slower", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true} }, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},
-		{"faster", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true} }, []string{"the second half was 50 % faster"}},
+		{"slower", healthy(), func(r *results.Record) {
+			r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true}
+		}, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},
+		{"faster", healthy(), func(r *results.Record) {
+			r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true}
+		}, []string{"the second half was 50 % faster"}},
 		{"comes to life", healthy(), func(r *results.Record) { r.Steady = results.Steady{SecondRate: 150, P: 0.008, Drifts: true} }, []string{"nothing was granted in the first half, and 150 locks"}},
 		{"unlike and steady", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.2} }, nil},
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // label tells a cell from the others: the axes in which they differ, with their values.
@@ -47,11 +48,19 @@ var axes = []axis{
 	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
-	{"hold", func(p results.Plan) string { return p.Hold.String() }},
+	{"key-dist", func(p results.Plan) string { return cmp.Or(p.KeyDist, uniformKeys) }},
+	{"hold", func(p results.Plan) string { return cmp.Or(p.HoldDist, p.Hold.String()) }},
 	{"reentry", func(p results.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
-	{"think", func(p results.Plan) string { return p.Think.String() }},
+	{"think", func(p results.Plan) string { return cmp.Or(p.ThinkDist, p.Think.String()) }},
 	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
+	{"try-only", func(p results.Plan) string { return shape.FormatShare(p.TryOnly) }},
+	{"crash", func(p results.Plan) string { return shape.FormatShare(p.Crash) }},
+	{"overstay", func(p results.Plan) string { return shape.FormatShare(p.Overstay) }},
+	{"rate", func(p results.Plan) string { return cmp.Or(p.Rate, closedLoop) }},
+	{"arrival", func(p results.Plan) string { return p.Arrival }},
+	{"burst", func(p results.Plan) string { return p.Burst.String() }},
+	{"max-queue", func(p results.Plan) string { return fmt.Sprint(p.MaxQueue) }},
 	{"handover", func(p results.Plan) string { return p.Handover }},
 	{"lockers", func(p results.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
 	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
@@ -74,7 +83,7 @@ func onOff(on bool) string {
 // show names a value; some axes' values speak for themselves.
 func (a axis) show(v string) string {
 	switch a.flag {
-	case "driver", "lock", "wait", "topology":
+	case "driver", "lock", "wait", "topology", "arrival":
 		return v
 	}
 	return a.flag + " " + v

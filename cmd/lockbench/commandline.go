@@ -3,34 +3,67 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
-// that carries credentials; the reader has to supply those.
+// that carries credentials; the reader has to supply those. Classes, for which there are no flags, are written out as a
+// workload, so that the line does not depend on a file that may change.
 func commandLine(o *options, c results.Plan, t targets) string {
+	values := settings(c)
+	if len(c.Classes) > 0 {
+		for _, flag := range ofAClass {
+			delete(values, flag)
+		}
+		values["workload"] = inlineWorkload(o, c)
+	}
+	if one := t.of(c.Driver); one.kind != inProcess {
+		maps.Copy(values, one.flags())
+	}
+	words := []string{"lockbench"}
+	for _, opt := range o.list {
+		if v, ok := values[opt.name]; ok && !opt.usual(c, v) {
+			words = append(words, opt.assign(v))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// settings are the values of the flags that make c again on whatever server, those that it does not read left out.
+func settings(c results.Plan) map[string]string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
 		"durability": c.Durability,
-		"topology":   c.Topology, "release": c.Release, "node-timeout": written(c.NodeTimeout),
+		"topology":   cmp.Or(c.Topology, string(drivers.TopologySingle)), "release": cmp.Or(c.Release, "default"),
 		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
 		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
-		"clients": strconv.Itoa(c.Clients), "keys": strconv.Itoa(c.Keys),
-		"hold": written(c.Hold), "think": written(c.Think), "ttl": written(c.TTL), "timeout": written(c.Timeout),
-		"duration": written(c.Duration), "warmup": written(c.Warmup),
-		"seed":   strconv.FormatUint(c.Seed, 10),
-		"oracle": strconv.FormatBool(c.Oracle),
-		"conns":  strconv.Itoa(c.Conns), "pipelining": c.Pipelining,
+		"keys":     strconv.Itoa(c.Keys),
+		"duration": written(c.Duration), "warmup": written(c.Warmup), "n": strconv.FormatInt(c.Ops, 10),
+		"seed":       strconv.FormatUint(c.Seed, 10),
+		"oracle":     strconv.FormatBool(c.Oracle),
+		"max-errors": cmp.Or(c.MaxErrors, neverStop),
+		"conns":      strconv.Itoa(c.Conns), "pipelining": cmp.Or(c.Pipelining, "default"),
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
-		"param": c.Params,
+		"param": c.Params, "lockers": strconv.Itoa(max(c.Lockers, 1)),
 	}
-	if c.NodeTimeout == 0 {
-		delete(values, "node-timeout")
+	maps.Copy(values, loadSettings(c.Load))
+	if c.NodeTimeout > 0 {
+		values["node-timeout"] = written(c.NodeTimeout)
+	}
+	if c.Probe > 0 {
+		values["probe"] = strconv.FormatFloat(c.Probe, 'f', -1, 64)
+	}
+	if c.Duration == 0 {
+		delete(values, "duration")
 	}
 	switch c.Wait {
 	case wait.Poll:
@@ -43,21 +76,48 @@ func commandLine(o *options, c results.Plan, t targets) string {
 	case wait.Backoff:
 		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
 	}
-	if c.Lockers > 0 {
-		values["lockers"] = strconv.Itoa(c.Lockers)
+	return values
+}
+
+// loadSettings are those of the flags that a class can have for itself.
+func loadSettings(l results.Load) map[string]string {
+	return map[string]string{
+		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist, uniformKeys),
+		"hold": spelled(l.Hold, l.HoldDist), "think": spelled(l.Think, l.ThinkDist),
+		"ttl": written(l.TTL), "timeout": written(l.Timeout),
+		"try-only": shape.FormatShare(l.TryOnly), "crash": shape.FormatShare(l.Crash), "overstay": shape.FormatShare(l.Overstay),
+		"rate": cmp.Or(ascii(l.Rate), closedLoop), "arrival": l.Arrival,
+		"burst": written(l.Burst), "max-queue": strconv.Itoa(l.MaxQueue),
 	}
-	if one := t.of(c.Driver); one.kind != inProcess {
-		for name, text := range one.flags() {
-			values[name] = text
+}
+
+// inlineWorkload writes the classes of c as a workload in braces. What they have in common goes with them, since a flag
+// cannot replace what a class sets for itself.
+func inlineWorkload(o *options, c results.Plan) string {
+	common := loadSettings(c.Load)
+	delete(common, "clients") // there it is their sum
+	var parts []string
+	if c.Workload != "" {
+		parts = append(parts, "name: "+yamlText(c.Workload))
+	}
+	for _, flag := range ofAClass {
+		if v, ok := common[flag]; ok && !o.get(flag).same(v) {
+			parts = append(parts, flag+": "+yamlText(v))
 		}
 	}
-	words := []string{"lockbench"}
-	for _, opt := range o.list {
-		if v, ok := values[opt.name]; ok && !opt.same(v) {
-			words = append(words, opt.assign(v))
+	var classes []string
+	for _, class := range c.Classes {
+		var own []string
+		values := loadSettings(class.Load)
+		for _, flag := range ofAClass {
+			if v := values[flag]; v != "" && v != common[flag] {
+				own = append(own, flag+": "+yamlText(v))
+			}
 		}
+		classes = append(classes, class.Name+": {"+strings.Join(own, ", ")+"}")
 	}
-	return strings.Join(words, " ")
+	parts = append(parts, "classes: {"+strings.Join(classes, ", ")+"}")
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // number leaves out what a cell does not read.
@@ -69,7 +129,25 @@ func number(n int) string {
 }
 
 // written spells a time in ASCII, as it is typed: 100us.
-func written(d time.Duration) string { return strings.Replace(d.String(), "µs", "us", 1) }
+func written(d time.Duration) string { return ascii(d.String()) }
+
+func ascii(text string) string { return strings.ReplaceAll(text, "µs", "us") }
+
+// spelled is a time or, if it has one, its distribution.
+func spelled(d time.Duration, dist string) string {
+	switch {
+	case dist == "":
+		return written(d)
+	case strings.HasPrefix(dist, "file:"):
+		return dist // with a name that is not ours
+	}
+	return ascii(dist)
+}
+
+// usual reports whether the flag's default makes v in c. With -n the default of -duration is none.
+func (o *option) usual(c results.Plan, v string) bool {
+	return o.same(v) && !(o.name == "duration" && c.Ops > 0)
+}
 
 // same reports whether v means the flag's default.
 func (o *option) same(v string) bool {

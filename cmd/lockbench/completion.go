@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -58,11 +59,13 @@ func (p *program) completeFlags(c *cobra.Command) {
 	for flag, names := range map[string][]string{
 		"driver": drivers.Names(), "lock": locks, "wait": waits,
 		"renew": {switchOff, switchOn}, "handover": wait.Handovers(), "pipelining": pipelinings, "server": serverChoices,
-		"topology": topologies, "durability": durabilities, "release": releases,
+		"topology": topologies, "durability": durabilities, "release": releases, "arrival": arrivals,
 	} {
 		// It fails only for a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))
 	}
+	// A file will do as well.
+	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
 }
 
 // listCompletion completes the last name of a comma list, since a shell compares whole words.

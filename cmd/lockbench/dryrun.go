@@ -1,10 +1,13 @@
-// -dry-run: the plan, for people.
+// -dry-run: the plan as a workload that makes it again, with what people want to know beside it as comments.
 
 package main
 
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,49 +16,185 @@ import (
 	"github.com/lockbench/lockbench/results/render"
 )
 
-// print writes the whole plan.
+// print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
 func (p plan) print(w io.Writer) error {
 	var b strings.Builder
 	for _, line := range p.targets.lines() {
-		fmt.Fprintf(&b, "server: %s\n", line)
+		fmt.Fprintf(&b, "# server: %s\n", oneLine(line))
 	}
-	fmt.Fprintf(&b, "%s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
-	for i, c := range p.cells {
-		fmt.Fprintf(&b, "\ncell %d: %s\n", i+1, c.plan.Command)
-		fmt.Fprintf(&b, "  %s %s -wait %s: %s, %s, hold %v, think %v, TTL %v", c.plan.Driver, c.plan.Lock, c.plan.Wait,
-			render.Many(int64(c.plan.Clients), "client"), render.Many(int64(c.plan.Keys), "key"), c.plan.Hold, c.plan.Think, c.plan.TTL)
-		if c.plan.Handover != "" {
-			fmt.Fprintf(&b, ", hand-over by %s", c.plan.Handover)
-		}
-		if c.plan.Lockers > 0 {
-			fmt.Fprintf(&b, ", %d lockers", c.plan.Lockers)
-		}
-		if c.plan.Timeout > 0 {
-			fmt.Fprintf(&b, ", patience %v", c.plan.Timeout)
-		}
-		if c.plan.Renew {
-			fmt.Fprintf(&b, ", renewed every %v", (c.plan.TTL / 3).Round(time.Microsecond))
-		}
-		if c.plan.Reentry > 1 {
-			fmt.Fprintf(&b, ", entered %d times", c.plan.Reentry)
-		}
-		fmt.Fprintf(&b, "\n  %v after a warm-up of %v, %s\n", c.plan.Duration, c.plan.Warmup, where(c.plan))
-		for _, text := range c.warnings {
-			fmt.Fprintf(&b, "  warning: %s\n", text)
-		}
-	}
-	for i, s := range p.skipped {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "skipped: %v\n", s)
-	}
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
 	if len(p.order) > 1 {
-		fmt.Fprintf(&b, "\norder of the cells: %s\n", p.orderText())
+		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
+	}
+	for _, s := range p.skipped {
+		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
+	}
+	b.WriteString("\n")
+	if len(p.cells) == 1 {
+		p.printNotes(&b, 0, "")
+	}
+	top, cells := p.split()
+	p.printTop(&b, top)
+	if w := p.options.workload; w != nil && len(w.Classes) > 0 {
+		p.printClasses(&b)
+	}
+	if len(p.cells) > 1 {
+		b.WriteString("\ncells:\n")
+		for i, own := range cells {
+			p.printNotes(&b, i, "  ")
+			for j, f := range own {
+				dash := "- "
+				if j > 0 {
+					dash = "  "
+				}
+				fmt.Fprintf(&b, "  %s%s: %s\n", dash, f.name, yamlText(f.text))
+			}
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// field is one line of a workload.
+type field struct{ name, text string }
+
+// alwaysShown are the fields that a plan shows though they have their default values.
+var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
+
+// split divides the values of all cells into those that they have in common and those of each. A value may stand at the
+// top though some cells do not read it.
+func (p plan) split() (top []field, cells [][]field) {
+	values := make([]map[string]string, len(p.cells))
+	for i, c := range p.cells {
+		values[i] = settings(c.plan)
+		values[i]["clients"] = strconv.Itoa(c.clients)
+	}
+	cells = make([][]field, len(p.cells))
+	for _, opt := range p.options.list {
+		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
+			continue
+		}
+		text, common := inCommon(values, opt.name)
+		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.cells[0].plan, text)
+		switch {
+		case !common:
+			for i, v := range values {
+				if text := v[opt.name]; text != "" {
+					cells[i] = append(cells[i], field{opt.name, text})
+				}
+			}
+		case text != "" && shown && !p.overridden(opt.name):
+			top = append(top, field{opt.name, text})
+		}
+	}
+	return top, cells
+}
+
+// inCommon is the value that a field has wherever it is read. That there is none at all is a value of -param, and of
+// -duration where -n stands for it.
+func inCommon(values []map[string]string, name string) (text string, common bool) {
+	found := false
+	for _, v := range values {
+		one := v[name]
+		switch {
+		case one == "" && name != "param" && name != "duration":
+		case found && one != text:
+			return "", false
+		default:
+			text, found = one, true
+		}
+	}
+	return text, true
+}
+
+// overridden tells whether every class sets a field for itself, so that nothing reads the top's.
+func (p plan) overridden(name string) bool {
+	w := p.options.workload
+	if w == nil || len(w.Classes) == 0 {
+		return false
+	}
+	for _, c := range w.Classes {
+		if c.Find(name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (p plan) printTop(b *strings.Builder, top []field) {
+	if w := p.options.workload; w != nil {
+		if w.Name != "" {
+			fmt.Fprintf(b, "name: %s\n", yamlText(w.Name))
+		}
+		if w.About != "" {
+			fmt.Fprintf(b, "about: %s\n", yamlQuoted(w.About))
+		}
+	}
+	for _, f := range top {
+		fmt.Fprintf(b, "%s: %s\n", f.name, yamlText(f.text))
+	}
+	fmt.Fprintf(b, "trials: %d\nseed: %d\n", p.trials, p.cells[0].plan.Seed)
+}
+
+// printClasses writes the classes with what each sets for itself, in the canonical spelling.
+func (p plan) printClasses(b *strings.Builder) {
+	b.WriteString("\nclasses:\n")
+	for _, c := range p.options.workload.Classes {
+		load, err := p.options.classLoad(c, results.Load{})
+		if err != nil {
+			continue // planOf has read it
+		}
+		values, own := loadSettings(load), 0
+		fmt.Fprintf(b, "  %s:", yamlText(c.Name))
+		for _, flag := range ofAClass {
+			if c.Find(flag) == nil {
+				continue
+			}
+			if own++; own == 1 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(b, "    %s: %s\n", flag, yamlText(values[flag]))
+		}
+		if own == 0 {
+			b.WriteString(" {}\n")
+		}
+	}
+}
+
+// printNotes writes what there is to say about a cell.
+func (p plan) printNotes(b *strings.Builder, i int, indent string) {
+	c := p.cells[i]
+	if len(p.cells) > 1 {
+		fmt.Fprintf(b, "%s# cell %d: %s\n", indent, i+1, oneLine(c.plan.Command))
+	} else {
+		fmt.Fprintf(b, "%s# %s\n", indent, oneLine(c.plan.Command))
+	}
+	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
+	if n := len(c.plan.Classes); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s in %d classes", render.Many(int64(c.plan.Clients), "client"), n))
+	}
+	if c.plan.Renew {
+		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
+	}
+	fmt.Fprintf(b, "%s#   %s\n", indent, strings.Join(notes, ", "))
+	for _, text := range c.warnings {
+		fmt.Fprintf(b, "%s#   warning: %s\n", indent, oneLine(text))
+	}
+}
+
+// plainText is what YAML reads as it is written, wherever it stands: no list, comment or quote can begin in it.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:%*+@/=#-]*$`)
+
+// yamlText writes a value. The name of the null driver is quoted, since other readers take it for nothing at all.
+func yamlText(text string) string {
+	if plainText.MatchString(text) && !strings.HasSuffix(text, ":") && text != nullDriver {
+		return text
+	}
+	return yamlQuoted(text)
+}
+
+// yamlQuoted writes a text of one line in quotes.
+func yamlQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func where(c results.Plan) string {
 	switch serverKind(c.Server) {

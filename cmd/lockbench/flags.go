@@ -15,6 +15,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
@@ -50,6 +52,7 @@ const passwordVariable = "LOCKBENCH_PASSWORD"
 
 const (
 	groupWhat    = "What runs"
+	groupSeveral = "Several servers"
 	groupLoad    = "The load"
 	groupTrial   = "Trials"
 	groupWaiting = "Waiting"
@@ -70,20 +73,33 @@ var runFlags = []flagDef{
 	{"wait", "", groupWhat, "NAME", waitAuto, true, "how a client waits for a taken lock (default auto: native if the\n" +
 		"design has a way of its own, else backoff)"},
 	{"renew", "", groupWhat, "", switchOff, true, "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)"},
+	{"null", "", groupWhat, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"},
 
-	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop"},
+	{"workload", "", groupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list); flags and\nvariables override it"},
+	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop unless -rate or -burst\nmakes it an open one"},
 	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
-	{"hold", "", groupLoad, "TIME", "0s", true, "how long a lock is held"},
+	{"key-dist", "", groupLoad, "KEYS", uniformKeys, true, "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\nsequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix)\n(default uniform)"},
+	{"hold", "", groupLoad, "TIMES", "0s", true, "how long a lock is held: 5ms, uniform:1ms:9ms, exp:5ms,\nlognormal:5ms:50ms (median, p99), file:PATH (milliseconds)"},
 	{"reentry", "", groupLoad, "N", "1", true, "acquisitions of a lock by its holder, and releases, before it is\nfree again; for re-entrant designs"},
-	{"think", "", groupLoad, "TIME", "0s", true, "pause of a client between two locks"},
+	{"think", "", groupLoad, "TIMES", "0s", true, "pause of a client between two locks, written like -hold"},
 	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's); where a lock lasts as long as\nits holder's session: the time-out of that, which services round\n(etcd: whole seconds) and bound"},
 	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
+	{"try-only", "", groupLoad, "SHARE", noShare, true, "share of the clients that try once and never wait: 10%"},
+	{"crash", "", groupLoad, "SHARE", noShare, true, "share of the holds whose holder dies without a release"},
+	{"overstay", "", groupLoad, "SHARE", noShare, true, "share of the holds that outlast their lease on purpose"},
+	{"rate", "", groupLoad, "RATE", closedLoop, true, "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\nsteps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\nclosed loop"},
+	{"arrival", "", groupLoad, "NAME", pace.Constant, true, "how they follow one another: constant or poisson"},
+	{"burst", "", groupLoad, "TIME", "0s", true, "open loop: all clients at once, every so often; 0s is never"},
+	{"max-queue", "", groupLoad, "N", "0", true, "arrivals that may wait in an open loop; what is more is dropped and\ncounted; 0 is no limit"},
 
-	{"duration", "", groupTrial, "TIME", "10s", false, "measured time of a trial"},
+	{"duration", "", groupTrial, "TIME", "10s", false, "measured time of a trial (default 10s; with -n: no limit)"},
+	{"n", "", groupTrial, "OPS", "0", false, "end a trial after so many acquisitions (default: after -duration)"},
 	{"warmup", "", groupTrial, "TIME", "2s", false, "time before it that is not measured"},
 	{"trials", "", groupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"},
 	{"seed", "", groupTrial, "N", "1", false, "seed of every random choice"},
 	{"oracle", "", groupTrial, "", "true", false, "check mutual exclusion on every grant (-oracle=false: do not)"},
+	{"max-errors", "", groupTrial, "N|SHARE", neverStop, false, "stop a trial at so many errors: 100, or 5% of all acquisitions\n(default never)"},
+	{"probe", "", groupTrial, "HZ", "0", false, "beside the load, requests a second of a neighbour on the same\nserver who needs no lock; their latency is reported"},
 
 	{"poll", "", groupWaiting, "TIME", wait.DefaultPoll.String(), false, "interval of -wait poll"},
 	{"backoff-min", "", groupWaiting, "TIME", wait.DefaultBackoffMin.String(), false, "bound of the first pause of -wait backoff"},
@@ -103,12 +119,13 @@ var runFlags = []flagDef{
 	{"param", "", groupClient, "NAME=VALUE", "", true, "options of a lock library, several joined by a plus sign:\nretry=linear+retry-min=10ms; see lockbench list"},
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 
+	{"nodes", "", groupSeveral, "N", "0", true, "servers of -topology redlock (default 5) and ensemble (1 or 3,\ndefault 3), primaries of -topology cluster (default 3)"},
+	{"replicas", "", groupSeveral, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
+	{"acks", "", groupSeveral, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
+	{"node-timeout", "", groupSeveral, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},
+
 	{"server", "", groupServer, "KIND", "auto", false, "auto, private (lockbench starts it), embedded (Redis, in-process)\nor external (-addr, REDIS_URL)"},
 	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path,\nzookeeper://…, etcd://…, etcds://…, mysql://…, postgres://…\n(Redis, default: REDIS_URL); a comma list for several"},
-	{"nodes", "", groupServer, "N", "0", true, "servers of -topology redlock (default 5) and ensemble (1 or 3,\ndefault 3), primaries of -topology cluster (default 3)"},
-	{"replicas", "", groupServer, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
-	{"acks", "", groupServer, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
-	{"node-timeout", "", groupServer, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},
 	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
 	{"user", "", groupServer, "NAME", "", false, "user name there"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
@@ -119,8 +136,10 @@ var runFlags = []flagDef{
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
 
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric"},
+	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
-	{"dry-run", "", groupOutput, "", "false", false, "print the plan, run nothing"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	widthFlag,
 }
 
@@ -200,6 +219,7 @@ type source int
 
 const (
 	fromDefault source = iota
+	fromFile           // -workload
 	fromVariable
 	fromFlag
 )
@@ -209,6 +229,9 @@ type option struct {
 	flagDef
 	text string
 	from source
+
+	setting *file.Setting // fromFile: where it stands
+	class   string        // fromFile: in which class, or none
 
 	again bool // the flag may come twice: cobra parses a line that it completes more than once
 }
@@ -234,8 +257,12 @@ func (o *option) Set(s string) error {
 func (o *option) String() string { return o.text }
 func (o *option) Type() string   { return o.value }
 
-// written is the option as its user wrote it: "-clients 0" or "LOCKBENCH_CLIENTS=0".
+// written is the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
+// complain adds.
 func (o *option) written() string {
+	if o.from == fromFile {
+		return o.inFile(o.text)
+	}
 	if o.from == fromVariable {
 		return fmt.Sprintf("%s=%s", o.variable(), o.text)
 	}
@@ -246,11 +273,15 @@ func (o *option) written() string {
 }
 
 // options are all flags of one command line.
-type options struct{ list []*option }
+type options struct {
+	list     []*option
+	workload *workload // nil without -workload
+	replays  *replays
+}
 
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
-	o := &options{}
+	o := &options{replays: &replays{}}
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)
@@ -292,17 +323,23 @@ func (e environ) strangers() []string {
 }
 
 // fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty
-// variable counts as unset.
+// variable counts as unset. A workload comes after it, see readWorkload.
 func (o *options) fill(env environ) error {
 	for _, opt := range o.list {
 		if v, ok := env.lookup(opt.variable()); ok && v != "" && opt.from == fromDefault {
 			opt.text, opt.from = v, fromVariable
 		}
+	}
+	return o.checkSwitches()
+}
+
+func (o *options) checkSwitches() error {
+	for _, opt := range o.list {
 		if !opt.isSwitch() || opt.axis {
 			continue
 		}
 		if _, err := parseSwitch(opt.text); err != nil {
-			return usageErrorf("%s: %w", opt.written(), err)
+			return o.complain(opt, "%w", err)
 		}
 	}
 	return nil

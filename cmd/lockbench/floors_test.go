@@ -70,6 +70,9 @@ var floors = []rule{
 	{"results/render", []string{"results", "results/stats"}, []string{"github.com/olekukonko/tablewriter"}},
 
 	// 2: the load, which never knows what it loads.
+	// Only workload files know YAML, and nothing of what their words mean.
+	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
+	{"workloads/presets", nil, nil},
 	{"workloads/...", []string{"drivers", "drivers/wait", "drivers/renew", "results", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
@@ -80,7 +83,8 @@ var floors = []rule{
 			"drivers", "drivers/all", "drivers/quorum", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...",
 		},
-		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term",
+			"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
 	},
 
 	// Beside the house: scripts that measure it and fill its papers in.

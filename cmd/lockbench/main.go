@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/workloads/file"
+
 	_ "github.com/lockbench/lockbench/drivers/all"
 )
 
@@ -99,6 +101,10 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return int(exit)
 	}
 	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	var fault *file.Error
+	if errors.As(err, &fault) {
+		fmt.Fprint(p.stderr, fault.Excerpt())
+	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -159,7 +165,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.reportCommand(), p.listCommand(), p.versionCommand(), p.completionCommand())
+	root.AddCommand(p.runCommand(), p.reportCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // parseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k).
@@ -118,7 +120,65 @@ func parseReentry(s string) (int, error) {
 	return n, nil
 }
 
+// What stands for nothing in flags that usually take something else. Plans have the zero value for it.
+const (
+	uniformKeys = "uniform" // -key-dist
+	noShare     = "0%"      // -try-only and its like
+	closedLoop  = "0"       // -rate
+	neverStop   = "never"   // -max-errors
+)
+
+// parseKeyDist reads how keys are chosen, and answers the canonical spelling.
+func parseKeyDist(s string) (string, error) {
+	k, err := shape.ParseKeys(s)
+	return k.String(), err
+}
+
+// parseRate reads a rate of arrivals, and answers the canonical spelling. 0, which is the closed loop, is nothing in a plan.
+func parseRate(s string) (string, error) {
+	if s == closedLoop {
+		return "", nil
+	}
+	r, err := pace.ParseRate(s)
+	return r.String(), err
+}
+
+// parseOps reads how many acquisitions end a trial.
+func parseOps(s string) (int64, error) {
+	n, err := parseInt(s)
+	return int64(n), err
+}
+
+// parseMaxErrors leaves the value to the plan's check, but for the one that means never.
+func parseMaxErrors(s string) (string, error) {
+	if s == neverStop {
+		return "", nil
+	}
+	return s, nil
+}
+
+// maxProbe keeps a neighbour from being a load of its own.
+const maxProbe = 1000
+
+// parseProbe reads how often a second a neighbour sends a request.
+func parseProbe(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f == 0 || f >= 0.01 && f <= maxProbe) {
+		return 0, fmt.Errorf("must be 0, or requests a second from 0.01 to %d", maxProbe)
+	}
+	return f, nil
+}
+
 func parseText(s string) (string, error) { return s, nil }
+
+// partError is the fault of one value of a list.
+type partError struct {
+	index int
+	err   error
+}
+
+func (e *partError) Error() string { return e.err.Error() }
+func (e *partError) Unwrap() error { return e.err }
 
 // parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
 func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
@@ -130,10 +190,10 @@ func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, erro
 		}
 		v, err := parse(part)
 		if err != nil {
-			return nil, err
+			return nil, &partError{len(list), err}
 		}
 		if slices.Contains(list, v) {
-			return nil, fmt.Errorf("must not name %s twice", part)
+			return nil, &partError{len(list), fmt.Errorf("must not name %s twice", part)}
 		}
 		list = append(list, v)
 	}

@@ -28,9 +28,9 @@ type progress struct {
 	measured    time.Duration // length of the present trial's measured window
 	after       time.Duration // planned length of all later trials
 
-	lines    int       // shown for this trial
-	shown    time.Time // when the last line was shown or, at first, the trial began
-	acquired int64     // by then
+	lines int                // shown for this trial
+	shown time.Time          // when the last line was shown or, at first, the trial began
+	last  workloads.Snapshot // by then
 }
 
 func newProgress(w *lineWriter, turns int) *progress {
@@ -44,7 +44,7 @@ func (p *progress) begin(turn int, label string, measured, after time.Duration) 
 		return
 	}
 	p.turn, p.label, p.measured, p.after = turn, label, measured, after
-	p.lines, p.shown, p.acquired = 0, p.now(), 0
+	p.lines, p.shown, p.last = 0, p.now(), workloads.Snapshot{}
 }
 
 // update takes a snapshot; the engine calls it about four times a second, from one goroutine. The load's first
@@ -56,13 +56,9 @@ func (p *progress) update(s workloads.Snapshot) {
 	if first := p.lines == 0 && begun; !p.tty && !first && since < plainEvery {
 		return
 	}
-	rate := 0.0
-	if since > 0 {
-		rate = float64(s.Acquired-p.acquired) / since.Seconds()
-	}
+	line := p.line(s, since)
 	p.lines++
-	p.shown, p.acquired = now, s.Acquired
-	line := p.line(s, rate)
+	p.shown, p.last = now, s
 	if p.tty {
 		p.w.status(clip(line, p.columns-1))
 		return
@@ -77,24 +73,117 @@ func (p *progress) end() {
 	}
 }
 
-func (p *progress) line(s workloads.Snapshot, rate float64) string {
-	var b strings.Builder
-	if p.turns > 1 {
-		fmt.Fprintf(&b, "trial %d of %d", p.turn, p.turns)
-		if p.label != "" {
-			fmt.Fprintf(&b, " (%s)", p.label)
+// lineWidth is how long a line gets at the most, so that a log is read without scrolling.
+const lineWidth = 99
+
+// part is a piece of a line. A line that gets too long takes short forms instead, which may be nothing, those of the
+// highest rank first.
+type part struct {
+	text, short string
+	rank        int
+}
+
+// line is the snapshot in words; since is the time since the last one that was shown. Nothing that went wrong is ever
+// left out of it.
+func (p *progress) line(s workloads.Snapshot, since time.Duration) string {
+	var parts []part
+	add := func(text, short string, rank int) { parts = append(parts, part{text, short, rank}) }
+	fault := func(n int64, text string, rank int) {
+		if n == 0 {
+			add(text, "", rank)
+		} else {
+			add(text, text, 0)
 		}
-		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s %s", s.Phase, seconds(s.Elapsed))
+	phase := fmt.Sprintf("%s %s", s.Phase, seconds(s.Elapsed))
 	if s.Total > 0 {
-		fmt.Fprintf(&b, " of %s", seconds(s.Total))
+		add(phase+" of "+seconds(s.Total), phase, 4)
+	} else {
+		add(phase, phase, 0)
 	}
-	fmt.Fprintf(&b, " | %s locks/s | %s | %s", render.Thousands(int64(rate)), render.Many(s.Violations, "violation"), render.Many(s.Errors, "error"))
+	rates := p.rates(s, since)
+	add(rates, rates, 0)
+	if s.P99 > 0 {
+		text := "p99 " + threeDigits(s.P99)
+		add(text, text, 0)
+	}
+	if s.Open {
+		fault(int64(s.Queue), "queue "+render.Thousands(int64(s.Queue)), 5)
+	}
+	if s.Dropped > 0 {
+		add(render.Thousands(s.Dropped)+" dropped", "", 3)
+	}
+	fault(s.Violations, render.Many(s.Violations, "violation"), 2)
+	fault(s.Errors, render.Many(s.Errors, "error"), 6)
 	if left := p.left(s); left > 0 {
-		fmt.Fprintf(&b, " | about %s left", seconds(left))
+		add(seconds(left)+" left", "", 1)
 	}
-	return b.String()
+	return p.fit(parts)
+}
+
+// rates is the throughput since the last line and, in an open loop, what was due meanwhile.
+func (p *progress) rates(s workloads.Snapshot, since time.Duration) string {
+	rate := func(n, before int64) string {
+		if since <= 0 {
+			return "0"
+		}
+		return render.Thousands(int64(float64(n-before) / since.Seconds()))
+	}
+	acquired := rate(s.Acquired, p.last.Acquired)
+	if s.Open {
+		return fmt.Sprintf("%s of %s locks/s", acquired, rate(s.Offered, p.last.Offered))
+	}
+	return acquired + " locks/s"
+}
+
+// fit joins the parts and puts the trial before them, with as much of its label as there is room for.
+func (p *progress) fit(parts []part) string {
+	trial, label := "", ""
+	if p.turns > 1 {
+		trial = fmt.Sprintf("trial %d of %d: ", p.turn, p.turns)
+		label = p.label
+	}
+	keep := 0 // of the label, with its parentheses
+	if label != "" {
+		keep = min(len(label), minLabel) + len(" ()")
+	}
+	for rank := 6; rank > 0 && len(trial)+keep+len(join(parts)) > lineWidth; rank-- {
+		for i := range parts {
+			if parts[i].rank == rank {
+				parts[i].text = parts[i].short
+			}
+		}
+	}
+	line := join(parts)
+	if room := lineWidth - len(trial) - len(line) - len(" ()"); label != "" && room >= keep-len(" ()") {
+		if len(label) > room {
+			label = label[:room-len("..")] + ".."
+		}
+		trial = strings.TrimSuffix(trial, ": ") + " (" + label + "): "
+	}
+	return trial + line
+}
+
+func join(parts []part) string {
+	var texts []string
+	for _, p := range parts {
+		if p.text != "" {
+			texts = append(texts, p.text)
+		}
+	}
+	return strings.Join(texts, " | ")
+}
+
+// minLabel is how much of a label is worth showing.
+const minLabel = 12
+
+// threeDigits writes a latency in ASCII: 850us, 12.3ms.
+func threeDigits(d time.Duration) string {
+	unit := time.Duration(1)
+	for d.Round(unit) >= 1000*unit {
+		unit *= 10
+	}
+	return strings.Replace(d.Round(unit).String(), "\u00b5", "u", 1)
 }
 
 // left is the planned time that remains, of this trial and all later ones.

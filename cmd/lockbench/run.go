@@ -32,12 +32,15 @@ func (p *program) runCommand() *cobra.Command {
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
-func (p *program) run(ctx context.Context, o *options) error {
+func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := o.fill(p.env); err != nil {
 		return err
 	}
 	for _, s := range p.env.strangers() {
 		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+	}
+	if err := o.readWorkload(p.stdin); err != nil {
+		return err
 	}
 	targets, err := decideTargets(o, p.env, func(s *service) (string, error) { return s.find() })
 	if err != nil {
@@ -54,18 +57,28 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if err := checkLive(o); err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
 	if err := checkOutput(o.text("output")); err != nil {
 		return err
 	}
+	env := readEnv()
+	live, err := openLive(ctx, o, plan, env.Lockbench)
+	if err != nil {
+		return err
+	}
 	plan.announce(p.stderr)
+	live.announce(p.stderr)
 
-	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: readEnv(), limits: readLimits()}
+	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
 	}
+	defer func() { err = live.close(p.stderr, err) }()
 	return r.run(ctx, table)
 }
 
@@ -99,6 +112,7 @@ type runner struct {
 	limits   machineLimits
 	progress *progress
 	fleet    *fleet
+	live     *live
 
 	id      string // of the run
 	records []*results.Record
@@ -148,9 +162,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 			return err
 		}
 	}
-	violated := slices.ContainsFunc(r.records, func(rec *results.Record) bool {
-		return rec.Traits.Exclusive && rec.Safety.Violations > 0
-	})
+	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted(ctx, ctx.Err())
@@ -209,11 +221,28 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
-	run := workloads.Run{Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c)}
+	run := workloads.Run{
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.options.replays.of(c),
+	}
+	if c.Probe > 0 {
+		neighbour, why, err := r.fleet.neighbour(ctx, c, prefix)
+		switch {
+		case err != nil:
+			return err
+		case why != "":
+			r.out[t.cell] = true
+			r.say(fmt.Sprintf("skipped: %s -probe: %s", c.Driver, why))
+			return nil
+		}
+		defer neighbour.Close()
+		run.Neighbour = neighbour
+	}
 	if r.progress != nil {
 		run.Progress = r.progress.update
 	}
+	r.live.follow(&run, t)
 	rec, err := run.Do(ctx)
+	r.live.end()
 	if err != nil {
 		return err
 	}

@@ -186,6 +186,28 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 	return d.Open(ctx, cfg)
 }
 
+// neighbour is a service of its own beside the one that the load is on, with connections of its own to the same server.
+type neighbour struct {
+	drivers.Prober
+	svc drivers.Service
+}
+
+func (n neighbour) Close() { _ = n.svc.Close() }
+
+// neighbour opens the one that sends a cell's probes. why tells that its driver has none.
+func (f *fleet) neighbour(ctx context.Context, c results.Plan, prefix string) (n neighbour, why string, err error) {
+	c.Clients, c.Conns, c.Lockers, c.Wait = 1, 0, 0, wait.None
+	svc, err := f.open(ctx, c, prefix+"neighbour:")
+	if err != nil {
+		return n, "", fmt.Errorf("opening the neighbour of -probe: %w", err)
+	}
+	prober, ok := drivers.As[drivers.Prober](svc)
+	if !ok {
+		return n, "its driver has no request that a neighbour would send", svc.Close()
+	}
+	return neighbour{prober, svc}, "", nil
+}
+
 // driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
 func driverOf(c results.Plan) (drivers.Driver, error) {
 	d, err := drivers.Lookup(c.Driver)

@@ -21,7 +21,8 @@ func nearest(s string, names []string) string {
 			best, bestDistance = name, d
 		}
 	}
-	if bestDistance <= max(1, (max(len(s), len(best))+1)/3) {
+	longer := max(len(s), len(best))
+	if bestDistance <= max(1, (longer+1)/3) && bestDistance < longer {
 		return best
 	}
 	// Too far for a slip, but the beginning or the end of a name is a fair guess too: redis for go-redis.

@@ -131,17 +131,18 @@ func decideTargets(o *options, env environ, find func(*service) (string, error))
 		return targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
 			didYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
-	names, err := parseList(o.text("driver"), parseText)
+	names, err := o.driverNames()
+	who := strings.Join(names, ",")
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
 		return targets{why: "there is no such driver"}, nil // which planOf says better
 	}
 	wanted := servicesOf(names)
 	if len(wanted) == 0 {
-		t := targets{why: o.text("driver") + " needs no server"}
+		t := targets{why: who + " needs no server"}
 		if kind.from == fromFlag && kind.text != "auto" {
-			return t, usageErrorf("%s: %s needs no server", kind.written(), o.text("driver"))
+			return t, usageErrorf("%s: %s needs no server", kind.written(), who)
 		}
-		return t, o.refuse(append([]string{"addr"}, externalFlags...), o.text("driver")+" runs in-process and reads no address")
+		return t, o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
 	}
 	addrs, why, err := findAddrs(o, env, wanted)
 	if err != nil {

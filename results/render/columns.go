@@ -1,12 +1,8 @@
 package render
 
-// The columns of a table of cells: the axes in which cells can differ, and the figures. Every format draws from
-// these two lists.
+// The figures that a table has as columns.
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,203 +10,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
 )
-
-// axis is one thing in which cells can differ. Axes that agree in all cells are stated once above the table; the
-// others are its leading columns.
-type axis struct {
-	title string
-	value func(c *results.Cell) string // "" if it does not apply
-	right bool                         // aligned right
-	some  bool                         // applies to some cells only: that it does not to others is no difference
-	wide  bool                         // too long for a column: a difference goes into the notes of the row
-
-	// server says that it is a fact about the server. Where drivers of several services stand in one table, each service
-	// has its own, and what follows from the driver is said once for each below the table; see fold.
-	server bool
-}
-
-var axes = []axis{
-	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
-	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
-	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
-	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
-	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
-	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
-	{title: "renew", value: func(c *results.Cell) string {
-		if plan(c).Renew {
-			return "on"
-		}
-		return ""
-	}},
-	{title: "re-entry", right: true, value: func(c *results.Cell) string {
-		if plan(c).Reentry <= 1 {
-			return ""
-		}
-		return Thousands(int64(plan(c).Reentry))
-	}},
-	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
-	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
-	{title: "hold", right: true, value: func(c *results.Cell) string { return asked(plan(c).Hold) }},
-	{title: "think", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Think })},
-	{title: "ttl", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.TTL })},
-	{title: "timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Timeout })},
-	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
-	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
-	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
-	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
-	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
-	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
-	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
-	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
-	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
-	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
-	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
-	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
-	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},
-	{title: "trials", right: true, value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
-	{title: "oracle", wide: true, value: func(c *results.Cell) string {
-		if plan(c).Oracle {
-			return ""
-		}
-		return "off"
-	}},
-	{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
-	{title: "durability", some: true, value: func(c *results.Cell) string { return plan(c).Durability }},
-	{title: "server", some: true, server: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
-	{title: "mode", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Mode })},
-	{title: "persistence", some: true, server: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
-	{title: "replicas", wide: true, server: true, value: func(c *results.Cell) string {
-		if n := c.First().Server.Replicas; n > 0 {
-			return strconv.Itoa(n)
-		}
-		return ""
-	}},
-	{title: "network", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Network })},
-	{title: "address", wide: true, server: true, value: func(c *results.Cell) string {
-		if serverKind(c) != "external" {
-			return "" // made up for the run
-		}
-		return c.First().Server.Addr
-	}},
-	{title: "claims", value: func(c *results.Cell) string { return letters(c.First().Traits) }},
-	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
-	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
-	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
-}
-
-func plan(c *results.Cell) *results.Plan { return &c.First().Plan }
-
-func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if d := get(plan(c)); d != 0 {
-			return asked(d)
-		}
-		return ""
-	}
-}
-
-// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
-// user's own.
-func topology(p *results.Plan) string {
-	switch {
-	case p.Topology == "replicated" && p.Replicas > 0:
-		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
-	case p.Topology == "replicated":
-		return fmt.Sprintf("replicated %d", p.Acks)
-	case p.Nodes+p.Replicas > 0:
-		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
-	}
-	return p.Topology
-}
-
-func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if n := get(plan(c)); n != 0 {
-			return Thousands(int64(n))
-		}
-		return ""
-	}
-}
-
-// ofServer is what a record says of its server; it does not apply where there is none.
-func ofServer(get func(results.Server) string) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if serverKind(c) == "in-process" {
-			return ""
-		}
-		return cmp.Or(get(c.First().Server), "unknown")
-	}
-}
-
-// serverKind is what was measured, or what was asked for if the record does not say.
-func serverKind(c *results.Cell) string {
-	if kind := c.First().Server.Kind; kind != "" {
-		return kind
-	}
-	return plan(c).Server
-}
-
-// machine describes where the load was made, and with what.
-func machine(e results.Env) string {
-	cpu := Many(int64(e.CPUs), "CPU")
-	if e.CPU != "" {
-		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
-	}
-	if e.GOMAXPROCS != e.CPUs {
-		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
-	}
-	return list(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
-}
-
-func libraries(e results.Env) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
-		all = append(all, strings.TrimPrefix(name, "github.com/")+" "+e.Libraries[name])
-	}
-	return strings.Join(all, ", ")
-}
-
-// traitNames are the traits. Those that are guarantees have a letter that stands for them in a column; the others
-// are abilities, which make no two designs unlike.
-var traitNames = []struct {
-	letter, name string
-	has          func(results.Traits) bool
-}{
-	{"x", "exclusive", func(t results.Traits) bool { return t.Exclusive }},
-	{"o", "owned", func(t results.Traits) bool { return t.Owned }},
-	{"e", "expires", func(t results.Traits) bool { return t.Expires }},
-	{"s", "session-bound", func(t results.Traits) bool { return t.Session }},
-	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
-	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
-	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
-	{"", "renews", func(t results.Traits) bool { return t.Renews }},
-	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
-	{"", "waits", func(t results.Traits) bool { return t.Waits }},
-}
-
-func letters(t results.Traits) string {
-	s := ""
-	for _, trait := range traitNames {
-		if trait.has(t) {
-			s += trait.letter
-		}
-	}
-	return s
-}
-
-func traitWords(t results.Traits) string {
-	var words []string
-	for _, trait := range traitNames {
-		if trait.has(t) {
-			words = append(words, trait.name)
-		}
-	}
-	if words == nil {
-		return "nothing"
-	}
-	return strings.Join(words, ", ")
-}
 
 // unit says how a figure is written; the value itself is always in the base unit.
 type unit int
@@ -246,31 +47,150 @@ type column struct {
 	unit         unit
 	// drop tells in which order columns go when a table is too wide: the highest first, 0 never.
 	drop  int
-	value func(c *results.Cell) float64 // NaN if it is not known
-	only  func(c *results.Cell) bool    // nil, or: shown if it holds for any cell
+	value func(c *results.Cell) float64      // NaN if it is not known
+	only  func(c *results.Cell) bool         // nil, or: shown if it holds for any cell
+	class func(k *results.ClassCell) float64 // the same of a class; nil: classes do not have it
+	text  func(c *results.Cell) string       // nil, or: how the value is written
+
+	interval bool // of a figure that has a column of its own
 }
 
 func (c column) head() string { return c.group + "\n" + c.title }
 
-// columns are all figures, in their order on the page. What goes first is what a lock costs, then the maximum, which
-// says least of all quantiles, the share of the ideal bound that was reached, and the hand-off; then the spread of the trials, and whether all clients get their
-// share. What stays to the end is how fast the lock is, how long a client waits, and whether it is one at all.
-var columns = []column{
-	{"", "locks/s", perSecond, 0, func(c *results.Cell) float64 { return c.Rate.Median }, nil},
-	{"locks/s", "min", perSecond, 4, func(c *results.Cell) float64 { return c.Rate.Min }, severalTrials},
-	{"locks/s", "max", perSecond, 5, func(c *results.Cell) float64 { return c.Rate.Max }, severalTrials},
-	{"of", "bound", share, 7, efficiency, nil},
-	{"acquire", "p50", duration, 1, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p50) }, nil},
-	{"acquire", "p99", duration, 2, func(c *results.Cell) float64 { return quantile(c, results.Acquire, p99) }, nil},
-	{"acquire", "max", duration, 8, func(c *results.Cell) float64 { return quantile(c, results.Acquire, highest) }, nil},
-	{"all nodes", "p50", duration, 13, func(c *results.Cell) float64 { return quantile(c, results.AcquireAll, p50) }, voted},
-	{"hand-off", "p50", duration, 6, func(c *results.Cell) float64 { return quantile(c, results.Handoff, p50) }, nil},
-	{"", "Jain", ratio, 3, func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) }, nil},
-	{"round trips", "/lock", perLock, 9, func(c *results.Cell) float64 { return ifTrafficked(c, c.Cost.RoundTrips) }, trafficked},
-	{"commands", "/lock", perLock, 10, func(c *results.Cell) float64 { return known(c.Cost.Commands) }, nil},
-	{"server", "µs/lock", perLock, 11, func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }, nil},
-	{"client", "µs/lock", perLock, 12, func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }, nil},
-	{"", "viol.", whole, 0, violations, nil},
+func (c column) format(cell *results.Cell) string {
+	if c.text != nil {
+		return c.text(cell)
+	}
+	return c.unit.format(c.value(cell))
+}
+
+func (c column) formatClass(k *results.ClassCell) string {
+	if c.class == nil {
+		return ""
+	}
+	return c.unit.format(c.class(k))
+}
+
+// columns are all figures, in their order on the page. What goes first are the intervals of all but the throughput, then
+// what a lock costs, then the maxima, which say least of all quantiles; then what happens to some of the clients, the
+// share of the ideal bound, the hand-off and the spread of the trials. What stays to the end is how fast the lock is,
+// how long a client waits, and whether it is one at all.
+var columns = slices.Concat([]column{
+	{title: "locks/s", unit: perSecond, value: func(c *results.Cell) float64 { return c.Rate.Median },
+		class: func(k *results.ClassCell) float64 { return k.Rate.Median }},
+	{group: "locks/s", title: "low", unit: perSecond, drop: 5, value: low((*results.Record).Throughput), only: manyTrials},
+	{group: "locks/s", title: "high", unit: perSecond, drop: 6, value: high((*results.Record).Throughput), only: manyTrials},
+	{group: "locks/s", title: "min", unit: perSecond, drop: 8, value: ifFew(func(c *results.Cell) float64 { return c.Rate.Min }), only: fewTrials},
+	{group: "locks/s", title: "max", unit: perSecond, drop: 9, value: ifFew(func(c *results.Cell) float64 { return c.Rate.Max }), only: fewTrials},
+	{title: "offered/s", unit: perSecond, drop: 10, value: offered, only: open},
+	{title: "dropped", unit: share, drop: 11, value: dropped, only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 },
+		class: func(k *results.ClassCell) float64 { return shareOf(k.Counts.Dropped, k.Counts.Offered) }},
+	{group: "of", title: "bound", unit: share, drop: 13, value: efficiency},
+},
+	ofMetric("response", results.Response, open, 2, 1, 18),
+	ofMetric("acquire", results.Acquire, nil, 3, 4, 17),
+	[]column{
+		{group: "lag", title: "p99", unit: duration, drop: 14, value: quantileOf(results.Lag, 0.99), only: open},
+		{group: "all nodes", title: "p50", unit: duration, drop: 23, value: quantileOf(results.AcquireAll, 0.5), only: voted},
+		{group: "hand-off", title: "p50", unit: duration, drop: 12, value: quantileOf(results.Handoff, 0.5)},
+		{group: "recovery", title: "p50", unit: duration, drop: 15, value: quantileOf(results.Recovery, 0.5),
+			only: func(c *results.Cell) bool { return c.Counts.Crashed > 0 }},
+		{group: "neighbour", title: "p50 ×", unit: ratio, drop: 16, value: disturbance, only: probed},
+		{title: "Jain", unit: ratio, drop: 7, value: func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) },
+			class: func(k *results.ClassCell) float64 { return k.Jain }},
+		{group: "round trips", title: "/lock", unit: perLock, drop: 19, value: func(c *results.Cell) float64 { return ifTrafficked(c, c.Cost.RoundTrips) }, only: trafficked},
+		{group: "commands", title: "/lock", unit: perLock, drop: 20, value: func(c *results.Cell) float64 { return known(c.Cost.Commands) }},
+		{group: "server", title: "µs/lock", unit: perLock, drop: 21, value: func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }},
+		{group: "client", title: "µs/lock", unit: perLock, drop: 22, value: func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }},
+		{title: "viol.", unit: whole, value: violations, text: violationText},
+	},
+	intervals(24),
+)
+
+// ofMetric are the columns of a distribution, with the order in which they go.
+func ofMetric(name string, m results.Metric, only func(*results.Cell) bool, dropP50, dropP99, dropMax int) []column {
+	of := func(title string, drop int, get func(results.Latency) float64) column {
+		return column{group: name, title: title, unit: duration, drop: drop, only: only,
+			value: func(c *results.Cell) float64 { return get(c.Latency[m]) },
+			class: func(k *results.ClassCell) float64 { return get(k.Latency[m]) }}
+	}
+	return []column{
+		of("p50", dropP50, func(l results.Latency) float64 { return quantile(l, 0.5) }),
+		of("p99", dropP99, func(l results.Latency) float64 { return quantile(l, 0.99) }),
+		of("max", dropMax, func(l results.Latency) float64 { return highest(l) }),
+	}
+}
+
+// figure is one that each trial has, and whose interval over the trials is shown.
+type figure struct {
+	name string
+	unit unit
+	of   func(r *results.Record) float64 // NaN if it is not known
+	only func(c *results.Cell) bool      // nil, or: whether the cell has it
+}
+
+// trialFigures are those of the table, throughput apart. A quantile is each trial's own: its interval is that of the
+// median over trials, where the figure beside it is the quantile of all their values together. Neither averages quantiles.
+var trialFigures = []figure{
+	{"response p50", duration, quantileOfTrial(results.Response, 0.5), open},
+	{"response p99", duration, quantileOfTrial(results.Response, 0.99), open},
+	{"acquire p50", duration, quantileOfTrial(results.Acquire, 0.5), nil},
+	{"acquire p99", duration, quantileOfTrial(results.Acquire, 0.99), nil},
+	{"hand-off p50", duration, quantileOfTrial(results.Handoff, 0.5), nil},
+	{"Jain", ratio, func(r *results.Record) float64 { return r.Fairness.Jain }, nil},
+}
+
+// intervals are the columns of those figures; drop is the least of their numbers.
+func intervals(drop int) (all []column) {
+	for _, f := range trialFigures {
+		only := func(c *results.Cell) bool { return manyTrials(c) && (f.only == nil || f.only(c)) }
+		all = append(all,
+			column{group: f.name, title: "low", unit: f.unit, drop: drop, value: low(f.of), only: only, interval: true},
+			column{group: f.name, title: "high", unit: f.unit, drop: drop + 1, value: high(f.of), only: only, interval: true})
+		drop += 2
+	}
+	return all
+}
+
+func quantileOfTrial(m results.Metric, q float64) func(*results.Record) float64 {
+	return func(r *results.Record) float64 { return quantile(r.Latency[m], q) }
+}
+
+func low(of func(*results.Record) float64) func(*results.Cell) float64 {
+	return func(c *results.Cell) float64 { return stats.Trials(c.Trials, of).Low }
+}
+
+func high(of func(*results.Record) float64) func(*results.Cell) float64 {
+	return func(c *results.Cell) float64 { return stats.Trials(c.Trials, of).High }
+}
+
+// open tells of an open loop, in a part of the clients at least.
+func open(c *results.Cell) bool {
+	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.Open() })
+}
+
+// offered is the rate of the arrivals, the median over trials.
+func offered(c *results.Cell) float64 {
+	return stats.Trials(c.Trials, func(r *results.Record) float64 {
+		if !open(c) || r.Elapsed <= 0 {
+			return math.NaN()
+		}
+		return float64(r.Counts.Offered) / r.Elapsed.Seconds()
+	}).Median
+}
+
+func dropped(c *results.Cell) float64 {
+	if !open(c) {
+		return math.NaN()
+	}
+	return shareOf(c.Counts.Dropped, c.Counts.Offered)
+}
+
+func shareOf(n, of int64) float64 {
+	if of == 0 {
+		return math.NaN()
+	}
+	return float64(n) / float64(of)
 }
 
 func efficiency(c *results.Cell) float64 {
@@ -278,6 +198,46 @@ func efficiency(c *results.Cell) float64 {
 		return math.NaN()
 	}
 	return c.Bound.Efficiency
+}
+
+// nameBounds says what makes the bound: above the column if it is the same for all cells, else before each figure.
+// Records from before it was known say nothing.
+func nameBounds(columns []column, cells []*results.Cell) {
+	i := slices.IndexFunc(columns, func(col column) bool { return col.group == "of" })
+	if i < 0 {
+		return
+	}
+	by := ""
+	for _, c := range cells {
+		if b := c.Bound.By; b != "" && by != "" && b != by {
+			columns[i].text = func(c *results.Cell) string {
+				return strings.TrimSpace(c.Bound.By + " " + columns[i].unit.format(efficiency(c)))
+			}
+			return
+		} else if b != "" {
+			by = b
+		}
+	}
+	if by != "" {
+		columns[i].group, columns[i].title = "of bound", "by "+by
+	}
+}
+
+// isBound finds the column whatever nameBounds has made of it.
+func (c column) isBound() bool { return c.group == "of" || c.group == "of bound" }
+
+// probed tells whether a neighbour was asked, before the load and under it.
+func probed(c *results.Cell) bool {
+	return c.Latency[results.Probe].Count > 0 && c.Latency[results.ProbeIdle].Count > 0
+}
+
+// disturbance is how many times as long a neighbour's request takes under the load as before it.
+func disturbance(c *results.Cell) float64 {
+	idle := quantile(c.Latency[results.ProbeIdle], 0.5)
+	if idle == 0 {
+		return math.NaN()
+	}
+	return quantile(c.Latency[results.Probe], 0.5) / idle
 }
 
 // voted tells whether several nodes grant a lock together.
@@ -295,16 +255,58 @@ func ifTrafficked(c *results.Cell, v float64) float64 {
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
 
-func p50(l results.Latency) time.Duration     { return l.P50 }
-func p99(l results.Latency) time.Duration     { return l.P99 }
-func highest(l results.Latency) time.Duration { return l.Max }
+// manyTrials are enough for an interval; fewTrials are several, and not enough.
+func manyTrials(c *results.Cell) bool { return len(c.Trials) >= stats.MinTrials }
+func fewTrials(c *results.Cell) bool  { return severalTrials(c) && !manyTrials(c) }
 
-func quantile(c *results.Cell, m results.Metric, pick func(results.Latency) time.Duration) float64 {
-	l := c.Latency[m]
+func ifFew(value func(*results.Cell) float64) func(*results.Cell) float64 {
+	return func(c *results.Cell) float64 {
+		if manyTrials(c) {
+			return math.NaN()
+		}
+		return value(c)
+	}
+}
+
+func quantileOf(m results.Metric, q float64) func(*results.Cell) float64 {
+	return func(c *results.Cell) float64 { return quantile(c.Latency[m], q) }
+}
+
+// quantile is one of those that a record spells out, and NaN if there are too few values for it; see stats.Enough.
+func quantile(l results.Latency, q float64) float64 {
+	if !stats.Enough(l.Count, q) {
+		return math.NaN()
+	}
+	return float64(map[float64]time.Duration{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999}[q])
+}
+
+// tooFew explains the dash that stands for such a quantile.
+var tooFew = "–: not known, or too few values for that quantile: it takes " +
+	Thousands(leastFor(0.5)) + " for p50, " + Thousands(leastFor(0.9)) + " for p90, " + Thousands(leastFor(0.99)) + " for p99, " +
+	Thousands(leastFor(0.999)) + " for p99.9."
+
+func leastFor(q float64) (n int64) {
+	for !stats.Enough(n, q) {
+		n++
+	}
+	return n
+}
+
+// sparse tells whether a distribution of c has too few values for one of its quantiles.
+func sparse(c *results.Cell) bool {
+	for m, q := range map[results.Metric]float64{results.Response: 0.99, results.Acquire: 0.99, results.Lag: 0.99, results.Handoff: 0.5, results.Recovery: 0.5} {
+		if n := c.Latency[m].Count; n > 0 && !stats.Enough(n, q) {
+			return true
+		}
+	}
+	return false
+}
+
+func highest(l results.Latency) float64 {
 	if l.Count == 0 {
 		return math.NaN()
 	}
-	return float64(pick(l))
+	return float64(l.Max)
 }
 
 // known turns the negative values that mean "not known" into NaN.
@@ -328,4 +330,13 @@ func violations(c *results.Cell) float64 {
 		return math.NaN()
 	}
 	return float64(c.Safety.Violations)
+}
+
+// violationText tells violations apart that the plan has asked for.
+func violationText(c *results.Cell) string {
+	text := whole.format(violations(c))
+	if planted := c.Safety.Overstayed; planted > 0 {
+		text += " (" + Thousands(planted) + " planted)"
+	}
+	return text
 }

@@ -39,6 +39,21 @@ func (g grid) width() int {
 	return total
 }
 
+// keeping is the grid with those of its columns for which keep holds.
+func (g grid) keeping(keep func(col int) bool) (kept grid) {
+	kept.rows = make([][]string, len(g.rows))
+	for col := range g.head {
+		if !keep(col) {
+			continue
+		}
+		kept.head, kept.right = append(kept.head, g.head[col]), append(kept.right, g.right[col])
+		for i, row := range g.rows {
+			kept.rows[i] = append(kept.rows[i], row[col])
+		}
+	}
+	return kept
+}
+
 // text lays the grid out for a terminal: the lines of the head, then a rule, then a line a row.
 func (g grid) text() ([]string, error) {
 	// The rule and the padding follow the last column too, which would cost the gap; both are cut off below.

@@ -189,7 +189,7 @@ func scenes() map[string]struct {
 		durable = append(durable, r)
 	}
 
-	return map[string]scene{
+	scenes := map[string]scene{
 		"services":    {services, 0},
 		"services1":   {services[1:2], 0},
 		"durable":     {durable, 0},
@@ -212,6 +212,10 @@ func scenes() map[string]struct {
 		"violations":  {broken, 0},
 		"mixed":       {[]*results.Record{record(0), partial, idle}, 0},
 	}
+	for name, recs := range loads() {
+		scenes[name] = scene{recs, 0}
+	}
+	return scenes
 }
 
 // servicesOf are five services in one table, with one more way of waiting and a lock without a server.

@@ -31,7 +31,9 @@ type Oracle struct {
 	mu            sync.Mutex // guards what follows: the slow path
 	contested     map[int]*contest
 	events        []results.Violation
+	overstayers   map[hold]time.Duration // who will hold on, and when his lease may end
 	violations    int64
+	overstayed    int64 // violations that overstayers have brought upon themselves
 	longest       time.Duration
 	overlap       time.Duration
 	wrongReleases int64
@@ -43,7 +45,7 @@ type cell struct {
 	// word says how many believe to hold the key, who was granted it last, and the sequence number of that grant.
 	// While the key is free the last two stay, so that the next holder learns whom it follows.
 	word     atomic.Uint64
-	released atomic.Int64 // when the last holder was about to send its release
+	released atomic.Int64 // when the last holder was about to send its release, or the negative of when it died
 	taken    atomic.Int64 // the sequence number with which the present client took the key over from another; see run
 	counter  atomic.Int64 // the second witness
 	fence    atomic.Uint64
@@ -75,12 +77,20 @@ type Grant struct {
 	// by somebody else even now.
 	Handoff time.Duration
 
+	// Death is when the previous holder died, if it did, and there is no Handoff.
+	Death time.Duration
+
 	// Run is how many grants in a row the client has had of this key, this one included: 1 if the key was another's
 	// before, or nobody's. A guess while the key has several holders, whose order no one can tell.
 	Run int64
 
 	// Moved tells that the key was another client's before.
 	Moved bool
+
+	// Dies is set by a holder that is about to Exit without sending a release.
+	Dies bool
+
+	overstays bool // see Overstay
 
 	word uint64 // the cell's word while this holder is alone and was granted the key last
 	seen int64  // the counter when the hold began
@@ -102,9 +112,12 @@ type holder struct {
 	event  int           // the violation's place in events, or -1
 }
 
+// hold is a client's hold of a key: it has one of a key at a time.
+type hold struct{ key, client int }
+
 // New makes an oracle for keys 0 to keys-1.
 func New(keys int) *Oracle {
-	return &Oracle{cells: make([]cell, keys), contested: map[int]*contest{}}
+	return &Oracle{cells: make([]cell, keys), contested: map[int]*contest{}, overstayers: map[hold]time.Duration{}}
 }
 
 // Enter records that client me was granted the key, at a time now that was read after the grant. A fence of 0 means
@@ -118,7 +131,8 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 			old = c.word.Load()
 			continue
 		}
-		g := Grant{word: mine, seen: c.counter.Load(), Handoff: time.Duration(c.released.Load())}
+		g := Grant{word: mine, seen: c.counter.Load()}
+		g.follow(c)
 		g.Run, g.Moved = c.run(old, mine)
 		if fence != 0 {
 			o.checkFence(c, fence)
@@ -130,6 +144,13 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 		o.checkFence(c, fence)
 	}
 	return g
+}
+
+// follow takes down how the hold before g has ended.
+func (g *Grant) follow(c *cell) {
+	if g.Handoff = time.Duration(c.released.Load()); g.Handoff < 0 {
+		g.Handoff, g.Death = 0, -g.Handoff
+	}
 }
 
 // run counts the grants in a row to the client of word mine, which follows old. Only an owner change is written down:
@@ -161,16 +182,48 @@ func (o *Oracle) checkFence(c *cell, fence uint64) {
 	}
 }
 
-// Exit records that the holder of g is about to send its release, at a time now that was read before. It answers
+// Overstay records that the holder of g will keep the key beyond its lease, which ends at that time at the earliest. Who
+// is granted the key later while nobody else holds it intrudes on a holder that ought to have left: such violations are
+// counted, and counted apart as well (results.Safety.Overstayed).
+func (o *Oracle) Overstay(key, me int, g *Grant, ends time.Duration) {
+	g.overstays = true
+	o.mu.Lock()
+	o.overstayers[hold{key, me}] = ends
+	o.mu.Unlock()
+}
+
+// Exit records that the holder of g is about to send its release, or dies, at a time now that was read before. It answers
 // whether the key was granted to nobody else since Enter.
 func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (undisturbed bool) {
 	c := &o.cells[key]
 	c.counter.Store(g.seen + 1)
-	c.released.Store(int64(now))
-	if c.word.CompareAndSwap(g.word, g.word-1) {
-		return true
+	if g.Dies {
+		c.released.Store(-max(1, int64(now)))
+	} else {
+		c.released.Store(int64(now))
 	}
-	return o.part(key, me, g, now)
+	undisturbed = c.word.CompareAndSwap(g.word, g.word-1) || o.part(key, me, g, now)
+	if g.overstays {
+		o.comply(key, me)
+	}
+	return undisturbed
+}
+
+// comply forgets an overstayer that has left.
+func (o *Oracle) comply(key, me int) {
+	o.mu.Lock()
+	delete(o.overstayers, hold{key, me})
+	o.mu.Unlock()
+}
+
+// excused tells whether all who hold a key are overstayers whose leases may have been over at a time.
+func (o *Oracle) excused(key int, k *contest, now time.Duration) bool {
+	for _, h := range k.holders {
+		if ends, ok := o.overstayers[hold{key, h.client}]; !ok || now < ends {
+			return false
+		}
+	}
+	return true
 }
 
 // WrongRelease records that a release removed a lock although the key had been granted to somebody else before that
@@ -195,7 +248,7 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 		g := Grant{word: mine - count(old), seen: c.counter.Load()}
 		g.Run, g.Moved = c.run(old, mine)
 		if count(old) == 0 {
-			g.Handoff = time.Duration(c.released.Load())
+			g.follow(c)
 			return g
 		}
 		o.intrude(key, old, me, now)
@@ -215,6 +268,9 @@ func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
 	}
 	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
+	if len(o.overstayers) > 0 && o.excused(key, k, now) {
+		o.overstayed++
+	}
 	if len(o.events) < maxEvents {
 		h.event = len(o.events)
 		o.events = append(o.events, results.Violation{At: now, Key: key, Holder: k.holders[0].client, Intruder: me})
@@ -288,6 +344,7 @@ func (o *Oracle) Report() results.Safety {
 		Overlap:       o.overlap,
 		WrongReleases: o.wrongReleases,
 		FenceRegress:  o.fenceRegress,
+		Overstayed:    o.overstayed,
 		Events:        slices.Clone(o.events),
 	}
 }

@@ -304,3 +304,66 @@ func BenchmarkEnterExit(b *testing.B) {
 		o.Exit(0, 1, g, 2)
 	}
 }
+
+// TestDeaths: the next grant follows a death instead of a release, and the one after that a release again.
+func TestDeaths(t *testing.T) {
+	o := New(1)
+	g := o.Enter(0, 1, 0, 0)
+	g.Dies = true
+	if !o.Exit(0, 1, g, 0) {
+		t.Error("disturbed by nobody")
+	}
+	if g = o.Enter(0, 2, 0, 5*ms); g.Handoff != 0 || g.Death != 1 || g.Dies {
+		t.Errorf("%+v: want one that follows a death at 0, which counts as 1 ns", g)
+	}
+	g.Dies = true
+	o.Exit(0, 2, g, 6*ms)
+	if g = o.Enter(0, 1, 0, 9*ms); g.Handoff != 0 || g.Death != 6*ms {
+		t.Errorf("%+v: want one that follows a death at 6 ms", g)
+	}
+	o.Exit(0, 1, g, 10*ms)
+	if g = o.Enter(0, 2, 0, 12*ms); g.Handoff != 10*ms || g.Death != 0 {
+		t.Errorf("%+v: want one that follows a release at 10 ms", g)
+	}
+}
+
+// TestOverstayers tells the violations that overstayers bring upon themselves from those that the lock has to answer
+// for.
+func TestOverstayers(t *testing.T) {
+	// Client 1 overstays a lease that ends at 10 ms, client 2 one that ends at 30 ms, and client 3 none.
+	ends := map[int]time.Duration{1: 10 * ms, 2: 30 * ms}
+	for _, tc := range []struct {
+		name             string
+		steps            []step
+		violations, mine int64
+	}{
+		{"after the lease", []step{in(1, 0), in(3, 10*ms), out(1, 12*ms, false), out(3, 15*ms, true)}, 1, 1},
+		{"within the lease", []step{in(1, 0), in(3, 9*ms), out(1, 12*ms, false), out(3, 15*ms, true)}, 1, 0},
+		{"nobody comes", []step{in(1, 0), out(1, 12*ms, true), in(3, 13*ms), out(3, 15*ms, true)}, 0, 0},
+		{"it has left when others collide", []step{in(1, 0), out(1, 12*ms, true), in(3, 13*ms), in(4, 14*ms), out(3, 15*ms, false), out(4, 16*ms, true)}, 1, 0},
+		{"beside one who has not overstayed", []step{in(1, 0), in(3, 11*ms), in(4, 12*ms), out(3, 15*ms, false), out(4, 16*ms, true), out(1, 17*ms, false)}, 2, 1},
+		{"one after the other", []step{in(1, 0), in(2, 11*ms), in(3, 31*ms), out(1, 32*ms, false), out(2, 33*ms, false), out(3, 34*ms, true)}, 2, 2},
+		{"the second's lease still lasts", []step{in(1, 0), in(2, 11*ms), in(3, 29*ms), out(1, 32*ms, false), out(2, 33*ms, false), out(3, 34*ms, true)}, 2, 1},
+		{"the overstayer is the intruder", []step{in(3, 0), in(1, 20*ms), out(3, 21*ms, false), out(1, 22*ms, true)}, 1, 0},
+	} {
+		o := New(1)
+		grants := map[int]Grant{}
+		for _, s := range tc.steps {
+			if s.enter {
+				g := o.Enter(0, s.client, 0, s.at)
+				if end, ok := ends[s.client]; ok {
+					o.Overstay(0, s.client, &g, end)
+				}
+				grants[s.client] = g
+			} else if got := o.Exit(0, s.client, grants[s.client], s.at); got != s.want {
+				t.Errorf("%s: Exit of client %d: undisturbed %v", tc.name, s.client, got)
+			}
+		}
+		if r := o.Report(); r.Violations != tc.violations || r.Overstayed != tc.mine {
+			t.Errorf("%s: %d violations, %d of them planted; want %d and %d", tc.name, r.Violations, r.Overstayed, tc.violations, tc.mine)
+		}
+		if len(o.overstayers) != 0 {
+			t.Errorf("%s: still in the books: %v", tc.name, o.overstayers)
+		}
+	}
+}

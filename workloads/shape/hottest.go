@@ -56,8 +56,8 @@ func (k Keys) Peaks(keys int) []int {
 	return peaks
 }
 
-// exactTerms of the sum are added up; from there on the midpoint rule is right to s(s+1)/24 × exactTerms⁻², 10⁻⁷ of it for
-// usual exponents.
+// exactTerms of the sum are added up; from there on the formula of Euler and Maclaurin gives the rest, whose first
+// neglected term is below the last bit there.
 const exactTerms = 1000
 
 // sum is that of all weights, the generalised harmonic number.
@@ -66,5 +66,8 @@ func (z *zipf) sum() (sum float64) {
 	for k := n; k >= 1; k-- { // the small ones first
 		sum += z.weight(k)
 	}
-	return sum + z.integral(z.n+0.5) - z.integral(n+0.5)
+	if z.n > exactTerms {
+		sum += z.integral(z.n) - z.integral(n) + (z.weight(z.n)-z.weight(n))/2 + z.s/12*(z.weight(n)/n-z.weight(z.n)/z.n)
+	}
+	return sum
 }

@@ -67,12 +67,13 @@ var keyExamples = map[keyKind]string{
 
 // otherKeyNames are what other tools call them.
 var otherKeyNames = map[string]string{
-	"zipfian": "zipf:0.99", "hotspot": "hot:80%:10", "hotset": "hot:80%:10", "hot-set": "hot:80%:10", "hot-key": "hot:80%:1",
+	"zipfian": "zipf:0.99",
+	"hotspot": "hot:80%:10", "hotset": "hot:80%:10", "hot-set": "hot:80%:10", "hot-key": "hot:80%:1",
 	"seq": "sequential", "round-robin": "sequential", "roundrobin": "sequential", "random": "uniform", "private": "own",
 }
 
-// ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error says what is wrong, where, and
-// what would be right, without the flag's name.
+// ParseKeys reads a distribution; the empty text is uniform, as plans write it. The error says what is wrong, where,
+// and what would be right, without the flag's name.
 func ParseKeys(text string) (Keys, error) {
 	if text == "" {
 		return Keys{}, nil
@@ -242,8 +243,8 @@ func (k Keys) String() string { return k.text }
 // Uniform tells that every key is drawn alike.
 func (k Keys) Uniform() bool { return k.text == "" }
 
-// Check tells whether the distribution fits that many keys and clients. The error names the part that does not, and what
-// would be right.
+// Check tells whether the distribution fits that many keys and clients. The error names the part that does not, and
+// what would be right.
 func (k Keys) Check(keys, clients int) error {
 	if keys < 1 || clients < 1 {
 		return errors.New("there must be a key and a client")

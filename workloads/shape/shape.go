@@ -1,7 +1,7 @@
 // Package shape draws what makes a load look like a real one: which key a client wants next, and how long it holds and
 // thinks. Distributions are written as text, one canonical spelling each. They are read and checked once, before the
-// load; the samplers that come of them belong to one client each, take no lock and allocate nothing. What a sampler draws
-// depends on nothing but the distribution, its client's number and the generator that is passed to it.
+// load; the samplers that come of them belong to one client each, take no lock and allocate nothing. What a sampler
+// draws depends on nothing but the distribution, its client's number and the generator that is passed to it.
 package shape
 
 import (

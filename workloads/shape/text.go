@@ -120,8 +120,8 @@ func (p part) count() (int, bool) {
 	return n * factor, true
 }
 
-// duration reads a time as Go writes it, from 0 to MaxTime. A number without a unit is refused: it means seconds to some
-// and milliseconds to others.
+// duration reads a time as Go writes it, from 0 to MaxTime. A number without a unit is refused: it means seconds to
+// some and milliseconds to others.
 func (p part) duration() (time.Duration, error) {
 	d, err := time.ParseDuration(p.text)
 	switch {

@@ -62,8 +62,8 @@ var otherTimeNames = map[string]string{
 // z99 is the 99th percentile of the standard normal distribution.
 var z99 = math.Sqrt2 * math.Erfinv(2*0.99-1)
 
-// ParseTimes reads a distribution; it opens no file. The error says what is wrong, where, and what would be right, without
-// the flag's name.
+// ParseTimes reads a distribution; it opens no file. The error says what is wrong, where, and what would be right,
+// without the flag's name.
 func ParseTimes(text string) (Times, error) {
 	w := whole(text)
 	name, args, named := w.cut(":")
@@ -128,7 +128,8 @@ func (t Times) parseMean(args part) (Times, error) {
 	return t, nil
 }
 
-// String is the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is known.
+// String is the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is
+// known.
 func (t Times) String() string {
 	switch t.kind {
 	case fixed:
@@ -174,8 +175,7 @@ func (t Times) Mean() time.Duration {
 // normal are the mean and the standard deviation of the logarithm, in nanoseconds, of a log-normal distribution: log of
 // the median, since the logarithm keeps the order; and the 99th percentile lies z99 standard deviations above it.
 func (t Times) normal() (mu, sigma float64) {
-	mu = math.Log(float64(t.a))
-	return mu, (math.Log(float64(t.b)) - mu) / z99
+	return math.Log(float64(t.a)), math.Log1p(float64(t.b-t.a)/float64(t.a)) / z99
 }
 
 // phi is the standard normal distribution function.
@@ -189,6 +189,34 @@ func logPhi(z float64) float64 {
 	}
 	z2 := z * z
 	return -z2/2 - math.Log(-z*math.Sqrt(2*math.Pi)) + math.Log1p(-1/z2+3/(z2*z2))
+}
+
+// Beyond is the share of the times that are longer than d; of a file it is 0 before Load.
+func (t Times) Beyond(d time.Duration) float64 {
+	if d >= t.Max() {
+		return 0
+	}
+	if d < 0 {
+		return 1
+	}
+	switch t.kind {
+	case evenly:
+		return min(1, float64(t.b-d)/float64(t.b-t.a+1))
+	case exponential:
+		return math.Exp(-float64(d) / float64(t.a))
+	case lognormal:
+		mu, sigma := t.normal()
+		return phi((mu - math.Log(float64(d))) / sigma)
+	case file:
+		n := 0
+		for _, r := range t.replay {
+			if r > d {
+				n++
+			}
+		}
+		return float64(n) / float64(max(1, len(t.replay)))
+	}
+	return 1
 }
 
 // Max is a bound: no longer time is drawn. Distributions without an end, and files not loaded, have MaxTime.

@@ -24,8 +24,8 @@ type timeSource struct {
 	replay    []time.Duration
 }
 
-// Samplers are those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places of
-// their own, spread evenly over it, round and round.
+// Samplers are those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places
+// of their own, spread evenly over it, round and round.
 func (t Times) Samplers(clients int) []TimeSampler {
 	source := &timeSource{kind: t.kind, from: t.a, span: uint64(t.b-t.a) + 1, mean: float64(t.a), replay: t.replay}
 	if t.kind == lognormal {
@@ -38,9 +38,9 @@ func (t Times) Samplers(clients int) []TimeSampler {
 	return samplers
 }
 
-// Next draws a time. Random ones are made by inverting the distribution function, so that each takes one random number:
-// the exponential one by a logarithm, the log-normal one by the inverse of the error function, which is exact to the last
-// digits (M. Wichura, Algorithm AS 241, Applied Statistics 37, 1988).
+// Next draws a time. Random ones are made by inverting the distribution function, so that each takes one random
+// number: the exponential one by a logarithm, the log-normal one by the inverse of the error function, which is exact
+// to the last digits (M. Wichura, Algorithm AS 241, Applied Statistics 37, 1988).
 func (s *TimeSampler) Next(rng *rand.PCG) time.Duration {
 	t := s.source
 	switch t.kind {

@@ -1,0 +1,209 @@
+// What is refused of a plan as a whole: names that nothing has, and values that nothing reads.
+
+package main
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/pace"
+)
+
+// arrivals are the values of -arrival.
+var arrivals = []string{pace.Constant, pace.Poisson}
+
+// checkNames refuses names that no driver and no way of waiting has, with the nearest that exists. A lock that only
+// some drivers have is fine: the others skip it.
+func (o *options) checkNames(cells []results.Plan) error {
+	var locks, waits []string
+	for _, name := range drivers.Names() {
+		d, _ := drivers.Lookup(name)
+		locks = append(locks, designNames(d)...)
+	}
+	slices.Sort(locks)
+	locks = slices.Compact(locks)
+	for _, k := range wait.Kinds() {
+		waits = append(waits, k.Name)
+	}
+	for _, c := range cells {
+		for _, v := range []struct {
+			field, name string
+			known       []string
+		}{
+			{"driver", c.Driver, drivers.Names()},
+			{"lock", c.Lock, append([]string{""}, locks...)},
+			{"wait", c.Wait, append([]string{waitAuto}, waits...)},
+			{"handover", c.Handover, wait.Handovers()},
+			{"pipelining", c.Pipelining, pipelinings},
+			{"topology", c.Topology, topologies},
+			{"durability", c.Durability, durabilities},
+			{"release", c.Release, releases},
+			{"arrival", c.Arrival, arrivals},
+		} {
+			if !slices.Contains(v.known, v.name) {
+				return o.unknownName(o.get(v.field), v.name, v.known)
+			}
+		}
+	}
+	return nil
+}
+
+// unknownName refuses a name, with those that there are.
+func (o *options) unknownName(opt *option, name string, known []string) error {
+	known = slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "" })
+	return o.complain(opt, "unknown %s %q%s; there are %s", opt.name, name, didYouMean("", name, known), strings.Join(known, ", "))
+}
+
+// readers tells which plans read a flag, and what to say if none does.
+type readers struct {
+	flag    string
+	reads   func(results.Plan) bool
+	why     func(o *options) string
+	decides []string // the flags that it depends on
+}
+
+// anyLoad tells whether a plan has a class that reads something.
+func anyLoad(reads func(results.Load) bool) func(results.Plan) bool {
+	return func(p results.Plan) bool {
+		return slices.ContainsFunc(p.Groups(), func(c results.Class) bool { return reads(c.Load) })
+	}
+}
+
+// said is a reason that depends on nothing.
+func said(text string) func(*options) string { return func(*options) string { return text } }
+
+// allReaders are the flags that not every plan reads. Those of one class alone are looked at in checkClasses.
+func allReaders() []readers {
+	waits := func(p results.Plan) bool { return p.Wait != wait.None }
+	list := []readers{
+		{"timeout", waits, said("with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request"), []string{"wait"}},
+		{"try-only", waits, said("with -wait none all clients try once and never wait"), []string{"wait"}},
+		{"arrival", anyLoad(func(l results.Load) bool { return l.Rate != "" }), said("only arrivals at a -rate read it"), []string{"rate", "burst"}},
+		{"max-queue", anyLoad(results.Load.Open), said("only an open loop has a queue: give -rate or -burst"), []string{"rate", "burst"}},
+		{"probe", func(p results.Plan) bool { return p.Probe > 0 }, said("a neighbour needs a server to be asked, and this run has none"), []string{"driver"}},
+		{"durability", func(p results.Plan) bool { return p.Durability != "" },
+			said("only servers that lockbench starts are set up by it, and this run has none"), []string{"server", "driver", "addr"}},
+	}
+	for _, flag := range slices.Sorted(maps.Keys(topologyFlags)) {
+		read := topologyFlags[flag]
+		list = append(list, readers{flag, func(p results.Plan) bool { return slices.Contains(read, drivers.Topology(p.Topology)) },
+			func(o *options) string {
+				names := make([]string, len(read))
+				for i, t := range read {
+					names[i] = string(t)
+				}
+				return "only -topology " + and(names) + " reads it, and -topology is " + o.text("topology")
+			}, []string{"topology"}})
+	}
+	for _, one := range []struct{ flag, kind string }{
+		{"poll", wait.Poll}, {"backoff-min", wait.Backoff}, {"backoff-max", wait.Backoff},
+		{"handover", wait.Queue}, {"handover-max", wait.Queue},
+	} {
+		list = append(list, readers{one.flag, func(p results.Plan) bool { return p.Wait == one.kind },
+			func(o *options) string { return "only -wait " + one.kind + " reads it, and -wait is " + o.text("wait") }, []string{"wait"}})
+	}
+	return append(list, readers{"handover-max", func(p results.Plan) bool { return p.Handover == wait.HandoverSwap },
+		func(o *options) string {
+			return "only -handover " + wait.HandoverSwap + " reads it, and -handover is " + o.text("handover")
+		}, []string{"wait", "handover"}})
+}
+
+// checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once
+// for many runs. So may a file's value where a flag or a variable has changed what it depends on.
+func (p *plan) checkRead() error {
+	for _, r := range allReaders() {
+		read := map[*option]bool{} // whether any cell reads it
+		for _, one := range p.read {
+			opt := one.from.get(r.flag)
+			read[opt] = read[opt] || r.reads(one.plan)
+		}
+		for _, one := range p.read { // in their order
+			if opt := one.from.get(r.flag); !read[opt] && one.from.owes(opt, r.decides) {
+				return one.from.complain(opt, "%s", r.why(one.from))
+			}
+		}
+	}
+	return p.checkClasses()
+}
+
+// owes tells whether an option that nothing reads is a mistake.
+func (o *options) owes(opt *option, decides []string) bool {
+	switch opt.from {
+	case fromFlag:
+		return true
+	case fromFile:
+		return !slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
+	}
+	return false
+}
+
+// checkClasses refuses what a class sets and does not read, and what the top sets though every class does.
+func (p *plan) checkClasses() error {
+	w := p.options.workload
+	if w == nil || len(w.Classes) == 0 {
+		return nil
+	}
+	for _, flag := range ofAClass {
+		setBy := 0
+		for _, c := range w.Classes {
+			if c.Find(flag) != nil {
+				setBy++
+			}
+		}
+		if opt := p.options.get(flag); setBy == len(w.Classes) && opt.from == fromFile {
+			return p.options.complain(opt, "no class has it from there, since each sets its own")
+		}
+	}
+	for i, c := range w.Classes {
+		for flag, reads := range map[string]func(results.Load) bool{
+			"arrival":   func(l results.Load) bool { return l.Rate != "" },
+			"max-queue": results.Load.Open,
+		} {
+			read := slices.ContainsFunc(p.cells, func(cell cell) bool { return reads(cell.plan.Classes[i].Load) })
+			if s := c.Find(flag); s != nil && !read {
+				o := p.options.with(c.Settings, c.Name)
+				return o.complain(o.get(flag), "only an open loop reads it, and the class has no rate")
+			}
+		}
+	}
+	return nil
+}
+
+// and lists names in a sentence.
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// explain turns a FieldError into a usage error that shows what the user wrote, be it a flag or a variable.
+func (o *options) explain(err error) error {
+	var field *workloads.FieldError
+	if !errors.As(err, &field) {
+		return usageErrorf("%w", err)
+	}
+	problem := field.Problem
+	if problem == "" {
+		problem = "must be " + field.Allowed
+	}
+	from := o
+	if o.workload != nil {
+		for _, c := range o.workload.Classes {
+			if c.Name == field.Class {
+				from = o.with(c.Settings, c.Name)
+			}
+		}
+	}
+	if opt := from.get(field.Field); opt.from == fromVariable || opt.from == fromFile {
+		return o.complain(opt, "%s", problem)
+	}
+	return usageErrorf("%w", err)
+}

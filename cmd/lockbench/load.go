@@ -1,0 +1,95 @@
+// What a cell's load comes to, be it of one kind or of several classes.
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/workloads/shape"
+)
+
+// settleLoads clears what the loads of a cell do not read. What classes have in common stays as it was asked, since one
+// class may read what another does not.
+func settleLoads(c *results.Plan) {
+	loads := []*results.Load{}
+	for i := range c.Classes {
+		loads = append(loads, &c.Classes[i].Load)
+	}
+	if len(loads) == 0 {
+		settleArrivals(&c.Load)
+	}
+	if c.Wait == wait.None { // there is nothing to be patient about
+		for _, l := range append(loads, &c.Load) {
+			l.Timeout, l.TryOnly = 0, 0
+		}
+	}
+	if len(c.Classes) > 0 {
+		c.Clients = 0
+		for _, l := range loads {
+			settleArrivals(l)
+			c.Clients += l.Clients
+		}
+	}
+}
+
+// settleArrivals clears what only an open loop reads.
+func settleArrivals(l *results.Load) {
+	if l.Rate == "" {
+		l.Arrival = ""
+	}
+	if !l.Open() {
+		l.MaxQueue = 0
+	}
+}
+
+// unfitLoad tells what of a cell's load makes no sense, or not with its design.
+func unfitLoad(c *results.Plan, d drivers.Design) (what, why string) {
+	for _, class := range c.Groups() {
+		if what, why = unfitClass(c, class.Load, d); why == "" {
+			continue
+		}
+		if class.Name != "" {
+			what = "class " + class.Name + " " + what
+		}
+		return c.Lock + " " + what, why
+	}
+	return "", ""
+}
+
+func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why string) {
+	rate, err := pace.ParseRate(l.Rate)
+	stepped := l.Rate != "" && err == nil && rate.Stepped()
+	keys, err := shape.ParseKeys(cmp.Or(l.KeyDist, uniformKeys))
+	switch {
+	case err != nil:
+		return "", "" // they come from this parser
+	case l.Rate != "" && l.Burst > 0:
+		return fmt.Sprintf("-rate %s -burst %s", l.Rate, written(l.Burst)), "clients come at a rate or in bursts, not both"
+	case l.Open() && l.Think > 0:
+		return openText(l) + " -think " + spelled(l.Think, l.ThinkDist), "in an open loop arrivals come when they are due, and nobody thinks in between"
+	case stepped && c.Duration == 0:
+		return "-rate " + l.Rate, "its steps divide the measured time, which -n leaves open: give -duration too"
+	case l.Overstay > 0 && !d.Traits.Expires:
+		return "-overstay " + shape.FormatShare(l.Overstay), "its holds do not end with a lease"
+	}
+	if c.Keys < 1 || l.Clients < 1 {
+		return "", "" // workloads.Check says that better
+	}
+	if err := keys.Check(c.Keys, l.Clients); err != nil {
+		return "-key-dist " + cmp.Or(l.KeyDist, uniformKeys), err.Error()
+	}
+	return "", ""
+}
+
+// openText is the flag that makes a load an open loop.
+func openText(l results.Load) string {
+	if l.Rate != "" {
+		return "-rate " + l.Rate
+	}
+	return "-burst " + written(l.Burst)
+}

@@ -1,0 +1,197 @@
+package render
+
+// How a trial went in the course of time: second by second, and step by step.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// bars are the heights of a sparkline, from nothing to the most.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline draws values from 0 to the greatest of them in that many characters at the most, each of which stands for the
+// mean of as many values as the others.
+func sparkline(values []float64, most int) string {
+	if len(values) == 0 {
+		return ""
+	}
+	top := slices.Max(values)
+	var line []rune
+	each := (len(values) + most - 1) / most
+	for chunk := range slices.Chunk(values, each) {
+		sum := 0.0
+		for _, v := range chunk {
+			sum += v
+		}
+		at := 0
+		if top > 0 {
+			at = int(math.Ceil(sum/float64(len(chunk))/top*float64(len(bars)))) - 1
+		}
+		line = append(line, bars[max(0, min(at, len(bars)-1))])
+	}
+	return string(line)
+}
+
+// course draws throughput and latency over time, warm-up first, and says whether the window was steady. Of several trials
+// the first is drawn.
+func (p *page) course(c *results.Cell) {
+	r := c.First()
+	var warm, rates []float64
+	var measuredOnes []results.Interval
+	for _, i := range r.Series {
+		rate := float64(i.Acquired) / max(i.Length.Seconds(), 1e-9)
+		if i.Warmup {
+			warm = append(warm, rate)
+			continue
+		}
+		rates, measuredOnes = append(rates, rate), append(measuredOnes, i)
+	}
+	if len(rates) > 1 {
+		room := p.width - labelWidth - 36
+		line, legend := sparkline(append(slices.Clone(warm), rates...), room), "" // one scale: a slow warm-up looks slow
+		if runes := []rune(line); len(warm) > 0 && len(runes) == len(warm)+len(rates) {
+			line, legend = string(runes[:len(warm)])+"|"+string(runes[len(warm):]), "; the warm-up is left of |"
+		}
+		each := " locks/s, each " + asked(measuredOnes[0].Length)
+		if len(c.Trials) > 1 {
+			each += " of trial 1"
+		}
+		p.item("", "course", line+" "+glue(perSecond.format(slices.Min(rates))+" to "+perSecond.format(slices.Max(rates))+each)+legend)
+		name, values := latencyCourse(measuredOnes)
+		if top := slices.Max(values); top > 0 {
+			p.item("", "", sparkline(values, room)+" "+glue(name+" "+duration.format(slices.Min(values))+" to "+duration.format(top)))
+		}
+	}
+	p.steady(c)
+}
+
+// latencyCourse is the highest quantile for which all intervals have values enough, or their maxima.
+func latencyCourse(series []results.Interval) (name string, values []float64) {
+	least := series[0].Acquired
+	for _, i := range series {
+		least = min(least, i.Acquired)
+	}
+	name = "max"
+	if stats.Enough(least, 0.99) {
+		name = "p99"
+	}
+	for _, i := range series {
+		values = append(values, float64(map[string]time.Duration{"max": i.Max, "p99": i.P99}[name]))
+	}
+	return name, values
+}
+
+// steady says whether the second half of the window was like the first.
+func (p *page) steady(c *results.Cell) {
+	s := c.Steady
+	if s == (results.Steady{}) {
+		return
+	}
+	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)", perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), odds(s.P))
+	switch {
+	case c.Drifting > 0 && len(c.Trials) > 1:
+		p.item(yellow, "steady", fmt.Sprintf("NO, not in %d of %d trials: %s", c.Drifting, len(c.Trials), text))
+	case c.Drifting > 0:
+		p.item(yellow, "steady", "NO: "+text)
+	case len(c.Trials) > 1:
+		p.item("", "steady", "all trials; the first: "+text)
+	default:
+		p.item("", "steady", "yes: "+text)
+	}
+}
+
+// steps writes the steps of a rate: of a ladder, each beside its mirror image, which came later.
+func (p *page) steps(c *results.Cell) error {
+	r := c.First()
+	if len(r.Steps) == 0 {
+		return nil
+	}
+	if mirrored(r) {
+		return p.ladder(c)
+	}
+	g := grid{head: []string{p.stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end"}}
+	g.right = []bool{true, true, true, true, true, true, true}
+	for _, s := range r.Steps {
+		g.rows = append(g.rows, []string{
+			perSecond.format(s.Rate) + "/s", perSecond.format(stepRate(s)),
+			duration.format(stepQuantile(s, 0.5)), duration.format(stepQuantile(s, 0.99)), measured(s.Max),
+			Thousands(s.Dropped), Thousands(int64(s.Queue)),
+		})
+	}
+	return p.block(g)
+}
+
+func (p *page) stepHead(c *results.Cell) string {
+	if len(c.Trials) > 1 {
+		return "asked (first trial)"
+	}
+	return "asked"
+}
+
+// ladder pairs step i with step n-1-i, and sorts the pairs by their rates.
+func (p *page) ladder(c *results.Cell) error {
+	all := c.First().Steps
+	half := len(all) / 2
+	type pair struct{ first, mirror results.Step }
+	var pairs []pair
+	for i := range half {
+		pairs = append(pairs, pair{all[i], all[len(all)-1-i]})
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return int(math.Copysign(1, a.first.Rate-b.first.Rate)) })
+	g := grid{head: []string{
+		p.stepHead(c), "locks/s", "mirrored", "p50", "mirrored", "p99", "mirrored", "differs", "queue", "mirrored"}}
+	g.right = slices.Repeat([]bool{true}, len(g.head))
+	for _, s := range pairs {
+		a, b := s.first, s.mirror
+		g.rows = append(g.rows, []string{
+			perSecond.format(a.Rate) + "/s", perSecond.format(stepRate(a)), perSecond.format(stepRate(b)),
+			duration.format(stepQuantile(a, 0.5)), duration.format(stepQuantile(b, 0.5)),
+			duration.format(stepQuantile(a, 0.99)), duration.format(stepQuantile(b, 0.99)), differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
+			Thousands(int64(a.Queue)), Thousands(int64(b.Queue)),
+		})
+	}
+	if g.width()+2 > p.width {
+		g = g.keeping(func(col int) bool { return col != 3 && col != 4 }) // p50
+	}
+	if err := p.block(g); err != nil {
+		return err
+	}
+	p.item("", "", "The steps came in random order and then in the reverse of it: where a step differs from its mirror image, "+
+		"the system remembers what it went through (hysteresis), or it is noise that one trial cannot tell from it.")
+	return nil
+}
+
+// mirrored tells whether the second half of the steps is the first one backwards.
+func mirrored(r *results.Record) bool {
+	s := r.Steps
+	if len(s) < 2 || len(s)%2 == 1 || !strings.HasPrefix(r.Plan.Rate, "ladder:") {
+		return false
+	}
+	for i := range len(s) / 2 {
+		if s[i].Rate != s[len(s)-1-i].Rate {
+			return false
+		}
+	}
+	return true
+}
+
+func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
+
+func stepQuantile(s results.Step, q float64) float64 {
+	return quantile(results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}, q)
+}
+
+// differs is by how much b is more than a.
+func differs(a, b float64) string {
+	if a == 0 || math.IsNaN(a+b) {
+		return none
+	}
+	return fmt.Sprintf("%+.0f %%", 100*(b/a-1))
+}

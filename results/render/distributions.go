@@ -1,0 +1,139 @@
+package render
+
+// The distributions of a cell: of the whole, of its classes, and over its trials.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// metricTitles are the metrics as the table names them.
+var metricTitles = map[results.Metric]string{
+	results.Probe: "neighbour", results.ProbeIdle: "neighbour, idle",
+	results.Refusal: "gave up", results.Handoff: "hand-off", results.Reentry: "re-entry", results.AcquireAll: "all nodes",
+}
+
+// inOrder are the metrics as they are read: first what a user waits, then its parts.
+var inOrder = slices.Concat([]results.Metric{results.Response, results.Lag, results.Backlog},
+	slices.DeleteFunc(slices.Clone(results.Metrics), func(m results.Metric) bool {
+		return m == results.Response || m == results.Lag || m == results.Backlog
+	}))
+
+// titleOf is a metric as the table names it. Beside a response, what an acquisition takes is the service.
+func titleOf(m results.Metric, c *results.Cell) string {
+	if m == results.Acquire && c.Latency[results.Response].Count > 0 {
+		return "acquire (service)"
+	}
+	return orElse(metricTitles[m], string(m))
+}
+
+// latencies writes the distributions that have values, a row each; acquire and release always.
+func (p *page) latencies(c *results.Cell) error {
+	g := grid{head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
+	g.right = []bool{false, true, true, true, true, true, true, true}
+	var overflow []string
+	few := false
+	for _, m := range inOrder {
+		l := c.Latency[m]
+		if l.Count == 0 && m != results.Acquire && m != results.Release {
+			continue
+		}
+		title := titleOf(m, c)
+		g.rows = append(g.rows, append([]string{title}, distribution(l)...))
+		few = few || l.Count > 0 && !stats.Enough(l.Count, 0.999)
+		if l.Overflow > 0 {
+			overflow = append(overflow, title+" "+Thousands(l.Overflow))
+		}
+	}
+	if err := p.block(g); err != nil {
+		return err
+	}
+	if few {
+		p.item("", "", tooFew)
+	}
+	if overflow != nil {
+		p.item(yellow, "", "above one hour, counted as one hour: "+strings.Join(overflow, ", "))
+	}
+	if probed(c) {
+		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, for a request that has nothing to do with locks",
+			glue(measured(c.Latency[results.ProbeIdle].P50)), glue(measured(c.Latency[results.Probe].P50)), ratio.format(disturbance(c))))
+	}
+	return nil
+}
+
+// distribution is a row of a block: count, mean, quantiles, maximum. A quantile of too few values is left out.
+func distribution(l results.Latency) []string {
+	row := []string{Thousands(l.Count), none, none, none, none, none, none}
+	if l.Count == 0 {
+		return row
+	}
+	row[1], row[6] = measured(l.Mean), measured(l.Max)
+	for i, q := range []float64{0.5, 0.9, 0.99, 0.999} {
+		row[2+i] = duration.format(quantile(l, q))
+	}
+	return row
+}
+
+// block adds a table within the page, after a blank line.
+func (p *page) block(g grid) error {
+	lines, err := g.text()
+	if err != nil {
+		return err
+	}
+	for i, line := range lines {
+		lines[i] = "  " + line
+	}
+	p.blank()
+	p.add(bold, lines[0])
+	p.add("", lines[1:]...)
+	return nil
+}
+
+// classes writes what each class had of the whole.
+func (p *page) classes(c *results.Cell) error {
+	if len(c.Classes) == 0 {
+		return nil
+	}
+	g := grid{head: []string{"class", "locks/s", "response p50", "p99", "acquire p50", "p99", "Jain", "starved", "not granted"}}
+	g.right = []bool{false, true, true, true, true, true, true, true, true}
+	for i := range c.Classes {
+		k := &c.Classes[i]
+		refused := k.Counts.Contended + k.Counts.TimedOut + k.Counts.Dropped
+		g.rows = append(g.rows, []string{
+			clean(k.Name), perSecond.format(k.Rate.Median),
+			duration.format(quantile(k.Latency[results.Response], 0.5)), duration.format(quantile(k.Latency[results.Response], 0.99)),
+			duration.format(quantile(k.Latency[results.Acquire], 0.5)), duration.format(quantile(k.Latency[results.Acquire], 0.99)),
+			ratio.format(k.Jain), Thousands(int64(k.Starved)), Thousands(refused),
+		})
+	}
+	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || open(c) })) // responses
+}
+
+// trials writes the intervals over the trials, if there are enough of them.
+func (p *page) trials(c *results.Cell) error {
+	if !manyTrials(c) {
+		return nil
+	}
+	g := grid{head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
+	g.right = []bool{false, true, true, true, true, true}
+	for _, f := range append([]figure{{name: "locks/s", unit: perSecond, of: (*results.Record).Throughput}}, trialFigures...) {
+		e := stats.Trials(c.Trials, f.of)
+		if e.N == 0 || f.only != nil && !f.only(c) {
+			continue
+		}
+		row := []string{f.name}
+		for _, v := range []float64{e.Median, e.Low, e.High, e.Min, e.Max} {
+			row = append(row, f.unit.format(v))
+		}
+		g.rows = append(g.rows, row)
+	}
+	if err := p.block(g); err != nil {
+		return err
+	}
+	p.item("", "", "a trial is one observation; a quantile is each trial's own here, and of all values together above")
+	return nil
+}

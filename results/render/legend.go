@@ -1,0 +1,106 @@
+package render
+
+// The legend of a table: what its columns are, as far as they are there.
+
+import (
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+type sayer func(format string, args ...any)
+
+// has tells whether a column is shown.
+func (t *table) has(group, title string) bool {
+	return slices.ContainsFunc(t.columns, func(col column) bool { return col.group == group && col.title == title })
+}
+
+func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFunc(t.cells, of) }
+
+// sayTrials says what stands for several trials.
+func (t *table) sayTrials(say sayer) {
+	if !t.any(severalTrials) {
+		return
+	}
+	say("locks/s is the median of the trials; latencies are of all their values together.")
+	if slices.ContainsFunc(t.columns, func(col column) bool { return col.title == "low" || col.title == "high" }) {
+		say("low, high: 95 %% confidence interval of the median over trials, by order statistics, a trial being one observation; " +
+			"of a quantile, over each trial's own.")
+	}
+	if t.has("locks/s", "min") || t.has("locks/s", "max") {
+		say("min, max: of the trials, which are too few for an interval: 95 %% takes %d.", stats.MinTrials)
+	}
+}
+
+// sayColumns explains the columns that not everybody knows.
+func (t *table) sayColumns(say sayer) {
+	if slices.ContainsFunc(t.columns, column.isBound) {
+		say("of bound: share that was reached of the ideal, %s.", idealOf(t.cells))
+	}
+	if t.any(open) {
+		say("Open loop: response is from when an arrival was due to its grant, acquire from when a client took it up; the " +
+			"difference is waiting for a free client, and lag where one was free and lockbench itself was late.")
+	}
+	if t.has("", "dropped") {
+		say("dropped: share of the arrivals that found the queue full; they are in no latency.")
+	}
+	if t.has("recovery", "p50") {
+		say("recovery: from the death of a holder, who released nothing, to the next grant of its key.")
+	}
+	if t.has("neighbour", "p50 ×") {
+		say("neighbour: how many times as long as before the load a request took that has nothing to do with locks, on a " +
+			"connection of its own.")
+	}
+	if t.any(sparse) {
+		say("%s", tooFew)
+	}
+}
+
+const skewedKeys = "1 / (share of the most wanted key × (hold + round trip))"
+
+func skewed(c *results.Cell) bool {
+	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.KeyDist != "" })
+}
+
+// ideals are the bounds by what makes them.
+var ideals = []struct{ by, formula string }{
+	{"keys", "keys / (hold + round trip)"},
+	{"clients", "clients / (hold + think + 2 round trips)"},
+	{"connections", "connections / (2 round trips)"},
+	{"rate", "the arrivals that were due"},
+}
+
+// idealOf is the formula of the bound, or of all of which it is the least.
+func idealOf(cells []*results.Cell) string {
+	by := ""
+	for _, c := range cells {
+		if b := c.Bound.By; b == "" || by != "" && b != by {
+			return "the least of keys / (hold + round trip) and clients / (hold + think + 2 round trips)" + otherIdeals(cells)
+		}
+		by = c.Bound.By
+	}
+	for _, i := range ideals {
+		switch {
+		case i.by != by:
+		case by == "keys" && slices.ContainsFunc(cells, skewed):
+			return skewedKeys
+		default:
+			return i.formula
+		}
+	}
+	return "by " + by
+}
+
+// otherIdeals are the bounds that not every load has, and what makes the keys' bound of a distribution.
+func otherIdeals(cells []*results.Cell) (text string) {
+	for _, i := range ideals[2:] {
+		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Bound.By == i.by }) {
+			text += ", of " + i.formula
+		}
+	}
+	if slices.ContainsFunc(cells, skewed) {
+		text += "; for keys that are not all alike, " + skewedKeys
+	}
+	return text
+}

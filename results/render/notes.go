@@ -1,0 +1,168 @@
+package render
+
+// What stands beside and below a table: remarks on its rows, numbered, and what explains the rest.
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// notes numbers remarks; the same text has the same number.
+type notes []string
+
+func (n *notes) number(text string) string {
+	i := slices.Index(*n, text)
+	if i < 0 {
+		i = len(*n)
+		*n = append(*n, text)
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// remark fills the column of notes for one cell and adds what it refers to to the notes below.
+func (t *table) remark(c *results.Cell) string {
+	var words, refs []string
+	ref := func(text string) { refs = append(refs, t.notes.number(text)) }
+	if why := c.Partial(); why != "" {
+		words = append(words, "partial")
+		ref("partial: " + why + ", after " + measured(c.First().Elapsed))
+	}
+	for _, f := range marks {
+		if word := f.word(c); word != "" {
+			words = append(words, word)
+		}
+	}
+	if failed(c) {
+		ref("claims mutual exclusion, which was violated")
+	}
+	if text := otherWitnesses(c.Safety); text != "" {
+		ref(text)
+	}
+	for _, warning := range c.Warnings {
+		ref(warning)
+	}
+	if c.Duplicates > 0 {
+		ref(Many(int64(c.Duplicates), "record") + " that had been read before left out")
+	}
+	if text := t.wideAxes(c); text != "" {
+		ref(text)
+	}
+	if len(refs) > 0 {
+		words = append(words, "["+strings.Join(refs, ",")+"]")
+	}
+	return strings.Join(words, " ")
+}
+
+// wideAxes tells in what a cell differs from others that has no column.
+func (t *table) wideAxes(c *results.Cell) string {
+	var parts []string
+	for _, a := range t.axes {
+		if v := a.value(c); a.wide && v != "" {
+			parts = append(parts, a.title+" "+v)
+		}
+	}
+	return list(parts...)
+}
+
+func errorCount(c results.Counts) int64 {
+	var n int64
+	for _, of := range c.Errors {
+		n += of
+	}
+	return n
+}
+
+// otherWitnesses tells what else went wrong with the safety of a cell, beside violations.
+func otherWitnesses(s results.Safety) string {
+	var parts []string
+	for _, w := range []struct {
+		n    int64
+		noun string
+	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
+		if w.n > 0 {
+			parts = append(parts, Many(w.n, w.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// note is a line below a table.
+type note struct{ mark, text string }
+
+// persistenceDiffers stands below a table whose rows do not have the same on disk when a grant is answered.
+const persistenceDiffers = "Persistence differs: locks that survive a crash of the server cost more."
+
+// below explains the table: the numbered notes, what must not be compared, abbreviations, and what was left out.
+func (t *table) below() []note {
+	var lines []note
+	for i, text := range t.notes {
+		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "]", text})
+	}
+	lines = append(lines, t.facts.notes...)
+	say := func(format string, args ...any) { lines = append(lines, note{"", fmt.Sprintf(format, args...)}) }
+	if slices.Contains(t.facts.titles, "persistence") {
+		say(persistenceDiffers)
+	}
+	t.sayTrials(say)
+	for _, a := range t.axes {
+		switch a.title {
+		case "kind":
+			say("Servers differ in kind (%s): rows of different kinds do not compare.", values(t.cells, a))
+		case "persistence":
+			say(persistenceDiffers)
+		case "claims":
+			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
+			if holds := holdsEnd(t.cells); holds != "" {
+				say("%s", holds)
+			}
+		case "durability":
+			say("Durability differs: a change is on disk before it is answered (strict), or may be lost with the server " +
+				"(relaxed); locks of persistence none are lost with it in either.")
+		}
+	}
+	for _, f := range marks {
+		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
+			say("%s", f.means)
+		}
+	}
+	t.sayColumns(say)
+	planted := ""
+	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
+		planted = "; planted: of holds that the plan made outlast their lease, which says nothing against the lock"
+	}
+	say("viol.: grants of a key that another client still held, counted by the oracle%s.", planted)
+	if len(t.left) > 0 {
+		say("Left out for want of width: %s.", strings.Join(t.left, ", "))
+	}
+	return lines
+}
+
+// values lists the different values of an axis in the order of the rows.
+func values(cells []*results.Cell, a axis) string {
+	var all []string
+	for _, c := range cells {
+		v := a.value(c)
+		if v == "" {
+			v = "unknown"
+		}
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// legend explains the trait letters that occur.
+func legend(cells []*results.Cell) string {
+	var all []string
+	for _, trait := range traitNames {
+		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
+			all = append(all, trait.letter+unbroken+trait.name)
+		}
+	}
+	return strings.Join(all, ", ")
+}

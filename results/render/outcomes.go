@@ -1,0 +1,188 @@
+package render
+
+// How the acquisitions of a cell ended, whether the lock excluded, what a lock cost, and the verdict on lockbench.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// outcomes says how the acquisitions and releases ended, and who got the locks.
+func (p *page) outcomes(c *results.Cell) {
+	n := c.Counts
+	p.item("", "outcomes", list("acquired "+Thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
+		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
+	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("lost to a renewal", n.LostRenewal),
+		some("failed", n.ReleaseError), some("never, since the holder died:", n.Crashed)))
+	if n.Overstayed > 0 {
+		p.item("", "", Many(n.Overstayed, "hold")+" outlasted the lease, as planned")
+	}
+	if n.LostRenewal > 0 {
+		p.item(yellow, "", "lost to a renewal: "+lostRenewal)
+	}
+	if plan(c).Renew {
+		p.item("", "renewals", list("answered "+Thousands(n.Renewals-n.RenewError), some("failed", n.RenewError)))
+	}
+	if plan(c).Reentry > 1 {
+		p.item("", "re-entries", list("granted "+Thousands(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
+	}
+	if n.SplitVotes+n.LateGrants > 0 {
+		p.item("", "votes", list(some("split", n.SplitVotes), some("late", n.LateGrants)))
+	}
+	var failed []string
+	for i, count := range n.NodeErrors {
+		if count > 0 {
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, Thousands(count)))
+		}
+	}
+	if failed != nil {
+		p.item(yellow, "unanswered", list(failed...))
+	}
+	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
+		text := class + " " + Thousands(n.Errors[class])
+		if sample := n.ErrorSample[class]; sample != "" {
+			text += ", the first: " + sample
+		}
+		p.item(yellow, "errors", text)
+	}
+	if n.Unknown > 0 {
+		p.item(yellow, "", unknownOutcome)
+	}
+	f := c.Fairness
+	if n.Acquired == 0 {
+		return
+	}
+	p.item("", "fairness", list(fmt.Sprintf("Jain %.2f", f.Jain),
+		fmt.Sprintf("%s to %s grants a client", Thousands(f.MinClient), Thousands(f.MaxClient)),
+		fmt.Sprintf("%s of %s starved", Thousands(int64(f.Starved)), Thousands(int64(plan(c).Clients))),
+		"longest wait "+measured(f.LongestWait),
+		Many(f.OwnerChanges, "owner change"), "longest run "+Thousands(f.LongestRun)))
+	if f.Starved > 0 {
+		p.item(yellow, "", starved)
+	}
+}
+
+// some is a labelled count, or nothing for none.
+func some(label string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return label + " " + Thousands(n)
+}
+
+// safety is the oracle's verdict.
+func (p *page) safety(c *results.Cell) {
+	s := c.Safety
+	color := ""
+	if s.Violations > s.Overstayed {
+		color = alarm(c)
+	}
+	p.item(color, "safety", safetyLine(s))
+	if s.Overstayed > 0 {
+		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, which says nothing against the lock",
+			Thousands(s.Overstayed)))
+	}
+	if s.Violations > 0 {
+		claim := "the design does not claim mutual exclusion"
+		if c.First().Traits.Exclusive {
+			claim = "the design claims mutual exclusion"
+		}
+		p.item(color, "", list(claim, "longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap)))
+	}
+	p.item(red, "", otherWitnesses(s))
+	const shown = 3
+	for i, v := range s.Events {
+		if i == shown {
+			break
+		}
+		lasted := "lasted " + measured(v.Overlap)
+		if v.Overlap == 0 {
+			lasted = "did not end with the run"
+		}
+		p.item("", "", fmt.Sprintf("at %s client %d was granted key %d, which client %d held; that %s",
+			measured(v.At), v.Intruder, v.Key, v.Holder, lasted))
+	}
+}
+
+// safetyLine says how many violations there were and, if none, how rare they still may be: with none in n grants
+// the rate is below 3/n at 95 % confidence, if grants are independent (Hanley and Lippman-Hand, JAMA 249, 1983: "If
+// nothing goes wrong, is everything all right?").
+func safetyLine(s results.Safety) string {
+	grants := Many(s.Grants, "grant")
+	switch {
+	case !s.Checked:
+		return "mutual exclusion: not checked, the oracle was off"
+	case s.Grants == 0:
+		return "mutual exclusion: no grants to check"
+	case s.Violations > 0:
+		return fmt.Sprintf("mutual exclusion: %s in %s (%s each)", Many(s.Violations, "violation"), grants,
+			odds(float64(s.Violations)/float64(s.Grants)))
+	case s.Grants <= 3:
+		return "mutual exclusion: 0 violations in " + grants + ", too few to tell anything"
+	}
+	return fmt.Sprintf("mutual exclusion: 0 violations in %s (< %s each, 95 %%)", grants, odds(3/float64(s.Grants)))
+}
+
+// costs is what one granted lock cost.
+func (p *page) costs(c *results.Cell) {
+	per := func(v float64, noun string) string {
+		if v < 0 {
+			return ""
+		}
+		return three(v) + " " + noun
+	}
+	k := c.Cost
+	p.item("", "per lock", list(per(k.Tries, "tries"), per(k.Commands, "commands"),
+		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
+		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
+	if k.Trafficked() {
+		some := func(v float64, noun string) string {
+			switch {
+			case v <= 0:
+				return ""
+			case v < 0.01:
+				return "< 0.01 " + noun
+			}
+			return per(v, noun)
+		}
+		p.item("", "", list(some(k.RoundTrips, "round trips"), some(k.Notices, "notices from the server"), some(k.KeepAlives, "keep-alives")))
+	}
+}
+
+func connections(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return Many(int64(n), "connection")
+}
+
+// generator is the verdict on lockbench itself.
+func (p *page) generator(c *results.Cell) {
+	g := c.Generator
+	machine := ""
+	if g.Machine >= 0 {
+		machine = "machine " + percent(g.Machine) + " busy"
+	}
+	pauses := "GC pauses " + measured(g.GCPauses)
+	if g.GCLongest > 0 {
+		pauses += ", the longest " + measured(g.GCLongest)
+	}
+	queue := ""
+	if g.RunQueue > 0 {
+		queue = "99 % of wake-ups within " + measured(g.RunQueue)
+	}
+	late := ""
+	if l := c.Latency[results.Lag]; stats.Enough(l.Count, 0.99) {
+		late = "99 % of arrivals at most " + measured(l.P99) + " late"
+	}
+	figures := list(three(g.CPU)+" cores", machine, pauses, queue, late)
+	if !g.Saturated {
+		p.item("", "generator", list("not the limit", figures))
+		return
+	}
+	p.item(yellow, "generator", list("SATURATED: this is not the lock's limit", g.Why, figures))
+}

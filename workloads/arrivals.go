@@ -1,0 +1,142 @@
+// The open loop: arrivals come when they are due, whether a client is free or not, and clients serve them.
+//
+// An arrival has two starts. The intended one is when it was due; the actual one is when a client has taken it up, and
+// sends its first request. What lies between is the generator's lag if a client was free, and backlog if all were busy: a
+// backlog is served late, in its order, and none of it is skipped. So the response, from the intended start to the
+// grant, is what a user would have waited, and leaves out nothing because the system under test was slow (coordinated
+// omission; Tene, "How NOT to Measure Latency", 2013).
+//
+// Patience counts from the intended start as well: it is a user's, who does not know whether he waits for a client or
+// for the lock. One whose patience has run out in the backlog still gets the one try that everybody gets, but does not
+// wait for it.
+
+package workloads
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
+)
+
+// arrivals is what has become of a class's arrivals, those that were due in the measured window.
+type arrivals struct {
+	offered atomic.Int64
+	dropped atomic.Int64
+	untaken atomic.Int64 // when the window closed no client had taken them up
+
+	refused    atomic.Int64 // dropped since the load began, warm-up included
+	contending atomic.Int64 // clients that wait for a lock now; counted for MaxQueue alone
+}
+
+// startArrivals lets arrivals come from the clock's start on, those of all classes from one goroutine. It returns what
+// ends that and waits for its end.
+func (e *engine) startArrivals() (stop func()) {
+	var lanes []pace.Lane
+	for i, cl := range e.classes {
+		if cl.open {
+			lanes = append(lanes, pace.Lane{Schedule: e.schedule(i), Due: func(at time.Duration) { e.arrive(cl, at) }})
+		}
+	}
+	if lanes == nil {
+		return func() {}
+	}
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		pace.Run(e.clock, stopped, lanes...)
+	}()
+	return func() {
+		close(stopped)
+		<-ended
+	}
+}
+
+// schedule is that of class number i.
+func (e *engine) schedule(i int) pace.Schedule {
+	p, l := &e.run.Plan, &e.classes[i].Load
+	window := pace.Window{Warmup: p.Warmup, Duration: p.Duration}
+	if l.Burst > 0 {
+		return pace.Bursts(l.Clients, l.Burst, window)
+	}
+	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, e.seed(i))
+}
+
+// seed is that of the arrivals of class number i. Classes have seeds of their own, so that they are not in phase.
+func (e *engine) seed(i int) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring classes get seeds far apart
+	return e.run.Plan.Seed + uint64(i)*golden
+}
+
+// arrive puts an arrival before the clients. It is called by the pacer's goroutine alone, and does not block.
+func (e *engine) arrive(cl *class, at time.Duration) {
+	counted := at >= e.from
+	if counted {
+		if e.budget != nil && e.budget.claim(1) == 0 {
+			return // -n has been reached
+		}
+		cl.arrivals.offered.Add(1)
+	}
+	if cl.MaxQueue == 0 || cl.queue.Len()+int(cl.arrivals.contending.Load()) < cl.MaxQueue {
+		cl.queue.Put(at)
+		return
+	}
+	cl.arrivals.refused.Add(1)
+	if counted {
+		cl.arrivals.dropped.Add(1)
+		if e.budget != nil {
+			e.budget.end(1, at)
+		}
+	}
+}
+
+// closeQueues ends the serving of arrivals when the window has closed. What still waits for a client is not served.
+func (e *engine) closeQueues() {
+	for _, cl := range e.classes {
+		if cl.open {
+			for _, due := range cl.queue.Close() {
+				e.turnAway(cl, due)
+			}
+		}
+	}
+}
+
+// turnAway counts an arrival that nobody has taken up before the window closed.
+func (e *engine) turnAway(cl *class, due time.Duration) {
+	if due >= e.from {
+		cl.arrivals.untaken.Add(1)
+	}
+}
+
+// serve takes up arrivals until the queue is closed. It does not wait for the start: no arrival comes before, and those
+// of the first moment shall find clients that are ready.
+func (c *client) serve() {
+	e, cl := c.e, c.class
+	free := time.Duration(0) // since when it has been idle
+	for {
+		due, waited, ok := cl.queue.Take()
+		now := e.clock.Now()
+		c.tally.idle += e.inside(free, now)
+		if !ok {
+			return
+		}
+		free = now
+		if now >= e.until() {
+			e.turnAway(cl, due)
+			continue
+		}
+		c.due, c.waited, c.wants = due, waited, due
+		c.claimed = due >= e.from
+		free = c.cycle(now)
+	}
+}
+
+// recordStart takes down how late an arrival was taken up, and whose fault that was.
+func (c *client) recordStart(shard *results.Shard) {
+	if c.waited {
+		shard.Record(results.BacklogIndex, c.start-c.due)
+	} else {
+		shard.Record(results.LagIndex, c.start-c.due)
+	}
+}

@@ -1,0 +1,238 @@
+// From text to Workload: the YAML that is allowed, and nothing else of it.
+
+package file
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The bounds of a file. A matrix of 10,000 cells fits; what is far beyond, or nested as no workload is, would cost the
+// parser time and stack that grow with its square.
+const (
+	MaxSize = 8 << 20 // bytes
+
+	maxLine  = 64 << 10
+	maxDepth = 100
+	maxAbout = 200
+	maxName  = 64
+)
+
+// Parse reads a workload; source is its name in errors, which are all of type *Error.
+func Parse(source string, text []byte, v Vocabulary) (*Workload, error) {
+	clean := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
+	w := &Workload{Source: source, lines: strings.Split(clean, "\n")}
+	r := &reader{Workload: w, v: v}
+	if err := r.check(clean); err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseBytes([]byte(clean), 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, r.syntax(err)
+	}
+	body, err := r.body(tree)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.top(body); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// reader fills a workload.
+type reader struct {
+	*Workload
+	v Vocabulary
+}
+
+// check looks at what would be costly, or wrong, to hand on.
+func (r *reader) check(text string) error {
+	if len(text) > MaxSize {
+		return r.Fault(Pos{1, 1}, "is longer than %d MiB, which no workload is", MaxSize>>20)
+	}
+	depth := 0
+	for i, line := range r.lines {
+		switch {
+		case len(line) > maxLine:
+			return r.Fault(Pos{i + 1, 1}, "a line of more than %d KiB", maxLine>>10)
+		case !utf8.ValidString(line):
+			return r.Fault(Pos{i + 1, 1}, "is not UTF-8")
+		}
+		for column, c := range line {
+			switch {
+			case c == '[' || c == '{':
+				depth++
+			case c == ']' || c == '}':
+				depth = max(0, depth-1)
+			case c < ' ' && c != '\t' || c == 0x7f:
+				return r.Fault(Pos{i + 1, utf8.RuneCountInString(line[:column]) + 1}, "a control character, %U", c)
+			}
+			if depth > maxDepth {
+				return r.Fault(Pos{i + 1, utf8.RuneCountInString(line[:column]) + 1}, "is nested too deeply")
+			}
+		}
+	}
+	return nil
+}
+
+// syntax rewords the parser's complaint, which comes with a picture of its own.
+func (r *reader) syntax(err error) error {
+	var fault yaml.Error
+	if !errors.As(err, &fault) || fault.GetToken() == nil {
+		return r.Fault(Pos{1, 1}, "%s", strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	at := Pos{1, 1}
+	if p := fault.GetToken().Position; p != nil && p.Line > 0 {
+		at = Pos{min(p.Line, len(r.lines)), max(1, p.Column)}
+	}
+	what := fault.GetMessage()
+	for _, hint := range hints {
+		if strings.Contains(what, hint.says) {
+			what += hint.means
+		}
+	}
+	return r.Fault(at, "%s", what)
+}
+
+// hints add to what the parser says, where that leaves a user alone.
+var hints = []struct{ says, means string }{
+	{"tab character", ": YAML is indented with spaces"},
+	{"found character '\t'", ": YAML is indented with spaces"},
+	{"mapping value is not allowed", ": put quotes around a text with a colon and a blank, and indent what belongs together alike"},
+	{"reserved character", ": put quotes around the text"},
+}
+
+// body is the mapping that the file is made of.
+func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
+	var bodies []ast.Node
+	for _, doc := range tree.Docs {
+		if doc.Body != nil && doc.Body.Type() == ast.DirectiveType {
+			return nil, r.Fault(first(doc.Body), "a directive, which no workload needs")
+		}
+		if doc.Body != nil && doc.Body.Type() != ast.CommentGroupType {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	switch {
+	case len(bodies) == 0:
+		return nil, r.Fault(Pos{1, 1}, "is empty: a workload sets at least one field")
+	case len(bodies) > 1:
+		return nil, r.Fault(first(bodies[1]), "a second document: a file is one workload")
+	}
+	return r.mapping(bodies[0], "a workload")
+}
+
+// mapping wants fields with values.
+func (r *reader) mapping(n ast.Node, what string) (*ast.MappingNode, error) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n, nil
+	case *ast.MappingValueNode:
+		return &ast.MappingNode{BaseNode: &ast.BaseNode{}, Start: n.Start, Values: []*ast.MappingValueNode{n}}, nil
+	}
+	if err := r.plain(n); err != nil {
+		return nil, err
+	}
+	return nil, r.Fault(first(n), "%s is made of fields, as in clients: 64, and this is %s", what, kind(n))
+}
+
+// plain refuses what YAML has and no workload needs. An alias may stand for any amount of text.
+func (r *reader) plain(n ast.Node) error {
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		return r.Fault(first(n), "anchors and aliases are not read here: write the value out")
+	case *ast.TagNode:
+		return r.Fault(first(n), "tags are not read here: write the value alone")
+	}
+	return nil
+}
+
+// entry is one field of a mapping.
+type entry struct {
+	name  string
+	at    Pos
+	value ast.Node
+}
+
+// entries are the fields of a mapping, each once.
+func (r *reader) entries(m *ast.MappingNode) ([]entry, error) {
+	var list []entry
+	for _, pair := range m.Values {
+		at := first(pair.Key)
+		if pair.Key.IsMergeKey() {
+			return nil, r.Fault(at, "anchors and aliases are not read here: write the values out")
+		}
+		if err := r.plain(pair.Key); err != nil {
+			return nil, err
+		}
+		name, err := r.scalar(pair.Key)
+		if err != nil {
+			return nil, r.Fault(at, "a field's name must be a word, and this is %s", kind(pair.Key))
+		}
+		if i := slices.IndexFunc(list, func(e entry) bool { return e.name == name }); i >= 0 {
+			return nil, r.Fault(at, "%s is given twice, first on line %d", name, list[i].at.Line)
+		}
+		list = append(list, entry{name, at, pair.Value})
+	}
+	return list, nil
+}
+
+// scalar is the text of a value that is neither list nor mapping, as it was written.
+func (r *reader) scalar(n ast.Node) (string, error) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, nil
+	case *ast.NullNode:
+		if tk := n.GetToken(); tk.Type == token.NullType && tk.Value == "null" { // the name of a driver
+			return tk.Value, nil
+		}
+		return "", r.Fault(first(n), "has no value")
+	}
+	if err := r.plain(n); err != nil {
+		return "", err
+	}
+	return "", r.Fault(first(n), "must be one value, and this is %s", kind(n))
+}
+
+// kind is what a node is, in a sentence.
+func kind(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.LiteralNode:
+		return "a block of text"
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.MappingKeyNode:
+		return "a question mark"
+	}
+	return "a single value"
+}
+
+// first is where a node begins.
+func first(n ast.Node) Pos {
+	switch x := n.(type) {
+	case *ast.MappingNode:
+		if len(x.Values) > 0 && !x.IsFlowStyle {
+			return first(x.Values[0].Key) // its token is the colon
+		}
+	case *ast.MappingValueNode:
+		return first(x.Key)
+	}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return Pos{max(1, t.Position.Line), max(1, t.Position.Column)}
+	}
+	return Pos{1, 1}
+}

@@ -1,0 +1,321 @@
+package workloads
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
+)
+
+// TestSeries has a client that takes a lock each 15 ms: every interval is known.
+func TestSeries(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Think, p.Warmup, p.Duration = 10*ms, 5*ms, 1500*ms, 3200*ms
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		want := []results.Interval{
+			{At: 0, Length: time.Second, Warmup: true, Acquired: 67},
+			{At: time.Second, Length: 500 * ms, Warmup: true, Acquired: 33},
+			{At: 1500 * ms, Length: time.Second, Acquired: 67},
+			{At: 2500 * ms, Length: time.Second, Acquired: 67},
+			{At: 3500 * ms, Length: 1200 * ms, Acquired: 80}, // the rest is too short to stand for itself
+		}
+		for i := range want {
+			want[i].P50, want[i].P99, want[i].Max = 1, 1, 1 // a free lock takes no time, which counts as 1 ns
+		}
+		if !slices.Equal(r.Series, want) {
+			t.Errorf("series %+v\nwant %+v", r.Series, want)
+		}
+		if r.Counts.Acquired != 67+67+80 {
+			t.Errorf("%d locks", r.Counts.Acquired)
+		}
+	})
+}
+
+// TestSeriesOfLongHolds counts a lock when it is granted, not seconds later when it is given back.
+func TestSeriesOfLongHolds(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Think, p.Duration = 2500*ms, 200*ms, 6*time.Second // granted at 0, 2.7 and 5.4 s
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		var got []int64
+		for _, i := range r.Series {
+			got = append(got, i.Acquired)
+		}
+		if want := []int64{1, 0, 1, 0, 0, 1}; !slices.Equal(got, want) {
+			t.Errorf("locks by the second %v, want %v", got, want)
+		}
+	})
+}
+
+// TestSeriesSeesTrouble counts violations and errors where they happen.
+func TestSeriesSeesTrouble(t *testing.T) {
+	p := plan("null", "none")
+	p.Clients, p.Hold, p.Think, p.Duration = 2, 300*ms, 720*ms, 4*time.Second
+	bubble(t, p, func(s drivers.Service) drivers.Service {
+		return &faulty{Service: s, try: every(1000, nil), release: func(n int64) error {
+			if n == 5 { // one of the two in the third second
+				return errors.New("lost")
+			}
+			return nil
+		}}
+	}, func(t *testing.T, r *results.Record) {
+		var violations, failed []int64
+		for _, i := range r.Series {
+			violations, failed = append(violations, i.Violations), append(failed, i.Errors)
+		}
+		if want := []int64{0, 0, 1, 0}; !slices.Equal(failed, want) {
+			t.Errorf("errors by the second %v, want %v", failed, want)
+		}
+		if want := []int64{1, 1, 1, 1}; !slices.Equal(violations, want) {
+			t.Errorf("violations by the second %v, want %v", violations, want)
+		}
+	})
+}
+
+// TestSeriesAddsUp: whatever holds and edges do, the intervals of the window are the locks of the record.
+func TestSeriesAddsUp(t *testing.T) {
+	for _, hold := range []time.Duration{0, ms, 700 * ms} {
+		p := plan("memory", "mutex")
+		p.Clients, p.Keys, p.Hold, p.Think, p.Warmup, p.Duration = 20, 7, hold, 3*ms, 600*ms, 2345*ms
+		bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+			sum, end := int64(0), time.Duration(0)
+			for _, i := range r.Series {
+				if i.At != end {
+					t.Errorf("hold %v: an interval begins at %v, and the one before has ended at %v", hold, i.At, end)
+				}
+				if end = i.At + i.Length; i.Warmup != (i.At < p.Warmup) {
+					t.Errorf("hold %v: at %v, warm-up %v", hold, i.At, i.Warmup)
+				}
+				if !i.Warmup {
+					sum += i.Acquired
+				}
+			}
+			if sum != r.Counts.Acquired || end != p.Warmup+p.Duration {
+				t.Errorf("hold %v: %d locks until %v in the series, the record has %d", hold, sum, end, r.Counts.Acquired)
+			}
+		})
+	}
+}
+
+// TestLongSeries halves the series when it gets too long, and again.
+func TestLongSeries(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Think, p.Warmup, p.Duration = time.Second, 500*ms, 9*time.Second, 1500*time.Second
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if n := len(r.Series); n > maxIntervals || n < maxIntervals/2 {
+			t.Errorf("%d intervals", n)
+		}
+		sum, end := int64(0), time.Duration(0)
+		for k, i := range r.Series {
+			if i.At != end {
+				t.Fatalf("interval %d begins at %v, and the one before has ended at %v", k, i.At, end)
+			}
+			if end = i.At + i.Length; !i.Warmup {
+				sum += i.Acquired
+			}
+			if edge := i.Warmup && end == p.Warmup || end == p.Warmup+p.Duration; i.Length != 4*time.Second && !edge {
+				t.Errorf("interval %d is %v long, want 4 s", k, i.Length)
+			}
+		}
+		if sum != r.Counts.Acquired || sum != 1000 {
+			t.Errorf("%d locks in the series, %d in the record, want 1000", sum, r.Counts.Acquired)
+		}
+	})
+}
+
+// valuesOf are n values each of some latencies.
+func valuesOf(n int, latencies ...time.Duration) results.Values {
+	r := results.NewRecorder(1)
+	for _, d := range latencies {
+		for range n {
+			r.Borrow().Record(results.AcquireIndex, d)
+		}
+	}
+	return results.Total(results.Source{Recorder: r, Metric: results.AcquireIndex})
+}
+
+// TestJoin has quantiles of two stretches that no average of theirs is: 90 fast values, and 10 slow ones.
+func TestJoin(t *testing.T) {
+	s := stretch{valuesOf(90, ms).Interval(0, time.Second), valuesOf(90, ms)}
+	u := stretch{valuesOf(10, 100*ms).Interval(time.Second, time.Second), valuesOf(10, 100*ms)}
+	s.Errors, u.Errors, u.Violations = 1, 2, 3
+	s.join(u)
+	near(t, "p50", float64(s.P50), float64(ms), 0.001)
+	near(t, "p99", float64(s.P99), float64(100*ms), 0.001)
+	if s.At != 0 || s.Length != 2*time.Second || s.Acquired != 100 || s.Errors != 3 || s.Violations != 3 {
+		t.Errorf("joined %+v", s.Interval)
+	}
+}
+
+// TestSeriesOfStoppedRun ends where the run was stopped, in the warm-up or later.
+func TestSeriesOfStoppedRun(t *testing.T) {
+	for _, after := range []time.Duration{2200 * ms, 4700 * ms} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan("memory", "mutex")
+			p.Hold, p.Think, p.Warmup, p.Duration, p.MaxErrors = 10*ms, 5*ms, 3*time.Second, time.Hour, "1"
+			began := time.Now()
+			svc := &faulty{Service: open(t, p), try: every(1<<60, nil), release: func(int64) error {
+				if time.Since(began) >= after {
+					return errors.New("gone")
+				}
+				return nil
+			}}
+			r, err := (&Run{Plan: p, Service: svc, Prefix: "test:"}).Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, end := int64(0), time.Duration(0)
+			for _, i := range r.Series {
+				if end = i.At + i.Length; !i.Warmup {
+					sum += i.Acquired
+				}
+			}
+			if end < after || end > after+progressEvery+20*ms || sum != r.Counts.Acquired {
+				t.Errorf("the series ends at %v with %d locks, and the run was stopped after %v with %d", end, sum, after, r.Counts.Acquired)
+			}
+		})
+	}
+}
+
+// TestIntervals hands out the values of each second: those of the window add up to the record's, metric by metric.
+func TestIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Clients, p.Hold, p.Think, p.Warmup, p.Duration = 3, 10*ms, 4*ms, 1200*ms, 2500*ms
+		sums := make([]results.Values, results.WarmupIndex+1)
+		var edges []time.Duration
+		r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Interval: func(i Interval) {
+			edges = append(edges, i.From)
+			for m := range sums {
+				v := i.Values(results.MetricIndex(m))
+				sums[m] = sums[m].Plus(v)
+				if warm := results.MetricIndex(m) == results.WarmupIndex; v.Count() > 0 && warm != i.Warmup {
+					t.Errorf("%v to %v, warm-up %v: %d values of metric %d", i.From, i.To, i.Warmup, v.Count(), m)
+				}
+			}
+		}}).Do(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []time.Duration{0, time.Second, 1200 * ms, 2200 * ms, 3200 * ms}; !slices.Equal(edges, want) {
+			t.Errorf("intervals begin at %v, want %v", edges, want)
+		}
+		for m, name := range results.Metrics {
+			if sums[m].Count() != r.Latency[name].Count {
+				t.Errorf("%s: %d values in the intervals, %d in the record", name, sums[m].Count(), r.Latency[name].Count)
+			}
+		}
+		if sums[results.WarmupIndex].Count() == 0 || sums[results.AcquireIndex].Count() == 0 {
+			t.Error("nothing was recorded")
+		}
+	})
+}
+
+// TestView shows totals while the load runs, warm-up included, and after it.
+func TestView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Clients, p.Hold, p.Think, p.Timeout, p.Warmup, p.Duration = 3, 40*ms, 4*ms, 30*ms, time.Second, 2*time.Second
+		var v View
+		var seen []Snapshot
+		r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Watch: func(w View) { v = w },
+			Progress: func(s Snapshot) {
+				if v.e != nil && s.Phase == PhaseMeasure {
+					seen = append(seen, v.Snapshot())
+				}
+			}}).Do(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Plan().Clients != 3 || v.Began().IsZero() || len(seen) == 0 || seen[0].Phase != PhaseMeasure || seen[len(seen)-1].Acquired == 0 {
+			t.Fatalf("view of %+v: %+v", v.Plan(), seen)
+		}
+		if s := seen[len(seen)-1]; s.P99 < 20*ms || s.P99 > 31*ms {
+			t.Errorf("p99 %v, want what the patience of 30 ms lets through", s.P99)
+		}
+		if got, want := v.Values(results.AcquireIndex).Count(), r.Counts.Acquired; got != want {
+			t.Errorf("%d acquired, the record has %d", got, want)
+		}
+		if got, n := v.Ended(results.OutcomeTimedOut), r.Counts.TimedOut; got <= n || n == 0 {
+			t.Errorf("%d timed out, of which %d in the window", got, n)
+		}
+		if got := v.Snapshot().Acquired; got != r.Safety.Grants {
+			t.Errorf("%d acquired with the warm-up, want %d", got, r.Safety.Grants)
+		}
+		if len(v.Errors()) != 0 {
+			t.Errorf("errors %v", v.Errors())
+		}
+	})
+}
+
+// TestStairs takes the first tenth of each step off. A value is recorded each 10 ms: its size tells the step.
+func TestStairs(t *testing.T) {
+	r := results.NewRecorder(1)
+	queue, dropped := 0, int64(0)
+	s := &stairs{
+		from:     time.Second,
+		follower: results.Follow(results.Source{Recorder: r, Metric: results.ResponseIndex}),
+		queue:    func() int { return queue }, dropped: func() int64 { return dropped },
+		todo: []pace.Step{{From: 0, To: time.Second, Rate: 100}, {From: time.Second, To: 2 * time.Second, Rate: 50}, {From: 2 * time.Second, To: 3 * time.Second, Rate: 10}},
+	}
+	for now := time.Duration(0); now < 4*time.Second; now += 10 * ms {
+		for s.edge() <= now {
+			s.look(s.edge())
+		}
+		if now >= s.from {
+			queue, dropped = queue+1, dropped+2
+			r.Borrow().Record(results.ResponseIndex, now/time.Second*ms)
+		}
+	}
+	s.close()
+	queue = 0 // it is emptied when the window closes
+	s.finish(4 * time.Second)
+	want := []results.Step{
+		{At: 100 * ms, Length: 900 * ms, Rate: 100, Acquired: 90, Dropped: 180, Queue: 100},
+		{At: 1100 * ms, Length: 900 * ms, Rate: 50, Acquired: 90, Dropped: 180, Queue: 200},
+		{At: 2100 * ms, Length: 900 * ms, Rate: 10, Acquired: 90, Dropped: 180, Queue: 300},
+	}
+	for i, got := range s.series() {
+		for _, q := range []time.Duration{got.P50, got.P99, got.Max} {
+			near(t, "latency", float64(q), float64(i+1)*float64(ms), 0.001)
+		}
+		got.P50, got.P99, got.Max = 0, 0, 0
+		if got != want[i] {
+			t.Errorf("step %+v\nwant %+v", got, want[i])
+		}
+	}
+	if len(s.series()) != len(want) {
+		t.Errorf("%d steps, want %d", len(s.series()), len(want))
+	}
+	var none *stairs
+	none.close()
+	none.finish(0)
+	if none.edge() != never || none.series() != nil {
+		t.Error("no stairs have steps")
+	}
+}
+
+// TestStairsCutShort leaves out a step that was stopped before it counted, and cuts one that was not.
+func TestStairsCutShort(t *testing.T) {
+	for _, test := range []struct {
+		until time.Duration
+		steps int
+	}{{1050 * ms, 1}, {1500 * ms, 2}} {
+		s := &stairs{
+			follower: results.Follow(), queue: func() int { return 0 }, dropped: func() int64 { return 0 },
+			todo: []pace.Step{{To: time.Second}, {From: time.Second, To: 2 * time.Second}},
+		}
+		for s.edge() <= test.until {
+			s.look(s.edge())
+		}
+		s.close()
+		s.finish(test.until)
+		if got := s.series(); len(got) != test.steps || test.steps == 2 && got[1].Length != 400*ms {
+			t.Errorf("stopped at %v: %+v", test.until, got)
+		}
+	}
+}

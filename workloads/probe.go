@@ -1,0 +1,194 @@
+// The probe: a neighbour on the same server that has nothing to do with locks, and what the load does to it.
+
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+const (
+	idleProbes = 50          // before the load…
+	idleTime   = time.Second // …within that time at the most
+	probeClass = "probe"     // of failed probes, whatever they failed of
+)
+
+// probe sends the plan's probes, one after the other over a connection of its own: it is a bound of what it can find
+// out, for a request that hangs keeps the next ones from being sent. Each is measured from the time when it was due, so
+// that the ones that had to wait for a slow one before them tell of it too; those that were due and not yet sent when
+// the window closes count with the time that they had waited by then. Failed probes are in no distribution: they are
+// counted as errors of class "probe".
+//
+// A nil *probe does nothing.
+type probe struct {
+	e     *engine
+	to    drivers.Prober
+	every time.Duration
+
+	idled   int64         // idle probes that were sent
+	cost    drivers.Usage // of all of them
+	stopped chan struct{}
+	sending sync.WaitGroup
+	sent    atomic.Int64 // since the load began
+	tried   int64        // of those due in the window, those that were sent or given up
+	failed  int64        // of those
+}
+
+func newProbe(e *engine) *probe {
+	if e.run.Plan.Probe <= 0 || e.run.Neighbour == nil {
+		return nil
+	}
+	return &probe{
+		e: e, to: e.run.Neighbour, stopped: make(chan struct{}),
+		every: time.Duration(min(float64(time.Second)/e.run.Plan.Probe, float64(maxDuration))),
+	}
+}
+
+// idle probes the server before there is any load, as often a second as later or, if that would take too long, more
+// often. It finds out on the way what a probe costs the server.
+func (p *probe) idle(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	_, before, err := p.e.inspect(ctx)
+	priced := err == nil || err == errNoInspector
+	every := min(p.every, idleTime/idleProbes)
+	clock := drivers.NewClock()
+	for due := time.Duration(0); due < idleProbes*every; due += every {
+		if ctx.Err() != nil || clock.Now() > idleTime {
+			break
+		}
+		p.sleep(due - clock.Now())
+		err := p.to.Probe(context.WithoutCancel(ctx))
+		p.idled++
+		if err != nil {
+			p.fail(err, false)
+			continue
+		}
+		p.record(results.ProbeIdleIndex, clock.Now()-due)
+	}
+	if _, after, err := p.e.inspect(ctx); priced && (err == nil || err == errNoInspector) {
+		look := p.e.look
+		p.cost = drivers.Usage{
+			CPU:      max(0, after.CPU-before.CPU-look.CPU),
+			Commands: max(0, after.Commands-before.Commands-look.Commands),
+			BytesIn:  max(0, after.BytesIn-before.BytesIn-look.BytesIn),
+			BytesOut: max(0, after.BytesOut-before.BytesOut-look.BytesOut),
+		}
+	}
+}
+
+// begin starts to probe, once the clock runs.
+func (p *probe) begin() {
+	if p != nil {
+		p.sending.Go(p.run)
+	}
+}
+
+// close ends it when the window closes.
+func (p *probe) close() {
+	if p != nil {
+		close(p.stopped)
+	}
+}
+
+// finish waits for the request that is under way, which the driver's IO time-out bounds.
+func (p *probe) finish() {
+	if p != nil {
+		p.sending.Wait()
+	}
+}
+
+// run sends probes until the window closes. Those of the warm-up are sent and not recorded.
+func (p *probe) run() {
+	due := time.Duration(0)
+	for ; p.sleep(due - p.e.clock.Now()); due += p.every {
+		err := p.to.Probe(context.Background())
+		p.sent.Add(1)
+		p.take(due, p.e.clock.Now(), err)
+	}
+	for ; due < p.e.until(); due += p.every { // those that had to wait, and have not been sent
+		p.take(due, p.e.until(), nil)
+	}
+}
+
+// take records a probe that was due in the window, whenever its answer came.
+func (p *probe) take(due, answered time.Duration, err error) {
+	recorded := due >= p.e.from && due < p.e.until()
+	if recorded {
+		p.tried++
+	}
+	if err != nil {
+		p.fail(err, recorded)
+		return
+	}
+	if recorded {
+		p.record(results.ProbeIndex, answered-due)
+	}
+}
+
+func (p *probe) record(m results.MetricIndex, took time.Duration) {
+	shard := p.e.recorder.Borrow()
+	shard.Record(m, took)
+	p.e.recorder.Return(shard)
+}
+
+func (p *probe) fail(err error, recorded bool) {
+	p.e.errors.note(probeClass, fmt.Errorf("%s: %w", drivers.ClassOf(err), err), recorded)
+	if recorded {
+		p.failed++
+	}
+}
+
+// sleep waits, and answers false once the window has closed.
+func (p *probe) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.stopped:
+		return false
+	default:
+	}
+	select {
+	case <-timer.C:
+		return true
+	case <-p.stopped:
+		return false
+	}
+}
+
+// probes is how many were sent since the load began.
+func (p *probe) probes() int64 {
+	if p == nil {
+		return 0
+	}
+	return p.sent.Load()
+}
+
+// spent is about what n probes have cost the server.
+func (p *probe) spent(n int64) drivers.Usage {
+	if p == nil || p.idled == 0 {
+		return drivers.Usage{}
+	}
+	share := func(cost int64) int64 { return int64(float64(cost) * float64(n) / float64(p.idled)) }
+	return drivers.Usage{
+		CPU:      time.Duration(share(int64(p.cost.CPU))),
+		Commands: share(p.cost.Commands),
+		BytesIn:  share(p.cost.BytesIn),
+		BytesOut: share(p.cost.BytesOut),
+	}
+}
+
+// warning is what a reader of the probe's figures has to know; empty if there is nothing.
+func (p *probe) warning() string {
+	if p == nil || p.failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d probes failed: the probe's latency is that of the others", p.failed, p.tried)
+}

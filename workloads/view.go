@@ -1,0 +1,125 @@
+// Running totals of a trial under way, for those who watch it from outside: they cost nothing until somebody asks.
+
+package workloads
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// View shows the running totals of one trial. Any goroutine may ask, from the begin of the load on; after the trial the
+// totals stay as they were.
+type View struct{ e *engine }
+
+// Plan is what runs.
+func (v View) Plan() results.Plan { return v.e.run.Plan }
+
+// Began is when the load began.
+func (v View) Began() time.Time { return v.e.began }
+
+// Snapshot is where the trial stands.
+func (v View) Snapshot() Snapshot {
+	phase, _ := v.e.phase.Load().(Phase)
+	return v.e.snapshot(phase, 0, 0)
+}
+
+// Values is what has been recorded of a metric in the measured window so far.
+func (v View) Values(m results.MetricIndex) results.Values { return results.Total(v.e.sources(m)...) }
+
+// Ended is how many acquisitions have ended in that way since the load began, warm-up included.
+func (v View) Ended(o results.Outcome) int64 {
+	n := int64(0)
+	for _, r := range v.e.recorders() {
+		n += r.Ended(o)
+	}
+	return n
+}
+
+// Errors are all errors by class since the load began, warm-up included.
+func (v View) Errors() map[string]int64 { return v.e.errors.byClass() }
+
+// recorders are all recorders of the trial.
+func (e *engine) recorders() (list []*results.Recorder) {
+	for _, cl := range e.classes {
+		list = append(list, cl.recorder)
+	}
+	return list
+}
+
+// sources are one metric of all recorders.
+func (e *engine) sources(m results.MetricIndex) (list []results.Source) {
+	for _, r := range e.recorders() {
+		list = append(list, results.Source{Recorder: r, Metric: m})
+	}
+	return list
+}
+
+// grants are the latencies by which a series goes: the response of clients in an open loop, the acquisition of others.
+func (e *engine) grants() (list []results.Source) {
+	for _, cl := range e.classes {
+		list = append(list, cl.grants())
+	}
+	return list
+}
+
+func (cl *class) grants() results.Source {
+	if cl.open {
+		return results.Source{Recorder: cl.recorder, Metric: results.ResponseIndex}
+	}
+	return results.Source{Recorder: cl.recorder, Metric: results.AcquireIndex}
+}
+
+// violations are those that the oracle has seen, if there is one.
+func (e *engine) violations() int64 {
+	if e.oracle == nil {
+		return 0
+	}
+	return e.oracle.Violations()
+}
+
+// attempts are all acquisitions that have ended since the load began. Those granted count when they are given back.
+func (e *engine) attempts() (n int64) {
+	for _, r := range e.recorders() {
+		n += r.Granted()
+		for _, o := range []results.Outcome{
+			results.OutcomeContended, results.OutcomeTimedOut, results.OutcomeUnknown, results.OutcomeRefused,
+		} {
+			n += r.Ended(o)
+		}
+	}
+	return n
+}
+
+// snapshot is where the trial stands.
+func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
+	s := Snapshot{
+		Phase: phase, Elapsed: elapsed, Total: total,
+		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(),
+		P99: time.Duration(e.course.p99.Load()),
+	}
+	for _, cl := range e.classes {
+		if cl.open {
+			s.Open = true
+			dropped := cl.arrivals.refused.Load()
+			s.Offered += cl.queue.Offered() + dropped
+			s.Dropped += dropped
+			s.Queue += cl.queue.Len()
+		}
+	}
+	return s
+}
+
+// newStairs follows the first class whose rate goes in steps; nil if there is none.
+func newStairs(e *engine) *stairs {
+	p := &e.run.Plan
+	for i, cl := range e.classes {
+		if todo := cl.rate.Steps(p.Duration, e.seed(i)); len(todo) > 0 {
+			return &stairs{
+				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
+				queue: cl.queue.Len, dropped: cl.arrivals.refused.Load,
+			}
+		}
+	}
+	return nil
+}
