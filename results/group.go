@@ -141,6 +141,8 @@ func (c *Cell) sum() error {
 		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
 		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
+		InSystem:   medianOf(c.Trials, func(r *Record) float64 { return r.Bound.InSystem }),
+		LittleOpen: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LittleOpen }),
 		By:         c.First().Bound.By,
 		Pool:       c.First().Bound.Pool,
 	}

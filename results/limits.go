@@ -3,6 +3,8 @@ package results
 // What kept a load from going faster, apart from the ideal bound: read off the record, so that a report of last year's
 // runs says the same.
 
+import "math"
+
 // figures are what records and cells have in common.
 type figures struct {
 	rate    float64
@@ -41,6 +43,23 @@ const (
 	// nearLimit is the share of a bound from which it counts as reached.
 	nearLimit = 0.90
 )
+
+// KeptUp tells whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of all:
+// by Little's law, with what may be missing by chance because it lies across an edge of the window. That is the
+// difference of two numbers of arrivals in the system, which scatter by √L each, of all that came. A closed loop keeps up.
+func (r *Record) KeptUp() bool { return r.figures().keptUp() }
+
+// KeptUp is that of the median trial.
+func (c *Cell) KeptUp() bool { return c.figures().keptUp() }
+
+func (f figures) keptUp() bool {
+	b, n := f.bound, f.counts
+	if b.LittleOpen == 0 || n.Offered == 0 {
+		return true
+	}
+	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) / float64(n.Offered)
+	return math.Abs(b.LittleOpen-1) <= littleSlack+chance
+}
 
 // Limit is what held the load of r up.
 func (r *Record) Limit() Limit { return r.figures().limit(r.Plan.Clients) }

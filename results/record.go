@@ -386,6 +386,13 @@ type Bound struct {
 	// number there were. It is 1 when the books balance; failed requests and the pauses after them are in no book.
 	Little float64 `json:"little"`
 
+	// InSystem is the mean number of arrivals of an open loop that were due and had no answer yet, by its integral over
+	// the window; LittleOpen is what the recorded times make of it (rate × mean time from when they were due), by that. It
+	// is 1 in a steady state. It is less if arrivals still waited when the window closed, whose times are in no latency,
+	// and more if those of before it were served. Both are 0 in a closed loop.
+	InSystem   float64 `json:"in_system,omitempty"`
+	LittleOpen float64 `json:"little_open,omitempty"`
+
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
 	By string `json:"by,omitempty"`

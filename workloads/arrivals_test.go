@@ -77,6 +77,14 @@ func TestBacklog(t *testing.T) {
 		}
 		near(t, "mean backlog", float64(r.Latency[results.Backlog].Mean), float64(250*ms), 0.001)
 		near(t, "Little's sum", r.Bound.Little, 1, 0.001)
+		// Number n came n × 10 ms after the first, and was answered n × 20 ms after it or not at all: those that were have
+		// waited 12.25 s in all, the others 12.75 s until the window closed, each less what the first one came after its
+		// opening, which is below 10 ms.
+		near(t, "arrivals in the system", r.Bound.InSystem, 24.75, 0.0101)
+		near(t, "of which are recorded", r.Bound.LittleOpen, 12.25/24.75, 0.0102)
+		if r.KeptUp() || len(r.Warnings) == 0 {
+			t.Errorf("it kept up with twice what it can do; warnings %q", r.Warnings)
+		}
 	})
 }
 

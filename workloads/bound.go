@@ -29,7 +29,30 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	}
 	if r.Elapsed > 0 {
 		b.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Plan.Clients))
+		e.countArrivals(r, t)
 	}
+}
+
+// countArrivals holds Little's law against an open loop: L, the mean number of arrivals that were due and had no answer
+// yet, by the integral over the window; and λW, their rate times the time that each took from when it was due, as the
+// latencies have it.
+func (e *engine) countArrivals(r *results.Record, t tally) {
+	stayed, recorded := t.stayed, time.Duration(0)
+	for _, cl := range e.classes {
+		if !cl.open {
+			continue
+		}
+		stayed += time.Duration(cl.arrivals.stayed.Load())
+		for _, m := range []results.MetricIndex{results.LagIndex, results.BacklogIndex, results.AcquireIndex, results.RefusalIndex} {
+			l := cl.recorder.Latency(m)
+			recorded += time.Duration(l.Count) * l.Mean
+		}
+	}
+	if stayed <= 0 {
+		return
+	}
+	r.Bound.InSystem = float64(stayed) / float64(r.Elapsed)
+	r.Bound.LittleOpen = float64(recorded) / float64(stayed)
 }
 
 // accounted is the time of the clients that is in the books: in acquisitions however they ended, holds, releases and

@@ -223,6 +223,9 @@ func (c *client) answered() {
 	c.granted = e.clock.Now()
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
+	if c.class.open {
+		c.tally.stayed += e.inside(c.due, c.granted)
+	}
 	if e.budget != nil {
 		c.spend()
 	}

@@ -99,6 +99,15 @@ func doubts(r *results.Record) (w []string) {
 		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
 			100*b.Little)
 	}
+	if !r.KeptUp() && (failures(n) == 0 || n.Unfinished > n.Offered/100) {
+		text := "the recorded times account for %.0f %% of the %.3g arrivals that were in the system on average (Little's law): "
+		if b.LittleOpen < 1 {
+			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
+		} else {
+			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
+		}
+		add(text, 100*b.LittleOpen, b.InSystem)
+	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:
 		add("nothing was granted in the first half, and %.0f locks a second in the second: not steady, lengthen -warmup", s.SecondRate)

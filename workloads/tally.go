@@ -28,6 +28,7 @@ type tally struct {
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
 	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim
+	stayed                                                    time.Duration // in the window, from when arrivals were due to their answers
 }
 
 // attempts are the acquisitions that were answered in the measured window.
@@ -111,6 +112,7 @@ func (b *books) add(t *tally) {
 	r.failing += t.failing
 	r.edges += t.edges
 	r.idle += t.idle
+	r.stayed += t.stayed
 	b.squares += float64(t.acquired) * float64(t.acquired)
 	f.MinClient = min(f.MinClient, t.acquired)
 	f.MaxClient = max(f.MaxClient, t.acquired)

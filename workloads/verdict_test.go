@@ -127,6 +127,12 @@ func TestDoubts(t *testing.T) {
 		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
 		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
 		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
+		{"overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812 arrivals that were in the system on average (Little's law): it did not keep up"}},
+		{"overloaded in the warm-up", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 1.4, 2.5 }, []string{"the recorded times account for 140 % of the 2.5 arrivals that were in the system on average (Little's law): some of those"}},
+		{"across the edges", arriving(), func(r *results.Record) {
+			r.Counts.Offered, r.Bound.LittleOpen, r.Bound.InSystem = 100, 0.91, 1
+		}, nil},
+		{"kept up", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.96, 2.5 }, nil},
 		{"slower", healthy(), func(r *results.Record) {
 			r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.00291, Drifts: true}
 		}, []string{"the second half was 12 % slower than the first (p 0.0029): not steady, lengthen -warmup"}},

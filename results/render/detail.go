@@ -124,6 +124,17 @@ func (p *page) throughput(c *results.Cell) {
 		}
 		p.item(color, "Little's law", fmt.Sprintf("recorded times account for %.0f %% of the clients' time: %s", 100*c.Bound.Little, verdict))
 	}
+	if b := c.Bound; b.LittleOpen > 0 {
+		color, verdict := "", "the clients kept up"
+		if !c.KeptUp() {
+			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
+			if b.LittleOpen > 1 {
+				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
+			}
+		}
+		p.item(color, "", fmt.Sprintf("and for %.0f %% of the %s arrivals that were in the system on average: %s",
+			100*b.LittleOpen, three(b.InSystem), verdict))
+	}
 	p.course(c)
 }
 

@@ -27,6 +27,7 @@ func opened(n int) *results.Record {
 			P50: 2 * time.Millisecond, P99: time.Duration(9+i%3) * time.Millisecond, Max: 20 * time.Millisecond,
 		})
 	}
+	r.Bound.InSystem, r.Bound.LittleOpen = 21.3, 0.998
 	r.Steady = results.Steady{FirstRate: 8160, SecondRate: 8220, P: 0.42}
 	return r
 }
@@ -128,6 +129,8 @@ func loads() map[string][]*results.Record {
 	drifting.Plan.KeyDist, drifting.Plan.HoldDist, drifting.Plan.Workload = "", "", ""
 	lost := opened(7)
 	lost.Bound.Little = 0.8
+	behind := opened(9)
+	behind.Bound.InSystem, behind.Bound.LittleOpen, behind.Plan.Rate = 812, 0.4, "12000"
 	lost.Plan.Rate, lost.Plan.Arrival = "1000:50000:10s", "constant"
 
 	few := record(8)
@@ -180,9 +183,9 @@ func loads() map[string][]*results.Record {
 	return map[string][]*results.Record{
 		"open1": {opened(0)}, "opendrift1": {drifting}, "ladder1": {climbed(0)}, "steps1": {stepped()},
 		"classes1": {classed(0)}, "classes": {classed(0), classed(1)}, "classesamong": {closed, mixed},
-		"planted1": {planted}, "planted": {planted, worse}, "few1": {few}, "pooled1": {pooled},
+		"planted1": {planted}, "behind1": {behind}, "planted": {planted, worse}, "few1": {few}, "pooled1": {pooled},
 		"eighttrials1": eight, "eighttrials": trials, "opentwenty": twenty,
-		"loads": alike(closed, opened(2), drifting, lost),
+		"loads": alike(closed, opened(2), drifting, lost, behind),
 	}
 }
 
