@@ -59,7 +59,7 @@ func (p *page) course(c *results.Cell) {
 		if runes := []rune(line); len(warm) > 0 && len(runes) == len(warm)+len(rates) {
 			line, legend = string(runes[:len(warm)])+"|"+string(runes[len(warm):]), "; the warm-up is left of |"
 		}
-		each := " locks/s, each " + asked(measuredOnes[0].Length)
+		each := " locks/s, each " + asked(measuredOnes[0].Length.Round(10*time.Millisecond))
 		if len(c.Trials) > 1 {
 			each += " of trial 1"
 		}
