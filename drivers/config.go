@@ -96,6 +96,17 @@ const (
 	TopologyEnsemble   Topology = "ensemble"   // servers that agree on every change by majority (ZooKeeper, etcd); Addrs has each of them
 )
 
+// OneServer tells what is wrong with a Config for locks that live on one server.
+func (c Config) OneServer() error {
+	switch n := len(c.Addrs); {
+	case c.Topology != "" && c.Topology != TopologySingle:
+		return fmt.Errorf("topology %s: the locks live on one server: give single", c.Topology)
+	case n != 1:
+		return fmt.Errorf("the locks live on one server, and there are %d addresses: give exactly one", n)
+	}
+	return nil
+}
+
 // Release is a way to delete a key if it carries the right value, atomically.
 type Release string
 

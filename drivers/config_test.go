@@ -105,3 +105,20 @@ func TestIOTimeoutDefault(t *testing.T) {
 		}
 	}
 }
+
+func TestOneServer(t *testing.T) {
+	for _, test := range []struct {
+		cfg   drivers.Config
+		fault string
+	}{
+		{drivers.Config{Addrs: []string{"a"}}, ""},
+		{drivers.Config{Addrs: []string{"a"}, Topology: drivers.TopologySingle}, ""},
+		{drivers.Config{}, "0 addresses"},
+		{drivers.Config{Addrs: []string{"a", "b"}}, "2 addresses"},
+		{drivers.Config{Addrs: []string{"a"}, Topology: drivers.TopologyCluster}, "topology cluster"},
+	} {
+		if err := test.cfg.OneServer(); (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("OneServer of %v says %v; want %q", test.cfg, err, test.fault)
+		}
+	}
+}

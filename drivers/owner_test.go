@@ -3,6 +3,7 @@ package drivers_test
 import (
 	"encoding/base64"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -69,5 +70,12 @@ func BenchmarkOwners(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		owners.Next()
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	a, b := drivers.Absent("run:"), drivers.Absent("run:")
+	if a == b || !strings.HasPrefix(a, "run:") {
+		t.Errorf("%q and %q", a, b)
 	}
 }

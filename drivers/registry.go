@@ -47,3 +47,14 @@ func FindDesign(d Driver, name string) (Design, error) {
 	}
 	return Design{}, fmt.Errorf("unknown lock %q; there are %s", name, strings.Join(names, ", "))
 }
+
+// Chosen reads what cfg says of the lock: which of the designs of d it is, and the options of the library with its
+// defaults filled in.
+func Chosen(d Driver, cfg Config) (Design, ParamValues, error) {
+	design, err := FindDesign(d, cfg.Lock)
+	if err != nil {
+		return Design{}, nil, err
+	}
+	params, err := ReadParams(d, cfg.Params)
+	return design, params, err
+}

@@ -65,3 +65,21 @@ func TestFindDesign(t *testing.T) {
 		}
 	}
 }
+
+func TestChosen(t *testing.T) {
+	d := fake{"first", "second"}
+	for _, test := range []struct {
+		cfg         drivers.Config
+		want, fault string
+	}{
+		{drivers.Config{Lock: "second"}, "second", ""},
+		{drivers.Config{Lock: "third"}, "", `"third"; there are`},
+		{drivers.Config{Params: map[string]string{"x": "1"}}, "", `parameter "x"; there are none`},
+	} {
+		got, _, err := drivers.Chosen(d, test.cfg)
+		if test.fault == "" && (got.Name != test.want || err != nil) ||
+			test.fault != "" && (err == nil || !strings.Contains(err.Error(), test.fault)) {
+			t.Errorf("Chosen(%v) = %q, %v; want %q, %s", test.cfg, got.Name, err, test.want, test.fault)
+		}
+	}
+}

@@ -407,6 +407,7 @@ type Generator struct {
 	CPU       float64       `json:"cpu"`     // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine"` // share of all the machine's cores that were busy, 0 to 1; negative if unknown
 	GCPauses  time.Duration `json:"gc_pauses_ns"`
+	Memory    int64         `json:"memory_bytes,omitempty"`     // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
 	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
 	Saturated bool          `json:"saturated"`                  // the figure is lockbench's own limit or the machine's, not the lock's

@@ -215,6 +215,7 @@ func sumGenerator(trials []*Record) Generator {
 		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
 	}
 	for _, r := range trials {
+		sum.Memory = max(sum.Memory, r.Generator.Memory)
 		sum.GCLongest = max(sum.GCLongest, r.Generator.GCLongest)
 		if r.Generator.Saturated && !sum.Saturated {
 			sum.Saturated, sum.Why = true, r.Generator.Why

@@ -47,7 +47,7 @@ type Run struct {
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
 
-	// Watch, if set, is called once, when the load begins.
+	// Watch, if set, is called once, when the load begins, before any Interval.
 	Watch func(View)
 
 	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
@@ -343,11 +343,11 @@ func (e *engine) measure(ctx context.Context) {
 		e.end.Store(int64(p.Warmup + p.Duration))
 	}
 	close(e.start)
-	e.course.begin()
-	e.probe.begin()
 	if e.run.Watch != nil {
 		e.run.Watch(View{e})
 	}
+	e.course.begin()
+	e.probe.begin()
 	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)

@@ -12,22 +12,28 @@ import (
 // The metrics in the order in which runtimeReading has them.
 const (
 	allocsMetric = "/gc/heap/allocs:objects"
-	queueMetric  = "/sched/latencies:seconds"       // runnable to running, of every eighth goroutine that is tracked
-	pausesMetric = "/sched/pauses/total/gc:seconds" // of the whole program, for the collector
+	queueMetric  = "/sched/latencies:seconds"            // runnable to running, of every eighth goroutine that is tracked
+	pausesMetric = "/sched/pauses/total/gc:seconds"      // of the whole program, for the collector
+	totalMetric  = "/memory/classes/total:bytes"         // mapped by the runtime…
+	freedMetric  = "/memory/classes/heap/released:bytes" // …of which this went back to the system
 )
 
 // runtimeReading is the state of the runtime's running totals.
 type runtimeReading struct {
 	allocs        uint64
+	memory        int64 // bytes; 0 if unknown
 	queue, pauses histogram
 }
 
 // readRuntime reads them. A runtime that does not have one of them leaves it empty.
 func readRuntime() (r runtimeReading) {
-	samples := []metrics.Sample{{Name: allocsMetric}, {Name: queueMetric}, {Name: pausesMetric}}
+	samples := []metrics.Sample{{Name: allocsMetric}, {Name: queueMetric}, {Name: pausesMetric}, {Name: totalMetric}, {Name: freedMetric}}
 	metrics.Read(samples)
 	if v := samples[0].Value; v.Kind() == metrics.KindUint64 {
 		r.allocs = v.Uint64()
+	}
+	if total, freed := samples[3].Value, samples[4].Value; total.Kind() == metrics.KindUint64 && freed.Kind() == metrics.KindUint64 {
+		r.memory = int64(total.Uint64() - freed.Uint64())
 	}
 	for i, h := range []*histogram{&r.queue, &r.pauses} {
 		if v := samples[i+1].Value; v.Kind() == metrics.KindFloat64Histogram {

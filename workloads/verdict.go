@@ -53,6 +53,7 @@ func (e *engine) fillGenerator(r *results.Record) {
 		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
 	}
 	g.Machine = machineShare(e.before, e.after)
+	g.Memory = e.after.runtime.memory
 	g.GCLongest = e.after.runtime.pauses.since(e.before.runtime.pauses).quantile(1)
 	g.RunQueue = e.after.runtime.queue.since(e.before.runtime.queue).quantile(0.99)
 	why := suspicions(r, wall, runtime.GOMAXPROCS(0))

@@ -169,12 +169,12 @@ func (p plan) printNotes(b *strings.Builder, i int, indent string) {
 	} else {
 		fmt.Fprintf(b, "%s# %s\n", indent, oneLine(c.plan.Command))
 	}
-	notes := []string{where(c.plan)}
-	if c.plan.Renew {
-		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
-	}
+	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
 	if n := len(c.plan.Classes); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s in %d classes", render.Many(int64(c.plan.Clients), "client"), n))
+	}
+	if c.plan.Renew {
+		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
 	}
 	fmt.Fprintf(b, "%s#   %s\n", indent, strings.Join(notes, ", "))
 	for _, text := range c.warnings {

@@ -16,7 +16,8 @@ const helpIntro = `lockbench measures distributed locks: how fast and how safe e
 Usage:
   lockbench [run] FLAGS     measure one lock, or a matrix of them
   lockbench report FILE…    print the table of records that -o has written
-  lockbench list            drivers, lock designs, ways of waiting, servers that are here
+  lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
+  lockbench schema          JSON schema of the files for -workload
   lockbench version         version of lockbench and of its client libraries
   lockbench completion SH   completion for bash, zsh, fish or powershell
 
@@ -25,6 +26,8 @@ Examples:
   lockbench -driver go-redis,rueidis -wait backoff,pubsub -clients 64,512 -trials 5 -o runs.jsonl
   lockbench -driver rueidis,zookeeper,etcd,mysql,postgres -durability relaxed,strict
   lockbench -lock set-nx,setnx -hold 5ms -addr redis://localhost:6379 -dry-run
+  lockbench -driver rueidis -rate 1k,5k -arrival poisson -keys 100 -key-dist zipf:1.1 -hold exp:2ms
+  lockbench -workload flash-sale -driver rueidis,etcd
   lockbench -driver null -clients 64         # what the harness itself costs
   lockbench report runs.jsonl
 `
@@ -33,6 +36,11 @@ const helpOutro = `
 Flags take one dash or two, and -flag value or -flag=value. Those marked * are axes: they take a
 comma list, and the run is the matrix of all lists. Combinations that make no sense are named and
 skipped. Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 30s, 2m.
+
+A file for -workload has these flags as fields, but for those under Server and Output: hold: 5ms,
+and lists for axes: clients: [64, 512]. Under classes stand kinds of clients that differ, under
+cells what each cell changes; workloads/example.yaml shows all of it, and -dry-run prints such a
+file. A flag wins over a variable, that over the file, and that over the default.
 
 Environment:
   LOCKBENCH_…         the default of any flag: LOCKBENCH_CLIENTS=512, LOCKBENCH_FLUSH_DELAY=100us

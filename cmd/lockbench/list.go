@@ -17,12 +17,14 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/presets"
 )
 
 func (p *program) listCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "list",
-		Short: "Print drivers, lock designs, ways of waiting and the servers that are here",
+		Short: "Print drivers, lock designs, ways of waiting, presets and the servers that are here",
 		Args:  noArgs,
 	}, listFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -46,6 +48,7 @@ type listing struct {
 	Locks   []listedLock   `json:"locks"`
 	Params  []listedParam  `json:"params"`
 	Waits   []listedWait   `json:"waits"`
+	Presets []listedPreset `json:"presets"`
 	Servers []listedServer `json:"servers"`
 }
 
@@ -82,6 +85,12 @@ type listedWait struct {
 	Text string `json:"text"`
 }
 
+// listedPreset is a value of -workload.
+type listedPreset struct {
+	Preset string `json:"preset"`
+	About  string `json:"about"`
+}
+
 type listedServer struct {
 	Server    string `json:"server"`
 	Service   string `json:"service"`
@@ -106,6 +115,14 @@ func newListing(ctx context.Context) listing {
 	l.Waits = []listedWait{{waitAuto, "native if the design has a way of its own, else backoff: the default"}}
 	for _, k := range wait.Kinds() {
 		l.Waits = append(l.Waits, listedWait{k.Name, k.Text})
+	}
+	for _, name := range presets.Names() {
+		text, _ := presets.Find(name)
+		w, err := file.Parse(name, text, vocabulary())
+		if err != nil {
+			panic("lockbench: preset " + err.Error()) // which the tests have parsed
+		}
+		l.Presets = append(l.Presets, listedPreset{name, w.About})
 	}
 	for _, s := range services {
 		l.Servers = append(l.Servers, look(ctx, s))
@@ -186,6 +203,10 @@ func (l listing) write(w io.Writer) error {
 	fmt.Fprintln(t, "\nWAIT\t")
 	for _, k := range l.Waits {
 		fmt.Fprintf(t, "%s\t%s\n", k.Wait, k.Text)
+	}
+	fmt.Fprintln(t, "\nWORKLOAD\t")
+	for _, w := range l.Presets {
+		fmt.Fprintf(t, "%s\t%s\n", w.Preset, w.About)
 	}
 	fmt.Fprintln(t, "\nSERVER\tSERVICE\t")
 	for _, s := range l.Servers {

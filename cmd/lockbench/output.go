@@ -22,7 +22,7 @@ func checkOutput(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return checkCreate(path)
+		return checkCreate("output", path)
 	}
 	if err != nil {
 		return fmt.Errorf("-output: %w", err)
@@ -43,11 +43,11 @@ func checkOutput(path string) error {
 	return nil
 }
 
-// checkCreate tries whether a file can be made at path.
-func checkCreate(path string) error {
+// checkCreate tries whether a file can be made at path, the value of that flag.
+func checkCreate(flag, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".lockbench-*")
 	if err != nil {
-		return fmt.Errorf("-output %s: no file can be made there: %w", path, errors.Unwrap(err))
+		return fmt.Errorf("-%s %s: no file can be made there: %w", flag, path, errors.Unwrap(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())

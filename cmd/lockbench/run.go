@@ -32,7 +32,7 @@ func (p *program) runCommand() *cobra.Command {
 }
 
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
-func (p *program) run(ctx context.Context, o *options) error {
+func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := o.fill(p.env); err != nil {
 		return err
 	}
@@ -57,18 +57,28 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if err := checkLive(o); err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
 	if err := checkOutput(o.text("output")); err != nil {
 		return err
 	}
+	env := readEnv()
+	live, err := openLive(ctx, o, plan, env.Lockbench)
+	if err != nil {
+		return err
+	}
 	plan.announce(p.stderr)
+	live.announce(p.stderr)
 
-	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: readEnv(), limits: readLimits()}
+	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
 	}
+	defer func() { err = live.close(p.stderr, err) }()
 	return r.run(ctx, table)
 }
 
@@ -102,6 +112,7 @@ type runner struct {
 	limits   machineLimits
 	progress *progress
 	fleet    *fleet
+	live     *live
 
 	id      string // of the run
 	records []*results.Record
@@ -229,7 +240,9 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	if r.progress != nil {
 		run.Progress = r.progress.update
 	}
+	r.live.follow(&run, t)
 	rec, err := run.Do(ctx)
+	r.live.end()
 	if err != nil {
 		return err
 	}

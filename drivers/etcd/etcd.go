@@ -74,13 +74,10 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) {
-	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
-		return nil, err
-	}
-	if _, err := drivers.ReadParams(d, cfg.Params); err != nil {
-		return nil, err
-	}
+	_, _, err := drivers.Chosen(d, cfg)
 	switch {
+	case err != nil:
+		return nil, err
 	case cfg.Release != drivers.ReleaseDefault:
 		return nil, fmt.Errorf("release %s: the lock is released in one way only, by deleting its key: "+
 			"leave the choice out", cfg.Release)

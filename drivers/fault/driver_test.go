@@ -92,3 +92,37 @@ func TestDriverWithoutListeners(t *testing.T) {
 		t.Error("Listen works over a driver that has none")
 	}
 }
+
+// TestDriverProbe has a neighbour suffer as everybody does, where there is one.
+func TestDriverProbe(t *testing.T) {
+	open := func(d *fault.Driver) (drivers.Prober, bool) {
+		t.Helper()
+		svc, err := d.Open(t.Context(), drivers.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { svc.Close() })
+		return drivers.As[drivers.Prober](svc)
+	}
+	if _, ok := open(fault.NewDriver(memory.Null{})); ok {
+		t.Error("a service is a Prober that wraps one that is none")
+	}
+	d := fault.NewDriver(memory.Driver{})
+	p, ok := open(d)
+	if !ok {
+		t.Fatal("no Prober")
+	}
+	for _, broken := range []struct {
+		how   func() (restore func())
+		class drivers.Class
+	}{{d.Outage, drivers.ClassConnect}, {d.Mute, drivers.ClassClosed}} {
+		restore := broken.how()
+		if err := p.Probe(t.Context()); drivers.ClassOf(err) != broken.class {
+			t.Errorf("Probe says %v; want class %q", err, broken.class)
+		}
+		restore()
+		if err := p.Probe(t.Context()); err != nil {
+			t.Errorf("Probe says %v when all is well again", err)
+		}
+	}
+}

@@ -4,7 +4,6 @@ package mysql
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -173,9 +172,6 @@ func hostPort(s string) (string, error) {
 
 // targetOf is what cfg names.
 func targetOf(cfg drivers.Config) (target, error) {
-	if n := len(cfg.Addrs); n != 1 {
-		return target{}, fmt.Errorf("the locks live on one server, and there are %d addresses: give exactly one", n)
-	}
 	t, err := parseTarget(cfg.Addrs[0])
 	if err != nil {
 		return target{}, err

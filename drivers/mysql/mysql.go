@@ -101,15 +101,12 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err error) {
-	design, err := drivers.FindDesign(d, cfg.Lock)
+	design, _, err := drivers.Chosen(d, cfg)
+	if err == nil {
+		err = cfg.OneServer()
+	}
 	if err != nil {
 		return nil, err
-	}
-	if _, err := drivers.ReadParams(d, cfg.Params); err != nil {
-		return nil, err
-	}
-	if cfg.Topology != "" && cfg.Topology != drivers.TopologySingle {
-		return nil, fmt.Errorf("topology %s: the locks live on one server: give single", cfg.Topology)
 	}
 	if cfg.Release != drivers.ReleaseDefault {
 		return nil, fmt.Errorf("release %s: the design has one way to release: drop it", cfg.Release)

@@ -78,18 +78,13 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 
 // prepare checks the configuration without asking the server.
 func (d driver) prepare(cfg drivers.Config) (*service, error) {
-	chosen, err := drivers.FindDesign(d, cfg.Lock)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := drivers.ReadParams(d, cfg.Params); err != nil {
-		return nil, err
+	chosen, _, err := drivers.Chosen(d, cfg)
+	if err == nil {
+		err = cfg.OneServer()
 	}
 	switch {
-	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle:
-		return nil, fmt.Errorf("topology %s: the locks live on one server: give single", cfg.Topology)
-	case len(cfg.Addrs) != 1:
-		return nil, fmt.Errorf("the locks live on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	case err != nil:
+		return nil, err
 	case cfg.Embedded:
 		return nil, errors.New("there is no embedded PostgreSQL: give the address of a server")
 	case cfg.Conns > 0:

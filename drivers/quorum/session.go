@@ -325,7 +325,8 @@ func (c *session) decide(b *ballot) {
 	}
 }
 
-// Crash implements drivers.Crasher: what is on its way to the nodes arrives, and what is not is dropped.
+// Crash implements drivers.Crasher: what is on its way to the nodes arrives, and what is not is dropped. Nobody is left to
+// hear of the votes of either.
 func (c *session) Crash() {
 	c.mu.Lock()
 	c.crashed = true

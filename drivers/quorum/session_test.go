@@ -146,6 +146,7 @@ func TestGivesBack(t *testing.T) {
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		held, err := holder.Try(t.Context(), &l)
 		must(t, "Try", held, err, true)
+		synctest.Wait() // three nodes are a majority, and the others may not have been asked yet
 		f.each("ab", func(n *fake) { n.down = nil })
 		f.each("abcde", func(n *fake) { n.calls = nil })
 		held, err = other.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})

@@ -57,10 +57,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
-	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
-		return nil, err
-	}
-	params, err := drivers.ReadParams(d, cfg.Params)
+	_, params, err := drivers.Chosen(d, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +65,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Topology != "" && cfg.Topology != drivers.TopologySingle {
-		return nil, fmt.Errorf("topology %s: the library knows one server only: give single", cfg.Topology)
-	}
-	if len(cfg.Addrs) != 1 {
-		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	if err := cfg.OneServer(); err != nil {
+		return nil, err
 	}
 	beside, options, err := redis.OpenBeside(ctx, goredis.Driver, cfg, nil)
 	if err != nil {

@@ -62,10 +62,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
-	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
-		return nil, err
-	}
-	params, err := drivers.ReadParams(d, cfg.Params)
+	_, params, err := drivers.Chosen(d, cfg)
 	if err != nil {
 		return nil, err
 	}

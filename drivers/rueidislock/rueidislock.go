@@ -62,19 +62,13 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
-	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
-		return nil, err
-	}
-	params, err := drivers.ReadParams(d, cfg.Params)
-	if err != nil {
-		return nil, err
+	_, params, err := drivers.Chosen(d, cfg)
+	if err == nil {
+		err = cfg.OneServer() // on which all of the library's keys lie
 	}
 	switch {
-	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle:
-		return nil, fmt.Errorf("topology %s: the driver takes one server, on which the library's keys lie: give single",
-			cfg.Topology)
-	case len(cfg.Addrs) != 1:
-		return nil, fmt.Errorf("the lock lives on one server, and there are %d addresses: give exactly one", len(cfg.Addrs))
+	case err != nil:
+		return nil, err
 	case cfg.Conns > 1:
 		return nil, fmt.Errorf("%d connections are not possible: each locker has one; give more lockers", cfg.Conns)
 	case cfg.Pipelining == drivers.PipeliningOff:

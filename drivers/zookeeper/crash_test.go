@@ -10,10 +10,16 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
+// One server is enough for tests that do nothing to it.
+func TestDying(t *testing.T) {
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	t.Run("probe", func(t *testing.T) { probeLeavesNothing(t, z) }) // while nobody else makes nodes
+	t.Run("who can die", func(t *testing.T) { whoCanDie(t, z) })
+}
+
 // A client that has its session with the service to itself can die alone, one that shares it cannot; it can do
 // everything else.
-func TestWhoCanDie(t *testing.T) {
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+func whoCanDie(t *testing.T, z *servers.ZooKeepers) {
 	for _, d := range zookeeper(t).Designs() {
 		for _, conns := range []int{0, 2} {
 			s := client(t, open(t, drivers.Config{Lock: d.Name, Addrs: z.URLs(), Conns: conns, Clients: 4}), 0)
@@ -31,8 +37,7 @@ func TestWhoCanDie(t *testing.T) {
 }
 
 // A probe makes no node.
-func TestProbeLeavesNothing(t *testing.T) {
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+func probeLeavesNothing(t *testing.T, z *servers.ZooKeepers) {
 	conn := raw(t, z.Nodes[0])
 	nodes := func() []string {
 		t.Helper()

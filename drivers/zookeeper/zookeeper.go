@@ -70,7 +70,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 }
 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) {
-	chosen, err := drivers.FindDesign(d, cfg.Lock)
+	chosen, _, err := drivers.Chosen(d, cfg)
 	if err != nil {
 		return nil, err
 	}

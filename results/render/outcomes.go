@@ -186,7 +186,11 @@ func (p *page) generator(c *results.Cell) {
 	if l := c.Latency[results.Lag]; stats.Enough(l.Count, 0.99) {
 		late = "99 % of arrivals at most " + measured(l.P99) + " late"
 	}
-	figures := list(three(g.CPU)+" cores", machine, pauses, queue, late)
+	memory := ""
+	if g.Memory > 0 {
+		memory = fmt.Sprintf("%s MB of memory", Thousands((g.Memory+1<<19)>>20))
+	}
+	figures := list(three(g.CPU)+" cores", machine, memory, pauses, queue, late)
 	if !g.Saturated {
 		p.item("", "generator", list("not the limit", figures))
 		return

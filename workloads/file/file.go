@@ -45,7 +45,7 @@ type Workload struct {
 	Source  string // the file, as errors name it
 	Name    string // what it calls itself, or empty
 	About   string // one line on what it imitates, or empty
-	Top     []Setting
+	Top     Settings
 	Classes []Class // none: all clients are of one kind
 	Cells   []Cell  // none: the top is the only one
 

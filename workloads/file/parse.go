@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // The bounds of a file. A matrix of 10,000 cells fits; what is far beyond, or nested as no workload is, would cost the
@@ -113,6 +114,9 @@ var hints = []struct{ says, means string }{
 func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
 	var bodies []ast.Node
 	for _, doc := range tree.Docs {
+		if doc.Body != nil && doc.Body.Type() == ast.DirectiveType {
+			return nil, r.Fault(first(doc.Body), "a directive, which no workload needs")
+		}
 		if doc.Body != nil && doc.Body.Type() != ast.CommentGroupType {
 			bodies = append(bodies, doc.Body)
 		}
@@ -122,9 +126,6 @@ func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
 		return nil, r.Fault(Pos{1, 1}, "is empty: a workload sets at least one field")
 	case len(bodies) > 1:
 		return nil, r.Fault(first(bodies[1]), "a second document: a file is one workload")
-	}
-	if bodies[0].Type() == ast.DirectiveType {
-		return nil, r.Fault(first(bodies[0]), "a directive, which no workload needs")
 	}
 	return r.mapping(bodies[0], "a workload")
 }
@@ -169,6 +170,9 @@ func (r *reader) entries(m *ast.MappingNode) ([]entry, error) {
 		if pair.Key.IsMergeKey() {
 			return nil, r.Fault(at, "anchors and aliases are not read here: write the values out")
 		}
+		if err := r.plain(pair.Key); err != nil {
+			return nil, err
+		}
 		name, err := r.scalar(pair.Key)
 		if err != nil {
 			return nil, r.Fault(at, "a field's name must be a word, and this is %s", kind(pair.Key))
@@ -189,8 +193,8 @@ func (r *reader) scalar(n ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return n.GetToken().Value, nil
 	case *ast.NullNode:
-		if text := n.GetToken().Value; text == "null" { // the name of a driver
-			return text, nil
+		if tk := n.GetToken(); tk.Type == token.NullType && tk.Value == "null" { // the name of a driver
+			return tk.Value, nil
 		}
 		return "", r.Fault(first(n), "has no value")
 	}

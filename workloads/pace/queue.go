@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Queue hands arrivals over to clients. An arrival goes to the client that has been parked longest, so that load spreads
-// evenly over idle clients; if none is parked it waits in line, and is served in its turn, however late. Arrivals keep
-// their order. Any number of goroutines may use a Queue; each operation takes the same time, however many are parked or
-// wait, and allocates nothing in the steady state.
+// Queue hands arrivals over to clients. An arrival goes to the client that has been parked longest, so that load
+// spreads evenly over idle clients; if none is parked it waits in line, and is served in its turn, however late.
+// Arrivals keep their order. Any number of goroutines may use a Queue; each operation takes the same time, however many
+// are parked or wait, and allocates nothing in the steady state.
 type Queue struct {
 	limit int
 
@@ -36,9 +36,9 @@ func NewQueue(limit int) *Queue {
 	return &Queue{limit: limit}
 }
 
-// Put hands over the arrival that is due at that time, or lets it wait for a client. It is dropped if limit arrivals wait
-// already. Put never blocks; after Close it does nothing. It is Offer for who need not know what became of the arrival,
-// and fits into Lane.Due.
+// Put hands over the arrival that is due at that time, or lets it wait for a client. It is dropped if limit arrivals
+// wait already. Put never blocks; after Close it does nothing. It is Offer for who need not know what became of the
+// arrival, and fits into Lane.Due.
 func (q *Queue) Put(at time.Duration) { q.Offer(at) }
 
 // Offer is Put; it answers false if the arrival was dropped or the queue is closed.
@@ -66,8 +66,8 @@ func (q *Queue) Offer(at time.Duration) bool {
 }
 
 // Take is the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
-// client was parked when it came: its delay is backlog, that of the others is the generator's own lag. ok is false after
-// Close, for those too that are parked then.
+// client was parked when it came: its delay is backlog, that of the others is the generator's own lag. ok is false
+// after Close, for those too that are parked then.
 func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 	q.mu.Lock()
 	if q.closed {
@@ -144,8 +144,8 @@ func (q *Queue) Dropped() int64 {
 	return q.dropped
 }
 
-// line is a first-in-first-out list in blocks of memory: a backlog of millions grows by one block at a time, without the
-// pause in which a slice would be copied.
+// line is a first-in-first-out list in blocks of memory: a backlog of millions grows by one block at a time, without
+// the pause in which a slice would be copied.
 type line struct {
 	n           int
 	head, tail  *block

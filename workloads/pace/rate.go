@@ -189,8 +189,8 @@ func (r Rate) Changes() bool { return r.from != r.to }
 // Stepped tells whether the rate goes in steps, for which the measured window has to have a length.
 func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
-// Mean is the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is the
-// rate that stays.
+// Mean is the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
+// the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
 	switch {
 	case r.Stepped():
@@ -210,8 +210,8 @@ type Step struct {
 	Rate     float64 // arrivals a second
 }
 
-// Steps are the steps within a window of that length, in the order in which they come; none if the rate has none, or the
-// window no end. seed shuffles a ladder; it has to be the one that Arrivals gets.
+// Steps are the steps within a window of that length, in the order in which they come; none if the rate has none, or
+// the window no end. seed shuffles a ladder; it has to be the one that Arrivals gets.
 func (r Rate) Steps(window time.Duration, seed uint64) []Step {
 	if !r.Stepped() || window <= 0 {
 		return nil

@@ -3,20 +3,32 @@
 package pace
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Run lets the arrivals of all lanes go until they end or stop is closed; it returns then. The clock's 0 is the load's
-// begin.
+// Run lets the arrivals of all lanes go until they end or stop is closed; it returns then, at once. The clock's 0 is
+// the load's begin. It works on the fake clock of package testing/synctest too, where nothing is ever late.
 func Run(clock drivers.Clock, stop <-chan struct{}, lanes ...Lane) {
 	s := newSleeper(clock, stop)
 	defer s.close()
 	m := merge(lanes)
-	for now := clock.Now(); ; now = clock.Now() {
-		due, ok := m.letGo(now)
-		if !ok || !s.sleep(due) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		due, ok := m.letGo(clock.Now())
+		if !ok {
+			return
+		}
+		// The clients that have arrivals now are next on this processor, before the pacer's sleep and without waking
+		// another thread for them: a few microseconds less lag, and less CPU time.
+		runtime.Gosched()
+		if !s.sleep(due) {
 			return
 		}
 	}
@@ -42,8 +54,8 @@ func merge(lanes []Lane) *merged {
 	return m
 }
 
-// letGo lets a batch of arrivals go that are due at now, and tells when the next one is; false if there is none. There are
-// few lanes: the earliest is found by looking at all.
+// letGo lets a batch of arrivals go that are due at now, and tells when the next one is; false if there is none. There
+// are few lanes: the earliest is found by looking at all.
 func (m *merged) letGo(now time.Duration) (due time.Duration, ok bool) {
 	for range batch {
 		i := m.earliest()

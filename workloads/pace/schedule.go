@@ -15,9 +15,9 @@ const (
 )
 
 // arrivals is a Schedule that follows a rate. Let N(t) be the integral of the rate from 0 to t, which is the number of
-// arrivals that are expected until then. A constant schedule has its arrivals where N reaches phase, phase+1, phase+2, …;
-// a Poisson process has them where N reaches the arrivals of one with rate 1, whose distances are exponential (Çinlar 1975,
-// Introduction to Stochastic Processes, section 4.7), however the rate changes.
+// arrivals that are expected until then. A constant schedule has its arrivals where N reaches phase, phase+1, phase+2,
+// …; a Poisson process has them where N reaches the arrivals of one with rate 1, whose distances are exponential
+// (Çinlar 1975, Introduction to Stochastic Processes, section 4.7), however the rate changes.
 //
 // float64 resolves 1 ns up to 100 days.
 type arrivals struct {
@@ -67,7 +67,8 @@ func Arrivals(r Rate, kind string, w Window, seed uint64) Schedule {
 	return a
 }
 
-// Next tells when the next arrival is due. It is rounded down to a nanosecond, which keeps it in its part of the window.
+// Next tells when the next arrival is due. It is rounded down to a nanosecond, which keeps it in its part of the
+// window.
 func (a *arrivals) Next() (due time.Duration, ok bool) {
 	for len(a.pieces) > 0 {
 		p := &a.pieces[0]
@@ -140,8 +141,8 @@ type bursts struct {
 	end   time.Duration
 }
 
-// Bursts is a schedule in which size arrivals are due at the same moment, every so often: at the opening of the measured
-// window, every time after it, and in the warm-up at the times that lie as far before it.
+// Bursts is a schedule in which size arrivals are due at the same moment, every so often: at the opening of the
+// measured window, every time after it, and in the warm-up at the times that lie as far before it.
 func Bursts(size int, every time.Duration, w Window) Schedule {
 	if size <= 0 || every <= 0 {
 		return &bursts{}

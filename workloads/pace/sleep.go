@@ -1,4 +1,4 @@
-// Sleeping with the runtime's timers.
+// Sleeping: what the pacer needs, and how the runtime's timers do it.
 
 package pace
 
@@ -8,8 +8,15 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a millisecond),
-// ends at once when stop is closed, and knows the fake clock of package testing/synctest.
+// sleeper sleeps for one goroutine.
+type sleeper interface {
+	// sleep sleeps until the clock reads to, or not at all if it does already. It answers false when stop is closed.
+	sleep(to time.Duration) bool
+	close()
+}
+
+// timer sleeps on a timer of the runtime, which keeps time as well as the system's poller does (to about a
+// millisecond), ends at once when stop is closed, and knows the fake clock of package testing/synctest.
 type timer struct {
 	clock drivers.Clock
 	stop  <-chan struct{}
@@ -22,14 +29,8 @@ func newTimer(clock drivers.Clock, stop <-chan struct{}) *timer {
 	return &timer{clock, stop, t}
 }
 
-// sleep sleeps until the clock reads to. It answers false when stop is closed.
 func (t *timer) sleep(to time.Duration) bool {
 	for {
-		select {
-		case <-t.stop:
-			return false
-		default:
-		}
 		left := to - t.clock.Now()
 		if left <= 0 {
 			return true

@@ -6,4 +6,4 @@ package pace
 
 import "github.com/lockbench/lockbench/drivers"
 
-func newSleeper(clock drivers.Clock, stop <-chan struct{}) *timer { return newTimer(clock, stop) }
+func newSleeper(clock drivers.Clock, stop <-chan struct{}) sleeper { return newTimer(clock, stop) }

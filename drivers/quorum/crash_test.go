@@ -1,0 +1,70 @@
+package quorum_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// TestCrash has a client die that a majority has granted two keys to, the last node being so slow that it has only been
+// asked for the first. It is not asked for the second any more, nothing is given back anywhere, and the service is of
+// use still.
+func TestCrash(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		c := start(t, f, drivers.Config{})
+		dead, other := c.client(), c.client()
+		f.each("c", func(n *fake) { n.delay["try"] = patience / 5 })
+		for _, key := range []string{"1", "2"} {
+			held, err := dead.Try(t.Context(), &drivers.Lease{Key: key, TTL: ttl})
+			must(t, "Try", held, err, true)
+		}
+		synctest.Wait()
+		dead.(drivers.Crasher).Crash()
+		time.Sleep(patience)
+		for name, n := range f.nodes {
+			owners, releases := 2, n.took("release")
+			if name == "c" {
+				owners = 1
+			}
+			if n.owners() != owners || releases != 0 {
+				t.Errorf("node %s holds %d keys after %d releases; want %d after none", name, n.owners(), releases, owners)
+			}
+		}
+		f.each("c", func(n *fake) { n.delay["try"] = 0 })
+		held, err := other.Try(t.Context(), &drivers.Lease{Key: "2", TTL: ttl})
+		must(t, "Try of a dead client's key", held, err, false)
+		time.Sleep(ttl)
+		held, err = other.Try(t.Context(), &drivers.Lease{Key: "2", TTL: ttl})
+		must(t, "Try after the lease of a dead client", held, err, true)
+		if held, err := dead.Try(t.Context(), &drivers.Lease{Key: "3", TTL: ttl}); held || err == nil {
+			t.Errorf("Try of a dead client = %v, %v", held, err)
+		}
+	})
+}
+
+// TestProbe asks the first node alone, whatever becomes of the others, and has no other one in its place.
+func TestProbe(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		f.each("a", func(n *fake) { n.down = refused })
+		c := start(t, f, drivers.Config{})
+		prober, ok := drivers.As[drivers.Prober](c.Service)
+		if !ok {
+			t.Fatal("no Prober")
+		}
+		if err := prober.Probe(t.Context()); drivers.ClassOf(err) != drivers.ClassConnect {
+			t.Errorf("the first node has never been there, and Probe says %v", err)
+		}
+		f.each("a", func(n *fake) { n.down = nil })
+		f.each("bc", func(n *fake) { n.down = refused })
+		time.Sleep(time.Second) // until it may be tried again
+		prober.Probe(t.Context())
+		synctest.Wait()
+		if err := prober.Probe(t.Context()); err != nil {
+			t.Errorf("the first node has come back, and Probe says %v", err)
+		}
+	})
+}
