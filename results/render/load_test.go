@@ -267,3 +267,34 @@ func TestQuantilesOfTooFew(t *testing.T) {
 		t.Errorf("of 5 values: %s", got)
 	}
 }
+
+// TestAlarm: red for a broken promise, yellow for figures not to be believed.
+func TestAlarm(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(r *results.Record)
+		want   string
+	}{
+		{"nothing", func(*results.Record) {}, ""},
+		{"violations", func(r *results.Record) { r.Safety.Violations = 3 }, red},
+		{"some planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 2 }, red},
+		{"all planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 3 }, yellow},
+		{"nothing claimed", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 3, false }, yellow},
+		{"saturated", func(r *results.Record) { r.Generator.Saturated = true }, yellow},
+		{"partial", func(r *results.Record) { r.Partial = "interrupted" }, yellow},
+		{"drifts", func(r *results.Record) { r.Steady.Drifts = true }, yellow},
+		{"unbalanced", func(r *results.Record) { r.Bound.Little = 0.9 }, yellow},
+		{"balanced but for errors", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, ""},
+		{"behind", func(r *results.Record) { r.Bound.LittleOpen, r.Counts.Offered = 0.5, 100_000 }, yellow},
+	} {
+		r := record(1)
+		c.change(r)
+		cells, err := results.Group([]*results.Record{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := alarm(cells[0]); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
