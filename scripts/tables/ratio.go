@@ -31,6 +31,19 @@ var metrics = map[string]func(*results.Cell) float64{
 	"trips":    func(c *results.Cell) float64 { return c.Cost.RoundTrips },
 	"notices":  func(c *results.Cell) float64 { return c.Cost.Notices },
 	"wakeups":  func(c *results.Cell) float64 { return c.Cost.Wakeups },
+	"cores":    func(c *results.Cell) float64 { return c.Generator.CPU },
+	"memory": func(c *results.Cell) float64 {
+		return float64(c.Generator.Memory) / float64(c.First().Plan.Clients) / 1000
+	}, // KB a client
+	"elapsed":  func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
+	"lag50":    func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P50) },
+	"lag99":    func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P99) },
+	"lag999":   func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P999) },
+	"response": func(c *results.Cell) float64 { return millis(c.Latency[results.Response].P99) },
+	"service":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P99) },
+	"recovery": func(c *results.Cell) float64 { return millis(c.Latency[results.Recovery].P50) },
+	"probe":    func(c *results.Cell) float64 { return millis(c.Latency[results.Probe].P99) },
+	"idle":     func(c *results.Cell) float64 { return millis(c.Latency[results.ProbeIdle].P99) },
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
