@@ -85,7 +85,8 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
 	}
 	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && g.RunQueue >= longQueue && g.RunQueue >= acquire.P50 {
-		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions took %s at the most",
+		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions "+
+			"took %s at the most",
 			round(g.RunQueue), round(acquire.P50))
 	}
 	return why

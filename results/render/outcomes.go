@@ -87,7 +87,8 @@ func (p *page) safety(c *results.Cell) {
 		if onlyPlanted(s) && s.LostUpdates > 0 {
 			lost = "; so are " + Many(s.LostUpdates, "lost update")
 		}
-		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, which says nothing against the lock%s",
+		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
+			"which says nothing against the lock%s",
 			Thousands(s.Overstayed), lost))
 	}
 	switch {
