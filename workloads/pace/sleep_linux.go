@@ -28,8 +28,8 @@ import (
 //   - clock_nanosleep on a locked thread (PR_SET_TIMERSLACK 1 ns): 22/329, 12/38, 10/30 on 0.07, 0.16, 0.54. The client
 //     has to be woken on another thread, and as soon as the clients have work for all processors, the pacer waits for
 //     one of them: 138/9,000 at 50,000 a second over Redis with GOMAXPROCS=1, where a timerfd has 6/25.
-//   - The same as RawSyscall, which keeps the processor: 26/107, 19/55, 17/30 on 0.09, 0.18, 0.60, and whatever stops the
-//     world waits for the sleep.
+//   - The same as RawSyscall, which keeps the processor: 26/107, 19/55, 17/30 on 0.09, 0.18, 0.60, and whatever stops
+//     the world waits for the sleep.
 //   - The same without a thread of its own: 14/34, 8/26, 6/18 on 0.03, 0.16, 0.50, the best of all as long as nothing
 //     else runs. But a system call holds its processor until sysmon takes it away, up to 10 ms later: with
 //     GOMAXPROCS=1, Redis seems to answer in 6 to 10 ms instead of 45 µs.
