@@ -12,14 +12,15 @@ type figures struct {
 	latency map[Metric]Latency
 	bound   *Bound
 	cost    *Cost
+	machine *Generator
 }
 
 func (r *Record) figures() figures {
-	return figures{r.Throughput(), &r.Counts, r.Latency, &r.Bound, &r.Cost}
+	return figures{r.Throughput(), &r.Counts, r.Latency, &r.Bound, &r.Cost, &r.Generator}
 }
 
 func (c *Cell) figures() figures {
-	return figures{c.Rate.Median, &c.Counts, c.Latency, &c.Bound, &c.Cost}
+	return figures{c.Rate.Median, &c.Counts, c.Latency, &c.Bound, &c.Cost, &c.Generator}
 }
 
 // Limit is what an open loop, or clients that share a pool of connections, are held up by.
@@ -28,7 +29,8 @@ type Limit string
 const (
 	// NoLimit: fewer than 1 % of the arrivals had to wait for a client.
 	NoLimit Limit = ""
-	// ClientLimited: arrivals waited for a free client, though neither the lock nor the connections held the clients up.
+	// ClientLimited: arrivals waited for a free client, though neither the lock nor the connections held the clients up,
+	// nor a saturated machine, on which more of them would not go faster.
 	ClientLimited Limit = "client-limited"
 	// ConnectionLimited: at least as many requests were under way, or waited for a connection, as there were connections.
 	ConnectionLimited Limit = "connection-limited"
@@ -103,6 +105,9 @@ func (f figures) limit(clients int) Limit {
 	atKeys := f.bound.By == "keys" && f.bound.Efficiency >= nearLimit
 	if atKeys || f.waiting() > 0.5 {
 		return LockLimited
+	}
+	if f.machine.Saturated {
+		return NoLimit
 	}
 	return ClientLimited
 }

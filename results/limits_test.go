@@ -15,6 +15,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"nothing", func(*Record) {}, NoLimit},
 		{"clients", func(r *Record) { r.Latency[Backlog] = of(1000, time.Millisecond) }, ClientLimited},
+		{"clients of a saturated machine", func(r *Record) { r.Latency[Backlog], r.Generator.Saturated = of(1000, time.Millisecond), true }, NoLimit},
 		{"a handful", func(r *Record) { r.Latency[Backlog] = of(400, time.Millisecond) }, NoLimit}, // below 1 %
 		{"lock", func(r *Record) {
 			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)

@@ -59,7 +59,8 @@ func (e *engine) countArrivals(r *results.Record, t tally) {
 // pauses, in waiting for arrivals, corrected at the edges of the window.
 func accounted(r *results.Record, t tally) time.Duration {
 	sum := t.thought + t.edges + t.idle
-	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} { // the others are parts of these, or nobody's
+	// The other metrics are parts of these, or nobody's time.
+	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
 		l := r.Latency[m]
 		sum += time.Duration(l.Count) * l.Mean
 	}

@@ -88,12 +88,14 @@ func doubts(r *results.Record) (w []string) {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
 			100*float64(n.Dropped)/float64(n.Offered))
 	}
-	if late := float64(lag.Count) * float64(lag.Mean); late > lagShare*float64(response.Count)*float64(response.Mean) && lag.P99 <= lateLag {
+	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
+	if late > lagShare*all && lag.P99 <= lateLag {
 		add("of a response of %s on average %s is the generator's own lag: for a lock as fast as this one, acquire says what it takes",
 			round(response.Mean), round(lag.Mean))
 	}
 	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
-		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own", round(g.GCLongest))
+		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
+			round(g.GCLongest))
 	}
 	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || failures(n) == 0) {
 		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
@@ -110,11 +112,14 @@ func doubts(r *results.Record) (w []string) {
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:
-		add("nothing was granted in the first half, and %.0f locks a second in the second: not steady, lengthen -warmup", s.SecondRate)
+		add("nothing was granted in the first half, and %.0f locks a second in the second: not steady, lengthen -warmup",
+			s.SecondRate)
 	case s.Drifts && s.SecondRate > s.FirstRate:
-		add("the second half was %.0f %% faster than the first (p %.2g): not steady, lengthen -warmup", 100*(s.SecondRate/s.FirstRate-1), s.P)
+		add("the second half was %.0f %% faster than the first (p %.2g): not steady, lengthen -warmup",
+			100*(s.SecondRate/s.FirstRate-1), s.P)
 	case s.Drifts:
-		add("the second half was %.0f %% slower than the first (p %.2g): not steady, lengthen -warmup", 100*(1-s.SecondRate/s.FirstRate), s.P)
+		add("the second half was %.0f %% slower than the first (p %.2g): not steady, lengthen -warmup",
+			100*(1-s.SecondRate/s.FirstRate), s.P)
 	}
 	return w
 }

@@ -35,9 +35,10 @@ const (
 	// longQueue is the wait for a processor (p99 over all goroutines) that counts, if the median acquisition takes no
 	// longer. The second condition keeps quiet about clients of a pipelined connection, which are woken together, a batch
 	// of answers at a time, and the last of them waits for all the others: 512 over rueidis on two cores waited 1.8 ms
-	// of the 2.4 ms that an acquisition took, 64 of them 0.2 of 0.3 ms, 8 of them 0.03 of 0.04 ms, and go-redis 0.1 of
-	// 5.3 ms. At 4,096 over rueidis it was 34 of 33 ms, and with 512 clients of a lock in memory 134 ms of 1 µs: there the
-	// processors are what is waited for. The first condition keeps quiet about locks in memory in general.
+	// where an acquisition took 2.4 ms, 64 of them 0.2 of 0.3 ms, 8 of them 0.03 of 0.04 ms, and 512 over go-redis 0.1 of
+	// 5.3 ms, all of it on a machine that others used as well. With 4,096 over rueidis it was 34 of 33 ms, and with 512
+	// clients of a lock in memory 134 ms of 1 µs: there the processors are what is waited for. The first condition keeps
+	// quiet about locks in memory whose clients sleep.
 	longQueue = time.Millisecond
 )
 
@@ -84,7 +85,8 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 		say("the machine cannot make this rate: %d arrivals instead of %.0f", r.Counts.Offered, due)
 	}
 	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && g.RunQueue >= longQueue && g.RunQueue >= acquire.P50 {
-		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions took %s at the most",
+		say("1 %% of the wake-ups of its goroutines waited %s or longer for a processor, and half of the acquisitions "+
+			"took %s at the most",
 			round(g.RunQueue), round(acquire.P50))
 	}
 	return why

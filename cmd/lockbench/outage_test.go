@@ -188,7 +188,7 @@ func TestSessionEnds(t *testing.T) {
 		outage       time.Duration // longer than that, as the service keeps it
 		server       func() string
 	}{
-		{"zookeeper", "sequential", 500 * time.Millisecond, 2 * time.Second, func() string {
+		{"zookeeper", "sequential", 1500 * time.Millisecond, 4 * time.Second, func() string {
 			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
 		}},
 		{"etcd", "lease", time.Second, 4 * time.Second, func() string {

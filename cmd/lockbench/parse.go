@@ -149,14 +149,14 @@ func parseOps(s string) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaxErrors reads when a trial stops for its errors, into the one spelling of a plan; there is one that means never.
+// parseMaxErrors reads when errors are too many, and answers the canonical spelling. Never is nothing in a plan.
 func parseMaxErrors(s string) (string, error) {
 	if s == neverStop {
 		return "", nil
 	}
 	m, err := workloads.ParseMaxErrors(s)
 	if err != nil {
-		return "", fmt.Errorf("must be %w", err)
+		return "", fmt.Errorf("must be %s, or %w", neverStop, err)
 	}
 	return m.String(), nil
 }

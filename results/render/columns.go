@@ -80,8 +80,10 @@ var columns = slices.Concat([]column{
 		class: func(k *results.ClassCell) float64 { return k.Rate.Median }},
 	{group: "locks/s", title: "low", unit: perSecond, drop: 5, value: low((*results.Record).Throughput), only: manyTrials},
 	{group: "locks/s", title: "high", unit: perSecond, drop: 6, value: high((*results.Record).Throughput), only: manyTrials},
-	{group: "locks/s", title: "min", unit: perSecond, drop: 8, value: ifFew(func(c *results.Cell) float64 { return c.Rate.Min }), only: fewTrials},
-	{group: "locks/s", title: "max", unit: perSecond, drop: 9, value: ifFew(func(c *results.Cell) float64 { return c.Rate.Max }), only: fewTrials},
+	{group: "locks/s", title: "min", unit: perSecond, drop: 8,
+		value: ifFew(func(c *results.Cell) float64 { return c.Rate.Min }), only: fewTrials},
+	{group: "locks/s", title: "max", unit: perSecond, drop: 9,
+		value: ifFew(func(c *results.Cell) float64 { return c.Rate.Max }), only: fewTrials},
 	{title: "offered/s", unit: perSecond, drop: 10, value: offered, only: open},
 	{title: "dropped", unit: share, drop: 11, value: dropped, only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 },
 		class: func(k *results.ClassCell) float64 { return shareOf(k.Counts.Dropped, k.Counts.Offered) }},
@@ -98,10 +100,14 @@ var columns = slices.Concat([]column{
 		{group: "neighbour", title: "p50 ×", unit: ratio, drop: 16, value: disturbance, only: probed},
 		{title: "Jain", unit: ratio, drop: 7, value: func(c *results.Cell) float64 { return ifGranted(c, c.Fairness.Jain) },
 			class: func(k *results.ClassCell) float64 { return k.Jain }},
-		{group: "round trips", title: "/lock", unit: perLock, drop: 19, value: func(c *results.Cell) float64 { return ifTrafficked(c, c.Cost.RoundTrips) }, only: trafficked},
-		{group: "commands", title: "/lock", unit: perLock, drop: 20, value: func(c *results.Cell) float64 { return known(c.Cost.Commands) }},
-		{group: "server", title: "µs/lock", unit: perLock, drop: 21, value: func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }},
-		{group: "client", title: "µs/lock", unit: perLock, drop: 22, value: func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }},
+		{group: "round trips", title: "/lock", unit: perLock, drop: 19, only: trafficked,
+			value: func(c *results.Cell) float64 { return ifTrafficked(c, c.Cost.RoundTrips) }},
+		{group: "commands", title: "/lock", unit: perLock, drop: 20,
+			value: func(c *results.Cell) float64 { return known(c.Cost.Commands) }},
+		{group: "server", title: "µs/lock", unit: perLock, drop: 21,
+			value: func(c *results.Cell) float64 { return known(c.Cost.ServerCPUUs) }},
+		{group: "client", title: "µs/lock", unit: perLock, drop: 22,
+			value: func(c *results.Cell) float64 { return known(c.Cost.ClientCPUUs) }},
 		{title: "viol.", unit: whole, value: violations, text: violationText},
 	},
 	intervals(24),
@@ -294,7 +300,9 @@ func leastFor(q float64) (n int64) {
 
 // sparse tells whether a distribution of c has too few values for one of its quantiles.
 func sparse(c *results.Cell) bool {
-	for m, q := range map[results.Metric]float64{results.Response: 0.99, results.Acquire: 0.99, results.Lag: 0.99, results.Handoff: 0.5, results.Recovery: 0.5} {
+	for m, q := range map[results.Metric]float64{
+		results.Response: 0.99, results.Acquire: 0.99, results.Lag: 0.99, results.Handoff: 0.5, results.Recovery: 0.5,
+	} {
 		if n := c.Latency[m].Count; n > 0 && !stats.Enough(n, q) {
 			return true
 		}

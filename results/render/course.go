@@ -59,7 +59,7 @@ func (p *page) course(c *results.Cell) {
 		if runes := []rune(line); len(warm) > 0 && len(runes) == len(warm)+len(rates) {
 			line, legend = string(runes[:len(warm)])+"|"+string(runes[len(warm):]), "; the warm-up is left of |"
 		}
-		each := " locks/s, each " + asked(measuredOnes[0].Length)
+		each := " locks/s, each " + asked(measuredOnes[0].Length.Round(10*time.Millisecond))
 		if len(c.Trials) > 1 {
 			each += " of trial 1"
 		}
@@ -94,7 +94,8 @@ func (p *page) steady(c *results.Cell) {
 	if s == (results.Steady{}) {
 		return
 	}
-	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)", perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), odds(s.P))
+	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)",
+		perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), odds(s.P))
 	switch {
 	case c.Drifting > 0 && len(c.Trials) > 1:
 		p.item(yellow, "steady", fmt.Sprintf("NO, not in %d of %d trials: %s", c.Drifting, len(c.Trials), text))
@@ -153,7 +154,8 @@ func (p *page) ladder(c *results.Cell) error {
 		g.rows = append(g.rows, []string{
 			perSecond.format(a.Rate) + "/s", perSecond.format(stepRate(a)), perSecond.format(stepRate(b)),
 			duration.format(stepQuantile(a, 0.5)), duration.format(stepQuantile(b, 0.5)),
-			duration.format(stepQuantile(a, 0.99)), duration.format(stepQuantile(b, 0.99)), differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
+			duration.format(stepQuantile(a, 0.99)), duration.format(stepQuantile(b, 0.99)),
+			differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
 			Thousands(int64(a.Queue)), Thousands(int64(b.Queue)),
 		})
 	}

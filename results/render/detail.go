@@ -104,7 +104,8 @@ func (p *page) asked(c *results.Cell) {
 func (p *page) throughput(c *results.Cell) {
 	rate := perSecond.format(c.Rate.Median) + " locks/s"
 	if e := stats.Trials(c.Trials, (*results.Record).Throughput); e.Known() {
-		rate += fmt.Sprintf(", the median of %d trials (%s – %s with 95 %% confidence)", e.N, perSecond.format(e.Low), perSecond.format(e.High))
+		rate += fmt.Sprintf(", the median of %d trials (%s – %s with 95 %% confidence)",
+			e.N, perSecond.format(e.Low), perSecond.format(e.High))
 	} else if n := len(c.Trials); n > 1 {
 		rate += fmt.Sprintf(", the median of %d trials (%s – %s; an interval of 95 %% confidence takes %d)",
 			n, perSecond.format(c.Rate.Min), perSecond.format(c.Rate.Max), stats.MinTrials)

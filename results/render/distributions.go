@@ -59,8 +59,10 @@ func (p *page) latencies(c *results.Cell) error {
 		p.item(yellow, "", "above one hour, counted as one hour: "+strings.Join(overflow, ", "))
 	}
 	if probed(c) {
-		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, for a request that has nothing to do with locks",
-			glue(measured(c.Latency[results.ProbeIdle].P50)), glue(measured(c.Latency[results.Probe].P50)), ratio.format(disturbance(c))))
+		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, "+
+			"for a request that has nothing to do with locks",
+			glue(measured(c.Latency[results.ProbeIdle].P50)), glue(measured(c.Latency[results.Probe].P50)),
+			ratio.format(disturbance(c))))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package render
 // The legend of a table: what its columns are, as far as they are there.
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -23,13 +24,14 @@ func (t *table) sayTrials(say sayer) {
 	if !t.any(severalTrials) {
 		return
 	}
-	say("locks/s is the median of the trials; latencies are of all their values together.")
+	spread := ""
+	if t.has("locks/s", "min") || t.has("locks/s", "max") {
+		spread = fmt.Sprintf(" (min, max: their range, since an interval of 95 %% takes %d)", stats.MinTrials)
+	}
+	say("locks/s is the median of the trials%s; latencies are of all their values together.", spread)
 	if slices.ContainsFunc(t.columns, func(col column) bool { return col.title == "low" || col.title == "high" }) {
 		say("low, high: 95 %% confidence interval of the median over trials, by order statistics, a trial being one observation; " +
 			"of a quantile, over each trial's own.")
-	}
-	if t.has("locks/s", "min") || t.has("locks/s", "max") {
-		say("min, max: of the trials, which are too few for an interval: 95 %% takes %d.", stats.MinTrials)
 	}
 }
 

@@ -110,6 +110,7 @@ func loads() map[string][]*results.Record {
 	planted.Plan.Crash, planted.Plan.Overstay, planted.Plan.TTL = 0.01, 0.02, 100*time.Millisecond
 	planted.Counts.Crashed, planted.Counts.Overstayed = 810, 1620
 	planted.Counts.Released -= 810
+	planted.Safety.LostUpdates = 2
 	planted.Safety.Violations, planted.Safety.Overstayed, planted.Safety.Longest, planted.Safety.Overlap = 3, 3, 9*time.Millisecond, 20*time.Millisecond
 	rec := results.NewRecorder(1)
 	for i := range 810 {
@@ -118,7 +119,7 @@ func loads() map[string][]*results.Record {
 	planted.Latency[results.Recovery] = rec.Latency(results.RecoveryIndex)
 	worse := record(6)
 	worse.Plan = planted.Plan
-	worse.Plan.Lock, worse.Counts.Crashed, worse.Safety.Violations, worse.Safety.Overstayed = "set-nx-del", 700, 5, 3
+	worse.Plan.Lock, worse.Counts.Crashed, worse.Safety.LostUpdates, worse.Safety.Violations, worse.Safety.Overstayed = "set-nx-del", 700, 2, 5, 3
 	worse.Latency[results.Recovery] = rec.Latency(results.RecoveryIndex)
 
 	drifting := opened(6)
@@ -264,5 +265,36 @@ func TestQuantilesOfTooFew(t *testing.T) {
 	l.Count = 5
 	if got := strings.Join(distribution(l), " "); got != "5 1 ns – – – – 6 ns" {
 		t.Errorf("of 5 values: %s", got)
+	}
+}
+
+// TestAlarm: red for a broken promise, yellow for figures not to be believed.
+func TestAlarm(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(r *results.Record)
+		want   string
+	}{
+		{"nothing", func(*results.Record) {}, ""},
+		{"violations", func(r *results.Record) { r.Safety.Violations = 3 }, red},
+		{"some planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 2 }, red},
+		{"all planted", func(r *results.Record) { r.Safety.Violations, r.Safety.Overstayed = 3, 3 }, yellow},
+		{"nothing claimed", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 3, false }, yellow},
+		{"saturated", func(r *results.Record) { r.Generator.Saturated = true }, yellow},
+		{"partial", func(r *results.Record) { r.Partial = "interrupted" }, yellow},
+		{"drifts", func(r *results.Record) { r.Steady.Drifts = true }, yellow},
+		{"unbalanced", func(r *results.Record) { r.Bound.Little = 0.9 }, yellow},
+		{"balanced but for errors", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, ""},
+		{"behind", func(r *results.Record) { r.Bound.LittleOpen, r.Counts.Offered = 0.5, 100_000 }, yellow},
+	} {
+		r := record(1)
+		c.change(r)
+		cells, err := results.Group([]*results.Record{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := alarm(cells[0]); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -54,8 +54,9 @@ var marks = []mark{
 	{drifting, "drifts: the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
 		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran."},
 	{when(unbalancedCell, "unbalanced"), "unbalanced: by Little's law, " + unbalanced + "."},
-	{when(func(c *results.Cell) bool { return !c.KeptUp() }, "behind"), "behind: by Little's law the clients did not keep up with the arrivals, " +
-		"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency."},
+	{when(func(c *results.Cell) bool { return !c.KeptUp() }, "behind"),
+		"behind: by Little's law the clients did not keep up with the arrivals, " +
+			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency."},
 	{ifLimit(results.ClientLimited), "client-limited: arrivals found all clients busy, and neither the lock nor the connections " +
 		"held those up: more clients would go faster, and the response shows what waiting for one took."},
 	{ifLimit(results.ConnectionLimited), "connection-limited: requests waited for a connection of the pool; more of them would go faster."},
@@ -63,7 +64,8 @@ var marks = []mark{
 		"up with the rate; more clients would only wait there."},
 	{func(c *results.Cell) string { return some("overflow", overflows(c)) }, "overflow: latencies above one hour, counted as one hour."},
 	{func(c *results.Cell) string { return some("starved", int64(c.Fairness.Starved)) }, "starved: " + starved + "."},
-	{func(c *results.Cell) string { return some("errors", errorCount(c.Counts)) }, "errors: requests whose answer was not heard, or was a refusal; the record has the first of each class."},
+	{func(c *results.Cell) string { return some("errors", errorCount(c.Counts)) },
+		"errors: requests whose answer was not heard, or was a refusal; the record has the first of each class."},
 	{func(c *results.Cell) string { return some("lost", c.Counts.LostRenewal) }, "lost: " + lostRenewal + "."},
 	{func(c *results.Cell) string { return some("unknown", c.Counts.Unknown) }, "unknown: " + unknownOutcome + "."},
 }

@@ -76,8 +76,12 @@ func errorCount(c results.Counts) int64 {
 	return n
 }
 
-// otherWitnesses tells what else went wrong with the safety of a cell, beside violations.
+// otherWitnesses tells what else went wrong with the safety of a cell, beside violations. Updates that were lost while
+// only planted violations happened were lost in those, and are no witness.
 func otherWitnesses(s results.Safety) string {
+	if onlyPlanted(s) {
+		s.LostUpdates = 0
+	}
 	var parts []string
 	for _, w := range []struct {
 		n    int64
@@ -89,6 +93,9 @@ func otherWitnesses(s results.Safety) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// onlyPlanted tells that all violations were such as the plan has asked for.
+func onlyPlanted(s results.Safety) bool { return s.Violations > 0 && s.Violations == s.Overstayed }
 
 // note is a line below a table.
 type note struct{ mark, text string }

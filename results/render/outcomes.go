@@ -83,10 +83,18 @@ func (p *page) safety(c *results.Cell) {
 	}
 	p.item(color, "safety", safetyLine(s))
 	if s.Overstayed > 0 {
-		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, which says nothing against the lock",
-			Thousands(s.Overstayed)))
+		lost := ""
+		if onlyPlanted(s) && s.LostUpdates > 0 {
+			lost = "; so are " + Many(s.LostUpdates, "lost update")
+		}
+		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
+			"which says nothing against the lock%s",
+			Thousands(s.Overstayed), lost))
 	}
-	if s.Violations > 0 {
+	switch {
+	case onlyPlanted(s):
+		p.item("", "", list("longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap)))
+	case s.Violations > 0:
 		claim := "the design does not claim mutual exclusion"
 		if c.First().Traits.Exclusive {
 			claim = "the design claims mutual exclusion"

@@ -20,9 +20,10 @@ type Options struct {
 const defaultWidth = 100
 
 // Table writes records for a terminal: in detail if they are one cell (see results.Group), else as a row a cell in
-// the order of the records. When the rows are too wide, the least important columns are left out, and a line below
-// says which: first CPU and commands a lock, then the maximum, the share of the bound, hand-off, the range of
-// the trials, Jain, p99 and p50.
+// the order of the records, with a row for each of its classes below it. When the rows are too wide, the least important
+// columns are left out, and a line below says which: first the intervals of all figures but the throughput, then CPU and
+// commands a lock, the maxima, what concerns neighbours and the dead, the share of the bound, hand-off, what was offered,
+// the range of the trials and Jain, and last the quantiles, acquire before response.
 // Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
 // narrow terminal may still overflow it.
 func Table(w io.Writer, recs []*results.Record, o Options) error {

@@ -188,7 +188,8 @@ func alarm(c *results.Cell) string {
 	switch {
 	case failed(c):
 		return red
-	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Drifting > 0 || unbalancedCell(c) || !c.KeptUp():
+	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0,
+		c.Drifting > 0 || unbalancedCell(c) || !c.KeptUp():
 		return yellow
 	}
 	return ""
