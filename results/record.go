@@ -314,7 +314,7 @@ type Fairness struct {
 	Jain         float64       `json:"jain"` // (Σx)² / (n Σx²) over the clients' grants: 1 is even, 1/n is one client only
 	MinClient    int64         `json:"min_client"`
 	MaxClient    int64         `json:"max_client"`
-	Starved      int           `json:"starved"`         // clients without any grant in the window
+	Starved      int           `json:"starved"`         // clients that wanted locks in the window and got none
 	LongestWait  time.Duration `json:"longest_wait_ns"` // longest time a client went without a grant while it wanted one, unfinished waits included
 	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last; 0 without the oracle
 	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle

@@ -38,7 +38,7 @@ type ClassResult struct {
 	Name    string             `json:"name"`
 	Counts  Counts             `json:"counts"` // without errors by class
 	Latency map[Metric]Latency `json:"latency"`
-	Starved int                `json:"starved"` // clients without any grant in the window
+	Starved int                `json:"starved"` // clients that wanted locks in the window and got none
 	Jain    float64            `json:"jain"`    // over the class's own clients
 }
 

@@ -88,6 +88,35 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
+// TestBacklogFromWarmup: what was due in the warm-up and is still not served when the window closes is none of its
+// arrivals.
+func TestBacklogFromWarmup(t *testing.T) {
+	p := evenly("null", "none", "100")
+	p.Hold, p.Warmup, p.Duration = 20*ms, time.Second, 500*ms
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if n := r.Counts; n.Offered != 50 || n.Acquired != 25 || n.Unfinished != 50 {
+			t.Errorf("counts %+v: want 25 served, of those before the window, and 50 that wait", n)
+		}
+	})
+}
+
+// TestTakenTooLate: an arrival that a client gets hold of when the window has closed is not served.
+func TestTakenTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := lone(t, evenly("null", "none", "100"))
+		c.e.finished.Go(c.loop)
+		time.Sleep(5 * ms)
+		c.e.closeAt(5 * ms)
+		c.e.arrive(c.class, 4*ms)
+		synctest.Wait()
+		c.e.closeQueues()
+		c.e.finished.Wait()
+		if n := sumOf(c.e.clients).counts; n.Tries+n.Unfinished != 0 || c.class.arrivals.untaken.Load() != 1 || c.tally.idle != 5*ms {
+			t.Errorf("counts %+v, idle for %v", n, c.tally.idle)
+		}
+	})
+}
+
 // TestDrops lets few arrivals wait, be it for the one client or for the one lock.
 func TestDrops(t *testing.T) {
 	p := evenly("null", "none", "100")
@@ -238,6 +267,43 @@ func TestOperationsInTime(t *testing.T) {
 			t.Errorf("%d locks in %v, want 100 in 990 ms", r.Counts.Acquired, r.Elapsed)
 		}
 	})
+}
+
+// TestOperationsOfUnequals: a client that is quicker does more of the operations, and then has to wait for the slower
+// one. What was begun in the warm-up counts for neither.
+func TestOperationsOfUnequals(t *testing.T) {
+	for _, warmup := range []time.Duration{0, 50 * ms} {
+		p := plan("null", "none")
+		p.Clients, p.Ops, p.Warmup, p.Duration, p.Hold = 2, 20, warmup, 0, 10*ms
+		bubble(t, p, func(s drivers.Service) drivers.Service { return slow{s, 100 * ms} }, func(t *testing.T, r *results.Record) {
+			// The slow one ends its acquisitions after 100, 210, …; the quick one begins 18 in 170 ms.
+			if n := r.Counts; n.Acquired != 20 || r.Fairness.MinClient != 2 && warmup == 0 {
+				t.Errorf("counts %+v, %+v: want 2 and 18", n, r.Fairness)
+			}
+			if warmup == 0 && r.Elapsed != 210*ms+1 {
+				t.Errorf("window %v, want until the slow one's second lock", r.Elapsed)
+			}
+			near(t, "Little's sum", r.Bound.Little, 1, 0.001)
+		})
+	}
+}
+
+// TestUnclaim: who has to wait for a lock gives back what it has claimed in advance.
+func TestUnclaim(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Ops, p.Wait = 1000, "none"
+	c := lone(t, p)
+	other, _ := c.e.run.Service.Session(t.Context(), 1)
+	if held, err := other.Try(t.Context(), &drivers.Lease{Key: "test:0", TTL: time.Minute}); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	if !c.claim(0) || c.claims != maxClaim-1 || c.e.budget.left.Load() != p.Ops-maxClaim {
+		t.Fatalf("claimed %d beside the first, of which %d are left", c.claims, c.e.budget.left.Load())
+	}
+	c.cycle(0)
+	if left, open := c.e.budget.left.Load(), c.e.budget.open.Load(); left != p.Ops-1 || open != p.Ops-1 || c.tally.contended != 1 {
+		t.Errorf("%d can be claimed and %d are to end, after one of %d that was refused: %+v", left, open, p.Ops, c.tally)
+	}
 }
 
 // TestOperationsContended: clients that wait claim no more than they do, so that the last one is not left with the rest.

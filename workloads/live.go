@@ -17,6 +17,10 @@ const (
 	// maxIntervals bounds a record's series: beyond it two neighbours become one, and so on.
 	maxIntervals = 600
 
+	// punctual is how late a look may be and still count as one at its edge: timers are a millisecond or two late, and an
+	// interval of 1.000930134 s reads worse than it is true.
+	punctual = 5 * time.Millisecond
+
 	// settles is the part of a step that is left out: the system is still on its way from the one before.
 	settles = 10 // a tenth
 )
@@ -27,7 +31,7 @@ type Interval struct {
 	From, To time.Duration // since the load began
 	Warmup   bool          // it lies before the measured window
 
-	// Values is what has been recorded of each metric: results.WarmupIndex alone in the warm-up. A grant counts when the
+	// Values is what has been recorded of each metric: results.WarmupIndex and ProbeIdleIndex alone in the warm-up. A grant counts when the
 	// client has it, and where holds take no time when it has given it back; all else when it is over. What began in the
 	// window and was over after it belongs to the last interval. Each metric can be asked for once.
 	Values func(results.MetricIndex) results.Values
@@ -106,6 +110,9 @@ func (c *course) run() {
 			c.steps.look(now)
 		}
 		if second <= now && now < c.e.until() {
+			if now < second+punctual {
+				now = second
+			}
 			if c.at < c.e.from { // what was recorded before and after that edge is kept apart, so it is exact
 				now = min(now, c.e.from)
 			}
@@ -160,7 +167,12 @@ func (c *course) take(now time.Duration) {
 	c.errors, c.violations = errors, violations
 	c.add(stretch{i, v})
 	if c.all != nil {
-		c.e.run.Interval(Interval{from, now, warmup, func(m results.MetricIndex) results.Values { return c.all[m].Next() }})
+		c.e.run.Interval(Interval{from, now, warmup, func(m results.MetricIndex) results.Values {
+			if warmup && m != results.WarmupIndex && m != results.ProbeIdleIndex {
+				return results.Values{} // a look at the end of the warm-up may be late: that belongs to the next interval
+			}
+			return c.all[m].Next()
+		}})
 	}
 }
 

@@ -215,6 +215,30 @@ func TestIntervals(t *testing.T) {
 	})
 }
 
+// TestLateLook comes when the window has begun: what it finds of the window is left to the first interval there.
+func TestLateLook(t *testing.T) {
+	var got []int64
+	p := plan("null", "none")
+	p.Warmup = time.Second
+	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Interval: func(i Interval) {
+		got = append(got, i.Values(results.WarmupIndex).Count(), i.Values(results.AcquireIndex).Count())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.from = p.Warmup
+	e.recorder.Borrow().Record(results.WarmupIndex, ms)
+	e.recorder.Borrow().Record(results.AcquireIndex, ms)
+	e.course.look(p.Warmup)
+	e.course.look(2 * p.Warmup)
+	if want := []int64{1, 0, 0, 1}; !slices.Equal(got, want) {
+		t.Errorf("values of warm-up and window, in one interval and the next: %v, want %v", got, want)
+	}
+	if s := e.course.series(); len(s) != 2 || s[0].Acquired != 1 || s[1].Acquired != 1 || !s[0].Warmup || s[1].Warmup {
+		t.Errorf("series %+v", s)
+	}
+}
+
 // TestView shows totals while the load runs, warm-up included, and after it.
 func TestView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

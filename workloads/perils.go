@@ -105,21 +105,14 @@ func (c *client) succeed(died time.Duration) time.Duration {
 	e, begin := c.e, died
 	for {
 		err := c.connect(e.stopping)
-		if e.stopping.Err() != nil {
-			return e.clock.Now()
-		}
-		if err == nil {
-			break
-		}
 		now := e.clock.Now()
+		if err == nil || e.stopping.Err() != nil {
+			c.edge(begin, now, false)
+			return now
+		}
 		e.errors.add("session", fmt.Errorf("after a crash: %w", err), now >= e.from && now < e.until())
-		c.edge(died, begin, false)
-		died = c.recover(begin)
-		begin = died
+		begin = c.recover(begin)
 	}
-	now := e.clock.Now()
-	c.edge(begin, now, false)
-	return now
 }
 
 // canDie tells what is wrong with a plan that has the client die, whose session is as the service has made it.

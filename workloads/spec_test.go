@@ -75,6 +75,11 @@ func TestCheckReadsWhatIsUsed(t *testing.T) {
 	}
 }
 
+// drawnHolds has p hold for times of a mean of 5 ms.
+func drawnHolds(p *results.Plan, dist string, ttl time.Duration) {
+	p.Hold, p.HoldDist, p.TTL = 5*ms, dist, ttl
+}
+
 func TestWarnings(t *testing.T) {
 	claims := drivers.Traits{Exclusive: true, Expires: true}
 	for _, test := range []struct {
@@ -87,6 +92,15 @@ func TestWarnings(t *testing.T) {
 			"every hold outlasts its lease (hold 10ms, TTL 10ms): expect overlaps; the oracle will count them"},
 		{"hold = TTL/2", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL = 10*ms, 20*ms }, ""},
 		{"hold near TTL", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL = 15*ms, 20*ms }, "a hold of 15ms leaves 5ms of its TTL"},
+		{"holds within TTL", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "exp:5ms", 80*ms) }, ""},
+		{"holds beyond TTL", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "lognormal:5ms:50ms", 50*ms) },
+			"1 % of the holds (lognormal:5ms:50ms) outlast a lease of 50ms: expect overlaps; the oracle will count them"},
+		{"all holds beyond TTL", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "uniform:5ms:10ms", 4*ms) },
+			"100 % of the holds (uniform:5ms:10ms) outlast a lease of 4ms"},
+		{"replayed near TTL", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "file:x", 50*ms) },
+			"holds of file:x may outlast a lease of 50ms"},
+		{"replayed within TTL", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "file:x", 51*ms) }, ""},
+		{"drawn and renewed", func(p *results.Plan, _ *drivers.Traits) { drawnHolds(p, "exp:5ms", 20*ms); p.Renew = true }, ""},
 		{"renewed", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL, p.Renew = 30*ms, 20*ms, true }, ""},
 		{"renewed in a hurry", func(p *results.Plan, _ *drivers.Traits) { p.Hold, p.TTL, p.Renew = 10*ms, 9*ms, true },
 			"a lease of 9ms is renewed every 3ms, and timers"},

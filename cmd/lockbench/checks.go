@@ -115,7 +115,7 @@ func allReaders() []readers {
 }
 
 // checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once
-// for many runs. So may a file's value where a flag or a variable has changed what it depends on.
+// for many runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
 func (p *plan) checkRead() error {
 	for _, r := range allReaders() {
 		read := map[*option]bool{} // whether any cell reads it
@@ -138,7 +138,7 @@ func (o *options) owes(opt *option, decides []string) bool {
 	case fromFlag:
 		return true
 	case fromFile:
-		return !slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
+		return !opt.same(opt.text) && !slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
 	}
 	return false
 }
@@ -161,18 +161,35 @@ func (p *plan) checkClasses() error {
 		}
 	}
 	for i, c := range w.Classes {
-		for flag, reads := range map[string]func(results.Load) bool{
-			"arrival":   func(l results.Load) bool { return l.Rate != "" },
-			"max-queue": results.Load.Open,
-		} {
-			read := slices.ContainsFunc(p.cells, func(cell cell) bool { return reads(cell.plan.Classes[i].Load) })
-			if s := c.Find(flag); s != nil && !read {
-				o := p.options.with(c.Settings, c.Name)
-				return o.complain(o.get(flag), "only an open loop reads it, and the class has no rate")
+		o := p.options.with(c.Settings, c.Name)
+		for _, flag := range []string{"arrival", "max-queue", "timeout", "try-only"} {
+			if opt := o.get(flag); c.Find(flag) != nil && !opt.same(opt.text) && !p.classReads(i, flag) {
+				return o.complain(opt, "%s", classUnread[flag])
 			}
 		}
 	}
 	return nil
+}
+
+// classUnread tells why a class does not read what it sets.
+var classUnread = map[string]string{
+	"arrival":   "only arrivals at a rate read it, and the class has none",
+	"max-queue": "only an open loop has a queue, and the class has neither rate nor burst",
+	"timeout":   "with -wait none nobody waits",
+	"try-only":  "with -wait none all clients try once and never wait",
+}
+
+// classReads tells whether class number i reads a flag in any cell.
+func (p *plan) classReads(i int, flag string) bool {
+	return slices.ContainsFunc(p.cells, func(c cell) bool {
+		switch l := c.plan.Classes[i].Load; flag {
+		case "arrival":
+			return l.Rate != ""
+		case "max-queue":
+			return l.Open()
+		}
+		return c.plan.Wait != wait.None
+	})
 }
 
 // and lists names in a sentence.

@@ -67,7 +67,7 @@ func (p plan) split() (top []field, cells [][]field) {
 	values := make([]map[string]string, len(p.cells))
 	for i, c := range p.cells {
 		values[i] = settings(c.plan)
-		values[i]["clients"] = strconv.Itoa(c.clients)
+		values[i]["clients"] = strconv.Itoa(c.asked.Clients)
 	}
 	cells = make([][]field, len(p.cells))
 	for _, opt := range p.options.list {

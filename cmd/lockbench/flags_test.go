@@ -73,12 +73,17 @@ func FuzzNormalise(f *testing.F) {
 }
 
 // parse makes options of a command line.
-func parse(t *testing.T, line string, env environ) (*options, error) {
+func parse(t testing.TB, line string, env environ) (*options, error) {
+	t.Helper()
+	return parseWords(t, strings.Fields(line), env)
+}
+
+func parseWords(t testing.TB, words []string, env environ) (*options, error) {
 	t.Helper()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	fs.Usage = func() {}
 	o := newOptions(fs, runFlags)
-	if err := fs.Parse(normalise(strings.Fields(line))); err != nil {
+	if err := fs.Parse(normalise(words)); err != nil {
 		return nil, flagError(err, runFlags)
 	}
 	return o, o.fill(env)

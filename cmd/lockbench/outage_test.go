@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,6 +129,55 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestErrorsStopRun takes the server away for good, dead or out of reach: the run stops by itself, with what it has.
+func TestErrorsStopRun(t *testing.T) {
+	for _, test := range []struct {
+		driver, max string
+		mute        bool // nobody hears of it: requests take their IO time-out
+	}{
+		{"rueidis", "20", false}, {"rueidis", "1%", false}, {"go-redis", "20", true},
+	} {
+		t.Run(test.driver+" "+test.max, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Redis(t, servers.RedisOptions{TCP: true})
+			addr, err := url.Parse(server.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy, err := fault.NewProxy(addr.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer proxy.Close()
+			addr.Host = proxy.Addr()
+			var gone time.Time
+			rec := watched(t, results.Plan{
+				Load: results.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: test.max,
+			}, []string{addr.String()}, func(s workloads.Snapshot, _ bool) bool {
+				if gone.IsZero() && s.Acquired > 0 {
+					gone = time.Now()
+					if test.mute {
+						proxy.Drop(fault.Replies)
+					} else if err := server.Kill(); err != nil {
+						t.Error(err)
+					}
+				}
+				return false
+			})
+			if !strings.HasPrefix(rec.Partial, "stopped: ") || !strings.Contains(rec.Partial, "-max-errors "+test.max) {
+				t.Errorf("partial %q after %v without a server", rec.Partial, time.Since(gone))
+			}
+			if rec.Counts.Acquired == 0 || rec.Counts.Unknown+rec.Counts.Refused+rec.Counts.ReleaseError == 0 {
+				t.Errorf("counts %+v", rec.Counts)
+			}
+			rec.Trial = 1 // which the program fills in
+			if err := rec.Validate(); err != nil {
+				t.Errorf("the record is damaged: %v", err)
+			}
+		})
+	}
+}
+
 // TestSessionEnds takes the network from two clients of which one holds the lock, for longer than the service waits for
 // a sign of life, and gives it back while the holder still believes in its hold: the run goes on, the other gets in, the
 // oracle sees the overlap, and the holder hears from its release, with which the run ends, that the lock was lost.
@@ -138,7 +188,7 @@ func TestSessionEnds(t *testing.T) {
 		outage       time.Duration // longer than that, as the service keeps it
 		server       func() string
 	}{
-		{"zookeeper", "sequential", 500 * time.Millisecond, 2 * time.Second, func() string {
+		{"zookeeper", "sequential", 1500 * time.Millisecond, 4 * time.Second, func() string {
 			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
 		}},
 		{"etcd", "lease", time.Second, 4 * time.Second, func() string {

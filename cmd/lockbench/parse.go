@@ -149,12 +149,16 @@ func parseOps(s string) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaxErrors leaves the value to the plan's check, but for the one that means never.
+// parseMaxErrors reads when errors are too many, and answers the canonical spelling. Never is nothing in a plan.
 func parseMaxErrors(s string) (string, error) {
 	if s == neverStop {
 		return "", nil
 	}
-	return s, nil
+	m, err := workloads.ParseMaxErrors(s)
+	if err != nil {
+		return "", fmt.Errorf("must be %s, or %w", neverStop, err)
+	}
+	return m.String(), nil
 }
 
 // maxProbe keeps a neighbour from being a load of its own.

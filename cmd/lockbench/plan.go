@@ -32,7 +32,8 @@ type cell struct {
 	plan     results.Plan
 	traits   drivers.Traits
 	warnings []string
-	clients  int // at the top, where a class has them from that sets none; the plan has their sum
+	asked    results.Load    // what was asked at the top and, of
+	classes  []results.Class // these, before anything was cleared
 }
 
 // reading is a combination that was taken in, and the options that it came from.
@@ -158,7 +159,7 @@ var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(dri
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(o *options, c results.Plan) error {
-	clients := c.Clients
+	asked, classes := c.Load, slices.Clone(c.Classes)
 	design, what, why := resolve(&c, p.targets)
 	if why != "" {
 		p.skip(what, why)
@@ -172,7 +173,7 @@ func (p *plan) add(o *options, c results.Plan) error {
 	if slices.ContainsFunc(p.cells, func(there cell) bool { return reflect.DeepEqual(there.plan, c) }) {
 		return nil // the axis in which they differed is not read by this way of waiting
 	}
-	p.cells = append(p.cells, cell{c, design.Traits, warnings(c, design.Traits), clients})
+	p.cells = append(p.cells, cell{c, design.Traits, warnings(c, design.Traits), asked, classes})
 	return nil
 }
 
@@ -183,16 +184,20 @@ const (
 )
 
 // addNull takes in the null driver's cell for each load that there is, once: what the cells would be without their lock.
+// Nothing can outlast a lease there, so that is left out.
 func (p *plan) addNull() error {
 	for _, with := range p.cells {
 		c := with.plan
 		null := results.Plan{
 			Driver: nullDriver, Wait: nullWait, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
-			Load: c.Load, Classes: c.Classes, Workload: c.Workload, Keys: c.Keys,
+			Load: with.asked, Classes: slices.Clone(with.classes), Workload: c.Workload, Keys: c.Keys,
 			Duration: c.Duration, Warmup: c.Warmup, Ops: c.Ops, MaxErrors: c.MaxErrors,
 			Seed: c.Seed, IOTimeout: c.IOTimeout, Oracle: c.Oracle,
 		}
-		null.Clients = with.clients
+		null.Overstay = 0
+		for i := range null.Classes {
+			null.Classes[i].Overstay = 0
+		}
 		if err := p.add(p.options, null); err != nil {
 			return err
 		}

@@ -19,10 +19,17 @@ func missing(s *service) (string, error) {
 }
 
 // planFor is the plan of a command line on a machine where each service is installed.
-func planFor(t *testing.T, line string, env environ) (plan, error) {
+func planFor(t testing.TB, line string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parse(t, line, env)
 	if err != nil {
+		return plan{}, err
+	}
+	return planOfOptions(o, env)
+}
+
+func planOfOptions(o *options, env environ) (plan, error) {
+	if err := o.readWorkload(strings.NewReader("")); err != nil {
 		return plan{}, err
 	}
 	targets, err := decideTargets(o, env, found)

@@ -206,36 +206,33 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	defer svc.Close()
 	why, err := checkSession(ctx, c, svc)
 	if why != "" {
-		r.out[t.cell] = true
 		way := c.Wait
 		if c.Handover != "" {
 			way += " -handover " + c.Handover
 		}
-		r.say(fmt.Sprintf("skipped: %s %s -wait %s: %s", c.Driver, c.Lock, way, why))
+		r.skip(t, fmt.Sprintf("%s %s -wait %s: %s", c.Driver, c.Lock, way, why))
+		return nil
+	}
+	if err != nil {
+		r.ran = true
+		return err
+	}
+	beside, why, err := r.fleet.neighbour(ctx, c, prefix)
+	if why != "" {
+		r.skip(t, fmt.Sprintf("%s -probe: %s", c.Driver, why))
 		return nil
 	}
 	r.ran = true
 	if err != nil {
 		return err
 	}
+	defer beside.Close()
 	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
 	run := workloads.Run{
 		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.options.replays.of(c),
-	}
-	if c.Probe > 0 {
-		neighbour, why, err := r.fleet.neighbour(ctx, c, prefix)
-		switch {
-		case err != nil:
-			return err
-		case why != "":
-			r.out[t.cell] = true
-			r.say(fmt.Sprintf("skipped: %s -probe: %s", c.Driver, why))
-			return nil
-		}
-		defer neighbour.Close()
-		run.Neighbour = neighbour
+		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
 		run.Progress = r.progress.update
@@ -250,6 +247,12 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		rec.Warnings = append(rec.Warnings, warning)
 	}
 	return r.keep(ctx, t, rec)
+}
+
+// skip leaves out what is left of a cell, and says why.
+func (r *runner) skip(t turn, why string) {
+	r.out[t.cell] = true
+	r.say("skipped: " + why)
 }
 
 // say writes a line, once.

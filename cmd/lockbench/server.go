@@ -186,16 +186,25 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 	return d.Open(ctx, cfg)
 }
 
-// neighbour is a service of its own beside the one that the load is on, with connections of its own to the same server.
+// neighbour is a service beside the one that the load is on, with connections of its own to the same server; the zero value
+// is none.
 type neighbour struct {
 	drivers.Prober
 	svc drivers.Service
 }
 
-func (n neighbour) Close() { _ = n.svc.Close() }
+// Close closes its connections.
+func (n neighbour) Close() {
+	if n.svc != nil {
+		_ = n.svc.Close()
+	}
+}
 
-// neighbour opens the one that sends a cell's probes. why tells that its driver has none.
+// neighbour opens the one that sends a cell's probes, if it has any. why tells that its driver has no such request.
 func (f *fleet) neighbour(ctx context.Context, c results.Plan, prefix string) (n neighbour, why string, err error) {
+	if c.Probe == 0 {
+		return n, "", nil
+	}
 	c.Clients, c.Conns, c.Lockers, c.Wait = 1, 0, 0, wait.None
 	svc, err := f.open(ctx, c, prefix+"neighbour:")
 	if err != nil {

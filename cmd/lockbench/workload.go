@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -229,6 +231,10 @@ func (o *options) classes(top results.Load) ([]results.Class, error) {
 		load, err := o.classLoad(c, top)
 		if err != nil {
 			return nil, err
+		}
+		if load.Clients < 1 || load.Clients > workloads.MaxClients { // the plan has the sum alone
+			return nil, o.explain(&workloads.FieldError{
+				Class: c.Name, Field: "clients", Value: strconv.Itoa(load.Clients), Allowed: fmt.Sprintf("1 to %d", workloads.MaxClients)})
 		}
 		if load.Open() && c.Find("think") == nil {
 			load.Think, load.ThinkDist = 0, "" // the top's is for those who have time to

@@ -179,6 +179,9 @@ var brokenLeases = []broken{
 					}
 					return held, err
 				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					if l.TTL == 0 { // of one who knows the owner alone, and has no timer
+						return s.Release(ctx, l)
+					}
 					key := l.Key
 					time.AfterFunc(l.TTL, func() { // the timer that should have been stopped here
 						holder := holders.get(key)

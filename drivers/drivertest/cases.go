@@ -45,7 +45,7 @@ var cases = []oneCase{
 	{name: "remaining", when: remains, run: remaining},
 
 	// The session that a hold may belong to.
-	{name: "session ends", when: cuts, run: sessionEnds},
+	{name: "session ends", deaf: true, when: cuts, run: sessionEnds},
 	{name: "closed session", when: closes, run: closedSession},
 	{name: "wait for the end of a session", when: waitsSession, run: waitForSession},
 
@@ -76,11 +76,11 @@ var cases = []oneCase{
 
 	// When the answer is not heard.
 	{name: "cancelled", when: exclusive, run: cancelled},
-	{name: "cut", when: cuts, run: cutOff},
-	{name: "wait over a cut", when: cutsWaits, run: waitOverCut},
-	{name: "listener after a cut", when: cutsWakes, run: listenerAfterCut},
-	{name: "probe over a cut", when: cutsProbes, run: probeOverCut},
-	{name: "lost reply", when: mutes, run: lostReply},
+	{name: "cut", deaf: true, when: cuts, run: cutOff},
+	{name: "wait over a cut", deaf: true, when: cutsWaits, run: waitOverCut},
+	{name: "listener after a cut", deaf: true, when: cutsWakes, run: listenerAfterCut},
+	{name: "probe over a cut", deaf: true, when: cutsProbes, run: probeOverCut},
+	{name: "lost reply", deaf: true, when: mutes, run: lostReply},
 
 	// The service.
 	{name: "clean", when: cleans, run: clean},
@@ -95,11 +95,13 @@ var cases = []oneCase{
 }
 
 // oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb.
+// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb; deaf marks those in
+// which something is not heard, for as long as Config.IOTimeout says.
 type oneCase struct {
 	name  string
 	timed bool
 	alone bool
+	deaf  bool
 	when  func(known) bool
 	run   func(*T)
 }

@@ -36,7 +36,7 @@ func crash(t *T) {
 	sent := time.Now()
 	dead.hold(l, "the key is free")
 	dead.crash()
-	if t.crasher {
+	if t.crasher && t.traits.Session {
 		t.unusable(dead, l)
 	}
 	reborn := t.numbered(svc, 0)
@@ -58,7 +58,7 @@ func crash(t *T) {
 		t.Fatalf("another client was granted the key %v after a holder who has died had asked for it; "+
 			"it has to stay taken for %v", after, from)
 	}
-	if t.crasher {
+	if t.crasher && t.traits.Session {
 		t.unusable(dead, l)
 		third.refused(lease(l.Key, long), "another client holds the key; only a dead holder has released it")
 	}
@@ -79,7 +79,7 @@ func (t *T) mourning() (from, until time.Duration) {
 	return 0, 0
 }
 
-// unusable calls a session that has crashed: it must neither hold nor free anything any more.
+// unusable calls a session that has crashed and that its holds belong to: it must neither hold nor free anything any more.
 func (t *T) unusable(dead *client, held *drivers.Lease) {
 	if !t.within(slack, func(ctx context.Context) {
 		l := lease(t.key(), long)

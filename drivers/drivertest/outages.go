@@ -145,7 +145,11 @@ func listenerAfterCut(t *T) {
 // was sent can release that.
 func lostReply(t *T) {
 	svc := t.open(2)
-	c, other := t.client(svc), t.client(svc)
+	c := t.client(svc)
+	if remote(t.known) { // with a connection of its own: whoever has to make one meanwhile has sent nothing
+		svc = t.open(1)
+	}
+	other := t.client(svc)
 	c.cycle(t.key()) // the connection is made
 	l, held := lease(t.key(), long), lease(t.key(), long)
 	other.hold(held, "the key is free")

@@ -31,7 +31,11 @@ type keeper struct {
 func (s *service) openTable(ctx context.Context, name string) error {
 	s.keeper.Lock()
 	defer s.keeper.Unlock()
-	return fail("open the table "+name, s.keep(ctx, name))
+	if err := s.keep(ctx, name); err != nil {
+		return fail("open the table "+name, err)
+	}
+	s.table = name // once: sessions read it without the lock
+	return nil
 }
 
 // keep has the keeper's connection, made anew if it was lost, and the table.
@@ -63,7 +67,7 @@ func (s *service) keep(ctx context.Context, name string) error {
 		c.close()
 		return err
 	}
-	s.keeper.conn, s.table = c, name
+	s.keeper.conn = c
 	return nil
 }
 
@@ -153,10 +157,19 @@ func (s *service) dropTable(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range row {
-			if id != nil && number(id) != c.id {
-				return nil
+		own, last := "", true
+		for n, id := range row {
+			switch {
+			case id == nil:
+			case number(id) == c.id:
+				own = names[n].(string)
+			default:
+				last = false
 			}
+		}
+		if !last { // the server notices the end of a connection later, and the next one to close would find us here
+			_, err := c.row(ctx, "SELECT RELEASE_LOCK(?)", own)
+			return err
 		}
 		if ours, err := isOurs(ctx, c, s.table); err != nil || !ours {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
+// session is no drivers.Crasher: its Locker renews what all its clients hold, for as long as it lives.
 type session struct {
 	locker
 	service *service

@@ -88,7 +88,7 @@ func TestPausedServer(t *testing.T) {
 	for _, design := range []string{"sequential", "herd"} {
 		z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 		svc := open(t, drivers.Config{
-			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 500 * time.Millisecond, TTL: 20 * time.Second,
+			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 1500 * time.Millisecond, TTL: 20 * time.Second,
 		})
 		a, b := client(t, svc, 0), client(t, svc, 1)
 		held := hold(t, a, "test:held")

@@ -2,10 +2,10 @@
 // uses that library's client and not its Lock, which leaves its node in line after an error and cannot be cancelled.
 //
 // Each simulated client has a session of its own with the service, as a process would have; with Config.Conns N they
-// share N, and then the end of one session ends the holds of all who share it. Config.TTL is the time-out that a
-// session asks for, 10 s by default. The server gives it no less than its minSessionTimeout and no more than its
-// maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client that has lost the connection learns of
-// the end of its session only when it is connected again.
+// share N, and then the end of one session ends the holds of all who share it, and none of them can die alone.
+// Config.TTL is the time-out that a session asks for, 10 s by default. The server gives it no less than its
+// minSessionTimeout and no more than its maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client
+// that has lost the connection learns of the end of its session only when it is connected again.
 //
 // A key is a node of its name below the chroot of the address. It is a container with those in line, which the server
 // deletes by itself when it has been empty for a while, or the lock itself.

@@ -187,6 +187,18 @@ func TestPoissonFollowsTheRate(t *testing.T) {
 	}
 }
 
+// The first arrival is as far from the load's begin as each is from the one before it: nothing is due at 0.
+func TestPoissonBeginsAtRandom(t *testing.T) {
+	var even []float64
+	for seed := range uint64(5000) {
+		due, _ := pace.Arrivals(mustRate(t, "1k"), pace.Poisson, pace.Window{}, seed).Next()
+		even = append(even, 1-math.Exp(-1000*due.Seconds()))
+	}
+	if ks := kolmogorov(even); ks > kolmogorovLimit {
+		t.Errorf("the first arrivals of 5000 seeds are not exponential: KS %.2f", ks)
+	}
+}
+
 // Schedules of different seeds are independent: together they are Poisson with the sum of their rates.
 func TestPoissonSeedsAreIndependent(t *testing.T) {
 	w := pace.Window{Duration: 100 * time.Second}

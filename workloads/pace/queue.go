@@ -66,8 +66,9 @@ func (q *Queue) Offer(at time.Duration) bool {
 }
 
 // Take is the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
-// client was parked when it came: its delay is backlog, that of the others is the generator's own lag. ok is false
-// after Close, for those too that are parked then.
+// client was parked when it came: its delay is backlog, that of the others is the generator's own lag. (When the pacer
+// itself was held up, more arrivals may come at a time than clients are parked, and those count as backlog too.) ok is
+// false after Close, for those too that are parked then.
 func (q *Queue) Take() (at time.Duration, waited, ok bool) {
 	q.mu.Lock()
 	if q.closed {

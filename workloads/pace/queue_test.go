@@ -268,19 +268,32 @@ func TestQueueWithManyParked(t *testing.T) {
 }
 
 func TestQueueAllocatesNothing(t *testing.T) {
-	there, back := pace.NewQueue(0), pace.NewQueue(0)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for at, _, ok := there.Take(); ok; at, _, ok = there.Take() {
-			back.Put(at)
+	const clients = 3
+	there, back, again := pace.NewQueue(0), pace.NewQueue(0), pace.NewQueue(0)
+	var working sync.WaitGroup
+	for range clients {
+		working.Go(func() {
+			for at, _, ok := there.Take(); ok; at, _, ok = there.Take() {
+				back.Put(at)
+				again.Take() // so that all are awake before one is parked again
+			}
+		})
+	}
+	if n := testing.AllocsPerRun(1000, func() {
+		for range clients {
+			there.Put(1)
 		}
-	}()
-	if n := testing.AllocsPerRun(10000, func() { there.Put(1); back.Take() }); n != 0 {
-		t.Errorf("handing over to a parked client allocates %v times", n)
+		for range clients {
+			back.Take()
+		}
+		for range clients {
+			again.Put(1)
+		}
+	}); n != 0 {
+		t.Errorf("handing over to parked clients allocates %v times", n)
 	}
 	there.Close()
-	<-done
+	working.Wait()
 
 	q := pace.NewQueue(0)
 	if n := testing.AllocsPerRun(100, func() {

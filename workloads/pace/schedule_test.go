@@ -244,10 +244,10 @@ func TestBursts(t *testing.T) {
 		want []float64 // s
 	}{
 		{pace.Window{Warmup: time.Second, Duration: time.Second}, []float64{0.1, 0.4, 0.7, 1, 1.3, 1.6, 1.9}},
-		{pace.Window{Duration: seconds(0.6)}, []float64{0, 0.3}},
-		{pace.Window{Duration: seconds(0.60001)}, []float64{0, 0.3, 0.6}},
-		{pace.Window{Warmup: seconds(0.2), Duration: seconds(0.1)}, []float64{0.2}},
-		{pace.Window{Warmup: seconds(0.3), Duration: seconds(0.1)}, []float64{0, 0.3}},
+		{pace.Window{Duration: 600 * time.Millisecond}, []float64{0, 0.3}},
+		{pace.Window{Duration: 600*time.Millisecond + 1}, []float64{0, 0.3, 0.6}},
+		{pace.Window{Warmup: 200 * time.Millisecond, Duration: 100 * time.Millisecond}, []float64{0.2}},
+		{pace.Window{Warmup: 300 * time.Millisecond, Duration: 100 * time.Millisecond}, []float64{0, 0.3}},
 	} {
 		var want []time.Duration
 		for _, at := range tt.want {

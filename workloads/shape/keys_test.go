@@ -93,6 +93,7 @@ func TestParseKeysErrors(t *testing.T) {
 		"7*own+93%*zipf:1":                       `"7" at character 1: ` + wantPercent + "7% or 0.07",
 		"x*own":                                  `"x" at character 1: must be a share such as 10% or 0.1`,
 		"50%*own+50%*own":                        `"50%*own" at character 9: ` + wantSecond,
+		"  50% * own +  5 % * zipf:x":            `"x" at character 27: ` + wantExponent,
 		"äöü*own":                                `"äöü" at character 1: must be a share such as 10% or 0.1`,
 		"50%*own+50%*äöü:zz":                     `"äöü" at character 13: must be one of uniform, zipf, hot, sequential, own`,
 		strings.Repeat("5%*own+", 20) + "5%*own": "must have no more than 16 parts, and there are 21",
@@ -259,7 +260,6 @@ func TestKeysFit(t *testing.T) {
 	}
 }
 
-// The share of the hottest key is the greatest of all the shares, which here are reckoned one by one.
 // hottest is the share of the key that is wanted most.
 func hottest(k Keys, keys, clients int) (most float64) {
 	for _, key := range k.Peaks(keys) {
@@ -268,6 +268,18 @@ func hottest(k Keys, keys, clients int) (most float64) {
 	return most
 }
 
+// The shares that are told are those that the draws are held to.
+func TestSharesOfEachKey(t *testing.T) {
+	for _, tt := range keyFits {
+		for key, want := range tt.want {
+			if got := mustKeys(t, tt.text).Share(key, tt.keys, tt.clients); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s over %d keys: key %d has %v, want %v", tt.text, tt.keys, key, got, want)
+			}
+		}
+	}
+}
+
+// The share of the hottest key is the greatest of all the shares, which here are reckoned one by one.
 func TestHottest(t *testing.T) {
 	for _, tt := range keyFits {
 		want := slices.Max(tt.want)

@@ -55,7 +55,6 @@ var timeExamples = map[timeKind]string{
 var otherTimeNames = map[string]string{
 	"fixed": "5ms", "const": "5ms", "constant": "5ms", "unif": "uniform:1ms:9ms", "random": "uniform:1ms:9ms",
 	"exponential": "exp:5ms", "poisson": "exp:5ms", "log-normal": "lognormal:5ms:50ms",
-	"normal": "lognormal:5ms:50ms, since no time is negative,", "gauss": "lognormal:5ms:50ms, since no time is negative,",
 	"replay": "file:PATH", "trace": "file:PATH",
 }
 
@@ -85,6 +84,9 @@ func ParseTimes(text string) (Times, error) {
 		}
 	}
 	lower := strings.ToLower(name.text)
+	if lower == "normal" || lower == "gauss" || lower == "gaussian" {
+		return Times{}, w.must("not be %s, which has negative times: lognormal:5ms:50ms has none", lower)
+	}
 	if right := cmp.Or(timeExamples[timeKind(lower)], otherTimeNames[lower]); right != "" {
 		return Times{}, w.must("be written %s here", right)
 	}
@@ -164,7 +166,7 @@ func (t Times) Mean() time.Duration {
 		// 1994, ch. 14).
 		mu, sigma := t.normal()
 		z := (math.Log(limit) - mu) / sigma
-		below := math.Exp(mu + sigma*sigma/2 + logPhi(z-sigma))
+		below := math.Exp(mu+sigma*sigma/2) * phi(z-sigma)
 		return time.Duration(math.Round(below + limit*phi(-z)))
 	case file:
 		return t.mean
@@ -180,16 +182,6 @@ func (t Times) normal() (mu, sigma float64) {
 
 // phi is the standard normal distribution function.
 func phi(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
-
-// logPhi is the logarithm of phi, also where phi is too small for a float64: by its asymptotic series there, which is
-// good to 1e-8 from the border on (Abramowitz & Stegun 26.2.12).
-func logPhi(z float64) float64 {
-	if z > -30 {
-		return math.Log(phi(z))
-	}
-	z2 := z * z
-	return -z2/2 - math.Log(-z*math.Sqrt(2*math.Pi)) + math.Log1p(-1/z2+3/(z2*z2))
-}
 
 // Beyond is the share of the times that are longer than d; of a file it is 0 before Load.
 func (t Times) Beyond(d time.Duration) float64 {

@@ -71,7 +71,7 @@ func TestParseTimesErrors(t *testing.T) {
 		"25h":                  "must be 0s to 24h",
 		"9999999999h":          wantDuration,
 		"fixed:5ms":            "must be written 5ms here",
-		"normal:5ms:1ms":       "must be written lognormal:5ms:50ms, since no time is negative, here",
+		"normal:5ms:1ms":       "must not be normal, which has negative times: lognormal:5ms:50ms has none",
 		"exponential:5ms":      "must be written exp:5ms here",
 		"EXP:5ms":              "must be written exp:5ms here",
 		"exp":                  "must be written exp:5ms here",
@@ -262,9 +262,9 @@ func TestTimesNarrow(t *testing.T) {
 	if p := kolmogorov(sample, lognormalCDF(time.Second, time.Second+us)); p < good {
 		t.Errorf("%v: p = %.2g", d, p)
 	}
-	_, sigma := d.normal()
-	if want := 1e-6 / z99; math.Abs(sigma-want) > 1e-6*want {
-		t.Errorf("%v: sigma is %v, want %v", d, sigma, want)
+	_, sigma := mustTimes(t, "lognormal:1s:1.000000001s").normal()
+	if want := 1e-9 / z99; math.Abs(sigma-want) > 1e-8*want {
+		t.Errorf("sigma is %v, want %v", sigma, want)
 	}
 	if got := d.Mean(); got != time.Second {
 		t.Errorf("%v: mean %v", d, got)
