@@ -101,9 +101,6 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 		return 0, 0
 	}
 	variance := 0.0
-	if r.Plan.Ops > 0 { // the last arrival comes long before the window closes, if there is a backlog
-		return 0, 0
-	}
 	for _, g := range r.Plan.Groups() {
 		rate, err := pace.ParseRate(g.Rate)
 		if err != nil || rate.Stepped() && r.Elapsed < r.Plan.Duration {
