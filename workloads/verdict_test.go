@@ -78,6 +78,7 @@ func TestSuspicions(t *testing.T) {
 		{"steps that were broken off", arriving(), func(r *results.Record) {
 			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = "steps:1000:9000:2", time.Minute, 10_000
 		}, nil},
+		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
 		{"bursts", arriving(), func(r *results.Record) { r.Plan.Rate, r.Plan.Burst, r.Counts.Offered = "", time.Second, 64 }, nil},
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
