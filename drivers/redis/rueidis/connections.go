@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -18,6 +19,7 @@ type Connections struct {
 	mu     sync.Mutex
 	open   map[*connection]struct{}
 	closed bool
+	empty  chan struct{} // closed when nothing is open any more; nil unless somebody waits for it
 }
 
 // connection is one of them, until somebody closes it.
@@ -69,10 +71,36 @@ func (c *Connections) Close() {
 	}
 }
 
+// drain is Close for a client that closes its connections in the background: it would take those that it has not come
+// to for broken, and look for others.
+func (c *Connections) drain(limit time.Duration) {
+	defer c.Close()
+	c.mu.Lock()
+	c.closed = true
+	if len(c.open) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	empty := make(chan struct{})
+	c.empty = empty
+	c.mu.Unlock()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-empty:
+	case <-timer.C:
+	}
+}
+
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
+	of := c.of
+	of.mu.Lock()
+	delete(of.open, c)
+	if len(of.open) == 0 && of.empty != nil {
+		close(of.empty)
+		of.empty = nil
+	}
+	of.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -37,7 +37,8 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		connections.Close()
 		return nil, translate(err)
 	}
-	c := &conn{client: client, listening: client, connections: connections, io: o.IO(), sharded: o.Sharded}
+	c := &conn{client: client, listening: client, connections: connections, io: o.IO(), sharded: o.Sharded,
+		cluster: o.Topology == drivers.TopologyCluster}
 	if o.Wakes && option.BlockingPoolSize > 0 && o.Topology != drivers.TopologyCluster {
 		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
 		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
@@ -147,6 +148,7 @@ type conn struct {
 	connections *Connections   // of both
 	io          time.Duration
 	sharded     bool // subscriptions are made with SSUBSCRIBE
+	cluster     bool
 	closed      atomic.Bool
 }
 
@@ -283,6 +285,9 @@ func (c *conn) Close() error {
 	c.client.Close()
 	if c.listening != c.client {
 		c.listening.Close()
+	}
+	if c.cluster {
+		c.connections.drain(c.io)
 	}
 	c.connections.Close()
 	return nil
