@@ -1,12 +1,11 @@
-// The client loop: one goroutine for each simulated client, and what it counts. It allocates nothing a cycle and
-// writes to nothing that all clients share.
+// The client loop: one goroutine for each simulated client. It allocates nothing a cycle and writes to nothing that all
+// clients share. What it counts is in tally.go, and what differs from a closed loop in arrivals.go.
 
 package workloads
 
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"time"
 
@@ -67,59 +66,6 @@ const (
 	minErrorPause = time.Millisecond
 	maxErrorPause = 100 * time.Millisecond
 )
-
-// open makes the client number id of an engine, which is of that class.
-func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
-	c.e, c.class, c.id = e, cl, int32(id)
-	c.rng.Seed(e.run.Plan.Seed, uint64(id))
-	c.lease.TTL = cl.TTL
-	c.pause = minErrorPause
-	return c.connect(ctx)
-}
-
-// connect opens the client's session and its way of waiting.
-func (c *client) connect(ctx context.Context) (err error) {
-	e, id := c.e, int(c.id)
-	if c.session, err = e.run.Service.Session(ctx, id); err != nil {
-		c.session = nil
-		return err
-	}
-	var waiting drivers.Session
-	var w drivers.Waiter
-	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
-		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
-	}
-	if err != nil {
-		c.close()
-		c.session = nil
-		return err
-	}
-	c.session = waiting
-	if w != nil && !c.class.tries(id) {
-		c.waiter = stoppable{w, e.stopping}
-	}
-	return nil
-}
-
-func (c *client) close() {
-	if c.session == nil { // it died, and had no successor
-		return
-	}
-	if closer, ok := drivers.As[io.Closer](c.session); ok {
-		closer.Close()
-	}
-}
-
-// stoppable ends waits when the run ends, but leaves the requests of the same acquisition alone: a request that is
-// cut short has an unknown outcome, and every run would close with a handful of them.
-type stoppable struct {
-	drivers.Waiter
-	stopping context.Context
-}
-
-func (s stoppable) Wait(_ context.Context, l *drivers.Lease) error {
-	return s.Waiter.Wait(s.stopping, l)
-}
 
 // loop runs cycles until the window closes.
 func (c *client) loop() {

@@ -2,8 +2,13 @@
 // package drivers and no implementation of it.
 //
 // A trial goes through five phases. Open: one session and one way of waiting a client. Warm-up: the load runs and
-// nothing is recorded. Measure: it goes on, and what ends inside this window is recorded. Drain: clients stop
-// waiting, finish the request that is under way and release what they hold. Clean: the keys are deleted by name.
+// nothing is recorded. Measure: it goes on, and what ends inside this window is recorded; the window has a length, or a
+// number of operations (budget.go). Drain: clients stop waiting, finish the request that is under way and release what
+// they hold. Clean: the keys are deleted by name.
+//
+// Clients come in classes (class.go), each a closed loop, where the next cycle begins when the last one is over, or an
+// open one, where clients serve arrivals that come by themselves (arrivals.go). What goes wrong with holders in
+// production can be planted (perils.go).
 package workloads
 
 import (
@@ -210,107 +215,6 @@ func nameKeys(keys []string, prefix string) {
 		keys[i] = text[start:end]
 		start = end
 	}
-}
-
-// open makes the sessions and parks a goroutine for each at the start.
-func (e *engine) open(ctx context.Context) error {
-	e.report(PhaseOpen, 0, 0)
-	var err error
-	if e.rooms, err = newRooms(ctx, &e.run.Plan, e.run.Service); err != nil {
-		return err
-	}
-	if err := e.openClients(ctx); err != nil {
-		return err
-	}
-	for id := range e.clients {
-		e.finished.Go(e.clients[id].loop)
-	}
-	return nil
-}
-
-// atOnce is how many clients are opened or closed at the same time where each logs in and out, which is mostly waiting.
-// It is well below what servers take for an attack.
-const atOnce = 16
-
-// forClients calls do for all clients: one after the other, or where each has a session with the service
-// (Traits.Session), which takes round trips or a process of the server's, several at once in any order.
-func (e *engine) forClients(do func(id int)) {
-	workers := 1
-	if e.traits.Session {
-		workers = min(atOnce, len(e.clients))
-	}
-	var next atomic.Int64
-	var working sync.WaitGroup
-	for range workers {
-		working.Go(func() {
-			for id := int(next.Add(1)) - 1; id < len(e.clients); id = int(next.Add(1)) - 1 {
-				do(id)
-			}
-		})
-	}
-	working.Wait()
-}
-
-// openClients opens all clients. After an error no further one is begun, and those that were opened are closed.
-func (e *engine) openClients(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	opened := make([]bool, len(e.clients))
-	e.forClients(func(id int) {
-		if ctx.Err() != nil {
-			return
-		}
-		if err := e.clients[id].open(ctx, e, e.classOf(id), id); err != nil {
-			cancel(fmt.Errorf("client %d: %w", id, err)) // the first one counts: those of others may follow from it
-			return
-		}
-		opened[id] = true
-	})
-	if ctx.Err() == nil {
-		return nil
-	}
-	e.forClients(func(id int) {
-		if opened[id] {
-			e.clients[id].close()
-		}
-	})
-	closeRooms(e.rooms)
-	return context.Cause(ctx)
-}
-
-// classOf is the class of client number id.
-func (e *engine) classOf(id int) *class {
-	i := len(e.classes) - 1
-	for id < e.classes[i].first {
-		i--
-	}
-	return e.classes[i]
-}
-
-// newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
-// connections of the service.
-func newRooms(ctx context.Context, p *results.Plan, svc drivers.Service) ([]*wait.Room, error) {
-	var rooms []*wait.Room
-	for range max(p.Lockers, 1) {
-		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{
-			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
-			Handover: p.Handover, HandoverMax: p.HandoverMax,
-		})
-		if err != nil {
-			closeRooms(rooms)
-			return nil, err
-		}
-		rooms = append(rooms, room)
-	}
-	return rooms, nil
-}
-
-func closeRooms(rooms []*wait.Room) error {
-	var errs []error
-	for _, room := range rooms {
-		errs = append(errs, room.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // ping is the median of a few bare round trips, and 0 if the service cannot tell or does not answer.

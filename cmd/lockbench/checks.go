@@ -57,7 +57,8 @@ func (o *options) checkNames(cells []results.Plan) error {
 // unknownName refuses a name, with those that there are.
 func (o *options) unknownName(opt *option, name string, known []string) error {
 	known = slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "" })
-	return o.complain(opt, "unknown %s %q%s; there are %s", opt.name, name, didYouMean("", name, known), strings.Join(known, ", "))
+	return o.complain(opt, "unknown %s %q%s; there are %s", opt.name, name,
+		didYouMean("", name, known), strings.Join(known, ", "))
 }
 
 // readers tells which plans read a flag, and what to say if none does.
@@ -81,18 +82,25 @@ func said(text string) func(*options) string { return func(*options) string { re
 // allReaders are the flags that not every plan reads. Those of one class alone are looked at in checkClasses.
 func allReaders() []readers {
 	waits := func(p results.Plan) bool { return p.Wait != wait.None }
+	arrives := anyLoad(func(l results.Load) bool { return l.Rate != "" })
+	probed := func(p results.Plan) bool { return p.Probe > 0 }
+	open := []string{"rate", "burst"}
 	list := []readers{
-		{"timeout", waits, said("with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request"), []string{"wait"}},
+		{"timeout", waits,
+			said("with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request"),
+			[]string{"wait"}},
 		{"try-only", waits, said("with -wait none all clients try once and never wait"), []string{"wait"}},
-		{"arrival", anyLoad(func(l results.Load) bool { return l.Rate != "" }), said("only arrivals at a -rate read it"), []string{"rate", "burst"}},
-		{"max-queue", anyLoad(results.Load.Open), said("only an open loop has a queue: give -rate or -burst"), []string{"rate", "burst"}},
-		{"probe", func(p results.Plan) bool { return p.Probe > 0 }, said("a neighbour needs a server to be asked, and this run has none"), []string{"driver"}},
+		{"arrival", arrives, said("only arrivals at a -rate read it"), open},
+		{"max-queue", anyLoad(results.Load.Open), said("only an open loop has a queue: give -rate or -burst"), open},
+		{"probe", probed, said("a neighbour needs a server to be asked, and this run has none"), []string{"driver"}},
 		{"durability", func(p results.Plan) bool { return p.Durability != "" },
-			said("only servers that lockbench starts are set up by it, and this run has none"), []string{"server", "driver", "addr"}},
+			said("only servers that lockbench starts are set up by it, and this run has none"),
+			[]string{"server", "driver", "addr"}},
 	}
 	for _, flag := range slices.Sorted(maps.Keys(topologyFlags)) {
 		read := topologyFlags[flag]
-		list = append(list, readers{flag, func(p results.Plan) bool { return slices.Contains(read, drivers.Topology(p.Topology)) },
+		list = append(list, readers{flag,
+			func(p results.Plan) bool { return slices.Contains(read, drivers.Topology(p.Topology)) },
 			func(o *options) string {
 				names := make([]string, len(read))
 				for i, t := range read {
@@ -106,7 +114,8 @@ func allReaders() []readers {
 		{"handover", wait.Queue}, {"handover-max", wait.Queue},
 	} {
 		list = append(list, readers{one.flag, func(p results.Plan) bool { return p.Wait == one.kind },
-			func(o *options) string { return "only -wait " + one.kind + " reads it, and -wait is " + o.text("wait") }, []string{"wait"}})
+			func(o *options) string { return "only -wait " + one.kind + " reads it, and -wait is " + o.text("wait") },
+			[]string{"wait"}})
 	}
 	return append(list, readers{"handover-max", func(p results.Plan) bool { return p.Handover == wait.HandoverSwap },
 		func(o *options) string {
@@ -115,7 +124,8 @@ func allReaders() []readers {
 }
 
 // checkRead refuses a value that no cell reads, since it would be ignored. Variables may be unused: they are set once
-// for many runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends on.
+// for many runs. So may a file's value that is the default, or where a flag or a variable has changed what it depends
+// on.
 func (p *plan) checkRead() error {
 	for _, r := range allReaders() {
 		read := map[*option]bool{} // whether any cell reads it
@@ -138,7 +148,8 @@ func (o *options) owes(opt *option, decides []string) bool {
 	case fromFlag:
 		return true
 	case fromFile:
-		return !opt.same(opt.text) && !slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
+		changed := slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
+		return !opt.same(opt.text) && !changed
 	}
 	return false
 }

@@ -85,7 +85,8 @@ func loadSettings(l results.Load) map[string]string {
 		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist, uniformKeys),
 		"hold": spelled(l.Hold, l.HoldDist), "think": spelled(l.Think, l.ThinkDist),
 		"ttl": written(l.TTL), "timeout": written(l.Timeout),
-		"try-only": shape.FormatShare(l.TryOnly), "crash": shape.FormatShare(l.Crash), "overstay": shape.FormatShare(l.Overstay),
+		"try-only": shape.FormatShare(l.TryOnly),
+		"crash":    shape.FormatShare(l.Crash), "overstay": shape.FormatShare(l.Overstay),
 		"rate": cmp.Or(ascii(l.Rate), closedLoop), "arrival": l.Arrival,
 		"burst": written(l.Burst), "max-queue": strconv.Itoa(l.MaxQueue),
 	}

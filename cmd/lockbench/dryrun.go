@@ -22,7 +22,8 @@ func (p plan) print(w io.Writer) error {
 	for _, line := range p.targets.lines() {
 		fmt.Fprintf(&b, "# server: %s\n", oneLine(line))
 	}
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"),
+		render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
 	if len(p.order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
 	}

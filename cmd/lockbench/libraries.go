@@ -147,5 +147,8 @@ func connections(c results.Plan) int {
 	if lib.locks {
 		n *= max(1, c.Lockers)
 	}
+	if c.Probe > 0 {
+		n++ // the neighbour's
+	}
 	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
 }

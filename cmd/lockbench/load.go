@@ -69,9 +69,11 @@ func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why st
 	case err != nil:
 		return "", "" // they come from this parser
 	case l.Rate != "" && l.Burst > 0:
-		return fmt.Sprintf("-rate %s -burst %s", l.Rate, written(l.Burst)), "clients come at a rate or in bursts, not both"
+		return fmt.Sprintf("-rate %s -burst %s", l.Rate, written(l.Burst)),
+			"clients come at a rate or in bursts, not both"
 	case l.Open() && l.Think > 0:
-		return openText(l) + " -think " + spelled(l.Think, l.ThinkDist), "in an open loop arrivals come when they are due, and nobody thinks in between"
+		return openText(l) + " -think " + spelled(l.Think, l.ThinkDist),
+			"in an open loop arrivals come when they are due, and nobody thinks in between"
 	case stepped && c.Duration == 0:
 		return "-rate " + l.Rate, "its steps divide the measured time, which -n leaves open: give -duration too"
 	case l.Overstay > 0 && !d.Traits.Expires:

@@ -134,7 +134,8 @@ func parseKeyDist(s string) (string, error) {
 	return k.String(), err
 }
 
-// parseRate reads a rate of arrivals, and answers the canonical spelling. 0, which is the closed loop, is nothing in a plan.
+// parseRate reads a rate of arrivals, and answers the canonical spelling. 0, which is the closed loop, is nothing in a
+// plan.
 func parseRate(s string) (string, error) {
 	if s == closedLoop {
 		return "", nil

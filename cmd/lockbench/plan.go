@@ -183,8 +183,8 @@ const (
 	nullWait   = wait.Backoff
 )
 
-// addNull takes in the null driver's cell for each load that there is, once: what the cells would be without their lock.
-// Nothing can outlast a lease there, so that is left out.
+// addNull takes in the null driver's cell for each load that there is, once: what the cells would be without their
+// lock. Nothing can outlast a lease there, so that is left out.
 func (p *plan) addNull() error {
 	for _, with := range p.cells {
 		c := with.plan

@@ -87,7 +87,8 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 	cross(r, &plans, "key-dist", parseKeyDist, func(p *results.Plan, v string) { p.KeyDist = v })
 	cross(r, &plans, "hold", r.o.replays.parse, func(p *results.Plan, v times) { p.Hold, p.HoldDist = v.mean, v.dist })
 	cross(r, &plans, "reentry", parseReentry, func(p *results.Plan, v int) { p.Reentry = v })
-	cross(r, &plans, "think", r.o.replays.parse, func(p *results.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
+	cross(r, &plans, "think", r.o.replays.parse,
+		func(p *results.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
 	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
 	cross(r, &plans, "try-only", shape.ParseShare, func(p *results.Plan, v float64) { p.TryOnly = v })
@@ -111,7 +112,9 @@ func (r *reader) matrix(base results.Plan) []results.Plan {
 }
 
 // cross replaces each plan by one for every value of an axis.
-func cross[T comparable](r *reader, plans *[]results.Plan, name string, parse func(string) (T, error), set func(*results.Plan, T)) {
+func cross[T comparable](
+	r *reader, plans *[]results.Plan, name string, parse func(string) (T, error), set func(*results.Plan, T),
+) {
 	if r.err != nil || r.only != nil && !r.only[name] {
 		return
 	}

@@ -31,8 +31,8 @@ type replays struct {
 	loaded map[string]shape.Times // by their canonical spelling
 }
 
-// parse reads a distribution, and the file that it replays. The plan holds the digest of that, so that the cell's command
-// line refuses a file that has changed.
+// parse reads a distribution, and the file that it replays. The plan holds the digest of that, so that the cell's
+// command line refuses a file that has changed.
 func (f *replays) parse(text string) (times, error) {
 	if t, ok := f.read[text]; ok {
 		return times{t.String(), t.Mean()}, nil

@@ -1,5 +1,5 @@
-// What a combination of the axes comes to: what is left open is chosen, what it does not read is cleared, and what makes no
-// sense is told.
+// What a combination of the axes comes to: what is left open is chosen, what it does not read is cleared, and what makes
+// no sense is told.
 
 package main
 

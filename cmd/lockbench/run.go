@@ -277,7 +277,7 @@ func (r *runner) ready(ctx context.Context, c results.Plan) error {
 // ways of its own if it finds no room, and its connections would pass for somebody else's.
 func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
 	probe := c
-	probe.Clients, probe.Conns, probe.Wait = 1, 1, wait.None
+	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
 	if inProcessDriver(c.Driver) || libraries[c.Driver].pinned(c.Lock) {
 		probe.Conns = 0
 	}

@@ -1,5 +1,5 @@
-// lockbench schema: the JSON schema of workload files, for editors and for those who generate such files. It is made from
-// the table of flags, like the parser's vocabulary, so that neither knows a field that the other does not.
+// lockbench schema: the JSON schema of workload files, for editors and for those who generate such files. It is made
+// from the table of flags, like the parser's vocabulary, so that neither knows a field that the other does not.
 
 package main
 
@@ -79,7 +79,10 @@ func workloadSchema() ([]byte, error) {
 	top["classes"] = object{
 		"description": "kinds of clients; what a class leaves out it has from the top",
 		"anyOf": []any{
-			object{"type": "object", "minProperties": 1, "propertyNames": object{"pattern": namePattern}, "additionalProperties": strict(class)},
+			object{
+				"type": "object", "minProperties": 1,
+				"propertyNames": object{"pattern": namePattern}, "additionalProperties": strict(class),
+			},
 			object{"type": "array", "minItems": 1, "items": named},
 		},
 	}
@@ -105,16 +108,18 @@ func workloadSchema() ([]byte, error) {
 
 // The texts of values. They catch slips; what fits together the program itself tells.
 const (
-	digits      = `[0-9]+(_[0-9]+)*`
-	decimal     = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
-	timeText    = `(` + decimal + `(ns|us|µs|μs|ms|s|m|h))+`
-	shareText   = decimal + ` *%|0?\.[0-9]+|0`
-	rateText    = digits + `(\.[0-9]+)?[kKM]?`
-	keyText     = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)(@[0-9_kKM]+-[0-9_kKM]+)?`
-	mixText     = decimal + ` *% *\* *` + keyText
-	stepsText   = `(steps|ladder):` + rateText + `:` + rateText + `:[0-9]+`
-	rampText    = rateText + `:` + rateText + `:` + timeText
-	timesText   = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText + `|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
+	digits    = `[0-9]+(_[0-9]+)*`
+	decimal   = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
+	timeText  = `(` + decimal + `(ns|us|µs|μs|ms|s|m|h))+`
+	shareText = decimal + ` *%|0?\.[0-9]+|0`
+	rateText  = digits + `(\.[0-9]+)?[kKM]?`
+	keyText   = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)` + partText
+	partText  = `(@[0-9_kKM]+-[0-9_kKM]+)?`
+	mixText   = decimal + ` *% *\* *` + keyText
+	stepsText = `(steps|ladder):` + rateText + `:` + rateText + `:[0-9]+`
+	rampText  = rateText + `:` + rateText + `:` + timeText
+	timesText = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText +
+		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
 	paramText   = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
 	wordText    = `[a-z0-9]+(-[a-z0-9]+)*`
 	errorsText  = neverStop + `|` + digits + `[kKM]?|` + shareText

@@ -186,8 +186,8 @@ func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (driver
 	return d.Open(ctx, cfg)
 }
 
-// neighbour is a service beside the one that the load is on, with connections of its own to the same server; the zero value
-// is none.
+// neighbour is a service beside the one that the load is on, with connections of its own to the same server; the zero
+// value is none.
 type neighbour struct {
 	drivers.Prober
 	svc drivers.Service

@@ -25,8 +25,8 @@ type workload struct {
 	label string // what records call it; empty for one that is written into the command line and has no name
 }
 
-// inWorkload tells whether a flag may stand in a workload: what the load is, how it is measured, and which lock it meets.
-// Where that lock is, who may see it and where the figures go is the business of whoever runs it.
+// inWorkload tells whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
+// meets. Where that lock is, who may see it and where the figures go is the business of whoever runs it.
 func (f flagDef) inWorkload() bool {
 	return f.group != groupServer && f.group != groupOutput && f.name != "workload"
 }
@@ -46,7 +46,8 @@ func vocabulary() file.Vocabulary {
 	for _, f := range runFlags {
 		if f.inWorkload() {
 			v.Fields = append(v.Fields, file.Field{
-				Name: f.name, Axis: f.axis, Class: slices.Contains(ofAClass, f.name), Run: slices.Contains(ofTheRun, f.name),
+				Name: f.name, Axis: f.axis,
+				Class: slices.Contains(ofAClass, f.name), Run: slices.Contains(ofTheRun, f.name),
 			})
 		}
 	}
@@ -73,7 +74,8 @@ func elsewhere(name string) string {
 	return "is no part of a workload: give -" + f.name
 }
 
-// readWorkload reads what -workload names, and gives its values to the options that neither a flag nor a variable has set.
+// readWorkload reads what -workload names, and gives its values to the options that neither a flag nor a variable has
+// set.
 func (o *options) readWorkload(stdin io.Reader) error {
 	opt := o.get("workload")
 	if opt.text == "" {
@@ -234,7 +236,9 @@ func (o *options) classes(top results.Load) ([]results.Class, error) {
 		}
 		if load.Clients < 1 || load.Clients > workloads.MaxClients { // the plan has the sum alone
 			return nil, o.explain(&workloads.FieldError{
-				Class: c.Name, Field: "clients", Value: strconv.Itoa(load.Clients), Allowed: fmt.Sprintf("1 to %d", workloads.MaxClients)})
+				Class: c.Name, Field: "clients", Value: strconv.Itoa(load.Clients),
+				Allowed: fmt.Sprintf("1 to %d", workloads.MaxClients),
+			})
 		}
 		if load.Open() && c.Find("think") == nil {
 			load.Think, load.ThinkDist = 0, "" // the top's is for those who have time to

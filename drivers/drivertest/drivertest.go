@@ -163,6 +163,9 @@ func (c oneCase) check(k known) []Failure {
 	t := &T{known: k, name: c.name, ctx: ctx}
 	if !c.deaf {
 		t.Config.IOTimeout = max(t.Config.IOTimeout, ioTime)
+		if t.Config.NodeTimeout > 0 {
+			t.Config.NodeTimeout = max(t.Config.NodeTimeout, ioTime/2)
+		}
 	}
 	var unique drivers.Owners
 	if t.Config.Prefix == "" {

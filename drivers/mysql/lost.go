@@ -54,24 +54,29 @@ func settleClass(err error) drivers.Class {
 	}
 }
 
-// bury waits until the server has ended a connection, and kills it if it does not by itself. The mark, and not the
-// number, says whether it is there: numbers begin anew with each start of the server. The mark is released last, when
-// the connection's transaction is rolled back.
+// bury has the server end a connection that was lost.
 func (s *session) bury(ctx context.Context, lost *conn) error {
 	c, err := s.svc.control.get(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.svc.control.put(c)
+	return c.bury(ctx, lost, s.tally)
+}
+
+// bury waits until the server has ended a connection, and kills it if it does not by itself. The mark, and not the
+// number, says whether it is there: numbers begin anew with each start of the server. The mark is released last, when
+// the connection's transaction is rolled back.
+func (c *conn) bury(ctx context.Context, lost *conn, t *tally) error {
 	const first, last = time.Millisecond, 20 * time.Millisecond
-	until := time.Now().Add(s.svc.cfg.IO())
+	until := time.Now().Add(c.io)
 	for pause := first; ; pause = min(2*pause, last) {
-		s.tally.trips.Add(1)
+		t.trips.Add(1)
 		row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)", lost.mark)
 		if err != nil || row[0] == nil {
 			return err
 		}
-		s.tally.trips.Add(1)
+		t.trips.Add(1)
 		if _, _, err := c.exec(ctx, "KILL IS_USED_LOCK(?)", lost.mark); err != nil && numberOf(err) != errUnknownThread {
 			return err
 		}

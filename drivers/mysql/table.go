@@ -23,7 +23,8 @@ const maxKeepers = 64
 // looked at, and while the table is made or dropped.
 type keeper struct {
 	sync.Mutex
-	conn *conn // nil without a table
+	conn *conn   // nil without a table
+	lost []*conn // those before it
 }
 
 // openTable makes the table, or uses the one that another service with the same prefix has made. One of that name
@@ -45,7 +46,7 @@ func (s *service) keep(ctx context.Context, name string) error {
 			return nil
 		}
 		c.close()
-		s.keeper.conn = nil
+		s.keeper.conn, s.keeper.lost = nil, append(s.keeper.lost, c)
 	}
 	c, err := s.dial(ctx, forControl)
 	if err != nil {
@@ -147,7 +148,12 @@ func (s *service) dropTable(ctx context.Context) error {
 	}
 	c := s.keeper.conn
 	defer c.close()
-	s.keeper.conn = nil // or a session that connects right now would make it again
+	s.keeper.conn = nil                  // or a session that connects right now would make it again
+	for _, lost := range s.keeper.lost { // on which the server may still keep us
+		if err := c.bury(ctx, lost, &tally{}); err != nil {
+			return err
+		}
+	}
 	return s.alone(ctx, c, s.table, func() error {
 		names := make([]any, maxKeepers)
 		for n := range names {

@@ -106,7 +106,8 @@ func (r *reader) syntax(err error) error {
 var hints = []struct{ says, means string }{
 	{"tab character", ": YAML is indented with spaces"},
 	{"found character '\t'", ": YAML is indented with spaces"},
-	{"mapping value is not allowed", ": put quotes around a text with a colon and a blank, and indent what belongs together alike"},
+	{"mapping value is not allowed",
+		": put quotes around a text with a colon and a blank, and indent what belongs together alike"},
 	{"reserved character", ": put quotes around the text"},
 }
 

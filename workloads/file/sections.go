@@ -232,7 +232,8 @@ func (r *reader) setting(e entry, in place) (Setting, error) {
 	}
 	switch {
 	case in == inClass:
-		return s, r.Fault(first(list), "%s: a class takes one value: a list goes to the top, from where a class has what it does not set", e.name)
+		return s, r.Fault(first(list),
+			"%s: a class takes one value: a list goes to the top, from where a class has what it does not set", e.name)
 	case !f.Axis:
 		return s, r.Fault(first(list), "%s: takes one value, and this is a list", e.name)
 	case len(list.Values) == 0:
@@ -268,9 +269,11 @@ func (r *reader) field(e entry, in place) (Field, error) {
 	for _, f := range r.v.Fields {
 		switch {
 		case f.Name == e.name && in == inClass && !f.Class:
-			return f, r.Fault(e.at, "%s is for the whole workload and cannot differ between classes: put it at the top", e.name)
+			return f, r.Fault(e.at,
+				"%s is for the whole workload and cannot differ between classes: put it at the top", e.name)
 		case f.Name == e.name && in == inCell && f.Run:
-			return f, r.Fault(e.at, "%s holds for the whole run and cannot differ between cells: put it at the top", e.name)
+			return f, r.Fault(e.at,
+				"%s holds for the whole run and cannot differ between cells: put it at the top", e.name)
 		case f.Name == e.name:
 			return f, nil
 		case in != inClass || f.Class:

@@ -17,24 +17,31 @@ import (
 // would round a timer of the runtime up to its millisecond, and like a wait for a connection it holds neither a thread
 // nor a processor (P).
 //
-// What did not do as well, with 64 clients over the null driver on two cores. The lag is that of the client that takes
-// the arrival, p50/p99 in µs at 1,000, 10,000 and 50,000 Poisson arrivals a second, and the cores are those of the
-// whole process; a bare loop over clock_nanosleep has 9/28, 5/16, 4/12 on 0.04, 0.13, 0.24. With what is here: 17/37,
-// 10/35, 20/45 on 0.03, 0.17, 0.45. (Medians of interleaved runs at real-time priority, since others used the machine.)
+// What did not do as well, with 64 clients on two cores that do next to nothing with an arrival. The lag is that of the
+// client that takes it, p50/p99 in µs at 1,000, 10,000 and 50,000 Poisson arrivals a second, and the cores are those of
+// the whole process. A timerfd without the nap has 17/37, 9/30, 8/24 on 0.03, 0.18, 0.60; with it, 50,000 a second have
+// 15/38 on 0.43. A bare loop over clock_nanosleep has 9/283, 5/16, 4/13 on 0.05, 0.13, 0.24. These are medians of three
+// runs, taken in turn at real-time priority while others used the machine: p50 and cores came out the same in each
+// series, the p99 moved by a factor of ten and more at 1,000 a second (28 to 306 for the bare loop).
 //
-//   - time.Sleep and timers: 500/1000 at any rate.
-//   - clock_nanosleep on a locked thread (PR_SET_TIMERSLACK 1 ns): 21/48, 12/40, 10/30 on 0.06, 0.16, 0.54. The client
+//   - time.Sleep and timers: 500/1000 at any rate (measured before, in the pacer alone).
+//   - clock_nanosleep on a locked thread (PR_SET_TIMERSLACK 1 ns): 22/329, 12/38, 10/30 on 0.07, 0.16, 0.54. The client
 //     has to be woken on another thread, and as soon as the clients have work for all processors, the pacer waits for
 //     one of them: 138/9,000 at 50,000 a second over Redis with GOMAXPROCS=1, where a timerfd has 6/25.
-//   - The same as RawSyscall, which keeps the processor: no better, and whatever stops the world waits for the sleep.
+//   - The same as RawSyscall, which keeps the processor: 26/107, 19/55, 17/30 on 0.09, 0.18, 0.60, and whatever stops
+//     the world waits for the sleep.
 //   - The same without a thread of its own: 14/34, 8/26, 6/18 on 0.03, 0.16, 0.50, the best of all as long as nothing
 //     else runs. But a system call holds its processor until sysmon takes it away, up to 10 ms later: with
 //     GOMAXPROCS=1, Redis seems to answer in 6 to 10 ms instead of 45 µs.
 //   - Spinning for the last 60 µs: 11/34, 10/85, 13/34 on 0.09, 0.56, 1.30. It keeps the pacer's own time only, and
 //     takes that of the clients.
-//   - No runtime.Gosched after arrivals: 18/55, 11/30, 10/27 on 0.04, 0.19, 0.62; the client has to be woken elsewhere.
-//   - No nap: 9/20 on 0.82 at 50,000 constant arrivals a second, each of which costs a sleep then; a nap of 40 µs:
-//     30/60 on 0.36.
+//   - No runtime.Gosched after arrivals: 18/56, 11/30, 10/27 on 0.04, 0.19, 0.62; the client has to be woken elsewhere.
+//   - No nap: 9/20 on 0.82 at 50,000 constant arrivals a second, each of which costs a sleep then. A nap of 20 µs has
+//     18/41 on 0.56, one of 30 µs 25/51 on 0.43, one of 40 µs 30/61 on 0.36.
+//
+// What it costs: a pacer that sleeps in a system call keeps a processor from the runtime, which then wakes fewer
+// threads for nothing. Over Redis on the same two cores, a PING took 33 to 39 µs with it and 46 to 50 µs with a timerfd
+// at 1,000 a second, 19 to 23 µs and 24 to 26 µs at 10,000.
 type alarm struct {
 	clock drivers.Clock
 	file  *os.File

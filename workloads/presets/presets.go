@@ -1,5 +1,5 @@
-// Package presets holds the workloads that lockbench brings along: each imitates a use of locks that is met in production,
-// and its file says why its numbers are what they are.
+// Package presets holds the workloads that lockbench brings along: each imitates a use of locks that is met in
+// production, and its file says why its numbers are what they are.
 package presets
 
 import (
