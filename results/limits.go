@@ -3,7 +3,10 @@ package results
 // What kept a load from going faster, apart from the ideal bound: read off the record, so that a report of last year's
 // runs says the same.
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // figures are what records and cells have in common.
 type figures struct {
@@ -13,14 +16,15 @@ type figures struct {
 	bound   *Bound
 	cost    *Cost
 	machine *Generator
+	elapsed time.Duration // of one trial
 }
 
 func (r *Record) figures() figures {
-	return figures{r.Throughput(), &r.Counts, r.Latency, &r.Bound, &r.Cost, &r.Generator}
+	return figures{r.Throughput(), &r.Counts, r.Latency, &r.Bound, &r.Cost, &r.Generator, r.Elapsed}
 }
 
 func (c *Cell) figures() figures {
-	return figures{c.Rate.Median, &c.Counts, c.Latency, &c.Bound, &c.Cost, &c.Generator}
+	return figures{c.Rate.Median, &c.Counts, c.Latency, &c.Bound, &c.Cost, &c.Generator, c.First().Elapsed}
 }
 
 // Limit is what an open loop, or clients that share a pool of connections, are held up by.
@@ -46,20 +50,20 @@ const (
 	nearLimit = 0.90
 )
 
-// KeptUp tells whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of all:
-// by Little's law, with what may be missing by chance because it lies across an edge of the window. That is the
-// difference of two numbers of arrivals in the system, which scatter by √L each, of all that came. A closed loop keeps up.
+// KeptUp tells whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of
+// all: by Little's law, with what may be missing or too much by chance, since some √L arrivals more lie across one edge
+// of the window than across the other, for as long as the slowest take (p99). A closed loop keeps up.
 func (r *Record) KeptUp() bool { return r.figures().keptUp() }
 
 // KeptUp is that of the median trial.
 func (c *Cell) KeptUp() bool { return c.figures().keptUp() }
 
 func (f figures) keptUp() bool {
-	b, n := f.bound, f.counts
-	if b.LittleOpen == 0 || n.Offered == 0 {
+	b := f.bound
+	if b.LittleOpen == 0 || b.InSystem == 0 || f.elapsed == 0 {
 		return true
 	}
-	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) / float64(n.Offered)
+	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) * float64(f.latency[Response].P99) / (b.InSystem * float64(f.elapsed))
 	return math.Abs(b.LittleOpen-1) <= littleSlack+chance
 }
 

@@ -52,12 +52,15 @@ func TestLimits(t *testing.T) {
 func TestKeptUp(t *testing.T) {
 	for _, c := range []struct {
 		little, inSystem float64
-		offered          int64
+		p99              time.Duration
 		want             bool
 	}{
-		{0, 0, 0, true}, {1, 5, 1000, true}, {0.94, 5, 100_000, false}, {0.94, 5, 100, true}, {1.06, 5, 100_000, false}, {0.5, 25, 100, false},
+		{0, 0, 0, true}, {1, 5, time.Second, true}, {0.94, 5, time.Millisecond, false}, {1.06, 5, time.Millisecond, false},
+		{1.11, 1.2, 200 * time.Millisecond, true}, // two slow ones across an edge
+		{0.5, 25, 490 * time.Millisecond, false},
 	} {
-		r := &Record{Counts: Counts{Offered: c.offered}, Bound: Bound{LittleOpen: c.little, InSystem: c.inSystem}}
+		r := &Record{Elapsed: 2 * time.Second, Bound: Bound{LittleOpen: c.little, InSystem: c.inSystem}}
+		r.Latency = map[Metric]Latency{Response: {P99: c.p99}}
 		if got := r.KeptUp(); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}

@@ -131,7 +131,8 @@ func TestDoubts(t *testing.T) {
 		{"overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812 arrivals that were in the system on average (Little's law): it did not keep up"}},
 		{"overloaded in the warm-up", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 1.4, 2.5 }, []string{"the recorded times account for 140 % of the 2.5 arrivals that were in the system on average (Little's law): some of those"}},
 		{"across the edges", arriving(), func(r *results.Record) {
-			r.Counts.Offered, r.Bound.LittleOpen, r.Bound.InSystem = 100, 0.91, 1
+			r.Latency[results.Response] = of(50_000, 215*us, 300*ms)
+			r.Bound.LittleOpen, r.Bound.InSystem = 0.91, 1
 		}, nil},
 		{"kept up", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.96, 2.5 }, nil},
 		{"slower", healthy(), func(r *results.Record) {

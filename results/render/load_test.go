@@ -285,7 +285,7 @@ func TestAlarm(t *testing.T) {
 		{"drifts", func(r *results.Record) { r.Steady.Drifts = true }, yellow},
 		{"unbalanced", func(r *results.Record) { r.Bound.Little = 0.9 }, yellow},
 		{"balanced but for errors", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, ""},
-		{"behind", func(r *results.Record) { r.Bound.LittleOpen, r.Counts.Offered = 0.5, 100_000 }, yellow},
+		{"behind", func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.5, 100 }, yellow},
 	} {
 		r := record(1)
 		c.change(r)
