@@ -189,6 +189,17 @@ func (r Rate) Changes() bool { return r.from != r.to }
 // Stepped tells whether the rate goes in steps, for which the measured window has to have a length.
 func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
+// Ramp is how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
+func (r Rate) Ramp() time.Duration { return r.over }
+
+// At is what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
+func (r Rate) At(since time.Duration) float64 {
+	if since >= r.over {
+		return r.to
+	}
+	return r.from + (r.to-r.from)*since.Seconds()/r.over.Seconds()
+}
+
 // Mean is the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
 // the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
@@ -197,8 +208,7 @@ func (r Rate) Mean(window time.Duration) float64 {
 		return (r.from + r.to) / 2
 	case r.form == ramp && window > 0:
 		rising := min(r.over, window).Seconds()
-		reached := r.from + (r.to-r.from)*rising/r.over.Seconds()
-		return ((r.from+reached)/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
+		return ((r.from+r.At(window))/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
 	default:
 		return r.to
 	}
