@@ -181,6 +181,10 @@ func (p *page) bound(c *results.Cell) {
 	case "connections":
 		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), glue(measured(b.RTT)))
 	default:
+		if classed(c) {
+			text += ", with the holds that were measured and a round trip of " + glue(measured(b.RTT))
+			break
+		}
 		text += fmt.Sprintf(", with the measured hold of %s and a round trip of %s",
 			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(b.RTT)))
 	}
