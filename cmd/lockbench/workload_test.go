@@ -467,6 +467,9 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(p.skipped) > 0 {
+		t.Errorf("it has cells that cannot run: %v", p.skipped)
+	}
 	roundTrip(t, p, "")
 	for _, c := range p.cells {
 		remake(t, c.plan)
