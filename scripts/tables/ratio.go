@@ -35,10 +35,16 @@ var metrics = map[string]func(*results.Cell) float64{
 	"memory": func(c *results.Cell) float64 {
 		return float64(c.Generator.Memory) / float64(c.First().Plan.Clients) / 1000
 	}, // KB a client
-	"elapsed":  func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
-	"lag50":    func(c *results.Cell) float64 { return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P50) }) },
-	"lag99":    func(c *results.Cell) float64 { return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P99) }) },
-	"lag999":   func(c *results.Cell) float64 { return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P999) }) },
+	"elapsed": func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
+	"lag50": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P50) })
+	},
+	"lag99": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P99) })
+	},
+	"lag999": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P999) })
+	},
 	"response": func(c *results.Cell) float64 { return millis(c.Latency[results.Response].P99) },
 	"service":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P99) },
 	"recovery": func(c *results.Cell) float64 { return millis(c.Latency[results.Recovery].P50) },
