@@ -376,7 +376,7 @@ func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 //	             or gave up, which spreads those that were granted
 //	clients      clients / (hold + think + 2 round trips)
 //	connections  connections / (2 round trips), if each request takes one of a pool
-//	rate         arrivals that were due a second, of an open loop
+//	rate         arrivals that were due a second, of an open loop; of a number of operations (Plan.Ops) the planned rate
 //
 // with hold and think as they really were. Of several classes, it is what their mix as it was can reach before one of
 // these is fully busy.

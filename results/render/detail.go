@@ -162,7 +162,11 @@ func (p *page) arrivals(c *results.Cell) {
 	if share := c.Backlogged(); share > 0 {
 		waited = percent(share) + " found all clients busy"
 	}
-	p.item(color, "offered", list(perSecond.format(offered(c))+" arrivals/s", granted, waited, lost))
+	came := perSecond.format(offered(c)) + " arrivals/s"
+	if plan(c).Ops > 0 {
+		came = Many(n.Offered, "arrival")
+	}
+	p.item(color, "offered", list(came, granted, waited, lost))
 }
 
 func (p *page) bound(c *results.Cell) {
