@@ -110,7 +110,7 @@ func doubts(r *results.Record) (w []string) {
 		case b.LittleOpen >= 1:
 			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
 		case r.Plan.Ops > 0 && n.Unfinished == 0:
-			text += "it did not keep up in the warm-up, and the times of those that were due then are in no latency"
+			text += "it did not keep up in the warm-up, and those that were due then are in neither throughput nor latency, whenever they were served"
 		default:
 			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
 		}

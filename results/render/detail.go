@@ -129,8 +129,11 @@ func (p *page) throughput(c *results.Cell) {
 		color, verdict := "", "the clients kept up"
 		if !c.KeptUp() {
 			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
-			if b.LittleOpen > 1 {
+			switch {
+			case b.LittleOpen > 1:
 				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
+			case plan(c).Ops > 0 && c.Counts.Unfinished == 0:
+				verdict = "BEHIND in the warm-up, and what was due then is in no figure, whenever it was served"
 			}
 		}
 		p.item(color, "", fmt.Sprintf("and for %.0f %% of the %s arrivals that were in the system on average: %s",
