@@ -21,7 +21,7 @@ run: ## one real run: a private redis-server if there is one, else the embedded 
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
-	$(GO) test -race $(PKGS)
+	$(GO) test -race -timeout 20m $(PKGS)
 
 race: ## like test, but every test anew, whatever the cache holds, and in random order
 	$(GO) test -race -count=1 -shuffle=on $(PKGS)

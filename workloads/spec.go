@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // The bounds of a plan. They are generous: they catch a slip of the keyboard, not a large experiment.
@@ -251,9 +252,9 @@ func checkTime(field string, d, low, high time.Duration) error {
 	case 0:
 		from = "0s"
 	case 1:
-		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", brief(high)))
+		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", pace.Brief(high)))
 	}
-	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, brief(high)))
+	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, pace.Brief(high)))
 }
 
 func checkName(field, name string, allowed []string) error {
@@ -267,16 +268,4 @@ func checkName(field, name string, allowed []string) error {
 		}
 	}
 	return refuse(field, name, "one of "+strings.Join(shown, ", "))
-}
-
-// brief writes 24h0m0s as 24h, as a user would.
-func brief(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -93,8 +93,8 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 }
 
 // arrivalsDue is how many arrivals the plan of an open loop wants in the window, and how many may be missing without
-// anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n. It is 0 where it cannot be told:
-// in a closed loop, of bursts, of steps that were not gone through to the end, and of a number of operations, after which
+// anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n. It is 0 in a closed loop, and where
+// it cannot be told: of bursts, of steps that were not gone through to the end, and of a number of operations, after which
 // nothing comes any more while the last ones are served.
 func arrivalsDue(r *results.Record) (due, slack float64) {
 	if r.Plan.Ops > 0 {
@@ -102,7 +102,10 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 	}
 	variance := 0.0
 	for _, g := range r.Plan.Groups() {
-		rate, err := pace.ParseRate(g.Rate)
+		if !g.Open() {
+			continue
+		}
+		rate, err := pace.ParseRate(g.Rate) // fails for bursts
 		if err != nil || rate.Stepped() && r.Elapsed < r.Plan.Duration {
 			return 0, 0
 		}

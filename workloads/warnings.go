@@ -4,6 +4,8 @@ package workloads
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -150,4 +152,10 @@ func openRate(l results.Load) float64 {
 	return rate.Max()
 }
 
-func brevity(rate float64) string { return fmt.Sprintf("%.4g", rate) }
+// brevity leaves a number four digits, or all of those before its point.
+func brevity(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}

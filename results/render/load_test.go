@@ -299,3 +299,16 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 }
+
+// TestLength: a window may end after a number of operations, and have no length beforehand.
+func TestLength(t *testing.T) {
+	for _, c := range []struct {
+		ops  int64
+		d    time.Duration
+		want string
+	}{{0, 10 * time.Second, "10 s"}, {50_000, 0, "50,000 operations"}, {1, time.Minute, "1 operation or 60 s"}} {
+		if got := length(&results.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
+			t.Errorf("-n %d -duration %v: %q, want %q", c.ops, c.d, got, c.want)
+		}
+	}
+}

@@ -35,15 +35,32 @@ var metrics = map[string]func(*results.Cell) float64{
 	"memory": func(c *results.Cell) float64 {
 		return float64(c.Generator.Memory) / float64(c.First().Plan.Clients) / 1000
 	}, // KB a client
-	"elapsed":  func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
-	"lag50":    func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P50) },
-	"lag99":    func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P99) },
-	"lag999":   func(c *results.Cell) float64 { return millis(c.Latency[results.Lag].P999) },
+	"elapsed": func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
+	"lag50": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P50) })
+	},
+	"lag99": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P99) })
+	},
+	"lag999": func(c *results.Cell) float64 {
+		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P999) })
+	},
 	"response": func(c *results.Cell) float64 { return millis(c.Latency[results.Response].P99) },
 	"service":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P99) },
 	"recovery": func(c *results.Cell) float64 { return millis(c.Latency[results.Recovery].P50) },
 	"probe":    func(c *results.Cell) float64 { return millis(c.Latency[results.Probe].P99) },
 	"idle":     func(c *results.Cell) float64 { return millis(c.Latency[results.ProbeIdle].P99) },
+}
+
+// perTrial is the median of a figure of each trial: a quantile of all values together would be that of the one trial in
+// which the machine did something else.
+func perTrial(c *results.Cell, get func(*results.Record) float64) float64 {
+	var values []float64
+	for _, r := range c.Trials {
+		values = append(values, get(r))
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -89,7 +89,7 @@ func parseRamp(parts []string) (Rate, error) {
 	case err != nil:
 		return Rate{}, fmt.Errorf("%q is no time: the last part is how long the rate rises, like 10s or 1m30s", parts[2])
 	case over < time.Millisecond || over > maxRamp:
-		return Rate{}, fmt.Errorf("the rate rises in %v: that takes from 1ms to %s", over, brief(maxRamp))
+		return Rate{}, fmt.Errorf("the rate rises in %v: that takes from 1ms to %s", over, Brief(maxRamp))
 	}
 	return Rate{form: ramp, from: from, to: to, over: over}, nil
 }
@@ -152,8 +152,8 @@ func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == 
 
 func formatNumber(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
 
-// brief writes 1h0m0s as 1h.
-func brief(d time.Duration) string {
+// Brief writes 1h0m0s as 1h, as a user would.
+func Brief(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -171,7 +171,7 @@ func (r Rate) String() string {
 	case constant:
 		return from
 	case ramp:
-		return from + ":" + to + ":" + brief(r.over)
+		return from + ":" + to + ":" + Brief(r.over)
 	case steps:
 		return "steps:" + from + ":" + to + ":" + strconv.Itoa(r.steps)
 	case ladder:
