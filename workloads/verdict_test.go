@@ -46,6 +46,12 @@ func arriving() *results.Record {
 	return r
 }
 
+// bursting makes a record one of 64 clients at a time, each second for ten.
+func bursting(r *results.Record, offered int64) {
+	r.Plan.Rate, r.Plan.Arrival, r.Plan.Clients, r.Plan.Burst = "", "", 64, time.Second
+	r.Counts.Offered = offered
+}
+
 func TestSuspicions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -83,7 +89,8 @@ func TestSuspicions(t *testing.T) {
 			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = "steps:1000:9000:2", time.Minute, 10_000
 		}, nil},
 		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
-		{"bursts", arriving(), func(r *results.Record) { r.Plan.Rate, r.Plan.Burst, r.Counts.Offered = "", time.Second, 64 }, nil},
+		{"bursts, the last just after the window", arriving(), func(r *results.Record) { bursting(r, 9*64) }, nil},
+		{"bursts that did not come", arriving(), func(r *results.Record) { bursting(r, 8*64) }, []string{"the machine cannot make this rate: 512 arrivals instead of 640"}},
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
 		c.change(c.record)
