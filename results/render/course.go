@@ -103,6 +103,8 @@ func (p *page) steady(c *results.Cell) {
 		p.item(yellow, "steady", "NO: "+text)
 	case len(c.Trials) > 1:
 		p.item("", "steady", "all trials; the first: "+text)
+	case math.Abs(s.SecondRate-s.FirstRate) >= stats.DriftEffect*s.FirstRate: // which chance may well have made
+		p.item("", "steady", "as far as can be told: "+text)
 	default:
 		p.item("", "steady", "yes: "+text)
 	}

@@ -136,6 +136,7 @@ func loads() map[string][]*results.Record {
 
 	few := record(8)
 	few.Plan.Keys = 11
+	few.Steady = results.Steady{FirstRate: 9, SecondRate: 11, P: 0.28}
 	few.Counts.Acquired, few.Counts.Released, few.Safety.Grants = 20, 20, 20
 	sparse := results.NewRecorder(1)
 	for i := range 20 {
