@@ -41,7 +41,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
 		how := "was restarted"
-		if e.before.server.RunID == e.after.server.RunID {
+		if !e.restarted() {
 			how = "counts from a new beginning, as after a restart,"
 		}
 		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)
@@ -102,13 +102,13 @@ func doubts(r *results.Record) (w []string) {
 			100*b.Little)
 	}
 	if !r.KeptUp() && (failures(n) == 0 || n.Unfinished > n.Offered/100) {
-		text := "the recorded times account for %.0f %% of the %.3g arrivals that were in the system on average (Little's law): "
+		text := "the recorded times account for %.0f %% of the %s arrivals that were in the system on average (Little's law): "
 		if b.LittleOpen < 1 {
 			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
 		} else {
 			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
 		}
-		add(text, 100*b.LittleOpen, b.InSystem)
+		add(text, 100*b.LittleOpen, brief(b.InSystem))
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:
@@ -122,6 +122,14 @@ func doubts(r *results.Record) (w []string) {
 			100*(1-s.SecondRate/s.FirstRate), s.P)
 	}
 	return w
+}
+
+// brief writes a number with three digits that count, and never with an exponent.
+func brief(x float64) string {
+	if x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }
 
 // failures are all errors of the window.

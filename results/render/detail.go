@@ -55,7 +55,7 @@ func (p *page) asked(c *results.Cell) {
 	}
 	p.para(bold, "", title+": "+Many(int64(r.Plan.Clients), "client")+" on "+Many(int64(r.Plan.Keys), "key")+", "+loadLine(&r.Plan))
 	if why := c.Partial(); why != "" {
-		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), asked(r.Plan.Duration)))
+		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), length(&r.Plan)))
 	}
 	var settings []string
 	for _, a := range axes {
@@ -73,7 +73,7 @@ func (p *page) asked(c *results.Cell) {
 	}
 	window := "measured " + measured(r.Elapsed)
 	if n := len(c.Trials); n > 1 {
-		window = fmt.Sprintf("%d trials of %s", n, asked(r.Plan.Duration))
+		window = fmt.Sprintf("%d trials of %s", n, length(&r.Plan))
 	}
 	p.item("", "window", list(window, "warm-up "+asked(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
 	p.item("", "claims", traitWords(r.Traits))
@@ -98,6 +98,14 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "machine", machine(r.Env))
 	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
 	p.item("", "command", r.Plan.Command)
+}
+
+// length is how long a trial was to be: a time, or so many operations.
+func length(p *results.Plan) string {
+	if p.Duration == 0 && p.Ops > 0 {
+		return Many(p.Ops, "operation")
+	}
+	return asked(p.Duration)
 }
 
 // throughput says how fast, and how near that is to what is possible.
@@ -129,7 +137,10 @@ func (p *page) throughput(c *results.Cell) {
 		color, verdict := "", "the clients kept up"
 		if !c.KeptUp() {
 			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
-			if b.LittleOpen > 1 {
+			switch {
+			case b.LittleOpen < 1 && errorCount(c.Counts) > 0:
+				verdict = "BEHIND, what failed or still waited when the window closed is in no latency"
+			case b.LittleOpen > 1:
 				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
 			}
 		}

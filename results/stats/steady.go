@@ -40,8 +40,13 @@ func Steady(series []results.Interval) results.Steady {
 		SecondRate: benchmath.AssumeNothing.Summary(b, Confidence).Center,
 		P:          benchmath.AssumeNothing.Compare(a, b).P,
 	}
-	s.Drifts = s.P < driftAlpha && math.Abs(s.SecondRate-s.FirstRate) >= driftEffect*s.FirstRate && s.FirstRate != s.SecondRate
+	s.Drifts = s.P < driftAlpha && Differ(s)
 	return s
+}
+
+// Differ tells whether the halves of s differ by so much that it would matter, be it by chance or not.
+func Differ(s results.Steady) bool {
+	return math.Abs(s.SecondRate-s.FirstRate) >= driftEffect*s.FirstRate && s.FirstRate != s.SecondRate
 }
 
 // perSecond are the rates of the intervals in the measured window. Those that were cut short, at the end of a run that
