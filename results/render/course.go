@@ -103,6 +103,8 @@ func (p *page) steady(c *results.Cell) {
 		p.item(yellow, "steady", "NO: "+text)
 	case len(c.Trials) > 1:
 		p.item("", "steady", "all trials; the first: "+text)
+	case s.FirstRate == 0 && s.SecondRate == 0:
+		p.item("", "steady", fmt.Sprintf("unclear: nothing was granted in half of the seconds or more (p %s)", odds(s.P)))
 	case stats.Differ(s):
 		p.item("", "steady", "unclear: "+text+", too few intervals to tell that from chance")
 	default:

@@ -38,4 +38,13 @@ func TestOutage(t *testing.T) {
 	if t.Failed() {
 		t.Log(out.String())
 	}
+
+	r.Steady = results.Steady{P: 0.09}
+	out.Reset()
+	if err := Table(&out, []*results.Record{r}, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "unclear: nothing was granted in half of the seconds or more (p 0.09)") {
+		t.Errorf("it says nothing of seconds without a grant:\n%s", text)
+	}
 }
