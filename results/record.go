@@ -97,7 +97,7 @@ type Load struct {
 	ThinkDist string        `json:"think_dist,omitempty"` // like HoldDist
 	TTL       time.Duration `json:"ttl_ns"`
 	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
-	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients that try once and never wait
+	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or of an open loop's arrivals, that try once and never wait
 	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
 	Overstay  float64       `json:"overstay,omitempty"`  // share of the holds that are made to outlast their lease
 	Rate      string        `json:"rate,omitempty"`      // open loop: arrivals a second, "5000" or how they change; empty: closed loop, or Burst

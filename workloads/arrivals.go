@@ -132,6 +132,7 @@ func (c *client) serve() {
 		}
 		c.due, c.waited, c.wants = due, waited, due
 		c.claimed = due >= e.from
+		c.hurried = cl.TryOnly > 0 && c.unit() < cl.TryOnly
 		free = c.cycle(now)
 	}
 }

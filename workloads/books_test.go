@@ -192,6 +192,8 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	}
 	if ended := sum - n.Unfinished - n.Canceled; r.Plan.Ops > 0 && ended+n.Dropped > r.Plan.Ops {
 		t.Errorf("%d acquisitions, of %d: %+v", ended, r.Plan.Ops, n)
+	} else if r.Plan.Ops > 0 && r.Elapsed < r.Plan.Duration && n.Canceled == 0 && r.Partial == "" && ended+n.Dropped != r.Plan.Ops {
+		t.Errorf("the window closed after %d acquisitions, of %d: %+v", ended, r.Plan.Ops, n)
 	}
 	checkClassBooks(t, r)
 	if n.Acquired != n.Released+n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed {

@@ -95,8 +95,13 @@ func (r *Run) times(flag, text string, clients int) ([]shape.TimeSampler, error)
 }
 
 // tries tells whether a client of the class tries once and never waits. These come first in the class, so that they are
-// spread evenly over the lockers, which are dealt out by the clients' numbers.
+// spread evenly over the lockers, which are dealt out by the clients' numbers. In an open loop it is the arrivals that are
+// in a hurry, each with that probability: clients that never wait would be free again before all others, and serve nearly
+// every arrival where a lock is contended.
 func (c *class) tries(id int) bool {
+	if c.open {
+		return false
+	}
 	const rounding = 1e-9 // 10 % of 30 clients are a little more than 3 in floating point
 	return float64(id-c.first) < math.Ceil(c.TryOnly*float64(c.Clients)-rounding)
 }
@@ -113,6 +118,9 @@ func (c *client) pick() int32 {
 	}
 	return int32((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
 }
+
+// unit is a random number from 0 to less than 1.
+func (c *client) unit() float64 { return float64(c.rng.Uint64()>>11) / (1 << 53) }
 
 // drawHold is how long the next hold shall take.
 func (c *client) drawHold() time.Duration {

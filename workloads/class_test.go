@@ -161,6 +161,10 @@ func TestTryOnly(t *testing.T) {
 			}
 		})
 	}
+	p.Wait, p.Rate, p.Arrival, p.Clients, p.Hold, p.Think = "poll", "2000", "constant", 1000, time.Hour, 0
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) { // in the end all clients wait for the one that has the lock
+		near(t, "share of the arrivals in a hurry", float64(r.Counts.Contended)/float64(r.Counts.Contended+1000), 0.2, 0.15)
+	})
 	for share, want := range map[float64]int{0: 0, 0.1: 3, 0.101: 4, 1: 30} {
 		cl, n := class{Load: results.Load{Clients: 30, TryOnly: share}, first: 7}, 0
 		for id := 7; id < 37; id++ {

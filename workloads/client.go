@@ -42,6 +42,7 @@ type client struct {
 	recorded    bool  // granted lies in the measured window
 	claimed     bool  // the acquisition counts among those of -n; false without
 	waited      bool  // the arrival had to wait since no client was free
+	hurried     bool  // the arrival gets one try and does not wait
 	undisturbed bool  // the oracle saw nobody else during the hold
 	lost        bool  // the watchdog has reported the hold as lost
 	dead        bool  // the client has died while it held the lock; see perils.go
@@ -54,7 +55,7 @@ type client struct {
 	spent  int64         // of the budget, that have ended and are not counted yet
 
 	// Now and then:
-	waiter   drivers.Waiter // nil for -wait none
+	waiter   drivers.Waiter // nil for -wait none, and for a client that tries only
 	watched  *renew.Hold    // nil without -renew
 	finished time.Duration  // when a cycle was over that ended without a hold
 	pause    time.Duration  // the next one after an error
@@ -144,7 +145,7 @@ func (c *client) contend(held bool, err error) bool {
 		c.class.arrivals.contending.Add(1)
 		defer c.class.arrivals.contending.Add(-1)
 	}
-	a, err := wait.After(context.Background(), held, err, c.session, c.waiter, &c.lease, &c.e.clock)
+	a, err := wait.After(context.Background(), held, err, c.session, c.way(), &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
 		c.tally.retries += int64(a.Tries - 1)
@@ -160,6 +161,14 @@ func (c *client) contend(held bool, err error) bool {
 		c.finished = c.refused()
 	}
 	return a.Held
+}
+
+// way is how the client waits in this cycle; nil if it does not.
+func (c *client) way() drivers.Waiter {
+	if c.hurried {
+		return nil
+	}
+	return c.waiter
 }
 
 // answered takes down when an acquisition ended, however it did.
@@ -325,7 +334,7 @@ func (c *client) outlast(end time.Duration) {
 // refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
 func (c *client) refused() time.Duration {
 	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
-	if c.waiter == nil {
+	if c.way() == nil {
 		outcome, count = results.OutcomeContended, &c.tally.contended
 	}
 	shard := c.class.recorder.Borrow()

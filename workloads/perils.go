@@ -33,7 +33,7 @@ func (c *client) draw() fate {
 	if cl.Crash == 0 && cl.Overstay == 0 {
 		return releases
 	}
-	switch u := float64(c.rng.Uint64()>>11) / (1 << 53); {
+	switch u := c.unit(); {
 	case u < cl.Crash:
 		return dies
 	case u < cl.Crash+cl.Overstay:

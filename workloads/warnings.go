@@ -131,11 +131,11 @@ func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string)
 	byClients, byKeys := float64(l.Clients)/l.Hold.Seconds(), float64(p.Keys)/l.Hold.Seconds()
 	switch {
 	case rate > byClients:
-		add("%s locks a second are asked for, and %d clients that hold for %v give %s at most: arrivals will queue up",
-			brevity(rate), l.Clients, l.Hold, brevity(byClients))
+		add("%s locks a second are asked for, and %s holding for %v can give %s at most: arrivals will queue up",
+			brevity(rate), many(int64(l.Clients), "client"), l.Hold, brevity(byClients))
 	case rate > byKeys && t.Exclusive:
-		add("%s locks a second are asked for, and %d keys that are held for %v give %s at most: arrivals will queue up or give up",
-			brevity(rate), p.Keys, l.Hold, brevity(byKeys))
+		add("%s locks a second are asked for, and %s held for %v can give %s at most: arrivals will queue up or give up",
+			brevity(rate), many(int64(p.Keys), "key"), l.Hold, brevity(byKeys))
 	}
 	return w
 }

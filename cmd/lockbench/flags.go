@@ -84,7 +84,7 @@ var runFlags = []flagDef{
 	{"think", "", groupLoad, "TIMES", "0s", true, "pause of a client between two locks, written like -hold"},
 	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's); where a lock lasts as long as\nits holder's session: the time-out of that, which services round\n(etcd: whole seconds) and bound"},
 	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
-	{"try-only", "", groupLoad, "SHARE", noShare, true, "share of the clients that try once and never wait: 10%"},
+	{"try-only", "", groupLoad, "SHARE", noShare, true, "share of the clients, or of an open loop's arrivals, that try once and\nnever wait: 10%"},
 	{"crash", "", groupLoad, "SHARE", noShare, true, "share of the holds whose holder dies without a release"},
 	{"overstay", "", groupLoad, "SHARE", noShare, true, "share of the holds that outlast their lease on purpose"},
 	{"rate", "", groupLoad, "RATE", closedLoop, true, "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\nsteps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\nclosed loop"},
