@@ -270,3 +270,21 @@ func checkClassBooks(t *testing.T, r *results.Record) {
 			sum, locks, starved, want, r.Fairness.Starved)
 	}
 }
+
+// TestLateStart: where the window opens with the run, clients that have to wait for a processor begin a little later, and
+// in a window of a few milliseconds that is most of their time.
+func TestLateStart(t *testing.T) {
+	e := &engine{from: 0}
+	e.end.Store(int64(10 * ms))
+	cl := &class{}
+	clients := []client{
+		{e: e, class: cl, joined: 4 * ms, left: 10 * ms}, {e: e, class: cl, joined: 12 * ms, left: 12 * ms}, {e: e, class: cl, left: 7 * ms},
+	}
+	if idle := sumOf(clients).rest.idle; idle != (4+10+3)*ms {
+		t.Errorf("the clients were idle for %v", idle)
+	}
+	e.from = 5 * ms
+	if idle := sumOf(clients).rest.idle; idle != (0+5+3)*ms {
+		t.Errorf("with a warm-up the clients were idle for %v", idle)
+	}
+}

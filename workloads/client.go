@@ -59,6 +59,7 @@ type client struct {
 	watched  *renew.Hold    // nil without -renew
 	finished time.Duration  // when a cycle was over that ended without a hold
 	pause    time.Duration  // the next one after an error
+	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
 	sleep    *time.Timer
 }
@@ -83,7 +84,7 @@ func (c *client) loop() {
 func (c *client) repeat() {
 	<-c.e.start
 	now := c.e.clock.Now()
-	c.wants = now
+	c.joined, c.wants = now, now
 	for now < c.e.until() && (c.e.budget == nil || c.claim(now)) {
 		now = c.cycle(now)
 	}

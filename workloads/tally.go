@@ -27,7 +27,7 @@ type tally struct {
 	thought                                                   time.Duration // in think pauses, as they really were
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
-	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim
+	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor to begin on
 	stayed                                                    time.Duration // in the window, from when arrivals were due to their answers
 }
 
@@ -74,7 +74,7 @@ func sumOf(clients []client) books {
 	for i := range clients {
 		c := &clients[i]
 		b.add(&c.tally)
-		b.rest.idle += c.e.inside(c.left, c.e.until())
+		b.rest.idle += c.e.inside(0, c.joined) + c.e.inside(c.left, c.e.until())
 		if !c.wanted() {
 			continue
 		}

@@ -21,6 +21,7 @@ type axis struct {
 	value  func(c *results.Cell) string // "" if it does not apply
 	absent string                       // what an empty value is written as in a column; empty: –
 	right  bool                         // aligned right
+	unsaid string                       // goes without saying if it is so in all cells
 	some   bool                         // applies to some cells only: that it does not to others is no difference
 	wide   bool                         // too long for a column: a difference goes into the notes of the row
 
@@ -50,7 +51,7 @@ var axes = []axis{
 	}},
 	{title: "workload", value: func(c *results.Cell) string { return plan(c).Workload }},
 	{title: "load", value: func(c *results.Cell) string { return loadShort(plan(c)) }},
-	{title: "max queue", right: true, some: true, value: ofClasses(func(l results.Load) string { return ifCount(l.MaxQueue) })},
+	{title: "max queue", right: true, some: true, unsaid: noLimit, value: maxQueue},
 	{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
@@ -73,8 +74,8 @@ var axes = []axis{
 	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
 	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
 	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
-	{title: "ops", right: true, some: true, value: func(c *results.Cell) string { return ifCount64(plan(c).Ops) }},
-	{title: "max errors", right: true, some: true, wide: true, value: func(c *results.Cell) string { return plan(c).MaxErrors }},
+	{title: "ops", right: true, value: func(c *results.Cell) string { return ifCount64(plan(c).Ops) }},
+	{title: "max errors", right: true, wide: true, absent: "never", value: func(c *results.Cell) string { return plan(c).MaxErrors }},
 	{title: "probe", right: true, absent: "off", value: func(c *results.Cell) string {
 		if rate := plan(c).Probe; rate > 0 {
 			return strconv.FormatFloat(rate, 'f', -1, 64) + "/s"
@@ -83,7 +84,7 @@ var axes = []axis{
 	}},
 	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
 	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},
-	{title: "trials", right: true, value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+	{title: "trials", right: true, unsaid: "1", value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
 	{title: "oracle", wide: true, value: func(c *results.Cell) string {
 		if plan(c).Oracle {
 			return ""
@@ -112,6 +113,16 @@ var axes = []axis{
 	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
 	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
 	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
+}
+
+const noLimit = "no limit"
+
+// maxQueue tells a queue without a limit from no queue at all, which a closed loop has.
+func maxQueue(c *results.Cell) string {
+	if p := plan(c); len(p.Classes) == 0 && p.Open() && p.MaxQueue == 0 {
+		return noLimit
+	}
+	return ofClasses(func(l results.Load) string { return ifCount(l.MaxQueue) })(c)
 }
 
 func plan(c *results.Cell) *results.Plan { return &c.First().Plan }

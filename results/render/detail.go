@@ -62,7 +62,7 @@ func (p *page) asked(c *results.Cell) {
 		switch a.title {
 		case "workload", "max queue", "key dist", "try-only", "crash", "overstay", "ops", "max errors", "probe",
 			"renew", "re-entry", "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
-			if v := a.value(c); v != "" && v != byClass {
+			if v := a.value(c); v != "" && v != byClass && v != a.unsaid {
 				settings = append(settings, a.title+" "+v)
 			}
 		}

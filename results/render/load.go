@@ -46,18 +46,20 @@ func loadOf(l results.Load) string {
 func loadShort(p *results.Plan) string {
 	line := loadLine(p)
 	l := p.Groups()[0].Load
-	kind, rest, _ := strings.Cut(l.Rate, ":")
-	from, to, _ := strings.Cut(rest, ":")
+	open := "open, "
+	if l.Arrival == "poisson" {
+		open += "Poisson "
+	}
+	parts := strings.Split(l.Rate, ":")
 	switch {
 	case line != loadOf(l):
 		return byClass
-	case rest == "" || line == closed:
-		return strings.Replace(line, "open loop, ", "open, ", 1)
-	case kind == "steps" || kind == "ladder":
-		to, _, _ = strings.Cut(to, ":")
-		return "open, " + kind + " " + number(from) + "–" + number(to) + "/s"
+	case len(parts) == 3:
+		return open + number(parts[0]) + "–" + number(parts[1]) + "/s in " + timeText(parts[2])
+	case len(parts) == 4 && (parts[0] == "steps" || parts[0] == "ladder"):
+		return open + parts[0] + " " + number(parts[1]) + "–" + number(parts[2]) + "/s by " + parts[3]
 	}
-	return "open, " + number(kind) + "–" + number(from) + "/s"
+	return strings.Replace(line, "open loop, ", "open, ", 1)
 }
 
 // byClass stands for a setting in which classes differ.

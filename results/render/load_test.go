@@ -243,6 +243,44 @@ func TestLoadLine(t *testing.T) {
 	}
 }
 
+// TestLoadsAreToldApart: two cells that differ in their load alone differ in what stands before their figures, and what
+// is said of all is so of all.
+func TestLoadsAreToldApart(t *testing.T) {
+	rate := func(l results.Load, rate string) results.Load {
+		l.Rate, l.Burst = rate, 0
+		return l
+	}
+	open := results.Load{Clients: 64, TTL: time.Second, Rate: "1000", Arrival: "constant"}
+	poisson, queue, burst := open, open, results.Load{Clients: 64, TTL: time.Second, Burst: time.Second}
+	poisson.Arrival, queue.MaxQueue = "poisson", 4
+	few := burst
+	few.MaxQueue = 4
+	for _, c := range []struct{ a, b results.Load }{
+		{open, poisson}, {open, queue}, {burst, few}, {open, burst},
+		{rate(open, "1000:2000:1s"), rate(open, "1000:2000:2s")},
+		{rate(open, "1000:2000:1s"), rate(poisson, "1000:2000:1s")},
+		{rate(open, "steps:1000:2000:3"), rate(open, "steps:1000:2000:5")},
+		{rate(open, "steps:1000:2000:3"), rate(open, "ladder:1000:2000:3")},
+		{rate(open, "ladder:1000:2000:3"), rate(poisson, "ladder:1000:2000:3")},
+	} {
+		for _, loads := range [][2]results.Load{{c.a, c.b}, {c.b, c.a}} {
+			var recs []*results.Record
+			for i, l := range loads {
+				r := record(i)
+				r.Plan.Load = l
+				recs = append(recs, r)
+			}
+			cells, err := results.Group(recs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if axes := newTable(cells).axes; len(axes) != 1 || axes[0].title != "load" && axes[0].title != "max queue" {
+				t.Errorf("%+v and %+v: axes %+v", loads[0], loads[1], axes)
+			}
+		}
+	}
+}
+
 func TestSparkline(t *testing.T) {
 	for _, c := range []struct {
 		values []float64

@@ -34,7 +34,7 @@ func newTable(cells []*results.Cell) *table {
 			common = append([]string{loadLine(plan(cells[0]))}, common...) // what everything else depends on
 		case a.title == "claims":
 			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
-		case first != "" && !(a.title == "trials" && first == "1"):
+		case first != "" && first != a.unsaid:
 			common = append(common, a.title+unbroken+first)
 		}
 	}
