@@ -31,7 +31,7 @@ func (c *Cell) figures() figures {
 type Limit string
 
 const (
-	// NoLimit: fewer than 1 % of the arrivals had to wait for a client.
+	// NoLimit: fewer than 1 % of the arrivals had to wait for a client, or the clients were busy with requests that failed.
 	NoLimit Limit = ""
 	// ClientLimited: arrivals waited for a free client, though neither the lock nor the connections held the clients up,
 	// nor a saturated machine, on which more of them would not go faster.
@@ -103,7 +103,7 @@ func (f figures) limit(clients int) Limit {
 	if pool := f.bound.Pool; pool > 0 && pool < clients && f.requests() >= nearLimit*float64(pool) {
 		return ConnectionLimited
 	}
-	if f.backlogged() < backlogWorth {
+	if f.backlogged() < backlogWorth || f.failing() {
 		return NoLimit
 	}
 	atKeys := f.bound.By == "keys" && f.bound.Efficiency >= nearLimit
@@ -114,6 +114,17 @@ func (f figures) limit(clients int) Limit {
 		return NoLimit
 	}
 	return ClientLimited
+}
+
+// failing tells whether requests that failed, and the pauses after them, took more of the clients' time than the books may
+// be out by: then it was those that arrivals waited for, whatever the others took.
+func (f figures) failing() bool {
+	for _, n := range f.counts.Errors {
+		if n > 0 {
+			return f.bound.Little > 0 && f.bound.Little < 1-littleSlack
+		}
+	}
+	return false
 }
 
 // waiting is the share of the clients' busy time that they waited for a lock: what an acquisition takes beyond one request,

@@ -23,6 +23,14 @@ func TestLimits(t *testing.T) {
 		{"lock refused", func(r *Record) {
 			r.Latency[Backlog], r.Latency[Refusal] = of(1000, time.Millisecond), of(50_000, 10*time.Millisecond)
 		}, LockLimited},
+		{"a server that was gone", func(r *Record) {
+			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
+			r.Counts.Errors, r.Bound.Little = map[string]int64{"connect": 4606}, 0.17
+		}, NoLimit},
+		{"lock, and a handful of errors", func(r *Record) {
+			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
+			r.Counts.Errors, r.Bound.Little = map[string]int64{"closed": 2}, 0.99
+		}, LockLimited},
 		{"keys", func(r *Record) {
 			r.Latency[Backlog], r.Bound = of(1000, time.Millisecond), Bound{By: "keys", Efficiency: 0.9}
 		}, LockLimited},

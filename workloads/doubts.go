@@ -41,7 +41,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {
 		how := "was restarted"
-		if e.before.server.RunID == e.after.server.RunID {
+		if !e.restarted() {
 			how = "counts from a new beginning, as after a restart,"
 		}
 		add("the server %s during the measured window: what it spent is unknown, and locks without persistence were lost", how)

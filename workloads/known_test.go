@@ -306,6 +306,12 @@ func TestCosts(t *testing.T) {
 			}
 			return nil
 		}, unknown, "", "restarted"},
+		{"a run that is not known at the end", func(look int, s *drivers.Server, _ *drivers.Usage) error {
+			if look == last {
+				s.RunID = ""
+			}
+			return nil
+		}, exact, "", ""},
 		{"counters reset", func(look int, _ *drivers.Server, u *drivers.Usage) error {
 			if look == last {
 				*u = drivers.Usage{Commands: 5, BytesIn: 500, BytesOut: 50, CPU: 5}

@@ -20,9 +20,10 @@ const (
 )
 
 // probe sends the plan's probes, one after the other over a connection of its own: it is a bound of what it can find
-// out, for a request that hangs keeps the next ones from being sent. Each is measured from the time when it was due, so
-// that the ones that had to wait for a slow one before them tell of it too; those that were due and not yet sent when
-// the window closes count with the time that they had waited by then. Failed probes are in no distribution: they are
+// out, for a request that hangs keeps the next ones from being sent. One that had to wait for a slow one before it is
+// measured from the time when it was due, so that it tells of that too; those that were due and not yet sent when the
+// window closes count with the time that they had waited by then. All others are measured from when they were sent: a
+// timer that is late, by most of a millisecond where the program is idle, is none of the server's doing. Failed probes are in no distribution: they are
 // counted as errors of class "probe".
 //
 // A nil *probe does nothing.
@@ -64,14 +65,16 @@ func (p *probe) idle(ctx context.Context) {
 		if ctx.Err() != nil || clock.Now() > idleTime {
 			break
 		}
-		p.sleep(due - clock.Now())
+		free := clock.Now()
+		p.sleep(due - free)
+		begun := begins(due, free, clock.Now())
 		err := p.to.Probe(context.WithoutCancel(ctx))
 		p.idled++
 		if err != nil {
 			p.fail(err, false)
 			continue
 		}
-		p.record(results.ProbeIdleIndex, clock.Now()-due)
+		p.record(results.ProbeIdleIndex, clock.Now()-begun)
 	}
 	if _, after, err := p.e.inspect(ctx); priced && (err == nil || err == errNoInspector) {
 		look := p.e.look
@@ -107,19 +110,30 @@ func (p *probe) finish() {
 
 // run sends probes until the window closes. Those of the warm-up are sent and not recorded.
 func (p *probe) run() {
-	due := time.Duration(0)
-	for ; p.sleep(due - p.e.clock.Now()); due += p.every {
+	due, free := time.Duration(0), p.e.clock.Now()
+	for ; p.sleep(due - free); due += p.every {
+		begun := begins(due, free, p.e.clock.Now())
 		err := p.to.Probe(context.Background())
+		free = p.e.clock.Now()
 		p.sent.Add(1)
-		p.take(due, p.e.clock.Now(), err)
+		p.take(due, free-begun, err)
 	}
 	for ; due < p.e.until(); due += p.every { // those that had to wait, and have not been sent
-		p.take(due, p.e.until(), nil)
+		p.take(due, p.e.until()-due, nil)
 	}
 }
 
-// take records a probe that was due in the window, whenever its answer came.
-func (p *probe) take(due, answered time.Duration, err error) {
+// begins is from when on a probe is measured: when it was due if the one before it was answered later than that (free),
+// and else when it was sent.
+func begins(due, free, sent time.Duration) time.Duration {
+	if free > due {
+		return due
+	}
+	return sent
+}
+
+// take records what a probe took that was due in the window, whenever its answer came.
+func (p *probe) take(due, took time.Duration, err error) {
 	recorded := due >= p.e.from && due < p.e.until()
 	if recorded {
 		p.tried++
@@ -129,7 +143,7 @@ func (p *probe) take(due, answered time.Duration, err error) {
 		return
 	}
 	if recorded {
-		p.record(results.ProbeIndex, answered-due)
+		p.record(results.ProbeIndex, took)
 	}
 }
 

@@ -126,6 +126,22 @@ func TestProbeOmitsNothing(t *testing.T) {
 	}
 }
 
+// TestProbeBegins: who is kept waiting by the probe before it has waited for the server, and who is woken late has not.
+func TestProbeBegins(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		due, free, sent, want time.Duration
+	}{
+		{"on time", 10 * ms, 4 * ms, 10 * ms, 10 * ms},
+		{"a late timer", 10 * ms, 4 * ms, 11 * ms, 11 * ms},
+		{"after a slow one", 10 * ms, 30 * ms, 31 * ms, 10 * ms},
+	} {
+		if got := begins(c.due, c.free, c.sent); got != c.want {
+			t.Errorf("%s: measured from %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestProbeFails: failed probes are errors of their own class, and no figure of the lock's.
 func TestProbeFails(t *testing.T) {
 	p := probePlan()

@@ -72,7 +72,14 @@ func (e *engine) inspected() bool {
 	if e.before.err == errNoInspector && e.after.err == errNoInspector {
 		return true
 	}
-	return e.before.err == nil && e.after.err == nil && e.before.server.RunID == e.after.server.RunID && !e.fell()
+	return e.before.err == nil && e.after.err == nil && !e.restarted() && !e.fell()
+}
+
+// restarted tells whether the server says that it is not the one that it was. One that could not tell when it was asked
+// says nothing.
+func (e *engine) restarted() bool {
+	before, after := e.before.server.RunID, e.after.server.RunID
+	return before != after && before != "" && after != ""
 }
 
 // fell tells whether a total of the server is below what it was, which happens to one that was restarted and does not say

@@ -49,6 +49,10 @@ func checkIntervalLog(path string) error {
 	if path == "-" {
 		return usageErrorf("-interval-log -: the log goes into a file")
 	}
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0 {
+		return nil // to open it and close it again would end it for its reader
+	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return checkCreate("interval-log", path)
@@ -57,8 +61,7 @@ func checkIntervalLog(path string) error {
 		return fmt.Errorf("-interval-log: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return fmt.Errorf("-interval-log: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() == 0 {
@@ -76,7 +79,8 @@ func openIntervalLog(path string, several bool, version string) (*intervalLog, e
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Create(path)
+	// Not os.Create, which opens for reading too: whoever holds both ends of a pipe waits for ever when its reader is gone.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("-interval-log: %w", err)
 	}

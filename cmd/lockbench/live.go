@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/lockbench/lockbench/workloads"
 )
@@ -24,7 +26,26 @@ func checkLive(o *options) error {
 			return err
 		}
 	}
-	return checkIntervalLog(o.text("interval-log"))
+	log, output := o.text("interval-log"), o.text("output")
+	if sameFile(log, output) {
+		return usageErrorf("-interval-log %s: the records of -output go into that file", log)
+	}
+	return checkIntervalLog(log)
+}
+
+// sameFile tells whether two paths lead to one regular file, which may have to be made yet.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	first, err1 := os.Stat(a)
+	second, err2 := os.Stat(b)
+	if err1 == nil && err2 == nil {
+		return os.SameFile(first, second) && first.Mode().IsRegular()
+	}
+	a, err1 = filepath.Abs(a)
+	b, err2 = filepath.Abs(b)
+	return err1 == nil && err2 == nil && a == b
 }
 
 // openLive listens and opens the log, for trials of p by that version of lockbench.

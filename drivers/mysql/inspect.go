@@ -3,6 +3,7 @@ package mysql
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -15,6 +16,7 @@ type about struct {
 	flush, syncBinlog   int64
 	binlog              bool
 	questions, in, out  int64
+	started             int64 // in seconds since 1970; 0: unknown
 }
 
 // free is how many connections sessions may pin.
@@ -24,31 +26,73 @@ func (a about) maria() bool { return strings.Contains(a.version+a.comment, "Mari
 
 func (s *service) ask(ctx context.Context) (a about, err error) {
 	err = s.controlled(ctx, "inspect", func(c *conn) error {
-		row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, "+
-			"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin")
-		if err != nil {
-			return err
-		}
-		a.version, _ = row[0].(string)
-		a.comment, _ = row[1].(string)
-		a.maxConns, a.flush, a.syncBinlog, a.binlog = number(row[2]), number(row[3]), number(row[4]), number(row[5]) != 0
-		status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
-			"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected')")
-		for _, row := range status {
-			switch name, _ := row[0].(string); strings.ToLower(name) {
-			case "questions":
-				a.questions = number(row[1])
-			case "bytes_received":
-				a.in = number(row[1])
-			case "bytes_sent":
-				a.out = number(row[1])
-			case "threads_connected":
-				a.connected = number(row[1])
+		for range asks {
+			begun, err := a.settings(ctx, c)
+			if err != nil {
+				return err
+			}
+			uptime, err := a.status(ctx, c)
+			if err != nil {
+				return err
+			}
+			ended, err := c.row(ctx, "SELECT UNIX_TIMESTAMP()")
+			if err != nil {
+				return err
+			}
+			if begun == number(ended[0]) {
+				a.started = begun - uptime
+				return nil
 			}
 		}
-		return err
+		return nil
 	})
 	return a, err
+}
+
+// asks is how often a server is asked at the most until clock and uptime, both in whole seconds, are of the same one.
+const asks = 3
+
+// settings reads what does not change, and the server's clock, in seconds since 1970.
+func (a *about) settings(ctx context.Context, c *conn) (clock int64, err error) {
+	row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, "+
+		"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin, UNIX_TIMESTAMP()")
+	if err != nil {
+		return 0, err
+	}
+	a.version, _ = row[0].(string)
+	a.comment, _ = row[1].(string)
+	a.maxConns, a.flush, a.syncBinlog, a.binlog = number(row[2]), number(row[3]), number(row[4]), number(row[5]) != 0
+	return number(row[6]), nil
+}
+
+// status reads what the server counts, and for how many seconds it has run.
+func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
+	status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
+		"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected', 'Uptime')")
+	for _, row := range status {
+		switch name, _ := row[0].(string); strings.ToLower(name) {
+		case "questions":
+			a.questions = number(row[1])
+		case "bytes_received":
+			a.in = number(row[1])
+		case "bytes_sent":
+			a.out = number(row[1])
+		case "threads_connected":
+			a.connected = number(row[1])
+		case "uptime":
+			uptime = number(row[1])
+		}
+	}
+	return uptime, err
+}
+
+// runID tells this run of the server from the ones before and after it, by when it was started. The server has a name of
+// its own, but that outlives it.
+func (a about) runID() string {
+	if a.started == 0 {
+		return ""
+	}
+	return strconv.FormatInt(a.started, 10)
 }
 
 // Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell
@@ -64,7 +108,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	}
 	version, _, _ := strings.Cut(a.version, "-")
 	server := drivers.Server{
-		Name: name, Version: version, Mode: "standalone", Persistence: s.persistence(a),
+		Name: name, Version: version, Mode: "standalone", RunID: a.runID(), Persistence: s.persistence(a),
 		MaxClients: int(a.maxConns), Connected: int(a.connected),
 	}
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil

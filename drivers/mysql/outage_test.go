@@ -221,11 +221,23 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	server := servertest.MySQL(t, servers.MySQLOptions{})
+	var runs []string // at least two of them lie seconds apart, for which a server that sleeps is waited
+	defer func() {
+		if first, last := runs[0], runs[len(runs)-1]; first == last || first == "" || last == "" {
+			t.Errorf("Inspect says run %q before several restarts and %q after", first, last)
+		}
+	}()
 	for _, d := range Driver.Designs() {
 		t.Run(d.Name, func(t *testing.T) {
 			cfg := config(server, nil)
 			cfg.Lock = d.Name
 			svc := open(t, cfg)
+			inspector, _ := drivers.As[drivers.Inspector](svc)
+			asked, _, err := inspector.Inspect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, asked.RunID)
 			a, b, w := sessionOf(t, svc), sessionOf(t, svc), sessionOf(t, svc)
 			l, other := holding(t, a, "k"), holding(t, b, "other")
 			waiting := make(chan error, 1)

@@ -141,6 +141,8 @@ func (p *page) throughput(c *results.Cell) {
 		if !c.KeptUp() {
 			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
 			switch {
+			case b.LittleOpen < 1 && errorCount(c.Counts) > 0:
+				verdict = "BEHIND, what failed or still waited when the window closed is in no latency"
 			case b.LittleOpen > 1:
 				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
 			case plan(c).Ops > 0 && c.Counts.Unfinished == 0:
