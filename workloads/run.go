@@ -293,17 +293,24 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 		case <-ctx.Done():
 			return false
 		case <-over.C:
-			return true
+			return e.tolerable()
 		case <-spent:
-			return true
+			return e.tolerable()
 		case <-tick.C:
 			elapsed := e.clock.Now() - from
 			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
-			if e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts()); e.why != "" {
+			if !e.tolerable() {
 				return false
 			}
 		}
 	}
+}
+
+// tolerable tells whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a
+// short run may be over before the first look, and none shall pass for whole by the moment at which its errors came.
+func (e *engine) tolerable() bool {
+	e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts())
+	return e.why == ""
 }
 
 // length is how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What

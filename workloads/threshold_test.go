@@ -126,6 +126,21 @@ func TestMaxErrors(t *testing.T) {
 	}
 }
 
+// TestMaxErrorsOfShortRun looks once more when the window closes, by time or by -n, before the first look has come.
+func TestMaxErrorsOfShortRun(t *testing.T) {
+	for _, ops := range []int64{0, 50} {
+		p := plan("memory", "mutex")
+		p.Hold, p.Duration, p.Ops, p.MaxErrors = ms, 200*ms, ops, "5"
+		bubble(t, p, func(s drivers.Service) drivers.Service {
+			return &faulty{Service: s, try: every(3, errors.New("reset by peer")), release: every(1<<40, nil)}
+		}, func(t *testing.T, r *results.Record) {
+			if !strings.Contains(r.Partial, "-max-errors 5 is reached") || r.Elapsed > p.Duration {
+				t.Errorf("-n %d: partial %q after %v with errors %v", ops, r.Partial, r.Elapsed, r.Counts.Errors)
+			}
+		})
+	}
+}
+
 // hung is a service whose server is gone from a time on: each request takes as long as the driver's IO time-out.
 type hung struct {
 	drivers.Service
