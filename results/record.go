@@ -309,12 +309,14 @@ type Latency struct {
 	HDR      string        `json:"hdr"`                // HdrHistogram V2, deflated, base64
 }
 
-// Fairness tells how the grants were spread over the clients, and how a key moved from one to the next.
+// Fairness tells how the grants were spread over the clients that wanted locks in the window, and how a key moved from one
+// to the next. In a closed loop all want locks all the time; in an open one those that arrivals came to, and of a number of
+// operations those that there were any left for.
 type Fairness struct {
-	Jain         float64       `json:"jain"` // (Σx)² / (n Σx²) over the clients' grants: 1 is even, 1/n is one client only
+	Jain         float64       `json:"jain"` // (Σx)² / (n Σx²) over the grants of those n clients: 1 is even, 1/n is one client only
 	MinClient    int64         `json:"min_client"`
 	MaxClient    int64         `json:"max_client"`
-	Starved      int           `json:"starved"`         // clients that wanted locks in the window and got none
+	Starved      int           `json:"starved"`         // of those clients, the ones that got none
 	LongestWait  time.Duration `json:"longest_wait_ns"` // longest time a client went without a grant while it wanted one, unfinished waits included
 	OwnerChanges int64         `json:"owner_changes"`   // grants of a key to another client than its last; 0 without the oracle
 	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle
@@ -374,7 +376,7 @@ func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 //	             or gave up, which spreads those that were granted
 //	clients      clients / (hold + think + 2 round trips)
 //	connections  connections / (2 round trips), if each request takes one of a pool
-//	rate         arrivals that were due a second, of an open loop
+//	rate         arrivals that were due a second, of an open loop; of a number of operations (Plan.Ops) the planned rate
 //
 // with hold and think as they really were. Of several classes, it is what their mix as it was can reach before one of
 // these is fully busy.

@@ -25,7 +25,8 @@ type arrivals struct {
 	offered atomic.Int64
 	dropped atomic.Int64
 	untaken atomic.Int64 // when the window closed no client had taken them up
-	stayed  atomic.Int64 // ns in the window that those of untaken waited, and such as were due before it
+	left    atomic.Int64 // those of untaken, and such as were due before the window
+	stayed  atomic.Int64 // ns in the window that those of left waited
 
 	refused    atomic.Int64 // dropped since the load began, warm-up included
 	contending atomic.Int64 // clients that wait for a lock now; counted for MaxQueue alone
@@ -105,6 +106,7 @@ func (e *engine) closeQueues() {
 
 // turnAway counts an arrival that nobody has taken up before the window closed.
 func (e *engine) turnAway(cl *class, due time.Duration) {
+	cl.arrivals.left.Add(1)
 	cl.arrivals.stayed.Add(int64(e.inside(due, e.until())))
 	if due >= e.from {
 		cl.arrivals.untaken.Add(1)

@@ -44,12 +44,12 @@ func TestConstantArrivals(t *testing.T) {
 	})
 }
 
-// TestIdleClients: who gets no arrival is not starved.
+// TestIdleClients: who gets no arrival is not starved, nor is the lock unfair to him.
 func TestIdleClients(t *testing.T) {
 	p := evenly("null", "none", "10")
 	p.Clients, p.Duration = 100, time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
-		if r.Counts.Acquired != 10 || r.Fairness.Starved != 0 {
+		if f := r.Fairness; r.Counts.Acquired != 10 || f.Starved != 0 || f.Jain != 1 || f.MinClient != 1 {
 			t.Errorf("%d locks, fairness %+v", r.Counts.Acquired, r.Fairness)
 		}
 	})
@@ -240,6 +240,9 @@ func TestOperations(t *testing.T) {
 				}
 				if r.Latency[results.Acquire].Count != n.Acquired || n.Released != n.Acquired {
 					t.Errorf("%d times of %+v", r.Latency[results.Acquire].Count, n)
+				}
+				if f := r.Fairness; f.Starved != 0 || p.Clients == 300 && f.Jain != 1 {
+					t.Errorf("fairness %+v: whom nothing was left for wanted nothing", f)
 				}
 				if r.Elapsed < tc.want || r.Elapsed > tc.want+21*ms || r.Partial != "" {
 					t.Errorf("window %v, partial %q, want %v", r.Elapsed, r.Partial, tc.want)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
@@ -113,9 +114,25 @@ func leastLimit(r *results.Record, kinds []kind) (by string, locks float64) {
 		least(byConnections, float64(r.Bound.Pool)/(2*rtt)) // the request that acquires and the one that releases
 	}
 	if closed := func(k kind) bool { return !k.Open() }; !slices.ContainsFunc(kinds, closed) && r.Elapsed > 0 {
-		least(byRate, float64(r.Counts.Offered)/r.Elapsed.Seconds())
+		least(byRate, arrivalRate(r, kinds))
 	}
 	return by, locks
+}
+
+// arrivalRate is that of the arrivals that were due, in an open loop. Of a number of operations it is the planned one: the
+// last of them may be served long after they all were due, and divided by that time they would be what was served.
+func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
+	if r.Plan.Ops == 0 {
+		return float64(r.Counts.Offered) / r.Elapsed.Seconds()
+	}
+	for _, k := range kinds {
+		if k.Burst > 0 {
+			rate += float64(k.Clients) / k.Burst.Seconds()
+		} else if planned, err := pace.ParseRate(k.Rate); err == nil {
+			rate += planned.Mean(r.Elapsed)
+		}
+	}
+	return rate
 }
 
 // keyLimit: a key cannot change hands faster than once a hold and a round trip, and with a distribution that prefers some

@@ -88,6 +88,9 @@ func doubts(r *results.Record) (w []string) {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
 			100*float64(n.Dropped)/float64(n.Offered))
 	}
+	if share := unanswered(r); share >= worthSaying {
+		add("%.1f %% of the arrivals that were answered gave up or were refused: response says nothing of their waits", 100*share)
+	}
 	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
 	if late > lagShare*all && lag.P99 <= lateLag {
 		add("of a response of %s on average %s is the generator's own lag: for a lock as fast as this one, acquire says what it takes",
@@ -103,12 +106,15 @@ func doubts(r *results.Record) (w []string) {
 	}
 	if !r.KeptUp() && (failures(n) == 0 || n.Unfinished > n.Offered/100) {
 		text := "the recorded times account for %.0f %% of the %s arrivals that were in the system on average (Little's law): "
-		if b.LittleOpen < 1 {
-			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
-		} else {
+		switch {
+		case b.LittleOpen >= 1:
 			text += "some of those times lie before the window, in a backlog that grew in the warm-up"
+		case r.Plan.Ops > 0 && n.Unfinished == 0:
+			text += "it did not keep up in the warm-up, and those that were due then are in neither throughput nor latency, whenever they were served"
+		default:
+			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
 		}
-		add(text, 100*b.LittleOpen, brief(b.InSystem))
+		add(text, 100*b.LittleOpen, brevity(b.InSystem))
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:
@@ -124,12 +130,23 @@ func doubts(r *results.Record) (w []string) {
 	return w
 }
 
-// brief writes a number with three digits that count, and never with an exponent.
-func brief(x float64) string {
-	if x >= 1000 {
-		return fmt.Sprintf("%.0f", x)
+// unanswered is the share of the arrivals of an open loop that were answered with no, of all that were answered. Nobody
+// whose patience ran out has a response, so that a lock on which many give up looks no slower than they were patient.
+func unanswered(r *results.Record) float64 {
+	yes, no := int64(0), int64(0)
+	for i, g := range r.Plan.Groups() {
+		n := &r.Counts
+		if i < len(r.Classes) {
+			n = &r.Classes[i].Counts
+		}
+		if g.Open() {
+			yes, no = yes+n.Acquired, no+n.Contended+n.TimedOut
+		}
 	}
-	return fmt.Sprintf("%.3g", x)
+	if no == 0 {
+		return 0
+	}
+	return float64(no) / float64(yes+no)
 }
 
 // failures are all errors of the window.

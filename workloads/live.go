@@ -81,7 +81,6 @@ func (c *course) begin() { c.looking.Go(c.run) }
 func (c *course) close() {
 	close(c.stopped)
 	c.looking.Wait()
-	c.steps.close()
 }
 
 // finish takes the last look, when all clients have ended.
@@ -228,12 +227,12 @@ type stairs struct {
 	todo     []pace.Step
 	follower *results.Follower
 	queue    func() int   // arrivals that wait
+	left     func() int64 // those that waited when the window closed, once all clients have ended
 	dropped  func() int64 // running total
 
 	inside bool // the first of todo counts
 	at     time.Duration
 	drops  int64 // by then
-	left   int   // in the queue when the window closed
 	list   []results.Step
 }
 
@@ -271,17 +270,11 @@ func (s *stairs) end(now time.Duration, queue int) {
 	s.todo, s.inside = s.todo[1:], false
 }
 
-// close remembers how long the queue was when the window closed.
-func (s *stairs) close() {
-	if s != nil {
-		s.left = s.queue()
-	}
-}
-
-// finish ends the last step. One that was cut short before it counted is left out.
+// finish ends the last step. One that was cut short before it counted is left out. How long the queue was then the queue
+// itself does not know any more: clients empty it as soon as the window has closed, and serve nothing of it.
 func (s *stairs) finish(end time.Duration) {
 	if s != nil && s.inside && end > s.at {
-		s.end(end, s.left)
+		s.end(end, int(s.left()))
 	}
 }
 

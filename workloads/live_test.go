@@ -283,7 +283,7 @@ func TestStairs(t *testing.T) {
 	s := &stairs{
 		from:     time.Second,
 		follower: results.Follow(results.Source{Recorder: r, Metric: results.ResponseIndex}),
-		queue:    func() int { return queue }, dropped: func() int64 { return dropped },
+		queue:    func() int { return queue }, left: func() int64 { return 300 }, dropped: func() int64 { return dropped },
 		todo: []pace.Step{{From: 0, To: time.Second, Rate: 100}, {From: time.Second, To: 2 * time.Second, Rate: 50}, {From: 2 * time.Second, To: 3 * time.Second, Rate: 10}},
 	}
 	for now := time.Duration(0); now < 4*time.Second; now += 10 * ms {
@@ -295,7 +295,6 @@ func TestStairs(t *testing.T) {
 			r.Borrow().Record(results.ResponseIndex, now/time.Second*ms)
 		}
 	}
-	s.close()
 	queue = 0 // it is emptied when the window closes
 	s.finish(4 * time.Second)
 	want := []results.Step{
@@ -316,7 +315,6 @@ func TestStairs(t *testing.T) {
 		t.Errorf("%d steps, want %d", len(s.series()), len(want))
 	}
 	var none *stairs
-	none.close()
 	none.finish(0)
 	if none.edge() != never || none.series() != nil {
 		t.Error("no stairs have steps")
@@ -330,13 +328,12 @@ func TestStairsCutShort(t *testing.T) {
 		steps int
 	}{{1050 * ms, 1}, {1500 * ms, 2}} {
 		s := &stairs{
-			follower: results.Follow(), queue: func() int { return 0 }, dropped: func() int64 { return 0 },
+			follower: results.Follow(), queue: func() int { return 0 }, left: func() int64 { return 0 }, dropped: func() int64 { return 0 },
 			todo: []pace.Step{{To: time.Second}, {From: time.Second, To: 2 * time.Second}},
 		}
 		for s.edge() <= test.until {
 			s.look(s.edge())
 		}
-		s.close()
 		s.finish(test.until)
 		if got := s.series(); len(got) != test.steps || test.steps == 2 && got[1].Length != 400*ms {
 			t.Errorf("stopped at %v: %+v", test.until, got)

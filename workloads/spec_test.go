@@ -112,6 +112,14 @@ func TestWarnings(t *testing.T) {
 		{"slow poll", func(p *results.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
 		{"many clients", func(p *results.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and "},
 		{"many keys", func(p *results.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 2 GiB"},
+		{"ramp", func(p *results.Plan, _ *drivers.Traits) { p.Rate, p.Clients = "100:200:1s", 1000 }, ""},
+		{"long ramp", func(p *results.Plan, _ *drivers.Traits) { p.Rate, p.Clients = "100:200:4s", 1000 },
+			"the rate changes for 4s, and the measured time ends after 1s, at 125 a second: give it a longer -duration"},
+		{"endless ramp", func(p *results.Plan, _ *drivers.Traits) { p.Rate, p.Duration, p.Ops = "100:200:4s", 0, 9 }, ""},
+		{"dying holders", func(p *results.Plan, c *drivers.Traits) { p.Crash, c.Expires = 0.1, false },
+			"a lock of mutex outlives its holder: each key that a holder dies on is locked"},
+		{"dying holders of no lock", func(p *results.Plan, c *drivers.Traits) { p.Crash, *c = 0.1, drivers.Traits{} },
+			"mutex does not claim mutual exclusion"},
 		{"slow think", func(p *results.Plan, _ *drivers.Traits) { p.Think = time.Second }, "one hold and one pause take 1s"},
 	} {
 		p, c := sound(), claims

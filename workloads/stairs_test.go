@@ -56,6 +56,30 @@ func TestSteps(t *testing.T) {
 	})
 }
 
+// TestQueueAtTheEnd: clients that get hold of what waits when the window has closed do not shorten the last step's queue.
+func TestQueueAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := lone(t, evenly("null", "none", "steps:100:300:2"))
+		e := c.e
+		e.course.begin()
+		time.Sleep(800 * ms)
+		e.closeAt(900 * ms)
+		for range 5 {
+			e.arrive(c.class, 700*ms)
+		}
+		time.Sleep(150 * ms)
+		e.finished.Go(c.loop) // it has been busy until now
+		synctest.Wait()
+		e.course.close()
+		e.closeQueues()
+		e.finished.Wait()
+		e.course.finish()
+		if s := e.course.steps.series(); len(s) != 2 || s[0].Queue != 0 || s[1].Queue != 5 {
+			t.Errorf("%+v: want 5 arrivals in the queue in the end", s)
+		}
+	})
+}
+
 // TestDroppedArrivals counts them for those who watch, warm-up included.
 func TestDroppedArrivals(t *testing.T) {
 	p := evenly("null", "none", "100")

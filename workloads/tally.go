@@ -64,19 +64,25 @@ func (t *tally) release(removed bool, err error, lost bool) {
 type books struct {
 	counts   results.Counts
 	fairness results.Fairness
-	clients  int
+	clients  int     // that wanted locks
 	squares  float64 // of the clients' grants
 	rest     tally   // what no field of a record holds
 }
 
 func sumOf(clients []client) books {
-	b := books{clients: len(clients)}
-	b.fairness.MinClient = clients[0].tally.acquired
+	var b books
 	for i := range clients {
 		c := &clients[i]
 		b.add(&c.tally)
 		b.rest.idle += c.e.inside(c.left, c.e.until())
-		if c.starved() {
+		if !c.wanted() {
+			continue
+		}
+		got := c.tally.acquired
+		if b.clients++; b.clients == 1 || got < b.fairness.MinClient {
+			b.fairness.MinClient = got
+		}
+		if got == 0 {
 			b.fairness.Starved++
 		}
 	}
@@ -114,17 +120,17 @@ func (b *books) add(t *tally) {
 	r.idle += t.idle
 	r.stayed += t.stayed
 	b.squares += float64(t.acquired) * float64(t.acquired)
-	f.MinClient = min(f.MinClient, t.acquired)
 	f.MaxClient = max(f.MaxClient, t.acquired)
 	f.LongestWait = max(f.LongestWait, t.longest)
 	f.LongestRun = max(f.LongestRun, t.longestRun)
 	f.OwnerChanges += t.changes
 }
 
-// starved tells whether the client has wanted locks and got none. In an open loop it wants none while nobody arrives.
-func (c *client) starved() bool {
+// wanted tells whether the client has wanted a lock in the window. In an open loop it wants none while nobody arrives, and
+// of -n operations there may be none left for it.
+func (c *client) wanted() bool {
 	t := &c.tally
-	return t.acquired == 0 && (!c.class.open || t.attempts()+t.unfinished+t.canceled > 0)
+	return !c.class.open && c.e.budget == nil || t.attempts()+t.unfinished+t.canceled > 0
 }
 
 // sum fills what follows from the clients alone, and returns the sums that no field of r holds.

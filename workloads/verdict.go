@@ -93,15 +93,23 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 }
 
 // arrivalsDue is how many arrivals the plan of an open loop wants in the window, and how many may be missing without
-// anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n. It is 0 where it cannot be told:
-// in a closed loop, of bursts, of steps that were not gone through to the end, and of a number of operations, after which
-// nothing comes any more while the last ones are served.
+// anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n, and a window may be a burst short
+// of its share. It is 0 in a closed loop, and where it cannot be told: of steps that were not gone through to the end, and of
+// a number of operations, after which nothing comes any more while the last ones are served.
 func arrivalsDue(r *results.Record) (due, slack float64) {
 	if r.Plan.Ops > 0 {
 		return 0, 0
 	}
 	variance := 0.0
 	for _, g := range r.Plan.Groups() {
+		if !g.Open() {
+			continue
+		}
+		if g.Burst > 0 {
+			due += float64(g.Clients) * r.Elapsed.Seconds() / g.Burst.Seconds()
+			slack += float64(g.Clients)
+			continue
+		}
 		rate, err := pace.ParseRate(g.Rate)
 		if err != nil || rate.Stepped() && r.Elapsed < r.Plan.Duration {
 			return 0, 0
@@ -112,7 +120,7 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 			variance += of
 		}
 	}
-	return due, 1 + shortfall*due + 5*math.Sqrt(variance)
+	return due, slack + 1 + shortfall*due + 5*math.Sqrt(variance)
 }
 
 // round leaves a duration three digits, as figures are printed.

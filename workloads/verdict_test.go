@@ -46,6 +46,12 @@ func arriving() *results.Record {
 	return r
 }
 
+// bursting makes a record one of 64 clients at a time, each second for ten.
+func bursting(r *results.Record, offered int64) {
+	r.Plan.Rate, r.Plan.Arrival, r.Plan.Clients, r.Plan.Burst = "", "", 64, time.Second
+	r.Counts.Offered = offered
+}
+
 func TestSuspicions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -73,13 +79,18 @@ func TestSuspicions(t *testing.T) {
 		{"too few arrivals", arriving(), func(r *results.Record) { r.Counts.Offered = 48_000 }, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
 		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},
+		{"too few arrivals beside a closed loop", arriving(), func(r *results.Record) {
+			r.Plan.Classes = []results.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
+			r.Counts.Offered = 48_000
+		}, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:8000:10s" }, nil}, // 50,000 in 10 s
 		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:9000:10s" }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
 		{"steps that were broken off", arriving(), func(r *results.Record) {
 			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = "steps:1000:9000:2", time.Minute, 10_000
 		}, nil},
 		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
-		{"bursts", arriving(), func(r *results.Record) { r.Plan.Rate, r.Plan.Burst, r.Counts.Offered = "", time.Second, 64 }, nil},
+		{"bursts, the last just after the window", arriving(), func(r *results.Record) { bursting(r, 9*64) }, nil},
+		{"bursts that did not come", arriving(), func(r *results.Record) { bursting(r, 8*64) }, []string{"the machine cannot make this rate: 512 arrivals instead of 640"}},
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
 		c.change(c.record)
@@ -117,6 +128,12 @@ func TestDoubts(t *testing.T) {
 		{"a connection each", healthy(), func(r *results.Record) {
 			r.Bound.Pool, r.Latency[results.Release] = 64, of(50_000, 9*ms, 9*ms)
 		}, nil},
+		{"gave up", arriving(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, []string{"20.0 % of the arrivals that were answered gave up or were refused: response says nothing of their waits"}},
+		{"gave up in a closed loop", healthy(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, nil},
+		{"gave up in the closed one of two classes", arriving(), func(r *results.Record) {
+			r.Plan.Classes = []results.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
+			r.Classes = []results.ClassResult{{Counts: results.Counts{Acquired: 50_000}}, {Counts: results.Counts{TimedOut: 10_000}}}
+		}, nil},
 		{"dropped", arriving(), func(r *results.Record) { r.Counts.Dropped = 5000 }, []string{"10.0 % of the arrivals found the queue full"}},
 		{"lag", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 40*us, 100*us), of(50_000, 120*us, 400*us)
@@ -128,7 +145,9 @@ func TestDoubts(t *testing.T) {
 		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
 		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
 		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
-		{"overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812 arrivals that were in the system on average (Little's law): it did not keep up"}},
+		{"overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812.3 arrivals that were in the system on average (Little's law): it did not keep up"}},
+		{"badly overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 81234.5 }, []string{"the recorded times account for 40 % of the 81235 arrivals that were in the system on average (Little's law): it did not keep up, and"}},
+		{"a number of operations after an overloaded warm-up", arriving(), func(r *results.Record) { r.Plan.Ops, r.Bound.LittleOpen, r.Bound.InSystem = 50_000, 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812.3 arrivals that were in the system on average (Little's law): it did not keep up in the warm-up"}},
 		{"overloaded in the warm-up", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 1.4, 2.5 }, []string{"the recorded times account for 140 % of the 2.5 arrivals that were in the system on average (Little's law): some of those"}},
 		{"across the edges", arriving(), func(r *results.Record) {
 			r.Latency[results.Response] = of(50_000, 215*us, 300*ms)
@@ -175,6 +194,8 @@ func TestBounds(t *testing.T) {
 		{"own", func(r *results.Record) { r.Plan.KeyDist = "own" }, "clients", 10 / 0.011},
 		{"connections", func(r *results.Record) { r.Bound.Pool = 1 }, "connections", 500},
 		{"rate", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = "100", 1000 }, "rate", 100},
+		{"rate of a number of operations", func(r *results.Record) { r.Plan.Rate, r.Plan.Ops, r.Counts.Offered = "500", 1000, 1000 }, "rate", 500},
+		{"bursts of a number of operations", func(r *results.Record) { r.Plan.Burst, r.Plan.Ops, r.Counts.Offered = 100*ms, 10, 10 }, "rate", 100},
 		{"a rate beyond the keys", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Plan.Keys = "1000", 10_000, 2 }, "keys", 200},
 		{"rate without round trips", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Bound.RTT = "100", 1000, 0 }, "rate", 100},
 		{"nothing known", func(r *results.Record) { r.Bound.RTT = 0 }, "", 0},

@@ -117,7 +117,7 @@ func newStairs(e *engine) *stairs {
 		if todo := cl.rate.Steps(p.Duration, e.seed(i)); len(todo) > 0 {
 			return &stairs{
 				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
-				queue: cl.queue.Len, dropped: cl.arrivals.refused.Load,
+				queue: cl.queue.Len, left: cl.arrivals.left.Load, dropped: cl.arrivals.refused.Load,
 			}
 		}
 	}

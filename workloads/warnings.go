@@ -4,6 +4,8 @@ package workloads
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -75,7 +77,7 @@ func leaseWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string
 	if whole := p.Warmup + p.Duration; t.Expires && p.Duration > 0 && l.TTL >= whole {
 		add("no lease of %v ends in a run of %v: nobody will see what follows from %s", l.TTL, whole, planted)
 	}
-	if l.Crash > 0 && !t.Expires && !t.Session {
+	if l.Crash > 0 && !t.Expires && !t.Session && t.Exclusive {
 		add("a lock of %s outlives its holder: each key that a holder dies on is locked for the rest of the run", p.Lock)
 	}
 	if !p.Oracle {
@@ -117,6 +119,10 @@ func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string)
 	default:
 		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", once, p.Duration)
 	}
+	if rate, err := pace.ParseRate(l.Rate); err == nil && p.Duration > 0 && rate.Ramp() > p.Duration {
+		add("the rate changes for %v, and the measured time ends after %v, at %s a second: give it a longer -duration",
+			rate.Ramp(), p.Duration, brevity(rate.At(p.Duration)))
+	}
 	if l.Hold == 0 || l.HoldDist != "" || !l.Open() {
 		return w
 	}
@@ -146,4 +152,10 @@ func openRate(l results.Load) float64 {
 	return rate.Max()
 }
 
-func brevity(rate float64) string { return fmt.Sprintf("%.4g", rate) }
+// brevity leaves a number four digits, or all of those before its point.
+func brevity(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}

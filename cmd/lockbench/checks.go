@@ -161,14 +161,13 @@ func (p *plan) checkClasses() error {
 		return nil
 	}
 	for _, flag := range ofAClass {
-		setBy := 0
-		for _, c := range w.Classes {
-			if c.Find(flag) != nil {
-				setBy++
-			}
+		if !w.overridden(flag) {
+			continue
 		}
-		if opt := p.options.get(flag); setBy == len(w.Classes) && opt.from == fromFile {
-			return p.options.complain(opt, "no class has it from there, since each sets its own")
+		for _, sheet := range append([]*options{p.options}, p.options.sheets()...) {
+			if opt := sheet.get(flag); opt.from == fromFile {
+				return sheet.complain(opt, "no class has it from there, since each sets its own")
+			}
 		}
 	}
 	for i, c := range w.Classes {

@@ -78,13 +78,14 @@ func (p plan) split() (top []field, cells [][]field) {
 		text, common := inCommon(values, opt.name)
 		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.cells[0].plan, text)
 		switch {
+		case p.options.workload.overridden(opt.name):
 		case !common:
 			for i, v := range values {
 				if text := v[opt.name]; text != "" {
 					cells[i] = append(cells[i], field{opt.name, text})
 				}
 			}
-		case text != "" && shown && !p.overridden(opt.name):
+		case text != "" && shown:
 			top = append(top, field{opt.name, text})
 		}
 	}
@@ -106,20 +107,6 @@ func inCommon(values []map[string]string, name string) (text string, common bool
 		}
 	}
 	return text, true
-}
-
-// overridden tells whether every class sets a field for itself, so that nothing reads the top's.
-func (p plan) overridden(name string) bool {
-	w := p.options.workload
-	if w == nil || len(w.Classes) == 0 {
-		return false
-	}
-	for _, c := range w.Classes {
-		if c.Find(name) == nil {
-			return false
-		}
-	}
-	return true
 }
 
 func (p plan) printTop(b *strings.Builder, top []field) {
@@ -172,7 +159,7 @@ func (p plan) printNotes(b *strings.Builder, i int, indent string) {
 	}
 	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
 	if n := len(c.plan.Classes); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s in %d classes", render.Many(int64(c.plan.Clients), "client"), n))
+		notes = append(notes, render.Many(int64(c.plan.Clients), "client")+" in "+classes(n))
 	}
 	if c.plan.Renew {
 		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
@@ -181,6 +168,13 @@ func (p plan) printNotes(b *strings.Builder, i int, indent string) {
 	for _, text := range c.warnings {
 		fmt.Fprintf(b, "%s#   warning: %s\n", indent, oneLine(text))
 	}
+}
+
+func classes(n int) string {
+	if n == 1 {
+		return "one class"
+	}
+	return fmt.Sprintf("%d classes", n)
 }
 
 // plainText is what YAML reads as it is written, wherever it stands: no list, comment or quote can begin in it.

@@ -20,6 +20,7 @@ type library struct {
 	topologies []drivers.Topology                       // besides the single server
 	conns      func(c results.Plan, pipelined bool) int // of its own choice; nil: one a client
 	pins       func(lock string) bool                   // each client needs a connection of its own, and -conns is void
+	shares     func(c results.Plan) bool                // its clients hold their locks together, and none can die alone
 }
 
 var everyTopology = []drivers.Topology{
@@ -61,6 +62,7 @@ var libraries = map[string]library{
 		multiplex: true,
 		locks:     true,
 		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+		shares:    func(results.Plan) bool { return true },       // one Locker renews for them all
 	},
 
 	// The other services. Where sessions hold a lock, each client has a connection of its own, as it would in a process
@@ -69,6 +71,7 @@ var libraries = map[string]library{
 		module:     "github.com/go-zookeeper/zk",
 		multiplex:  true,
 		topologies: []drivers.Topology{drivers.TopologyEnsemble},
+		shares:     func(c results.Plan) bool { return c.Conns > 0 }, // -conns are its sessions
 	},
 	"etcd": {
 		module:     "go.etcd.io/etcd/client/v3",
@@ -88,6 +91,8 @@ var libraries = map[string]library{
 }
 
 func (l library) pinned(lock string) bool { return l.pins != nil && l.pins(lock) }
+
+func (l library) shared(c results.Plan) bool { return l.shares != nil && l.shares(c) }
 
 // goRedisPool is PoolSize: 10 a processor, and the pool opens a connection when none is idle.
 func goRedisPool(c results.Plan, _ bool) int { return min(c.Clients, 10*runtime.GOMAXPROCS(0)) }

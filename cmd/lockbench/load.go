@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -33,6 +34,9 @@ func settleLoads(c *results.Plan) {
 		for _, l := range loads {
 			settleArrivals(l)
 			c.Clients += l.Clients
+			if c.Driver == nullDriver {
+				l.Overstay = 0 // where there is no lease; other classes may well have something to be compared with
+			}
 		}
 	}
 }
@@ -76,6 +80,8 @@ func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why st
 			"in an open loop arrivals come when they are due, and nobody thinks in between"
 	case stepped && c.Duration == 0:
 		return "-rate " + l.Rate, "its steps divide the measured time, which -n leaves open: give -duration too"
+	case l.Crash > 0 && libraries[c.Driver].shared(*c):
+		return "-crash " + shape.FormatShare(l.Crash), "its clients hold their locks together, and none can die alone"
 	case l.Overstay > 0 && !d.Traits.Expires:
 		return "-overstay " + shape.FormatShare(l.Overstay), "its holds do not end with a lease"
 	}
@@ -83,7 +89,8 @@ func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why st
 		return "", "" // workloads.Check says that better
 	}
 	if err := keys.Check(c.Keys, l.Clients); err != nil {
-		return "-key-dist " + cmp.Or(l.KeyDist, uniformKeys), err.Error()
+		dist := cmp.Or(l.KeyDist, uniformKeys) // which the error begins with, unless it is about a part of a mix
+		return "-key-dist " + dist, strings.TrimPrefix(err.Error(), dist+": ")
 	}
 	return "", ""
 }

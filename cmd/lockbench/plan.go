@@ -184,7 +184,7 @@ const (
 )
 
 // addNull takes in the null driver's cell for each load that there is, once: what the cells would be without their
-// lock. Nothing can outlast a lease there, so that is left out.
+// lock. Nothing can outlast a lease there, so that is left out (of classes, settleLoads does it).
 func (p *plan) addNull() error {
 	for _, with := range p.cells {
 		c := with.plan
@@ -195,9 +195,6 @@ func (p *plan) addNull() error {
 			Seed: c.Seed, IOTimeout: c.IOTimeout, Oracle: c.Oracle,
 		}
 		null.Overstay = 0
-		for i := range null.Classes {
-			null.Classes[i].Overstay = 0
-		}
 		if err := p.add(p.options, null); err != nil {
 			return err
 		}

@@ -223,6 +223,14 @@ func (o *options) driverNames() ([]string, error) {
 	return names, nil
 }
 
+// overridden tells whether every class sets a field for itself, so that nothing reads the top's.
+func (w *workload) overridden(name string) bool {
+	if w == nil || len(w.Classes) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(w.Classes, func(c file.Class) bool { return c.Find(name) == nil })
+}
+
 // classes resolves the workload's classes against what the cell has at its top.
 func (o *options) classes(top results.Load) ([]results.Class, error) {
 	if o.workload == nil {

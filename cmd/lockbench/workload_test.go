@@ -102,6 +102,7 @@ func TestRoundTrip(t *testing.T) {
 		"embedded": {"-driver memory,rueidis", "-server embedded"},
 		"external": {"-driver rueidis,go-redis -db 1", "-addr redis://me:s3cret@h:1/2"},
 		"classes":  {"-workload batch-beside-online -driver memory,rueidis -keys 50,60 -wait backoff,queue -trials 2", ""},
+		"planted":  {"-workload {name:planted,classes:{a:{overstay:1%},b:{crash:1%}}} -driver memory -null -ttl 1s", ""},
 		"inherits": {"-workload {hold:[1ms,exp:2ms],arrival:poisson,classes:{a:{rate:[]},b:{}}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -340,6 +341,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2:24: class a: arrival poisson: only arrivals at a rate read it, and the class has none"},
 		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml:3:24: class a: timeout 5s: with -wait none nobody waits"},
 		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml:2:7: hold 1ms: no class has it from there, since each sets its own"},
+		{"driver: memory\nclasses: {a: {hold: 2ms}}\ncells: [{clients: 4}, {hold: [3ms, 4ms]}]", "", "w.yaml:3:31: hold 3ms,4ms: no class has it from there, since each sets its own"},
 		{"driver: memory\nclasses: {a: {think: 1ms, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -think 1ms: in an open loop"},
 		{"driver: memory\nclasses: {a: {burst: 1s, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -burst 1s: clients come at a rate or in bursts, not both"},
 		{"driver: memory\nclasses: {a: {key-dist: own}}", "", "nothing to run: memory mutex class a -key-dist own: "},
@@ -464,6 +466,9 @@ func TestExample(t *testing.T) {
 	p, err := planFor(t, "-workload "+name, environment())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(p.skipped) > 0 {
+		t.Errorf("it has cells that cannot run: %v", p.skipped)
 	}
 	roundTrip(t, p, "")
 	for _, c := range p.cells {

@@ -61,6 +61,14 @@ func classOf(err error) drivers.Class {
 	return drivers.ClassProtocol
 }
 
+// outOfTime tells whether the deadline of a request has passed, here or at the server, which may answer with the bare
+// text of its own context's error.
+func outOfTime(err error) bool {
+	said, ok := status.FromError(err)
+	return errors.Is(err, context.DeadlineExceeded) || ok && (said.Code() == codes.DeadlineExceeded ||
+		said.Code() == codes.Unknown && said.Message() == context.DeadlineExceeded.Error())
+}
+
 // serverClass sorts what etcd itself has answered.
 func serverClass(err rpctypes.EtcdError) drivers.Class {
 	switch err.Code() {

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/lockbench/lockbench/drivers"
 )
 
@@ -258,6 +262,34 @@ func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 			t.Errorf("after %+v: %v", e, err)
 		}
 	}
+}
+
+// tardy answers as a loaded server does, which sees a deadline pass before the client does.
+type tardy struct{ clientv3.KV }
+
+func (tardy) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	return nil, status.Error(codes.Unknown, context.DeadlineExceeded.Error())
+}
+
+// A deadline of which the server says that it has passed ends a wait without an error, and a request's own time-out
+// with one.
+func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
+	t.Parallel()
+	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
+	a, b := client(t, s, 0), client(t, s, 1)
+	held := try(t, a, "k", true)
+	queue(t, b, "k")
+	answers := b.conn.KV
+	b.conn.KV = tardy{answers}
+	created := event{created: true, rev: b.place.seen + 1}
+	if err := b.follow(t.Context(), time.Now().Add(time.Minute), created); err != nil {
+		t.Errorf("with a deadline before the time-out of requests: %v", err)
+	}
+	if err := b.follow(t.Context(), time.Now().Add(2*time.Hour), created); err == nil {
+		t.Error("with a deadline after it: no error")
+	}
+	b.conn.KV = answers
+	release(t, a, held, true)
 }
 
 // Closing the service ends the waits.

@@ -151,13 +151,18 @@ func TestDeadNodes(t *testing.T) {
 			must(t, "Release at 3 of 5", owned, err, true)
 		}
 		nodes[2:3].kill(t)
-		held, err := a.Try(t.Context(), &l) // on a connection that breaks
-		if held || err == nil {
-			t.Errorf("Try at 2 of 5 = %v, %v", held, err)
+		// The first attempts go over connections that break under them: a client library has a few, and need not have
+		// seen yet that the server is gone.
+		refused := false
+		for attempt := 0; attempt < 100 && !refused; attempt++ {
+			held, err := a.Try(t.Context(), &l)
+			if held || err == nil {
+				t.Fatalf("Try at 2 of 5 = %v, %v", held, err)
+			}
+			refused = drivers.Refused(err)
 		}
-		held, err = a.Try(t.Context(), &l)
-		if held || !drivers.Refused(err) {
-			t.Errorf("Try at 2 of 5 = %v, %v (%s), want class connect", held, err, drivers.ClassOf(err))
+		if !refused {
+			t.Error("no attempt at 2 of 5 is of class connect")
 		}
 		if _, _, err := s.(drivers.Inspector).Inspect(t.Context()); err == nil {
 			t.Error("Inspect answers for 2 of 5")

@@ -175,10 +175,11 @@ func open(c *results.Cell) bool {
 	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.Open() })
 }
 
-// offered is the rate of the arrivals, the median over trials.
+// offered is the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been
+// due long before the last of them was served, which is when the window ends.
 func offered(c *results.Cell) float64 {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 {
-		if !open(c) || r.Elapsed <= 0 {
+		if !open(c) || r.Elapsed <= 0 || r.Plan.Ops > 0 {
 			return math.NaN()
 		}
 		return float64(r.Counts.Offered) / r.Elapsed.Seconds()

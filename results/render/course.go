@@ -105,8 +105,8 @@ func (p *page) steady(c *results.Cell) {
 		p.item("", "steady", "all trials; the first: "+text)
 	case s.FirstRate == 0 && s.SecondRate == 0:
 		p.item("", "steady", fmt.Sprintf("unclear: nothing was granted in half of the seconds or more (p %s)", odds(s.P)))
-	case stats.Differ(s):
-		p.item("", "steady", "unclear: "+text+", too few intervals to tell that from chance")
+	case math.Abs(s.SecondRate-s.FirstRate) >= stats.DriftEffect*s.FirstRate: // which chance may well have made
+		p.item("", "steady", "as far as can be told: "+text)
 	default:
 		p.item("", "steady", "yes: "+text)
 	}

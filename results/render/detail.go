@@ -100,12 +100,15 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "command", r.Plan.Command)
 }
 
-// length is how long a trial was to be: a time, or so many operations.
+// length is that of the window as it was planned.
 func length(p *results.Plan) string {
-	if p.Duration == 0 && p.Ops > 0 {
+	switch {
+	case p.Ops == 0:
+		return asked(p.Duration)
+	case p.Duration == 0:
 		return Many(p.Ops, "operation")
 	}
-	return asked(p.Duration)
+	return Many(p.Ops, "operation") + " or " + asked(p.Duration)
 }
 
 // throughput says how fast, and how near that is to what is possible.
@@ -142,6 +145,8 @@ func (p *page) throughput(c *results.Cell) {
 				verdict = "BEHIND, what failed or still waited when the window closed is in no latency"
 			case b.LittleOpen > 1:
 				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
+			case plan(c).Ops > 0 && c.Counts.Unfinished == 0:
+				verdict = "BEHIND in the warm-up, and what was due then is in no figure, whenever it was served"
 			}
 		}
 		p.item(color, "", fmt.Sprintf("and for %.0f %% of the %s arrivals that were in the system on average: %s",
@@ -173,7 +178,11 @@ func (p *page) arrivals(c *results.Cell) {
 	if share := c.Backlogged(); share > 0 {
 		waited = percent(share) + " found all clients busy"
 	}
-	p.item(color, "offered", list(perSecond.format(offered(c))+" arrivals/s", granted, waited, lost))
+	came := perSecond.format(offered(c)) + " arrivals/s"
+	if plan(c).Ops > 0 {
+		came = Many(n.Offered, "arrival")
+	}
+	p.item(color, "offered", list(came, granted, waited, lost))
 }
 
 func (p *page) bound(c *results.Cell) {
@@ -192,6 +201,10 @@ func (p *page) bound(c *results.Cell) {
 	case "connections":
 		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), glue(measured(b.RTT)))
 	default:
+		if classed(c) {
+			text += ", with the holds that were measured and a round trip of " + glue(measured(b.RTT))
+			break
+		}
 		text += fmt.Sprintf(", with the measured hold of %s and a round trip of %s",
 			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(b.RTT)))
 	}

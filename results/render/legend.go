@@ -61,6 +61,14 @@ func (t *table) sayColumns(say sayer) {
 
 const skewedKeys = "1 / (share of the most wanted key × (hold + round trip))"
 
+// Of several classes the bounds are those of their mix, as it came out; with a single one they are the others.
+const (
+	classKeys    = skewedKeys + ", on average over the classes' locks"
+	classClients = "clients / (their share of the locks × (hold + think + 2 round trips)), of the class that is nearest to it"
+)
+
+func classed(c *results.Cell) bool { return len(plan(c).Classes) > 0 }
+
 func skewed(c *results.Cell) bool {
 	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.KeyDist != "" })
 }
@@ -85,6 +93,10 @@ func idealOf(cells []*results.Cell) string {
 	for _, i := range ideals {
 		switch {
 		case i.by != by:
+		case by == "keys" && slices.ContainsFunc(cells, classed):
+			return classKeys
+		case by == "clients" && slices.ContainsFunc(cells, classed):
+			return classClients
 		case by == "keys" && slices.ContainsFunc(cells, skewed):
 			return skewedKeys
 		default:

@@ -67,8 +67,8 @@ func openLatencies(n int) map[results.Metric]results.Latency {
 	return l
 }
 
-// classed is a trial with two classes, of which one is an open loop.
-func classed(n int) *results.Record {
+// classedTrial is a trial with two classes, of which one is an open loop.
+func classedTrial(n int) *results.Record {
 	r := record(n)
 	r.Plan.Classes = []results.Class{
 		{Name: "online", Load: results.Load{Clients: 60, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second, Rate: "5000", Arrival: "constant"}},
@@ -136,6 +136,7 @@ func loads() map[string][]*results.Record {
 
 	few := record(8)
 	few.Plan.Keys = 11
+	few.Steady = results.Steady{FirstRate: 9, SecondRate: 11, P: 0.28}
 	few.Counts.Acquired, few.Counts.Released, few.Safety.Grants = 20, 20, 20
 	sparse := results.NewRecorder(1)
 	for i := range 20 {
@@ -179,11 +180,12 @@ func loads() map[string][]*results.Record {
 		r.Steady.Drifts = i == 8
 		twenty = append(twenty, r)
 	}
-	closed, mixed := record(1), classed(0)
+	closed, mixed, byClients := record(1), classedTrial(0), classedTrial(1)
+	byClients.Bound.By = "clients"
 	mixed.Plan.Classes[1].TryOnly, mixed.Plan.Classes[1].Hold = 0, time.Millisecond
 	return map[string][]*results.Record{
 		"open1": {opened(0)}, "opendrift1": {drifting}, "ladder1": {climbed(0)}, "steps1": {stepped()},
-		"classes1": {classed(0)}, "classes": {classed(0), classed(1)}, "classesamong": {closed, mixed},
+		"classes1": {classedTrial(0)}, "classclients1": {byClients}, "classes": {classedTrial(0), classedTrial(1)}, "classesamong": {closed, mixed},
 		"planted1": {planted}, "behind1": {behind}, "planted": {planted, worse}, "few1": {few}, "pooled1": {pooled},
 		"eighttrials1": eight, "eighttrials": trials, "opentwenty": twenty,
 		"loads": alike(closed, opened(2), drifting, lost, behind),
@@ -295,6 +297,19 @@ func TestAlarm(t *testing.T) {
 		}
 		if got := alarm(cells[0]); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLength: a window may end after a number of operations, and have no length beforehand.
+func TestLength(t *testing.T) {
+	for _, c := range []struct {
+		ops  int64
+		d    time.Duration
+		want string
+	}{{0, 10 * time.Second, "10 s"}, {50_000, 0, "50,000 operations"}, {1, time.Minute, "1 operation or 60 s"}} {
+		if got := length(&results.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
+			t.Errorf("-n %d -duration %v: %q, want %q", c.ops, c.d, got, c.want)
 		}
 	}
 }

@@ -16,11 +16,11 @@ const (
 	// fewer nothing could ever be told at 5 %.
 	minHalf = 4
 
-	// driftAlpha and driftEffect must both be passed before a trial is called unsteady. One second depends on the one
+	// driftAlpha and DriftEffect must both be passed before a trial is called unsteady. One second depends on the one
 	// before it, so p is too small by itself; and over some minutes a difference of 1 % is as significant as it is
 	// without interest.
 	driftAlpha  = 0.05
-	driftEffect = 0.05
+	DriftEffect = 0.05 // share of the first half's rate
 )
 
 // Steady compares the rates of the two halves of a measured window, interval by interval, by the test of Mann and
@@ -40,13 +40,8 @@ func Steady(series []results.Interval) results.Steady {
 		SecondRate: benchmath.AssumeNothing.Summary(b, Confidence).Center,
 		P:          benchmath.AssumeNothing.Compare(a, b).P,
 	}
-	s.Drifts = s.P < driftAlpha && Differ(s)
+	s.Drifts = s.P < driftAlpha && math.Abs(s.SecondRate-s.FirstRate) >= DriftEffect*s.FirstRate && s.FirstRate != s.SecondRate
 	return s
-}
-
-// Differ tells whether the halves of s differ by so much that it would matter, be it by chance or not.
-func Differ(s results.Steady) bool {
-	return math.Abs(s.SecondRate-s.FirstRate) >= driftEffect*s.FirstRate && s.FirstRate != s.SecondRate
 }
 
 // perSecond are the rates of the intervals in the measured window. Those that were cut short, at the end of a run that

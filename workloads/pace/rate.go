@@ -36,9 +36,11 @@ const (
 	ladder
 )
 
+// MaxRate is the highest rate, in arrivals a second: over this the harness alone has no time for it, so that it is a slip.
+const MaxRate = 10e6
+
 const (
 	minRate  = 0.001 // one in a quarter of an hour
-	maxRate  = 10e6  // over this the harness alone has no time for it: a slip
 	maxSteps = 1000
 	maxRamp  = 7 * 24 * time.Hour // the longest trial
 )
@@ -141,9 +143,9 @@ func parseNumber(text string) (float64, error) {
 	}
 	// The unit goes into the exponent, so that 0.57k is 570 and not the float beside it.
 	perSecond, err := strconv.ParseFloat(number+exponent, 64)
-	if err != nil || perSecond < minRate || perSecond > maxRate {
+	if err != nil || perSecond < minRate || perSecond > MaxRate {
 		return 0, fmt.Errorf("%s arrivals a second are out of range: from %v to %s are possible",
-			text, minRate, formatNumber(maxRate))
+			text, minRate, formatNumber(MaxRate))
 	}
 	return perSecond, nil
 }
@@ -189,6 +191,17 @@ func (r Rate) Changes() bool { return r.from != r.to }
 // Stepped tells whether the rate goes in steps, for which the measured window has to have a length.
 func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
+// Ramp is how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
+func (r Rate) Ramp() time.Duration { return r.over }
+
+// At is what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
+func (r Rate) At(since time.Duration) float64 {
+	if since >= r.over {
+		return r.to
+	}
+	return r.from + (r.to-r.from)*since.Seconds()/r.over.Seconds()
+}
+
 // Mean is the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
 // the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
@@ -197,8 +210,7 @@ func (r Rate) Mean(window time.Duration) float64 {
 		return (r.from + r.to) / 2
 	case r.form == ramp && window > 0:
 		rising := min(r.over, window).Seconds()
-		reached := r.from + (r.to-r.from)*rising/r.over.Seconds()
-		return ((r.from+reached)/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
+		return ((r.from+r.At(window))/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
 	default:
 		return r.to
 	}

@@ -131,6 +131,26 @@ func FuzzParseRate(f *testing.F) {
 	})
 }
 
+func TestRamp(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		ramp  time.Duration
+		after time.Duration
+		at    float64
+	}{
+		{"1k:50k:10s", 10 * time.Second, 0, 1000},
+		{"1k:50k:10s", 10 * time.Second, 5 * time.Second, 25500},
+		{"50k:1k:10s", 10 * time.Second, 2 * time.Second, 40200},
+		{"1k:50k:10s", 10 * time.Second, time.Minute, 50000},
+		{"5k", 0, time.Second, 5000},
+	} {
+		r := mustRate(t, tt.text)
+		if r.Ramp() != tt.ramp || math.Abs(r.At(tt.after)-tt.at) > 1e-6 {
+			t.Errorf("%s: %v long, and %v a second after %v; want %v, %v", tt.text, r.Ramp(), r.At(tt.after), tt.after, tt.ramp, tt.at)
+		}
+	}
+}
+
 func TestRateFigures(t *testing.T) {
 	for _, tt := range []struct {
 		text      string
