@@ -16,7 +16,7 @@ wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
 bench() { # FILE FLAGS…: record a run anew
 	wanted "$1" || return 0
 	rm -f "$out/$1"
-	"$tmp/lockbench" -server private -quiet -o "$out/$1" "${@:2}" >/dev/null
+	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$out/$1" "${@:2}" >/dev/null
 }
 text() { # FILE COMMAND…: record what a command prints, below the command itself
 	wanted "$1" || return 0
@@ -56,7 +56,7 @@ text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,my
 # Loads: the schedule of the open loop itself, what closed loops leave out, a staircase, the presets, holders that die, and
 # what the neighbours feel. Whoever comes in a burst waits in a line, so that -n and the elapsed time tell how it drains.
 open=(-driver rueidis -wait queue -handover swap -clients 512 -keys 10)
-bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 3s -warmup 1s -trials 5
+server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 3s -warmup 1s -trials 5
 bench response.jsonl "${open[@]}" -rate 1k,5k,10k,20k,40k -arrival poisson -duration 4s -warmup 1s -trials 3
 bench ladder.jsonl "${open[@]}" -rate ladder:10k:80k:8 -duration 32s -warmup 2s -max-queue 100k
 if wanted presets.jsonl; then
