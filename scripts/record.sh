@@ -55,10 +55,10 @@ text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,my
 
 # Loads: the schedule of the open loop itself, what closed loops leave out, a staircase, the presets, holders that die, and
 # what the neighbours feel. Whoever comes in a burst waits in a line, so that -n and the elapsed time tell how it drains.
-open=(-driver rueidis -wait queue -handover swap -clients 512 -keys 10)
+open=(-driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms)
 server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 3s -warmup 1s -trials 5
-bench response.jsonl "${open[@]}" -rate 1k,5k,10k,20k,40k -arrival poisson -duration 4s -warmup 1s -trials 3
-bench ladder.jsonl "${open[@]}" -rate ladder:10k:80k:8 -duration 32s -warmup 2s -max-queue 100k
+bench response.jsonl "${open[@]}" -rate 2k,5k,7k,8k,9k -arrival poisson -duration 4s -warmup 1s -trials 3
+bench ladder.jsonl "${open[@]}" -rate ladder:2k:9k:8 -duration 32s -warmup 2s -max-queue 100k
 if wanted presets.jsonl; then
 	rm -f "$out/presets.jsonl"
 	for preset in workloads/presets/*.yaml; do
@@ -67,7 +67,7 @@ if wanted presets.jsonl; then
 	done
 fi
 bench crash.jsonl -driver rueidis,zookeeper,etcd,mysql,postgres -lock set-nx,fenced,sequential,lease,unique-row,row-lock,get-lock,advisory \
-	-clients 16 -keys 4 -hold 1ms -crash 1% -ttl 2s -duration 8s -warmup 1s
+	-clients 40 -keys 20 -hold 1ms -crash 2% -ttl 2s -duration 8s -warmup 1s
 bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s ||
 	[ $? = 4 ] # what deletes another's lock is violated beyond what was planted
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 4s -warmup 1s -trials 3

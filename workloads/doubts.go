@@ -93,8 +93,7 @@ func doubts(r *results.Record) (w []string) {
 	}
 	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
 	if late > lagShare*all && lag.P99 <= lateLag {
-		add("of a response of %s on average %s is the generator's own lag: for a lock as fast as this one, acquire says what it takes",
-			round(response.Mean), round(lag.Mean))
+		add("lag is more than %.0f %% of the response: for a lock as fast as this one, acquire says what it takes", 100*lagShare)
 	}
 	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
