@@ -161,7 +161,7 @@ func TestShards(t *testing.T) {
 		r := NewRecorder(asked)
 		want := asked
 		if asked <= 0 {
-			want = runtime.GOMAXPROCS(0)
+			want = spare * runtime.GOMAXPROCS(0)
 		}
 		borrowed := map[*Shard]bool{}
 		for range want {
