@@ -115,6 +115,14 @@ type Class struct {
 // Open tells whether the load is an open loop: arrivals come when they come, whether a client is free or not.
 func (l Load) Open() bool { return l.Rate != "" || l.Burst > 0 }
 
+// BurstRate is how many arrivals a second the bursts make on average; 0 without Burst.
+func (l Load) BurstRate() float64 {
+	if l.Burst <= 0 {
+		return 0
+	}
+	return float64(l.Clients) / l.Burst.Seconds()
+}
+
 // Groups are the classes of p, or the one nameless class that it has if it names none.
 func (p *Plan) Groups() []Class {
 	if len(p.Classes) > 0 {

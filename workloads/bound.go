@@ -127,7 +127,7 @@ func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
 	}
 	for _, k := range kinds {
 		if k.Burst > 0 {
-			rate += float64(k.Clients) / k.Burst.Seconds()
+			rate += k.BurstRate()
 		} else if planned, err := pace.ParseRate(k.Rate); err == nil {
 			rate += planned.Mean(r.Elapsed)
 		}

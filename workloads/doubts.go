@@ -28,7 +28,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	switch {
 	case e.cut.Load():
 		r.Partial = cmp.Or(e.why, "interrupted")
-	case e.after.err != nil && e.after.err != errNoInspector:
+	case !told(e.after.err):
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
 	if r.Partial == "" && failing > failedShare {
@@ -36,7 +36,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	} else if failing > worthSaying {
 		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
 	}
-	if e.before.err != nil && e.before.err != errNoInspector && r.Elapsed > 0 {
+	if !told(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
 	if e.before.err == nil && e.after.err == nil && !e.inspected() {

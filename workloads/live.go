@@ -31,9 +31,9 @@ type Interval struct {
 	From, To time.Duration // since the load began
 	Warmup   bool          // it lies before the measured window
 
-	// Values is what has been recorded of each metric: results.WarmupIndex and ProbeIdleIndex alone in the warm-up. A grant counts when the
-	// client has it, and where holds take no time when it has given it back; all else when it is over. What began in the
-	// window and was over after it belongs to the last interval. Each metric can be asked for once.
+	// Values is what has been recorded of each metric: results.WarmupIndex and ProbeIdleIndex alone in the warm-up. A grant
+	// counts when the client has it, and where holds take no time when it has given it back; all else when it is over.
+	// What began in the window and was over after it belongs to the last interval. Each metric can be asked for once.
 	Values func(results.MetricIndex) results.Values
 }
 

@@ -128,7 +128,7 @@ func checkArrivals(p results.Plan, l results.Load) error {
 		if l.Arrival != "" {
 			return refuse("arrival", l.Arrival, "left out with -burst, which says when they come")
 		}
-		if l.Burst >= minBurst && float64(l.Clients)/l.Burst.Seconds() > pace.MaxRate {
+		if l.Burst >= minBurst && l.BurstRate() > pace.MaxRate {
 			return refuse("burst", l.Burst.String(), fmt.Sprintf("longer, or -clients fewer: %d at a time are more than %d arrivals a second",
 				l.Clients, int(pace.MaxRate)))
 		}

@@ -77,18 +77,27 @@ func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage driv
 // lock seems to cost. Zero if the server does not tell.
 func (e *engine) priceLook(ctx context.Context) (look drivers.Usage) {
 	_, first, err := e.inspect(ctx)
-	if err != nil && err != errNoInspector {
+	if !told(err) {
 		return look
 	}
 	_, second, err := e.inspect(ctx)
-	if err != nil && err != errNoInspector {
+	if !told(err) {
 		return look
 	}
+	return spentBetween(first, second, drivers.Usage{})
+}
+
+// told tells whether an answer of inspect has what it can have: from a driver that cannot inspect its server that is the
+// CPU time of a server of ours.
+func told(err error) bool { return err == nil || err == errNoInspector }
+
+// spentBetween is what the server has spent from one look to another, without what else is known of.
+func spentBetween(before, after, known drivers.Usage) drivers.Usage {
 	return drivers.Usage{
-		CPU:      max(0, second.CPU-first.CPU),
-		Commands: max(0, second.Commands-first.Commands),
-		BytesIn:  max(0, second.BytesIn-first.BytesIn),
-		BytesOut: max(0, second.BytesOut-first.BytesOut),
+		CPU:      max(0, after.CPU-before.CPU-known.CPU),
+		Commands: max(0, after.Commands-before.Commands-known.Commands),
+		BytesIn:  max(0, after.BytesIn-before.BytesIn-known.BytesIn),
+		BytesOut: max(0, after.BytesOut-before.BytesOut-known.BytesOut),
 	}
 }
 

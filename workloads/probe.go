@@ -23,8 +23,8 @@ const (
 // out, for a request that hangs keeps the next ones from being sent. One that had to wait for a slow one before it is
 // measured from the time when it was due, so that it tells of that too; those that were due and not yet sent when the
 // window closes count with the time that they had waited by then. All others are measured from when they were sent: a
-// timer that is late, by most of a millisecond where the program is idle, is none of the server's doing. Failed probes are in no distribution: they are
-// counted as errors of class "probe".
+// timer that is late, by most of a millisecond where the program is idle, is none of the server's doing. Failed probes
+// are in no distribution: they are counted as errors of class "probe".
 //
 // A nil *probe does nothing.
 type probe struct {
@@ -57,8 +57,7 @@ func (p *probe) idle(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	_, before, err := p.e.inspect(ctx)
-	priced := err == nil || err == errNoInspector
+	_, before, failed := p.e.inspect(ctx)
 	every := min(p.every, idleTime/idleProbes)
 	clock := drivers.NewClock()
 	for due := time.Duration(0); due < idleProbes*every; due += every {
@@ -76,14 +75,8 @@ func (p *probe) idle(ctx context.Context) {
 		}
 		p.record(results.ProbeIdleIndex, clock.Now()-begun)
 	}
-	if _, after, err := p.e.inspect(ctx); priced && (err == nil || err == errNoInspector) {
-		look := p.e.look
-		p.cost = drivers.Usage{
-			CPU:      max(0, after.CPU-before.CPU-look.CPU),
-			Commands: max(0, after.Commands-before.Commands-look.Commands),
-			BytesIn:  max(0, after.BytesIn-before.BytesIn-look.BytesIn),
-			BytesOut: max(0, after.BytesOut-before.BytesOut-look.BytesOut),
-		}
+	if _, after, err := p.e.inspect(ctx); told(failed) && told(err) {
+		p.cost = spentBetween(before, after, p.e.look)
 	}
 }
 

@@ -106,7 +106,7 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 			continue
 		}
 		if g.Burst > 0 {
-			due += float64(g.Clients) * r.Elapsed.Seconds() / g.Burst.Seconds()
+			due += g.BurstRate() * r.Elapsed.Seconds()
 			slack += float64(g.Clients)
 			continue
 		}

@@ -143,7 +143,7 @@ func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string)
 // openRate is the highest rate of arrivals, and that of bursts on average.
 func openRate(l results.Load) float64 {
 	if l.Burst > 0 {
-		return float64(l.Clients) / l.Burst.Seconds()
+		return l.BurstRate()
 	}
 	rate, err := pace.ParseRate(l.Rate)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -47,8 +47,8 @@ func BenchmarkLive(b *testing.B) {
 				rates = append(rates, recs[1].Throughput()/recs[0].Throughput())
 				cpus = append(cpus, recs[1].Cost.ClientCPUUs/recs[0].Cost.ClientCPUUs)
 			}
-			b.ReportMetric(median(rates), "locks/s-on/off")
-			b.ReportMetric(median(cpus), "cpu/lock-on/off")
+			b.ReportMetric(stats.Of(rates).Median, "locks/s-on/off")
+			b.ReportMetric(stats.Of(cpus).Median, "cpu/lock-on/off")
 		})
 	}
 }
@@ -97,11 +97,6 @@ func BenchmarkIntervalLog(b *testing.B) {
 	if l.err != nil {
 		b.Fatal(l.err)
 	}
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // trialOf is the record of one trial.

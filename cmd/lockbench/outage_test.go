@@ -91,6 +91,21 @@ type restartable interface {
 	Restart(context.Context) error
 }
 
+// proxied puts a proxy before a server, and answers the address to use in the server's place.
+func proxied(t *testing.T, server string) (addr string, proxy *fault.Proxy) {
+	t.Helper()
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if proxy, err = fault.NewProxy(at.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	at.Host = proxy.Addr()
+	return at.String(), proxy
+}
+
 // TestRestart kills the only server in mid-run and starts it again: clients meet errors and then locks again.
 func TestRestart(t *testing.T) {
 	for _, test := range []struct {
@@ -140,20 +155,11 @@ func TestErrorsStopRun(t *testing.T) {
 		t.Run(test.driver+" "+test.max, func(t *testing.T) {
 			t.Parallel()
 			server := servertest.Redis(t, servers.RedisOptions{TCP: true})
-			addr, err := url.Parse(server.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy, err := fault.NewProxy(addr.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer proxy.Close()
-			addr.Host = proxy.Addr()
+			addr, proxy := proxied(t, server.URL())
 			var gone time.Time
 			rec := watched(t, results.Plan{
 				Load: results.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: test.max,
-			}, []string{addr.String()}, func(s workloads.Snapshot, _ bool) bool {
+			}, []string{addr}, func(s workloads.Snapshot, _ bool) bool {
 				if gone.IsZero() && s.Acquired > 0 {
 					gone = time.Now()
 					if test.mute {
@@ -203,19 +209,10 @@ func TestSessionEnds(t *testing.T) {
 	} {
 		t.Run(test.driver, func(t *testing.T) {
 			t.Parallel()
-			addr, err := url.Parse(test.server())
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy, err := fault.NewProxy(addr.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer proxy.Close()
-			addr.Host = proxy.Addr()
+			addr, proxy := proxied(t, test.server())
 			cut, restored, over := false, make(chan struct{}, 1), new(atomic.Bool)
 			rec := watched(t, results.Plan{Load: results.Load{Clients: 2, TTL: test.ttl, Hold: time.Hour}, Driver: test.driver, Lock: test.lock, Wait: "native"},
-				[]string{addr.String()}, func(s workloads.Snapshot, held bool) bool {
+				[]string{addr}, func(s workloads.Snapshot, held bool) bool {
 					if !cut && held {
 						cut = true
 						restore := proxy.Outage()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // metrics are the figures that can be quoted, each of a whole cell. Times are in milliseconds.
@@ -55,12 +56,7 @@ var metrics = map[string]func(*results.Cell) float64{
 // perTrial is the median of a figure of each trial: a quantile of all values together would be that of the one trial in
 // which the machine did something else.
 func perTrial(c *results.Cell, get func(*results.Record) float64) float64 {
-	var values []float64
-	for _, r := range c.Trials {
-		values = append(values, get(r))
-	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return stats.Trials(c.Trials, get).Median
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
