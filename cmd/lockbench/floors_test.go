@@ -67,7 +67,9 @@ var floors = []rule{
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath"}},
-	{"results/render", []string{"results", "results/stats"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/figure", []string{"results", "results/stats"}, nil},
+	{"results/compare", []string{"results", "results/stats", "results/figure"}, nil},
+	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare"}, []string{"github.com/olekukonko/tablewriter"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
