@@ -32,11 +32,7 @@ func planOfOptions(o *options, env environ) (plan, error) {
 	if err := o.readWorkload(strings.NewReader("")); err != nil {
 		return plan{}, err
 	}
-	targets, err := decideTargets(o, env, found)
-	if err != nil {
-		return plan{}, err
-	}
-	return planOf(o, targets)
+	return planAll(o, env, strings.NewReader(""), found)
 }
 
 func TestDryRun(t *testing.T) {
