@@ -233,9 +233,9 @@ func TestSkipNamesOnce(t *testing.T) {
 		s    skip
 		want string
 	}{
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 1}, "etcd: no etcd"},
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 2}, "etcd: no etcd (2 cells)"},
-		{skip{"", []string{"etcd"}, "etcds are missing", 1}, "etcd: etcds are missing"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 1, ""}, "etcd: no etcd"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 2, ""}, "etcd: no etcd (2 cells)"},
+		{skip{"", []string{"etcd"}, "etcds are missing", 1, ""}, "etcd: etcds are missing"},
 	} {
 		if got := test.s.String(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
