@@ -30,6 +30,8 @@ import (
 // comments: they may be what is compared, and benchstat would keep them apart. Trials that ended early are left out, and
 // a comment says so.
 //
+// In a file of a run with two sides (-vs) the name has the side as well, and -col /side makes the columns.
+//
 // Durations are in seconds rather than the usual ns, because benchstat takes 0 ns for another unit than 0 s
 // (benchfmt.Reader tidies only values that change by it).
 func Benchfmt(w io.Writer, cells []*results.Cell) error {
@@ -77,12 +79,8 @@ func writeUnits(w io.Writer, out *benchfmt.Writer, figures []figure.Figure) erro
 		if f.Better == figure.Neither {
 			continue
 		}
-		better := "lower"
-		if f.Better == figure.Higher {
-			better = "higher"
-		}
 		_, unit := benchValue(f, 0)
-		meta := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: better}
+		meta := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: direction(f)}
 		if err := out.Write(meta); err != nil {
 			return err
 		}
@@ -93,6 +91,9 @@ func writeUnits(w io.Writer, out *benchfmt.Writer, figures []figure.Figure) erro
 // comment says what made the records that follow.
 func comment(r *results.Record) string {
 	words := []string{"lockbench " + r.Env.Lockbench, r.Env.Go}
+	if r.Env.Revision != "" {
+		words = append([]string{"revision " + r.Env.Revision}, words...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Env.Libraries)) {
 		words = append(words, name+" "+r.Env.Libraries[name])
 	}
@@ -104,6 +105,9 @@ func comment(r *results.Record) string {
 func benchmarkName(r *results.Record) string {
 	var b strings.Builder
 	b.WriteString("Lock")
+	if r.Side != "" {
+		b.WriteString("/side=" + word(r.Side))
+	}
 	for _, s := range settings {
 		if v := s.value(&r.Plan); v != "" && !s.constant {
 			b.WriteString("/" + s.name + "=" + word(v))

@@ -49,6 +49,8 @@ var csvHead = []csvColumn{
 	{"run", func(r *results.Record) string { return text(r.Run) }},
 	{"cell", func(r *results.Record) string { return strconv.Itoa(r.Cell) }},
 	{"trial", func(r *results.Record) string { return strconv.Itoa(r.Trial) }},
+	{"side", func(r *results.Record) string { return text(r.Side) }},
+	{"revision", func(r *results.Record) string { return text(r.Env.Revision) }},
 	{"id", func(r *results.Record) string { return text(r.ID) }},
 	{"started", func(r *results.Record) string { return r.Started.UTC().Format(time.RFC3339Nano) }},
 	{"partial", func(r *results.Record) string { return text(r.Partial) }},

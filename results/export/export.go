@@ -55,3 +55,14 @@ func knownTo(cells []*results.Cell) []figure.Figure {
 		})
 	})
 }
+
+// direction is which way a figure improves: "higher", "lower", or nothing.
+func direction(f figure.Figure) string {
+	switch f.Better {
+	case figure.Higher:
+		return "higher"
+	case figure.Lower:
+		return "lower"
+	}
+	return ""
+}
