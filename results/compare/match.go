@@ -164,7 +164,7 @@ func byPair(base, head side) ([]couple, error) {
 		to := []*buckets{&bs, &hs}[i]
 		for _, r := range s.records {
 			keys := of[place{r.Run, r.Pair}]
-			to.add(keys[0]+"\n"+keys[1], plans[r], r)
+			to.add(strings.Join(keys[:], "\n"), plans[r], r)
 		}
 	}
 	couples := exact(&bs, &hs)
