@@ -305,6 +305,7 @@ type options struct {
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 	o := &options{replays: &replays{}}
+	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)
