@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/pace"
 )
@@ -155,13 +156,28 @@ var (
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
+// comparingFlags say how to compare, whoever compares.
+var comparingFlags = []flagDef{
+	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
+		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison of the same twice may report a regression"},
+	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
+	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
+		"handoff.p50, jain and CPU per lock, if there is one cell)"},
+	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike machines, and unlike kinds of server"},
+}
+
 var (
 	reportFlags = []flagDef{widthFlag}
-	listFlags   = []flagDef{jsonFlag}
+
+	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
+
+	listFlags = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = append(slices.Clone(runFlags), jsonFlag, helpFlag)
+var allFlags = slices.Concat(runFlags, comparingFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
