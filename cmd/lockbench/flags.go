@@ -262,7 +262,7 @@ type option struct {
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
 // comes twice is ambiguous: the second might replace the first or add to it.
 func (o *option) Set(s string) error {
-	if name, ok := flagName(s); ok {
+	if name, ok := flagName(s); ok && o.name != "vs" { // whose value is flags
 		if f, known := findFlag(name); known && len(name) > 1 {
 			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
 		}
