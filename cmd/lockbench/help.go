@@ -17,7 +17,7 @@ Usage:
   lockbench [run] FLAGS     measure one lock, or a matrix of them
   lockbench report FILE…    print the table of records that -o has written
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
-  lockbench schema          JSON schema of the files for -workload
+  lockbench schema [NAME]   JSON schema of the files for -workload, or of records
   lockbench version         version of lockbench and of its client libraries
   lockbench completion SH   completion for bash, zsh, fish or powershell
 

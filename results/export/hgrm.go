@@ -22,9 +22,9 @@ const (
 )
 
 // Hgrm writes a file for every cell and each of its latencies that has any values. The trials of a cell are merged. create
-// opens the file of that name, which is unique in the call, says what the cell is, and has no separator in it; labels tell
-// the cells apart, one for each.
-func Hgrm(create func(name string) (io.WriteCloser, error), cells []*results.Cell, labels []string) error {
+// makes a file of what write writes; its name is unique in the call, says what the cell is, and has no separator in it.
+// Labels tell the cells apart, one for each.
+func Hgrm(cells []*results.Cell, labels []string, create func(name string, write func(io.Writer) error) error) error {
 	names := fileNames(cells, labels)
 	for i, c := range cells {
 		for _, m := range results.Metrics {
@@ -32,17 +32,8 @@ func Hgrm(create func(name string) (io.WriteCloser, error), cells []*results.Cel
 			if l.Count == 0 {
 				continue
 			}
-			name := names[i] + string(m) + ".hgrm"
-			f, err := create(name)
-			if err != nil {
+			if err := create(names[i]+string(m)+".hgrm", func(w io.Writer) error { return WriteHgrm(w, l) }); err != nil {
 				return err
-			}
-			err = WriteHgrm(f, l)
-			if closed := f.Close(); err == nil {
-				err = closed
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}
