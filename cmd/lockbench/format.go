@@ -140,28 +140,16 @@ func findFormat[T any](formats []format[T], name string) (format[T], error) {
 // checkFile refuses a file that is written already, or read.
 func checkFile[T any](file string, others []output[T], inputs []string) error {
 	for _, other := range others {
-		if other.file != "" && sameFile(file, other.file) {
+		if sameFile(file, other.file) {
 			return fmt.Errorf("%s and another format both write %s", other.name, file)
 		}
 	}
 	for _, in := range inputs {
-		if in != "-" && sameFile(file, in) {
+		if sameFile(file, in) {
 			return fmt.Errorf("%s is read: it would be replaced", file)
 		}
 	}
 	return nil
-}
-
-// sameFile tells whether two names mean one file, whether it exists or not.
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	if errA == nil && errB == nil {
-		return os.SameFile(infoA, infoB)
-	}
-	absA, errA := filepath.Abs(a)
-	absB, errB := filepath.Abs(b)
-	return errA == nil && errB == nil && absA == absB
 }
 
 // checkReplace tells before the work begins that a file cannot be made.
