@@ -5,9 +5,9 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -97,7 +97,10 @@ func safeName(text string) string {
 	var b strings.Builder
 	dash := false
 	for _, r := range strings.ToLower(text) {
-		ok := r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' && b.Len() > 0)
+		ok := r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		if r == '.' && !dash && !strings.HasSuffix(b.String(), ".") { // of a number, and not one that leads to another directory
+			ok = b.Len() > 0
+		}
 		switch {
 		case b.Len() >= nameLength:
 		case ok && dash && b.Len() > 0:
@@ -110,8 +113,5 @@ func safeName(text string) string {
 			dash = true
 		}
 	}
-	if b.Len() == 0 {
-		return "cell"
-	}
-	return path.Clean(b.String())
+	return cmp.Or(strings.TrimRight(b.String(), "."), "cell")
 }
