@@ -50,6 +50,7 @@ func (c *Cell) Partial() string { return c.Trials[0].Partial }
 // trials were interleaved. Two records are trials of one cell if their
 // plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
 // environments and servers (but for the address of a server that lockbench started, which is a new one each time).
+// The sides of a comparison are cells of their own, of one run each, even if nothing else tells them apart.
 // A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has
 // been seen before in the cell is the same observation twice, as when files overlap, and is left out.
 //
@@ -104,7 +105,10 @@ func cellKey(r *Record) (string, error) {
 		Env     Env
 		Server  Server
 		Partial string // the record's ID
-	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server}
+		Side    string
+		Run     string // of a side
+		Pair    int
+	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server, Side: r.Side, Pair: r.Pair}
 	same.Plan.Seed, same.Plan.Command, same.Plan.Workload = 0, "", ""
 	if r.Server.Kind != "external" {
 		same.Server.Addr = ""
@@ -112,6 +116,9 @@ func cellKey(r *Record) (string, error) {
 	same.Server.Connections = 0 // as many as happened to be open
 	if r.Partial != "" {
 		same.Partial = r.ID
+	}
+	if r.Side != "" {
+		same.Run = r.Run // a pair is one of its run
 	}
 	key, err := json.Marshal(same) // maps come out sorted
 	return string(key), err

@@ -18,6 +18,9 @@ var ErrNewerSchema = errors.New("written by a newer lockbench")
 // mayBeNegative are the fields in which a negative number says "not known".
 var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}
 
+// sides are those of a comparison, and that of a run which compares nothing.
+var sides = []string{"", SideBase, SideHead}
+
 // durabilities are those of a server that lockbench starts, and that of others.
 var durabilities = []string{"", "relaxed", "strict"}
 
@@ -35,6 +38,10 @@ func (r *Record) Validate() error {
 		return errors.New("started: missing")
 	case r.Trial < 1:
 		return fmt.Errorf("trial: %d is below 1", r.Trial)
+	case !slices.Contains(sides, r.Side):
+		return fmt.Errorf("side: %q is none", r.Side)
+	case r.Side == "" && r.Pair != 0:
+		return fmt.Errorf("pair: %d of no side", r.Pair)
 	case r.Plan.Driver == "":
 		return errors.New("plan.driver: missing")
 	case r.Plan.Lock == "":
