@@ -152,10 +152,18 @@ var (
 var (
 	reportFlags = []flagDef{widthFlag}
 	listFlags   = []flagDef{jsonFlag}
+
+	historyFlags = []flagDef{
+		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
+		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
+		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		widthFlag,
+	}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = append(slices.Clone(runFlags), jsonFlag, helpFlag)
+var allFlags = append(append(slices.Clone(runFlags), jsonFlag, helpFlag), historyFlags...)
 
 func flagNames(defs []flagDef) []string {
 	var names []string

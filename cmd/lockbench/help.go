@@ -16,6 +16,7 @@ const helpIntro = `lockbench measures distributed locks: how fast and how safe e
 Usage:
   lockbench [run] FLAGS     measure one lock, or a matrix of them
   lockbench report FILE…    print the table of records that -o has written
+  lockbench history FILE…   each cell's figures over revisions, with steps and drifts
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
   lockbench schema          JSON schema of the files for -workload
   lockbench version         version of lockbench and of its client libraries

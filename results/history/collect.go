@@ -27,6 +27,7 @@ type Collector struct {
 // builder is a series that grows.
 type builder struct {
 	sample  *results.Record
+	cell    int // its place in the matrix of the runs, the first of them
 	figures []figure.Figure
 	trials  []trial
 }
@@ -70,7 +71,7 @@ func (c *Collector) Add(r *results.Record) error {
 		return nil
 	}
 	c.seen[r.ID] = true
-	if r.Started.Before(c.last) {
+	if c.last.Sub(r.Started) > pause { // less is the order in which trials end, or a clock that was set right
 		c.history.Backwards++
 	}
 	c.last = r.Started
@@ -82,7 +83,7 @@ func (c *Collector) Add(r *results.Record) error {
 	b := c.series[string(key)]
 	if b == nil {
 		sample.Traits = r.Traits // the first one's: a design that is found to claim more is no other cell
-		b = &builder{sample: sample, figures: c.options.Figures}
+		b = &builder{sample: sample, cell: r.Cell, figures: c.options.Figures}
 		if len(b.figures) == 0 {
 			b.figures = defaultFigures(r)
 		}

@@ -32,7 +32,7 @@ type History struct {
 	Partial    int // that ended early, and were left out
 	Duplicates int // that were there already, and were left out
 	Earlier    int // that began before Options.Since
-	Backwards  int // whose times are before that of the record before them: they were put in their places
+	Backwards  int // that began more than an hour before the record in front of them: they were put in their places
 
 	Machines int             // different machines have series of their own
 	Lines    int             // that had points enough to be looked at: Alpha holds for all of them together

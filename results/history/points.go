@@ -68,6 +68,7 @@ func (b *builder) build() *Series {
 // History is what the records say; the collector is used up. It fails nowhere: no record, no series.
 func (c *Collector) History() *History {
 	h := &c.history
+	slices.SortStableFunc(c.order, func(a, b *builder) int { return cmp.Compare(a.cell, b.cell) })
 	for _, b := range c.order {
 		h.Series = append(h.Series, b.build())
 	}
@@ -78,7 +79,7 @@ func (c *Collector) History() *History {
 	return h
 }
 
-// forget leaves out the lines of figures that no record of their series knows, unless that leaves none.
+// forget leaves out the lines of figures that no record of their series knows.
 func (h *History) forget(o Options) {
 	known := map[string]bool{}
 	for _, s := range h.Series {

@@ -62,30 +62,44 @@ func seriesNames(h *history.History) (names []string, common string) {
 	for _, s := range h.Series {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
 	}
-	t := newTable(cells)
+	var own, shared []string
+	for _, a := range axes {
+		first, differs := a.compare(cells)
+		switch {
+		case slices.Contains(changing, a.title) || a.server && a.title != "address":
+		case differs:
+			own = append(own, a.title)
+		case a.title == "load":
+			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
+		case first != "" && first != a.unsaid:
+			shared = append(shared, a.title+unbroken+first)
+		}
+	}
 	for _, c := range cells {
 		var parts []string
-		for _, a := range t.axes {
-			if v := a.value(c); v != "" && a.title != "claims" {
+		for _, a := range axes {
+			if v := a.value(c); v != "" && slices.Contains(own, a.title) {
 				parts = append(parts, nameOf(a.title, v))
 			}
 		}
 		if len(parts) == 0 {
 			parts = []string{plan(c).Driver, plan(c).Lock, plan(c).Wait}
 		}
-		if h.Machines > 1 {
-			parts = append(parts, machine(c.First().Env))
-		}
-		names = append(names, strings.ReplaceAll(clean(strings.Join(parts, " ")), unbroken, " "))
+		names = append(names, glueless(clean(strings.Join(parts, " "))))
 	}
-	return names, t.common
+	return names, list(shared...)
 }
+
+// changing are the axes that belong to points, not to series.
+var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
 
 // nameOf is a value with what it is of, unless that goes without saying.
 func nameOf(title, value string) string {
 	switch title {
-	case "driver", "lock", "wait", "topology", "load", "kind":
+	case "driver", "lock", "wait", "topology", "load", "kind", "machine":
 		return value
+	case "clients", "keys":
+		return value + " " + strings.TrimSuffix(title, strings.Repeat("s", strings.Count(" "+value+" ", " 1 ")))
 	}
 	return title + " " + value
 }
@@ -122,15 +136,7 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // historySummary is a row a line, those of a cell together, the worst cell first.
 func (p *page) historySummary(h *history.History, names []string) error {
 	g, colors := summaryGrid(h, names)
-	if over := g.width() - p.width; over > 0 { // headings have the names in full
-		widest := 0
-		for _, row := range g.rows {
-			widest = max(widest, len([]rune(row[0])))
-		}
-		for _, row := range g.rows {
-			row[0] = cut(row[0], max(widest-over, 20))
-		}
-	}
+	foldNames(g, p.width)
 	lines, err := g.text()
 	if err != nil {
 		return err
@@ -143,8 +149,32 @@ func (p *page) historySummary(h *history.History, names []string) error {
 	return nil
 }
 
+// foldNames breaks the names that are too long for the width over the rows of their cells. Headings have them in full.
+func foldNames(g grid, width int) {
+	widest := 0
+	for _, row := range g.rows {
+		widest = max(widest, len([]rune(row[0])))
+	}
+	room := max(widest-max(0, g.width()-width), 20)
+	for i := 0; i < len(g.rows); {
+		to := i + 1
+		for to < len(g.rows) && g.rows[to][0] == "" {
+			to++
+		}
+		number, name, _ := strings.Cut(g.rows[i][0], " ")
+		parts := wrap(number+" ", name, room)
+		for j := range min(len(parts), to-i) {
+			g.rows[i+j][0] = parts[j]
+		}
+		if len(parts) > to-i {
+			g.rows[to-1][0] = cut(parts[to-i-1]+" "+strings.TrimSpace(parts[to-i]), room)
+		}
+		i = to
+	}
+}
+
 func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
-	g.head = []string{"cell", "figure", "points", "latest", "last step", "at", "of", "steps", "drift"}
+	g.head = []string{"cell", "figure", "points", "latest", "last step", "at", "on", "steps", "drift"}
 	g.right = []bool{false, false, true, true, true, false, false, true, true}
 	for i, s := range h.Series {
 		name := fmt.Sprintf("%d. %s", i+1, names[i])
@@ -154,7 +184,7 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 			color := ""
 			if step := l.LastStep(); step != nil {
 				at := s.Points[step.At]
-				row[4], row[5], row[6] = change(step.Ratio), revisionName(at.Revision), day(at.Started)
+				row[4], row[5], row[6] = change(step.Ratio), cut(revisionName(at.Revision), 24), day(at.Started)
 				row[7] = strconv.Itoa(len(l.Steps))
 				color = lossColor(l, step.Ratio)
 			}
@@ -169,7 +199,10 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 			name = ""
 		}
 	}
-	return g, colors
+	told := func(col int) bool {
+		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != none })
+	}
+	return g.keeping(func(col int) bool { return col < 4 || told(col) }), colors
 }
 
 // lossColor is red for what got worse.
@@ -202,10 +235,11 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 		if l.Drifts {
 			p.item(lossColor(l, l.Drifted()), "", driftLine(s, l))
 		}
-		switch n := int64(l.Missing); {
-		case n > 0:
-			p.item("", "", fmt.Sprintf("too few points to tell steps from chance: %s more at the least", Thousands(n)))
-		case len(l.Steps) == 0 && !l.Drifts:
+		last := i+1 == len(s.Lines) || s.Lines[i+1].Missing != l.Missing
+		switch {
+		case l.Missing > 0 && last: // said once for all lines alike
+			p.item("", "", fmt.Sprintf("too few points to tell steps from chance: %s more at the least", Thousands(int64(l.Missing))))
+		case l.Missing == 0 && len(l.Steps) == 0 && !l.Drifts:
 			p.item("", "", "no step and no drift")
 		}
 	}
@@ -368,9 +402,12 @@ func historyNotes(h *history.History) (notes []string) {
 		}
 	}
 	if h.Lines > 0 {
-		notes = append(notes, fmt.Sprintf("A step or a drift is one that chance makes in %g %% of such histories, counting all %s together; "+
-			"p is adjusted for that. It takes points that are independent: a machine that is slow for some days makes a step.",
-			100*history.Alpha, Many(int64(h.Lines), "line")))
+		together := ""
+		if h.Lines > 1 {
+			together = ", over all " + Many(int64(h.Lines), "line") + " together; p is adjusted for that"
+		}
+		notes = append(notes, fmt.Sprintf("Of histories without any change %g %% show a step by chance, and as many a drift%s. "+
+			"It takes points that are independent: a machine that is slow for some days makes a step.", 100*history.Alpha, together))
 	}
 	if h.Machines > 1 {
 		notes = append(notes, "Different machines are different series: their figures do not compare.")
@@ -378,7 +415,7 @@ func historyNotes(h *history.History) (notes []string) {
 	add(h.Partial, "record", "of runs that ended early: left out.")
 	add(h.Duplicates, "record", "that had been read before: left out.")
 	add(h.Earlier, "record", "from before -since: left out.")
-	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong shows here.")
+	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")
 	for _, f := range h.Unknown {
 		notes = append(notes, f.Name+" is in no record.")
 	}

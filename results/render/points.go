@@ -87,13 +87,21 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 			g.rows[i] = append(g.rows[i], value(from+i))
 		}
 	}
-	add("date", false, func(i int) string { return day(s.Points[i].Started) })
+	date := day
+	for i := range points[1:] {
+		if day(points[i].Started) == day(points[i+1].Started) {
+			date = func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+		}
+	}
+	add("date", false, func(i int) string { return date(s.Points[i].Started) })
 	add("revision", false, func(i int) string { return cut(revisionName(s.Points[i].Revision), 24) })
 	add("n", true, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
 	for j := range s.Lines {
 		l := &s.Lines[j]
 		add(l.Figure.Name, true, func(i int) string { return amount(l.Figure, l.Values[i].Median) })
-		add("±", true, func(i int) string { return halfWidth(l.Values[i]) })
+		if slices.ContainsFunc(l.Values[from:], stats.Estimate.Known) {
+			add("±", true, func(i int) string { return halfWidth(l.Values[i]) })
+		}
 		add("change", true, func(i int) string { return change(toPrevious(l, i)) })
 	}
 	remark := func(i int) string { return pointNotes(s.Points[i]) }
@@ -143,7 +151,7 @@ func pointNotes(p history.Point) string {
 func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	p := &page{}
 	names, common := seriesNames(h)
-	plain := func(s string) string { return glueless(clean(s)) }
+	plain := func(s string) string { return escapeHTML(glueless(clean(s))) }
 	p.add("", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
 	g, _ := summaryGrid(h, names)
 	lines, err := g.markdown()
