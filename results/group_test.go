@@ -162,7 +162,7 @@ func TestGroupReportsDamage(t *testing.T) {
 	l := b.Latency[Hold]
 	l.HDR = "?"
 	b.Latency[Hold] = l
-	if _, err := Group([]*Record{a, b}); err == nil || !strings.HasPrefix(err.Error(), "results: group: record r1 and its trials: ") {
+	if _, err := Group([]*Record{a, b}); err == nil || !strings.HasPrefix(err.Error(), "results: collect: record r2: latency.hold.hdr: ") {
 		t.Errorf("error %v", err)
 	}
 }

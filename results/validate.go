@@ -135,7 +135,9 @@ func (l Latency) validate() error {
 	if l.Mean < l.Min || l.Mean > l.Max {
 		return fmt.Errorf("mean_ns: %d is not within %d and %d", l.Mean, l.Min, l.Max)
 	}
-	if _, err := l.Histogram(); err != nil {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	if _, err := d.decode(l); err != nil {
 		return fmt.Errorf("hdr: %w", err)
 	}
 	return nil

@@ -3,6 +3,8 @@
 package compare
 
 import (
+	"errors"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
@@ -18,24 +20,36 @@ const (
 	Inconclusive Verdict = "inconclusive" // neither can be told: too few trials, too much scatter, or machines that are not alike
 )
 
+// Verdicts are all of them, the worst first.
+var Verdicts = []Verdict{Regressed, Inconclusive, Improved, Unchanged}
+
+// What Options mean if they do not say.
+const (
+	DefaultAlpha     = 0.05
+	DefaultMinEffect = 0.02
+
+	// DefaultThresholds hold for closed loops. In an open loop the response takes the place of the acquisition, which
+	// leaves out what an arrival has waited for a client.
+	DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
+)
+
+// Power is how likely a change as large as a threshold shall be seen with the trials that Needed asks for.
+const Power = 0.8
+
 // Options say how to compare. The zero value compares the default figures against the default thresholds.
 type Options struct {
 	Thresholds []Threshold     // what must not happen; none: DefaultThresholds
 	Figures    []figure.Figure // shown beside those of the thresholds, and judged by none; none: the default ones
 	Alpha      float64         // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
 	MinEffect  float64         // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
-	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ
+	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
 	Force      bool            // judge in spite of unlike machines and kinds of server
 }
 
-// Threshold is a condition of -fail-on that must not come true, such as "locks/s<-5%" (relative: what became of the
-// figure from base to head) or "violations>0" (absolute: the figure of the head alone).
-type Threshold struct {
-	Figure   figure.Figure
-	Less     bool    // "<", else ">"
-	Relative bool    // Value is a share of the base: -0.05
-	Value    float64 // else it is in the figure's base unit
-	Text     string  // as it was written
+// Input is one side of a comparison as it was read.
+type Input struct {
+	Name  string          // a file, or what is special about the side
+	Cells []*results.Cell // of results.Collector; several may have the same plan, on different machines say
 }
 
 // Comparison is what Compare found. It is a value that every format renders, and that JSON carries.
@@ -74,7 +88,17 @@ type Result struct {
 	Threshold *Threshold // that it was judged by; nil: it is shown only
 	Change    stats.Change
 	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested
-	Verdict   Verdict
-	Why       string // of Regressed and Inconclusive: in words
-	Needed    int    // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
+	Verdict   Verdict // empty without a threshold
+	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged if it is worse within the threshold
+	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
+}
+
+// Compare matches the cells of both sides and judges what became of their figures.
+//
+// Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
+// names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
+// two configurations (results.Record.Side), by their place in those runs. The error says what is wrong with the Options,
+// or, if no cell has a partner, in what the nearest two differ.
+func Compare(base, head Input, o Options) (*Comparison, error) {
+	return nil, errors.New("compare: not yet")
 }
