@@ -67,6 +67,7 @@ var floors = []rule{
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath"}},
+	{"results/html", []string{"results", "results/render", "results/stats"}, nil},
 	{"results/render", []string{"results", "results/stats"}, []string{"github.com/olekukonko/tablewriter"}},
 
 	// 2: the load, which never knows what it loads.
