@@ -4,7 +4,6 @@ package render
 // the terminal, without its lines.
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,10 +57,19 @@ func Guarantees(c *results.Cell) string {
 // Open tells of an open loop, in a part of the clients at least.
 func Open(c *results.Cell) bool { return open(c) }
 
-// Names are cells by the axes in which they differ, and what they have in common but for what Place says. No name is empty, a single cell goes by
-// its driver, lock and way of waiting, and no two are the same.
+// Names are the Labels of cells, and what they have in common but for what Place says. A single cell goes by its driver, lock
+// and way of waiting, and a partial one is called so.
 func Names(cells []*results.Cell) (names []string, common string) {
-	t := newTable(cells)
+	names = Labels(cells)
+	for i, c := range cells {
+		if names[i] == "" {
+			p := plan(c)
+			names[i] = clean(strings.Join(slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" }), " · "))
+		}
+		if c.Partial() != "" {
+			names[i] += " · partial"
+		}
+	}
 	for _, a := range axes {
 		switch first, differs := a.compare(cells); {
 		case differs || first == "" || first == a.unsaid || slices.Contains(placed, a.title):
@@ -73,51 +81,11 @@ func Names(cells []*results.Cell) (names []string, common string) {
 			common = list(common, a.title+unbroken+first)
 		}
 	}
-	names = make([]string, len(cells))
-	taken := map[string]int{}
-	for i, c := range cells {
-		var parts []string
-		for _, a := range t.axes {
-			if a.title != "claims" && a.title != "trials" {
-				parts = append(parts, naming(a, c))
-			}
-		}
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-		if len(parts) == 0 {
-			p := plan(c)
-			parts = slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" })
-		}
-		names[i] = Clean(strings.Join(parts, " · "))
-		if why := c.Partial(); why != "" {
-			names[i] += " · partial"
-		}
-		if taken[names[i]]++; taken[names[i]] > 1 { // they differ in what is too long for a name
-			names[i] += fmt.Sprintf(" · no. %d", taken[names[i]])
-		}
-	}
 	return names, Clean(common)
 }
 
 // placed are the axes that Place speaks of.
 var placed = []string{"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries"}
-
-// naming is what an axis adds to a name: words stand for themselves, and numbers need what they count.
-func naming(a axis, c *results.Cell) string {
-	v := a.value(c)
-	switch a.title {
-	case "driver", "lock", "wait", "topology", "workload", "load", "params", "kind", "durability", "server":
-		return v
-	case "clients", "keys":
-		if v == "1" {
-			return v + " " + strings.TrimSuffix(a.title, "s")
-		}
-		return v + " " + a.title
-	}
-	if v == "" && a.absent == "" {
-		return ""
-	}
-	return a.title + " " + orElse(v, a.absent)
-}
 
 // loadAxes are what is asked of a lock, where all the others are what answers: cells that differ in one of these are no
 // rivals.
@@ -139,13 +107,10 @@ func Loads(cells []*results.Cell) (titles []string, members [][]int) {
 		}
 	}
 	for i, c := range cells {
-		var parts []string
+		title := ""
 		for _, a := range differing {
-			if v := naming(a, c); v != "" {
-				parts = append(parts, v)
-			}
+			title = joined(title, a, clean(a.value(c)))
 		}
-		title := Clean(strings.Join(parts, " · "))
 		at := slices.Index(titles, title)
 		if at < 0 {
 			at, titles, members = len(titles), append(titles, title), append(members, nil)

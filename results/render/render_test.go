@@ -189,7 +189,18 @@ func scenes() map[string]struct {
 		durable = append(durable, r)
 	}
 
+	sides := []*results.Record{record(0), record(1), record(2), record(3)}
+	for i, r := range sides {
+		r.Cell, r.Side, r.Pair, r.Env.Revision = i, []string{results.SideBase, results.SideHead}[i%2], i/2, "4b825dc"
+		r.Plan.Clients += 64 * r.Pair
+	}
+	revisions := []*results.Record{record(0), record(1), record(2)}
+	revisions[1].Env.Revision, revisions[2].Env.Revision = "v1.4", "v1.5-rc1"
+
 	scenes := map[string]scene{
+		"sides":       {sides, 0},
+		"sides1":      {sides[3:], 0},
+		"revisions":   {revisions, 0},
 		"services":    {services, 0},
 		"services1":   {services[1:2], 0},
 		"durable":     {durable, 0},
