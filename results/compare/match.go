@@ -163,7 +163,8 @@ func byPair(base, head side) ([]couple, error) {
 	for i, s := range []side{base, head} {
 		to := []*buckets{&bs, &hs}[i]
 		for _, r := range s.records {
-			to.add(strings.Join(of[place{r.Run, r.Pair}][:], "\n"), plans[r], r)
+			keys := of[place{r.Run, r.Pair}]
+			to.add(strings.Join(keys[:], "\n"), plans[r], r)
 		}
 	}
 	couples := exact(&bs, &hs)

@@ -391,7 +391,7 @@ func TestRefuses(t *testing.T) {
 	for name, err := range map[string]error{
 		"table": Table(&bytes.Buffer{}, []*results.Record{a, b}, Options{}), "markdown": Markdown(&bytes.Buffer{}, []*results.Record{a, b}),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "render: results: group: record r1 and its trials: ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "render: results: collect: record r2: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
