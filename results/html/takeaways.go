@@ -141,9 +141,9 @@ func (v *view) fastest() (all []takeaway) {
 	}) {
 		counts = append(counts, fmt.Sprintf("%s in %d", name, wins[name]))
 	}
-	text := "in none of them could a fastest row be told from the next."
+	text := "there is none in which the first row could be told from the next."
 	if counts != nil {
-		text = "clearly fastest were " + listed(counts, namedCells) + "; in the others no row can be told from the next."
+		text = "ahead of the next row, by more than the trials scatter, were " + listed(counts, namedCells) + "; in the others the first row cannot be told from the next."
 	}
 	return append([]takeaway{{"note", fmt.Sprintf("Of %d loads", len(v.groups)), text}}, all...)
 }
@@ -233,7 +233,10 @@ func (g group) rank() ranking {
 		return ranking{-1, takeaway{"note", "No fastest row.",
 			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, listed(same[1:], namedCells), how)}}
 	}
-	lead := fmt.Sprintf("%s was fastest:", g.names[fit[0]])
+	lead := g.names[fit[0]] + " was fastest:"
+	if !estimate(first).Known() || !estimate(next).Known() {
+		lead = g.names[fit[0]] + " came first:" // which is less
+	}
 	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", render.Three(first.Rate.Median),
 		faster(first.Rate.Median, next.Rate.Median), g.names[fit[1]], how)
 	if byWait {

@@ -57,10 +57,11 @@ func Guarantees(c *results.Cell) string {
 // Open tells of an open loop, in a part of the clients at least.
 func Open(c *results.Cell) bool { return open(c) }
 
-// Names are the Labels of cells, and what they have in common but for what Place says. A single cell goes by its driver, lock
-// and way of waiting, and a partial one is called so.
+// Names are cells by the axes in which they differ, without those that the others tell already, and what they have in common
+// but for what Place says. A single cell goes by its driver, lock and way of waiting, and a partial one is called so. No
+// two names are alike.
 func Names(cells []*results.Cell) (names []string, common string) {
-	names = Labels(cells)
+	names = shortest(cells)
 	for i, c := range cells {
 		if names[i] == "" {
 			p := plan(c)
@@ -87,6 +88,61 @@ func Names(cells []*results.Cell) (names []string, common string) {
 // placed are the axes that Place speaks of.
 var placed = []string{"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries"}
 
+// namingAxes stay in a name even if cells could be told apart without them.
+var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
+
+// shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
+// of its own, the server's version only makes names longer.
+func shortest(cells []*results.Cell) []string {
+	var kept []axis
+	for _, a := range axes {
+		if _, differs := a.compare(cells); differs && !a.wide && a.title != "trials" && a.title != "claims" {
+			kept = append(kept, a)
+		}
+	}
+	names := namesBy(kept, cells)
+	if distinct(names) < len(cells) {
+		return Labels(cells)
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		if slices.Contains(namingAxes, kept[i].title) {
+			continue
+		}
+		fewer := slices.Delete(slices.Clone(kept), i, i+1)
+		if shorter := namesBy(fewer, cells); distinct(shorter) == len(cells) {
+			kept, names = fewer, shorter
+		}
+	}
+	return names
+}
+
+func namesBy(kept []axis, cells []*results.Cell) []string {
+	names := make([]string, len(cells))
+	for i, c := range cells {
+		for _, a := range kept {
+			names[i] = named(names[i], a, c)
+		}
+	}
+	return names
+}
+
+// named is joined, but for counts of clients and keys, which read better before what they count.
+func named(name string, a axis, c *results.Cell) string {
+	v := clean(a.value(c))
+	if a.title != "clients" && a.title != "keys" {
+		return joined(name, a, v)
+	}
+	if v += " " + a.title; v == "1 "+a.title {
+		v = strings.TrimSuffix(v, "s")
+	}
+	return strings.TrimPrefix(name+" · "+v, " · ")
+}
+
+func distinct(names []string) int {
+	names = slices.Sorted(slices.Values(names))
+	return len(slices.Compact(names))
+}
+
 // loadAxes are what is asked of a lock, where all the others are what answers: cells that differ in one of these are no
 // rivals.
 var loadAxes = []string{"workload", "load", "max queue", "classes", "clients", "keys", "key dist", "hold", "think", "ttl",
@@ -109,7 +165,7 @@ func Loads(cells []*results.Cell) (titles []string, members [][]int) {
 	for i, c := range cells {
 		title := ""
 		for _, a := range differing {
-			title = joined(title, a, clean(a.value(c)))
+			title = named(title, a, c)
 		}
 		at := slices.Index(titles, title)
 		if at < 0 {
