@@ -248,7 +248,26 @@ func (g group) rank() ranking {
 	if a, b := render.Guarantees(first), render.Guarantees(next); a != b {
 		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
 	}
-	return ranking{fit[0], takeaway{"good", lead, text}}
+	return ranking{fit[0], takeaway{"good", lead, text + g.leftOut(fit[0], figure)}}
+}
+
+// leftOut names the rows that would have come first if they could be believed.
+func (g group) leftOut(first int, figure func(*results.Cell) float64) string {
+	var names []string
+	for i, c := range g.cells {
+		if figure(c) <= figure(g.cells[first]) || math.IsNaN(figure(c)) {
+			continue
+		}
+		why := strings.Join(doubts(c), ", ")
+		if broken(c) {
+			why = "violated"
+		}
+		names = append(names, g.names[i]+" ("+why+")")
+	}
+	if names == nil {
+		return ""
+	}
+	return ". Left out, though its figure was better: " + listed(names, namedCells)
 }
 
 // wait holds the p99 of the fastest row against the lowest.
