@@ -26,15 +26,15 @@ func TrialsNeeded(base, head []float64, effect, alpha, power float64) int {
 	within, all := 0, 0
 	for _, side := range [][]float64{base, head} {
 		all += len(side) * (len(side) - 1) / 2
-		within += closer(side, shift)
+		within += nearer(side, shift)
 	}
 	// A pair of trials of one side differs by d or −d; shifted, the order is as the effect has it if d is smaller.
 	p := 0.5 + float64(within)/float64(all)/2
 	if p == 0.5 {
 		return 0
 	}
-	q := z(1-alpha/2) + z(power)
-	return max(LeastTrials(alpha), int(math.Ceil(q*q/(6*(p-0.5)*(p-0.5)))))
+	q := z(1-alpha/2)*math.Sqrt(1./6) + z(power)*math.Sqrt(min(1./6, p*(1-p)))
+	return max(LeastTrials(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
 }
 
 // logs are the logarithms of the known values, sorted; nil if one is not positive and finite.
@@ -50,8 +50,8 @@ func logs(values []float64) []float64 {
 	return values
 }
 
-// closer counts the pairs of sorted values that differ by less than by.
-func closer(values []float64, by float64) (pairs int) {
+// nearer counts the pairs of sorted values that differ by less than by.
+func nearer(values []float64, by float64) (pairs int) {
 	i := 0
 	for j := range values {
 		for values[j]-values[i] >= by {

@@ -19,7 +19,7 @@ const (
 	// stepWork bounds the search: so many values are looked at, all permutations taken together, which takes some
 	// seconds. A history of 1,000 values stays far below it whatever is in it, and one of 10,000 has it for some fifty
 	// steps. What is left out then are steps inside of the shortest segments.
-	stepWork = 60_000_000
+	stepWork = 20_000_000
 )
 
 // Step is a change point of a series.
@@ -92,39 +92,59 @@ func (s *search) run() {
 		}
 		g := todo[longest]
 		todo = slices.Delete(todo, longest, longest+1)
-		if c, ok := s.test(g); ok {
-			s.cuts = append(s.cuts, c)
-			todo = append(todo, segment{g.from, c.at}, segment{c.at, g.to})
+		cuts := s.test(g)
+		if len(cuts) == 0 {
+			continue
 		}
+		s.cuts = append(s.cuts, cuts...)
+		from := g.from
+		for _, c := range cuts {
+			todo = append(todo, segment{from, c.at})
+			from = c.at
+		}
+		todo = append(todo, segment{from, g.to})
 	}
 }
 
-// test looks for one step in a segment. It gives up as soon as so many permutations have a larger distance that p cannot
-// get to alpha any more.
-func (s *search) test(g segment) (cut, bool) {
+// test looks for steps in a segment and returns them in order. It gives up as soon as so many permutations have a larger
+// distance that p cannot get to alpha any more. A segment with many steps has most of them found at once, which spares as
+// many tests: what holds for the window with the largest distance holds for others that it does not touch.
+func (s *search) test(g segment) (cuts []cut) {
 	n := g.to - g.from
 	if n < 2*leastSegment {
-		return cut{}, false
+		return nil
 	}
-	levels := slices.Clone(s.levels[g.from:g.to])
 	alpha := stepAlpha * float64(n) / float64(len(s.values))
 	rounds := permutations(n, alpha)
-	e := newEnergy(levels)
-	at, distance := e.split()
+	e := newEnergy(slices.Clone(s.levels[g.from:g.to]))
+	found := e.cuts()
+	if len(found) == 0 {
+		return nil
+	}
+	var chance []float64 // the largest distances of permutations
 	larger := 0
 	for range rounds {
 		if s.work -= n; s.work < 0 {
-			return cut{}, false
+			return nil
 		}
 		e.shuffle(s.rng)
-		if _, d := e.split(); d >= distance*(1-1e-9) { // sums of another order end otherwise
+		d := e.largest() * (1 + 1e-9) // sums of another order end otherwise
+		if chance = append(chance, d); d >= found[0].distance {
 			larger++
 		}
 		if float64(1+larger) > alpha*float64(1+rounds) {
-			return cut{}, false
+			return nil
 		}
 	}
-	return cut{g.from + at, float64(1+larger) / float64(1+rounds)}, true
+	slices.Sort(chance)
+	for _, f := range found {
+		below, _ := slices.BinarySearch(chance, f.distance)
+		if p := float64(1+rounds-below) / float64(1+rounds); p <= alpha {
+			cuts = append(cuts, cut{g.from + f.at, p})
+		}
+	}
+	slices.SortFunc(cuts, func(a, b cut) int { return a.at - b.at })
+	return cuts
 }
 
 // permutations is how many are made of a segment of n values: enough for p to be well below alpha, and more where they
