@@ -109,8 +109,10 @@ func (e *energy) closer(p place) (at int) {
 	return at
 }
 
-// split returns the cut of a window with the largest weighted distance nm/(n+m) × (2 E|X−Y| − E|X−X′| − E|Y−Y′|), where n
-// points X are before it and m points Y behind (Matteson and James, equations 5 to 7 with α = 1).
+// split returns the first value after the best cut of a window and how large the weighted distance is there:
+// nm/(n+m) × (2 E|X−Y| − E|X−X′| − E|Y−Y′|), where n points X are before the cut and m points Y behind (Matteson and James,
+// equations 5 to 7 with α = 1). Points that are means scatter less by the root of their size, and are fewer by their
+// size: the root makes their distance what it would be of all values.
 func (e *energy) split(w window) (at int, distance float64) {
 	n, per := e.load(w)
 	all, inLeft := 0.0, 0.0

@@ -16,9 +16,9 @@ const (
 	// no change that has come to stay.
 	leastSegment = 3
 
-	// stepWork bounds the search: so many values are looked at, all permutations taken together, which takes some
-	// seconds. A history of 1,000 values stays far below it whatever is in it, and one of 10,000 has it for some fifty
-	// steps. What is left out then are steps inside of the shortest segments.
+	// stepWork bounds the search: so many values are looked at, all permutations taken together, which takes about five
+	// seconds. It is enough for a history of 1,000 values whatever is in it, and for some fifty steps in one of 10,000.
+	// What is left out then are steps inside of the shortest segments.
 	stepWork = 20_000_000
 )
 
@@ -34,16 +34,23 @@ type Step struct {
 // by their lengths, is the largest, if it is larger than in all but 5 % of the permutations of the series; and so on in
 // the parts. They are in ascending order. NaN and infinite values are left out, but keep their place.
 //
-// Three things differ from the article. Both parts reach to the ends of their segment, as the search for another end
-// would cost the square of its length. Segments are tested one by one, and each is allowed its share by length of the 5 %:
-// the chance of any false step stays at 5 % whatever the number of true ones, and one noisy stretch does not hide the
-// steps of a calm one. And the distance is that of logarithms if all values are positive, for a figure that doubles has
-// changed as much as one that halves.
+// Three things differ from the article. It looks for the other end of the part behind a cut everywhere, which costs the
+// square of the length; here it is one of the ends of windows (see windows). Segments are tested one by one, and each is
+// allowed its share by length of the 5 %: the chance of any false step stays at 5 % whatever the number of true ones, and
+// one noisy stretch does not hide the steps of a calm one. And the distance is that of logarithms if all values are
+// positive, for a figure that doubles has changed as much as one that halves.
+//
+// To be seen nine times in ten, a step in the middle of 30 values has to be twice the scatter, of 100 values once; five
+// values after it, it has to be two and a half times as large. Of those that are as large as the scatter, two in five are off
+// by more than two places. Steps that follow each other by less than ten values are seen in part.
 //
 // Permutations take values that are independent of one another. Where neighbours are alike, as on a machine whose speed
-// wanders for longer than it takes from one value to the next, its wanderings are steps, too. The answer depends on
-// nothing but values and seed. Each permutation of n values costs n log n; a segment that has no step is given up after a
-// few, and the whole search is bounded (see stepWork).
+// wanders for longer than it takes from one value to the next, its wanderings are steps, too: with an autocorrelation of
+// 0.3 one is seen in 24 % of the histories of 30 values and in 40 % of those of 100, with 0.6 in 65 and 94 %. That it is
+// smaller than anybody cares for is then the only thing that tells such a step: ask for a least ratio.
+//
+// The answer depends on nothing but values and seed. Each permutation of n values costs n log n at the most; a segment
+// that has no step is given up after a few, and the whole search is bounded (see stepWork).
 func Steps(values []float64, seed uint64) []Step {
 	s := search{rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
 	for i, v := range values {
