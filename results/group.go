@@ -3,9 +3,7 @@ package results
 // Grouping: the trials of one cell, and what they say together.
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -13,17 +11,17 @@ import (
 // Cell is what was measured under one plan and the same conditions: one or more whole trials, or one partial one.
 // Counts add up over the trials, histograms are merged, ratios are the median trial's; quantiles are never averaged.
 type Cell struct {
-	Trials     []*Record // in the order in which they were given
-	Duplicates int       // records left out because the cell has one with their ID already
+	Trials     []*Record // in their order in the run; without histograms, and but for the first without Series and Steps
+	Duplicates int       // records left out because they have the ID of one of the trials
 
 	Rate      Spread // granted locks a second
 	Counts    Counts
-	Latency   map[Metric]Latency
-	Fairness  Fairness  // Jain: median; the rest: the worst trial, but OwnerChanges: sum
-	Safety    Safety    // sums; Longest: the longest; Checked: in all trials; Events: of all
-	Cost      Cost      // medians of the trials that know, negative if none does
-	Bound     Bound     // medians
-	Generator Generator // medians, but GCLongest, Memory: the most; Saturated and Why: the first saturated trial's
+	Latency   map[Metric]Latency // quantiles of all trials together, Values and Histogram too; HDR only of a single trial
+	Fairness  Fairness           // Jain: median; the rest: the worst trial, but OwnerChanges: sum
+	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
+	Cost      Cost               // medians of the trials that know, negative if none does
+	Bound     Bound              // medians
+	Generator Generator          // medians, but GCLongest, Memory: the most; Saturated and Why: the first saturated trial's
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
 	Drifting  int      // trials that drift
@@ -46,54 +44,16 @@ func (c *Cell) First() *Record { return c.Trials[0] }
 // Partial is why the cell's only trial ended early; empty for whole trials.
 func (c *Cell) Partial() string { return c.Trials[0].Partial }
 
-// Group sorts records into cells: run by run, and within a run as its matrix has them, whatever the order in which its
-// trials were interleaved. Two records are trials of one cell if their
-// plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
-// environments and servers (but for the address of a server that lockbench started, which is a new one each time).
-// A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has
-// been seen before in the cell is the same observation twice, as when files overlap, and is left out.
-//
-// The error tells which record has a histogram that cannot be merged; records that pass Validate and that this
-// version has written have none.
+// Group sorts records into cells; see Collector, which is for those who cannot keep all records. The error tells which
+// record has a histogram that cannot be merged.
 func Group(recs []*Record) ([]*Cell, error) {
-	var cells []*Cell
-	at := map[string]*Cell{}
-	for _, r := range inOrder(recs) {
-		key, err := cellKey(r)
-		if err != nil {
-			return nil, fmt.Errorf("results: group: record %s: %w", r.ID, err)
-		}
-		cell := at[key]
-		switch {
-		case cell == nil:
-			cell = &Cell{Trials: []*Record{r}}
-			at[key] = cell
-			cells = append(cells, cell)
-		case slices.ContainsFunc(cell.Trials, func(t *Record) bool { return t.ID == r.ID }):
-			cell.Duplicates++
-		default:
-			cell.Trials = append(cell.Trials, r)
+	var c Collector
+	for _, r := range recs {
+		if err := c.Add(r); err != nil {
+			return nil, err
 		}
 	}
-	for _, cell := range cells {
-		if err := cell.sum(); err != nil {
-			return nil, fmt.Errorf("results: group: record %s and its trials: %w", cell.First().ID, err)
-		}
-	}
-	return cells, nil
-}
-
-// inOrder sorts records by run, the one that began first in recs first, and by their places in the matrix.
-func inOrder(recs []*Record) []*Record {
-	first := map[string]int{}
-	for i, r := range recs {
-		if _, seen := first[r.Run]; !seen {
-			first[r.Run] = i
-		}
-	}
-	return slices.SortedStableFunc(slices.Values(recs), func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(first[a.Run], first[b.Run]), cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Trial, b.Trial))
-	})
+	return c.Cells(), nil
 }
 
 // cellKey is equal for records that belong together.
@@ -104,7 +64,10 @@ func cellKey(r *Record) (string, error) {
 		Env     Env
 		Server  Server
 		Partial string // the record's ID
-	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server}
+		Side    string
+		Run     string // of a side
+		Pair    int
+	}{Plan: r.Plan, Traits: r.Traits, Env: r.Env, Server: r.Server, Side: r.Side, Pair: r.Pair}
 	same.Plan.Seed, same.Plan.Command, same.Plan.Workload = 0, "", ""
 	if r.Server.Kind != "external" {
 		same.Server.Addr = ""
@@ -113,16 +76,15 @@ func cellKey(r *Record) (string, error) {
 	if r.Partial != "" {
 		same.Partial = r.ID
 	}
+	if r.Side != "" {
+		same.Run = r.Run // a pair is one of its run
+	}
 	key, err := json.Marshal(same) // maps come out sorted
 	return string(key), err
 }
 
-// sum fills in what the trials say together.
-func (c *Cell) sum() error {
-	var err error
-	if c.Latency, err = mergeMetrics(c.Trials); err != nil {
-		return err
-	}
+// sum fills in what the trials say together. Their distributions have been merged, those of the classes too.
+func (c *Cell) sum(classes []map[Metric]Latency) {
 	for _, r := range c.Trials {
 		c.Counts.add(r.Counts)
 		for _, warning := range r.Warnings {
@@ -155,6 +117,5 @@ func (c *Cell) sum() error {
 			}
 		}
 	}
-	c.Classes, err = sumClasses(c.Trials)
-	return err
+	c.Classes = sumClasses(c.Trials, classes)
 }

@@ -50,6 +50,10 @@ func TestGroup(t *testing.T) {
 		{"version", func(b *Record) { b.Env.Lockbench = "v0.2.0" }, "r1 | r2"},
 		{"library", func(b *Record) { b.Env.Libraries = map[string]string{"rueidis": "v1.0.80"} }, "r1 | r2"},
 		{"machine", func(b *Record) { b.Env.CPUs = 64 }, "r1 | r2"},
+		{"revision", func(b *Record) { b.Env.Revision = "v2" }, "r1 | r2"},
+		{"side", func(b *Record) { b.Side = SideBase }, "r1 | r2"},
+		{"pair", func(b *Record) { b.Pair++ }, "r1 | r2"},
+		{"run of a side", func(b *Record) { b.Run = "run2" }, "r1 | r2"},
 		{"partial", func(b *Record) { b.Partial = "interrupted" }, "r1 | r2"},
 		{"duplicate", func(b *Record) { b.ID = "r1" }, "r1"},
 	} {
@@ -70,6 +74,15 @@ func TestGroupExternalAddressesApart(t *testing.T) {
 	a.Server.Kind, b.Server.Kind, b.Server.Addr = "external", "external", "elsewhere:6379"
 	cells, err := Group([]*Record{a, b})
 	if err != nil || shape(cells) != "r1 | r2" {
+		t.Errorf("%s, %v", shape(cells), err)
+	}
+}
+
+func TestGroupRunsWithoutSidesTogether(t *testing.T) {
+	a, b := trial(1, 100), trial(2, 100)
+	a.Side, a.Pair, b.Side, b.Pair, b.Run = "", 0, "", 0, "run2"
+	cells, err := Group([]*Record{a, b})
+	if err != nil || shape(cells) != "r1 r2" {
 		t.Errorf("%s, %v", shape(cells), err)
 	}
 }
@@ -149,7 +162,7 @@ func TestGroupReportsDamage(t *testing.T) {
 	l := b.Latency[Hold]
 	l.HDR = "?"
 	b.Latency[Hold] = l
-	if _, err := Group([]*Record{a, b}); err == nil || !strings.HasPrefix(err.Error(), "results: group: record r1 and its trials: ") {
+	if _, err := Group([]*Record{a, b}); err == nil || !strings.HasPrefix(err.Error(), "results: collect: record r2: latency.hold.hdr: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -58,11 +59,11 @@ func bounds(slot int) (low, high int64) {
 	return low, low + 1<<bucket - 1
 }
 
-// latencyOf spells out the quantiles of h. Mean, minimum and maximum are the histogram's, exact to its three
-// digits: quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
-func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
+// spell spells out the quantiles of h. Mean, minimum and maximum are the histogram's, exact to its three digits:
+// quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
+func spell(h *hdrhistogram.Histogram, overflow int64) Latency {
 	q := h.ValueAtPercentilesSlice([]float64{50, 90, 99, 99.9})
-	l := Latency{
+	return Latency{
 		Count:    h.TotalCount(),
 		Mean:     time.Duration(math.Round(h.Mean())),
 		Min:      time.Duration(h.Min()),
@@ -73,6 +74,11 @@ func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
 		Max:      time.Duration(h.Max()),
 		Overflow: overflow,
 	}
+}
+
+// latencyOf is h as a record holds it.
+func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
+	l := spell(h, overflow)
 	// Encoding fails only if writing to memory does. Should it ever, the payload is empty and Validate says so.
 	if payload, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err == nil {
 		l.HDR = string(payload)
@@ -80,22 +86,25 @@ func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
 	return l
 }
 
-// Histogram decodes the payload of l. An absent payload is an empty histogram.
-func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
-	if l.HDR == "" {
-		if l.Count != 0 {
-			return nil, fmt.Errorf("no payload for %d values", l.Count)
-		}
-		return newHistogram(), nil
-	}
-	h, err := hdrhistogram.Decode([]byte(l.HDR))
+// Values decodes the distribution of l, of a record or of a cell. Without one it is empty, and an error if l has counted
+// something: a trial that a Collector has kept has no more than its quantiles.
+func (l Latency) Values() (Values, error) {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	slots, err := d.decode(l)
 	if err != nil {
-		return nil, fmt.Errorf("payload does not decode: %w", err)
+		return Values{}, err
 	}
-	if h.TotalCount() != l.Count {
-		return nil, fmt.Errorf("payload holds %d values, but count is %d", h.TotalCount(), l.Count)
+	return Values{slices.Clone(slots), l.Count, l.Overflow}, nil
+}
+
+// Histogram is what Values has, as a histogram of the library.
+func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
+	v, err := l.Values()
+	if err != nil {
+		return nil, err
 	}
-	return h, nil
+	return v.Histogram(), nil
 }
 
 // MergeLatency is the distribution of all the values of ls together. It adds up the histograms, because quantiles
@@ -104,17 +113,13 @@ func MergeLatency(ls ...Latency) (Latency, error) {
 	if len(ls) == 1 {
 		return ls[0], nil
 	}
-	sum := newHistogram()
-	var overflow int64
+	var sum Values
 	for i, l := range ls {
-		h, err := l.Histogram()
+		v, err := l.Values()
 		if err != nil {
 			return Latency{}, fmt.Errorf("results: merge latency %d of %d: %w", i+1, len(ls), err)
 		}
-		if dropped := sum.Merge(h); dropped > 0 {
-			return Latency{}, fmt.Errorf("results: merge latency %d of %d: %d values do not fit", i+1, len(ls), dropped)
-		}
-		overflow += l.Overflow
+		sum = sum.Plus(v)
 	}
-	return latencyOf(sum, overflow), nil
+	return latencyOf(sum.Histogram(), sum.overflow), nil
 }

@@ -17,10 +17,17 @@ type Record struct {
 	Schema  int       `json:"schema"`
 	ID      string    `json:"id"` // unique to the record
 	Started time.Time `json:"started"`
-	Run     string    `json:"run"`               // the invocation of lockbench that it belongs to
-	Cell    int       `json:"cell"`              // its place in that run's matrix, from 0
-	Trial   int       `json:"trial"`             // from 1
-	Partial string    `json:"partial,omitempty"` // why this is less than a whole trial: interrupted, or the server was gone; empty for a whole one
+	Run     string    `json:"run"`   // the invocation of lockbench that it belongs to
+	Cell    int       `json:"cell"`  // its place in that run's matrix, from 0
+	Trial   int       `json:"trial"` // from 1
+
+	// A run that compares two configurations has two sides, SideBase and SideHead. Pair is the place of the cell among
+	// those of its side, from 0: the cells of both sides with the same Run and Pair belong together, although their plans
+	// differ. Other runs have no side.
+	Side string `json:"side,omitempty"`
+	Pair int    `json:"pair,omitempty"`
+
+	Partial string `json:"partial,omitempty"` // why this is less than a whole trial: interrupted, or the server was gone; empty for a whole one
 
 	Plan   Plan   `json:"plan"`
 	Traits Traits `json:"traits"`
@@ -41,6 +48,12 @@ type Record struct {
 	Steady    Steady             `json:"steady,omitzero"`
 	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before he believes the figures
 }
+
+// The sides of a run that compares two configurations; see Record.Side.
+const (
+	SideBase = "base"
+	SideHead = "head"
+)
 
 // Plan is the cell: everything that was asked for and that decides whether two records may be compared.
 type Plan struct {
@@ -147,7 +160,8 @@ type Traits struct {
 
 // Env is the machine and the program that made the load.
 type Env struct {
-	Lockbench  string            `json:"lockbench"` // version or git revision
+	Lockbench  string            `json:"lockbench"`          // version or git revision
+	Revision   string            `json:"revision,omitempty"` // what is under test, in the user's words (-revision)
 	Go         string            `json:"go"`
 	OS         string            `json:"os"`
 	Arch       string            `json:"arch"`
@@ -314,7 +328,9 @@ type Latency struct {
 	P999     time.Duration `json:"p999_ns"`
 	Max      time.Duration `json:"max_ns"`
 	Overflow int64         `json:"overflow,omitempty"` // values beyond the range, counted at its end
-	HDR      string        `json:"hdr"`                // HdrHistogram V2, deflated, base64
+	HDR      string        `json:"hdr"`                // HdrHistogram V2, deflated, base64; "" in the cells and trials of a Collector
+
+	merged packed // in place of HDR, of several trials together
 }
 
 // Fairness tells how the grants were spread over the clients that wanted locks in the window, and how a key moved from one

@@ -22,7 +22,7 @@ var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
 // sample is a record with every field set. What the first version knew of it never changes: see firstSample.
 func sample() *Record {
 	return &Record{
-		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Cell: 3, Trial: 2,
+		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Cell: 3, Trial: 2, Side: "head", Pair: 1,
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Partial: "interrupted",
 		Plan: Plan{
@@ -46,7 +46,7 @@ func sample() *Record {
 		},
 		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true},
 		Env: Env{
-			Lockbench: "v0.1.0", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
+			Lockbench: "v0.1.0", Revision: "4b825dc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
 			Libraries: map[string]string{"rueidis": "v1.0.79"},
 		},
 		Server: Server{
@@ -101,6 +101,7 @@ func firstSample() *Record {
 	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Generator.Memory = 0, 0, 0
+	r.Side, r.Pair, r.Env.Revision = "", 0, ""
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r
 }

@@ -43,39 +43,12 @@ func medianKnown(trials []*Record, value func(*Record) float64) float64 {
 	return median(known)
 }
 
-func mergeMetrics(trials []*Record) (map[Metric]Latency, error) {
-	var all []map[Metric]Latency
-	for _, r := range trials {
-		all = append(all, r.Latency)
-	}
-	return mergeAll(all)
-}
-
-func mergeAll(all []map[Metric]Latency) (map[Metric]Latency, error) {
-	parts := map[Metric][]Latency{}
-	for _, latency := range all {
-		for m, l := range latency {
-			parts[m] = append(parts[m], l)
-		}
-	}
-	merged := make(map[Metric]Latency, len(parts))
-	for m, ls := range parts {
-		l, err := MergeLatency(ls...)
-		if err != nil {
-			return nil, err
-		}
-		merged[m] = l
-	}
-	return merged, nil
-}
-
-// sumClasses adds up class by class. All trials of a cell have the same plan, and so the same classes; records in which
-// some are missing add what they have.
-func sumClasses(trials []*Record) (classes []ClassCell, err error) {
+// sumClasses adds up class by class; the distributions have been merged. All trials of a cell have the same plan, and so
+// the same classes; records in which some are missing add what they have.
+func sumClasses(trials []*Record, merged []map[Metric]Latency) (classes []ClassCell) {
 	for i := range trials[0].Classes {
 		sum := ClassCell{ClassResult: ClassResult{Name: trials[0].Classes[i].Name}}
 		var rates, jains []float64
-		var latencies []map[Metric]Latency
 		for _, r := range trials {
 			if i >= len(r.Classes) {
 				continue
@@ -84,7 +57,6 @@ func sumClasses(trials []*Record) (classes []ClassCell, err error) {
 			sum.Counts.add(c.Counts)
 			sum.Starved = max(sum.Starved, c.Starved)
 			jains = append(jains, c.Jain)
-			latencies = append(latencies, c.Latency)
 			if r.Elapsed > 0 {
 				rates = append(rates, float64(c.Counts.Acquired)/r.Elapsed.Seconds())
 			}
@@ -93,12 +65,12 @@ func sumClasses(trials []*Record) (classes []ClassCell, err error) {
 			sum.Rate = Spread{median(rates), slices.Min(rates), slices.Max(rates)}
 		}
 		sum.Jain = median(jains)
-		if sum.Latency, err = mergeAll(latencies); err != nil {
-			return nil, err
+		if i < len(merged) {
+			sum.Latency = spelt(merged[i])
 		}
 		classes = append(classes, sum)
 	}
-	return classes, nil
+	return classes
 }
 
 // add adds the outcomes of another trial; the first sample of an error stays.

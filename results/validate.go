@@ -13,10 +13,13 @@ import (
 )
 
 // ErrNewerSchema is wrapped by errors about records that a later version of lockbench has written.
-var ErrNewerSchema = errors.New("written by a newer lockbench")
+var ErrNewerSchema = errors.New("written by a newer lockbench: read it with that one, or update this one")
 
 // mayBeNegative are the fields in which a negative number says "not known".
 var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}
+
+// sides are those of a comparison, and that of a run which compares nothing.
+var sides = []string{"", SideBase, SideHead}
 
 // durabilities are those of a server that lockbench starts, and that of others.
 var durabilities = []string{"", "relaxed", "strict"}
@@ -35,6 +38,10 @@ func (r *Record) Validate() error {
 		return errors.New("started: missing")
 	case r.Trial < 1:
 		return fmt.Errorf("trial: %d is below 1", r.Trial)
+	case !slices.Contains(sides, r.Side):
+		return fmt.Errorf("side: %q is none", r.Side)
+	case r.Side == "" && r.Pair != 0:
+		return fmt.Errorf("pair: %d of no side", r.Pair)
 	case r.Plan.Driver == "":
 		return errors.New("plan.driver: missing")
 	case r.Plan.Lock == "":
@@ -128,7 +135,9 @@ func (l Latency) validate() error {
 	if l.Mean < l.Min || l.Mean > l.Max {
 		return fmt.Errorf("mean_ns: %d is not within %d and %d", l.Mean, l.Min, l.Max)
 	}
-	if _, err := l.Histogram(); err != nil {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	if _, err := d.decode(l); err != nil {
 		return fmt.Errorf("hdr: %w", err)
 	}
 	return nil

@@ -31,6 +31,8 @@ type axis struct {
 }
 
 var axes = []axis{
+	{title: "side", value: func(c *results.Cell) string { return c.First().Side }},
+	{title: "revision", value: func(c *results.Cell) string { return c.First().Env.Revision }},
 	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},

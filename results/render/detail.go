@@ -15,7 +15,11 @@ const labelWidth = 15
 
 // item adds a labelled, wrapped paragraph; an empty text adds nothing.
 func (p *page) item(color, label, text string) {
-	if text != "" {
+	switch {
+	case text == "":
+	case p.items != nil:
+		p.collect(color, label, text)
+	default:
 		p.para(color, fmt.Sprintf("  %-*s", labelWidth-2, label), text)
 	}
 }
@@ -96,6 +100,8 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
 		connections(s.Connections), s.Network, s.Addr))
 	p.item("", "machine", machine(r.Env))
+	p.item("", "revision", r.Env.Revision)
+	p.item("", "side", r.Side)
 	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
 	p.item("", "command", r.Plan.Command)
 }

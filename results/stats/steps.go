@@ -51,8 +51,12 @@ type Step struct {
 //
 // The answer depends on nothing but values and seed. Each permutation of n values costs n log n at the most; a segment
 // that has no step is given up after a few, and the whole search is bounded (see stepWork).
-func Steps(values []float64, seed uint64) []Step {
-	s := search{rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
+func Steps(values []float64, seed uint64) []Step { return StepsAt(values, seed, stepAlpha) }
+
+// StepsAt is Steps with another chance than 5 % of a false step, as for one of many series that are looked at together.
+// The smaller it is the more permutations it takes.
+func StepsAt(values []float64, seed uint64, alpha float64) []Step {
+	s := search{alpha: alpha, rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
 	for i, v := range values {
 		if finite(v) {
 			s.at, s.values = append(s.at, i), append(s.values, v)
@@ -70,6 +74,7 @@ func Steps(values []float64, seed uint64) []Step {
 
 // search is the work of Steps.
 type search struct {
+	alpha  float64
 	rng    *rand.Rand
 	at     []int     // the places of the values in the series
 	values []float64 // as given
@@ -121,7 +126,7 @@ func (s *search) test(g segment) (cuts []cut) {
 	if n < 2*leastSegment {
 		return nil
 	}
-	alpha := stepAlpha * float64(n) / float64(len(s.values))
+	alpha := s.alpha * float64(n) / float64(len(s.values))
 	rounds := permutations(n, alpha)
 	e := newEnergy(slices.Clone(s.levels[g.from:g.to]))
 	found := e.cuts()
@@ -154,14 +159,11 @@ func (s *search) test(g segment) (cuts []cut) {
 	return cuts
 }
 
-// permutations is how many are made of a segment of n values: enough for p to be well below alpha, and more where they
-// are cheap.
+// permutations is how many are made of a segment of n values. The test is exact with however few, but p must be able to
+// get well below alpha, or steps that are there are missed: 20 times that far where it is cheap, 5 times where it is not.
 func permutations(n int, alpha float64) int {
-	least := 5.0
-	if n <= 1000 {
-		least = 20
-	}
-	return int(math.Ceil(least/alpha)) - 1
+	const cheap = 400_000 // values to be looked at
+	return int(math.Ceil(min(20, max(5, cheap*alpha/float64(n)))/alpha)) - 1
 }
 
 // found puts the steps in order and tells how large they are.

@@ -147,10 +147,27 @@ func TestStepsSeen(t *testing.T) {
 	}
 }
 
+// TestStepsAt is for one of a hundred series: what could be chance is not said any more, what could not be, is.
+func TestStepsAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	found, still := 0, 0
+	for i := range uint64(50) {
+		values := stairs(rng, 0.05, 15, 100, 105)
+		found += len(Steps(values, i))
+		still += len(StepsAt(values, i, stepAlpha/100))
+	}
+	if found < 15 || still > found/3 {
+		t.Errorf("%d steps of 5 %%, %d of them in one of a hundred series", found, still)
+	}
+	if steps := StepsAt(nile, 1, stepAlpha/100); len(steps) != 1 || steps[0].P > stepAlpha/100 {
+		t.Errorf("the Nile: %+v", steps)
+	}
+}
+
 // TestStepsAreBounded gives up with what it has when the work is used up.
 func TestStepsAreBounded(t *testing.T) {
 	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 20, slices.Repeat([]float64{100, 120}, 10)...)
-	s := search{rng: rand.New(rand.NewPCG(1, 2)), work: 400 * 500, at: make([]int, len(values)), values: values, levels: values}
+	s := search{alpha: stepAlpha, rng: rand.New(rand.NewPCG(1, 2)), work: 400 * 500, at: make([]int, len(values)), values: values, levels: values}
 	s.run()
 	if all := len(Steps(values, 1)); all != 19 || len(s.cuts) == 0 || len(s.cuts) >= all {
 		t.Errorf("%d of %d steps, with a little work", len(s.cuts), all)

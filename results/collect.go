@@ -1,0 +1,283 @@
+package results
+
+// Collecting: records come one by one, and what they say together stays.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// maxEvents is how many violations a cell shows. A record has the first few of its trial.
+const maxEvents = 100
+
+// Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
+// ready.
+//
+// Its memory grows with the cells, by their merged histograms, and by some 4 KB for each trial: of a record it keeps all
+// figures, the quantiles of each trial among them, but no histogram (Latency.HDR), and of those after the first trial of a
+// cell neither Series nor Steps. Of the violations it keeps the first hundred of a cell. A cell of a single trial has that
+// trial's histograms as they were recorded.
+//
+// Cells are what Group makes of the same records: run by run in the order in which the runs came, and within a run as its
+// matrix has them, whatever the order in which its trials were interleaved. Two records are trials of one cell if their
+// plans agree in all but the seed and the command line (neither changes what is asked), and so do their traits,
+// environments and servers (but for the address of a server that lockbench started, which is a new one each time).
+// The sides of a comparison are cells of their own, of one run each, even if nothing else tells them apart.
+// A partial record is a cell by itself, because it stopped before its figures were steady. A record whose ID has been seen
+// before, in whichever cell or file, is the same observation twice and is left out.
+//
+// One goroutine uses a Collector at a time.
+type Collector struct {
+	// Outline leaves the merged histograms out, for those who need no more than each trial's own figures: Cell.Latency
+	// and that of its classes are empty, and memory does not grow with the cells' distributions.
+	Outline bool
+
+	cells      []*gathering // in the order in which they came
+	byKey      map[string]*gathering
+	byID       map[string]*gathering
+	runs       map[string]int // when each run came first
+	texts      map[string]string
+	duplicates int
+}
+
+// gathering is a cell that trials still come to.
+type gathering struct {
+	trials     []kept
+	first      int // of trials: the one that comes first in the end, which keeps its series
+	latency    map[Metric]Latency
+	classes    []map[Metric]Latency
+	events     int
+	duplicates int
+}
+
+// kept is what is left of a record.
+type kept struct {
+	*Record
+	run int // the place of its run among the runs
+	at  int // its place among all records
+}
+
+// before is the order of trials, in a cell and over all.
+func (k kept) before(o kept) int {
+	return cmp.Or(cmp.Compare(k.run, o.run), cmp.Compare(k.Cell, o.Cell), cmp.Compare(k.Trial, o.Trial), cmp.Compare(k.at, o.at))
+}
+
+// Add adds a valid record, which it neither changes nor holds on to. The error says which record has a histogram that
+// cannot be merged, and it is as if that one had not been added; records that pass Validate have none.
+func (c *Collector) Add(r *Record) error {
+	key, err := cellKey(r)
+	if err != nil {
+		return fmt.Errorf("results: collect: record %s: %w", r.ID, err)
+	}
+	if c.byID == nil {
+		c.byKey, c.byID, c.runs, c.texts = map[string]*gathering{}, map[string]*gathering{}, map[string]int{}, map[string]string{}
+	}
+	if g := c.byID[r.ID]; g != nil {
+		g.duplicates++
+		c.duplicates++
+		return nil
+	}
+	g := c.byKey[key]
+	if g == nil {
+		g = new(gathering)
+	}
+	if !c.Outline {
+		if err := g.merge(r); err != nil {
+			return fmt.Errorf("results: collect: record %s: %w", r.ID, err)
+		}
+	}
+	if len(g.trials) == 0 {
+		c.byKey[key] = g
+		c.cells = append(c.cells, g)
+	}
+	run, seen := c.runs[r.Run]
+	if !seen {
+		run = len(c.runs)
+		c.runs[c.share(r.Run)] = run
+	}
+	g.keep(kept{c.outline(r, g), run, len(c.byID)})
+	c.byID[r.ID] = g
+	return nil
+}
+
+// Duplicates are the records that Add has left out, since it had their IDs already.
+func (c *Collector) Duplicates() int { return c.duplicates }
+
+// Cells are the cells of what has been added so far. Add may go on afterwards, and does not change them.
+func (c *Collector) Cells() []*Cell {
+	type sorted struct {
+		cell  *Cell
+		first kept
+	}
+	var all []sorted
+	for _, g := range c.cells {
+		trials := slices.SortedFunc(slices.Values(g.trials), kept.before)
+		cell := &Cell{Duplicates: g.duplicates, Latency: spelt(g.latency)}
+		for _, k := range trials {
+			cell.Trials = append(cell.Trials, k.Record)
+		}
+		cell.sum(g.classes)
+		all = append(all, sorted{cell, trials[0]})
+	}
+	slices.SortFunc(all, func(a, b sorted) int { return a.first.before(b.first) })
+	var cells []*Cell
+	for _, s := range all {
+		cells = append(cells, s.cell)
+	}
+	return cells
+}
+
+// keep adds a trial whose histograms have been merged already.
+func (g *gathering) keep(k kept) {
+	room := min(maxEvents-g.events, len(k.Safety.Events))
+	g.events += room
+	k.Safety.Events = slices.Clone(k.Safety.Events[:room])
+	g.trials = append(g.trials, k)
+	last := len(g.trials) - 1
+	switch {
+	case last == 0:
+	case k.before(g.trials[g.first]) < 0:
+		g.trials[g.first].Record = brief(g.trials[g.first].Record)
+		g.first = last
+	default:
+		g.trials[last].Record = brief(k.Record)
+	}
+}
+
+// brief is r without its course. It is a copy, since r may be in a cell that somebody has.
+func brief(r *Record) *Record {
+	b := *r
+	b.Series, b.Steps = nil, nil
+	return &b
+}
+
+// merge adds the histograms of r, all of them or, with an error, none.
+func (g *gathering) merge(r *Record) error {
+	latency, err := mergeAll(g.latency, r.Latency)
+	if err != nil {
+		return fmt.Errorf("latency.%w", err)
+	}
+	classes := slices.Clone(g.classes)
+	for i, c := range r.Classes {
+		if i == len(classes) {
+			classes = append(classes, nil)
+		}
+		if classes[i], err = mergeAll(classes[i], c.Latency); err != nil {
+			return fmt.Errorf("classes[%d].latency.%w", i, err)
+		}
+	}
+	g.latency, g.classes = latency, classes
+	return nil
+}
+
+// mergeAll is sum with the distributions of more, metric by metric. The error begins with the metric.
+func mergeAll(sum, more map[Metric]Latency) (map[Metric]Latency, error) {
+	merged := maps.Clone(sum)
+	if merged == nil {
+		merged = make(map[Metric]Latency, len(more))
+	}
+	for m, l := range more {
+		both, err := addTo(merged[m], l)
+		if err != nil {
+			return nil, fmt.Errorf("%s.hdr: %w", m, err)
+		}
+		merged[m] = both
+	}
+	return merged, nil
+}
+
+// addTo is the sum of both. While there is one trial it is as that recorded it; the quantiles of more are spelt out in the
+// end, for spelling takes longer than adding.
+func addTo(sum, l Latency) (Latency, error) {
+	switch {
+	case sum.Count == 0:
+		return l, nil
+	case l.Count == 0:
+		return sum, nil
+	}
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	both := Latency{Count: sum.Count + l.Count, Overflow: sum.Overflow + l.Overflow, merged: sum.merged}
+	if sum.merged == "" {
+		slots, err := d.decode(sum)
+		if err != nil {
+			return Latency{}, fmt.Errorf("of the trial before: %w", err)
+		}
+		both.merged = pack(slots)
+	}
+	slots, err := d.decode(l)
+	if err != nil {
+		return Latency{}, err
+	}
+	both.merged = both.merged.plus(slots)
+	return both, nil
+}
+
+// spelt is merged distributions with their quantiles.
+func spelt(sums map[Metric]Latency) map[Metric]Latency {
+	all := make(map[Metric]Latency, len(sums))
+	for m, l := range sums {
+		if l.merged != "" {
+			packed := l.merged
+			v := Values{packed.slots(nil), l.Count, l.Overflow}
+			l = spell(v.Histogram(), l.Overflow)
+			l.merged = packed
+		}
+		all[m] = l
+	}
+	return all
+}
+
+// outline is a copy of r without its histograms. What it has in common with the trials of its cell, or with any other
+// record, is there once.
+func (c *Collector) outline(r *Record, g *gathering) *Record {
+	k := *r
+	if len(g.trials) > 0 {
+		k.Plan, k.Traits, k.Env, k.Server = g.trials[0].Plan, g.trials[0].Traits, g.trials[0].Env, g.trials[0].Server
+		k.Plan.Seed, k.Plan.Command, k.Plan.Workload = r.Plan.Seed, r.Plan.Command, r.Plan.Workload // see cellKey
+		k.Server.Addr, k.Server.Connections = r.Server.Addr, r.Server.Connections
+	}
+	for _, s := range []*string{&k.Run, &k.Side, &k.Plan.Command, &k.Plan.Workload, &k.Server.Addr, &k.Generator.Why} {
+		*s = c.share(*s)
+	}
+	k.Latency = c.quantiles(r.Latency)
+	k.Classes = slices.Clone(r.Classes)
+	for i := range k.Classes {
+		k.Classes[i].Name = c.share(k.Classes[i].Name)
+		k.Classes[i].Latency = c.quantiles(r.Classes[i].Latency)
+	}
+	k.Warnings = slices.Clone(r.Warnings)
+	for i := range k.Warnings {
+		k.Warnings[i] = c.share(k.Warnings[i])
+	}
+	return &k
+}
+
+// quantiles are distributions without their payloads, those apart that are empty.
+func (c *Collector) quantiles(all map[Metric]Latency) map[Metric]Latency {
+	filled := 0
+	for _, l := range all {
+		if l.Count > 0 {
+			filled++
+		}
+	}
+	brief := make(map[Metric]Latency, filled)
+	for m, l := range all {
+		if l.Count > 0 {
+			l.HDR, l.merged = "", ""
+			brief[Metric(c.share(string(m)))] = l
+		}
+	}
+	return brief
+}
+
+// share is s, in the one copy that all records have.
+func (c *Collector) share(s string) string {
+	if one, seen := c.texts[s]; seen {
+		return one
+	}
+	c.texts[s] = s
+	return s
+}

@@ -1,0 +1,243 @@
+// Package compare tells what has changed from one set of records to another: cell by cell, figure by figure, with an
+// answer that may also be that nothing can be told. A trial is an observation; nothing here looks into one.
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// Verdict is what can be said of a figure, and in the worst case of all of them.
+type Verdict string
+
+const (
+	Unchanged    Verdict = "no change"    // a change as large as the threshold is ruled out, or there is no threshold and nothing was seen
+	Improved     Verdict = "improved"     // significantly, and by the minimum effect at least
+	Regressed    Verdict = "regressed"    // a threshold is missed
+	Inconclusive Verdict = "inconclusive" // neither can be told: too few trials, too much scatter, or machines that are not alike
+)
+
+// Verdicts are all of them, the worst first.
+var Verdicts = []Verdict{Regressed, Inconclusive, Improved, Unchanged}
+
+// What Options mean if they do not say.
+const (
+	DefaultAlpha     = 0.05
+	DefaultMinEffect = 0.02
+
+	// DefaultThresholds hold for closed loops. In an open loop the response takes the place of the acquisition, which
+	// leaves out what an arrival has waited for a client.
+	DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
+)
+
+// Power is how likely a change as large as a threshold shall be seen with the trials that Needed asks for.
+const Power = 0.8
+
+// Options say how to compare. The zero value compares the default figures against the default thresholds.
+type Options struct {
+	Thresholds []Threshold     // what must not happen; none: DefaultThresholds
+	Figures    []figure.Figure // shown beside those of the thresholds, and judged by none; none: the default ones
+	Alpha      float64         // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
+	MinEffect  float64         // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
+	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
+	Force      bool            // judge in spite of unlike machines and kinds of server
+}
+
+// Input is one side of a comparison as it was read.
+type Input struct {
+	Name  string          // a file, or what is special about the side
+	Cells []*results.Cell // of results.Collector; several may have the same plan, on different machines say
+}
+
+// Comparison is what Compare found. It is a value that every format renders, and that JSON carries.
+type Comparison struct {
+	Base, Head Side
+	Cells      []Cell
+	Missing    []string // cells of the base that the head does not have, by what tells them from the others
+	Added      []string // cells of the head that the base does not have
+	Notes      []string // what a reader must know before he believes it: unlike environments, partial records, duplicates
+	Alpha      float64
+	Tests      int // figures that were tested against relative thresholds, for which Holm's correction was made
+	Verdict    Verdict
+}
+
+// Side is one of the two sets of records.
+type Side struct {
+	Name       string   // a file, or what the flags of the side were
+	Trials     int      // that were compared
+	Partial    int      // records that ended early, and were left out
+	Duplicates int      // records that were there already
+	Revisions  []string // what was under test, in the user's words; else the builds of lockbench
+}
+
+// Cell is one plan on both sides.
+type Cell struct {
+	Label      string // what tells it from the other cells; empty if there is only one
+	Base, Head []*results.Record
+	Notes      []string // what holds for this cell alone
+	Figures    []Result // those of the thresholds first
+	Verdict    Verdict
+}
+
+// Result is one figure of one cell.
+type Result struct {
+	Figure    figure.Figure
+	Threshold *Threshold // that it was judged by; nil: it is shown only
+	Change    stats.Change
+	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested
+	Verdict   Verdict // empty without a threshold
+	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged if it is worse within the threshold
+	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
+}
+
+// Compare matches the cells of both sides and judges what became of their figures.
+//
+// Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
+// names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
+// two configurations (results.Record.Side), by their place in those runs. The error says what is wrong with the Options,
+// or, if no cell has a partner, in what the nearest two differ.
+//
+// What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
+// against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
+// less in fact, since a change must be in the bad direction and beyond its threshold besides. It promises nothing of
+// absolute thresholds, which are not tested; nothing of trials that are not observations of one thing, such as those of a
+// base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to who
+// compares again and again until it comes out as he wished.
+func Compare(base, head Input, o Options) (*Comparison, error) {
+	if err := o.settle(); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	b, h := read(base), read(head)
+	if err := shared(b, h); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	couples, err := match(b, h, o)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: o.Alpha, Verdict: Unchanged}
+	c.fill(couples, o)
+	return c, nil
+}
+
+// settle puts the defaults in.
+func (o *Options) settle() error {
+	if o.Alpha == 0 {
+		o.Alpha = DefaultAlpha
+	}
+	if o.MinEffect == 0 {
+		o.MinEffect = DefaultMinEffect
+	}
+	if !(o.Alpha > 0 && o.Alpha <= 0.5) {
+		return fmt.Errorf("alpha: must be above 0 and not above 0.5, not %v", o.Alpha)
+	}
+	if !(o.MinEffect > 0 && o.MinEffect < 1) {
+		return fmt.Errorf("least effect: must be a share above 0 and below 1, not %v", o.MinEffect)
+	}
+	return nil
+}
+
+// side is what is to be said of a side as a whole.
+func (s side) side() Side {
+	partial := func(r *results.Record) bool { return r.Partial != "" }
+	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: underTest(s.records)}
+}
+
+// fill makes the cells of the couples and judges them.
+func (c *Comparison) fill(couples []couple, o Options) {
+	labels := name(couples)
+	var drafts []*draft
+	for i, p := range couples {
+		switch {
+		case p.head == nil:
+			c.Missing = append(c.Missing, labels[i])
+			continue
+		case p.base == nil:
+			c.Added = append(c.Added, labels[i])
+			continue
+		}
+		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
+		c.Base.Trials += len(p.base.whole)
+		c.Head.Trials += len(p.head.whole)
+		var notes []string
+		notes, d.machines = unlike(p.base.whole, p.head.whole)
+		d.cell.Notes = slices.Concat(asked(p), notes, doubts(p))
+		d.fill(o)
+		drafts = append(drafts, d)
+	}
+	tests, wanted := test(drafts, o)
+	c.Tests = tests
+	for _, d := range drafts {
+		d.judge(o, wanted)
+		c.Cells = append(c.Cells, *d.cell)
+		c.Verdict = worse(c.Verdict, d.cell.Verdict)
+	}
+	c.lift()
+	c.remark(drafts, o)
+}
+
+// name labels the plans of couples by that in which they differ. A plan is that of the base, where there is one.
+func name(couples []couple) []string {
+	var plans []settings
+	var kinds []string
+	for _, p := range couples {
+		b := p.base
+		if b == nil {
+			b = p.head
+		}
+		plans, kinds = append(plans, b.settings), append(kinds, b.kind)
+	}
+	names := differing(plans)
+	labels := make([]string, len(plans))
+	for i, s := range plans {
+		labels[i] = s.label(names)
+		if slices.ContainsFunc(kinds, func(k string) bool { return k != kinds[0] }) {
+			labels[i] = strings.TrimPrefix(labels[i]+" · "+kinds[i], " · ")
+		}
+	}
+	for i, label := range labels { // the same twice, as of a head that two plans of the base were run against
+		if n := slices.Index(labels, label); len(labels) > 1 && n != i || label == "" && len(labels) > 1 {
+			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", label, i+1))
+		}
+	}
+	return labels
+}
+
+// lift makes the notes that hold for every cell notes on the whole.
+func (c *Comparison) lift() {
+	if len(c.Cells) == 0 {
+		return
+	}
+	everywhere := slices.DeleteFunc(slices.Clone(c.Cells[0].Notes), func(note string) bool {
+		return slices.ContainsFunc(c.Cells, func(cell Cell) bool { return !slices.Contains(cell.Notes, note) })
+	})
+	for i := range c.Cells {
+		c.Cells[i].Notes = slices.DeleteFunc(c.Cells[i].Notes, func(note string) bool { return slices.Contains(everywhere, note) })
+	}
+	c.Notes = append(c.Notes, everywhere...)
+}
+
+// remark says what else a reader must know of the whole.
+func (c *Comparison) remark(drafts []*draft, o Options) {
+	say := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
+	if slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.machines) > 0 }) {
+		if o.Force {
+			say("the machines are not alike: a change may be theirs, and is judged all the same, as asked")
+		} else {
+			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
+		}
+	}
+	for _, s := range []struct {
+		name string
+		Side
+	}{{"base", c.Base}, {"head", c.Head}} {
+		if s.Duplicates > 0 {
+			say("%s of the %s left out, as they had been read before", many(s.Duplicates, "record"), s.name)
+		}
+	}
+}
