@@ -15,9 +15,28 @@ import (
 // label tells a cell from the others: the axes in which they differ, with their values.
 func (p plan) label(i int) string {
 	var parts []string
+	if side := p.cells[i].side; side != "" {
+		parts = append(parts, side)
+	}
 	for _, a := range axes {
 		mine := a.text(p.cells[i].plan)
 		if mine != "" && slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+			parts = append(parts, a.show(mine))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// labelOfPair tells the pair of the cell from the others, by the axes in which both of its cells agree.
+func (p plan) labelOfPair(i int) string {
+	partner, _ := p.partner(i)
+	var parts []string
+	for _, a := range axes {
+		mine := a.text(p.cells[i].plan)
+		if mine == "" || mine != a.text(p.cells[partner].plan) {
+			continue
+		}
+		if slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
 			parts = append(parts, a.show(mine))
 		}
 	}

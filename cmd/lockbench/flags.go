@@ -51,14 +51,15 @@ func (f flagDef) variable() string {
 const passwordVariable = "LOCKBENCH_PASSWORD"
 
 const (
-	groupWhat    = "What runs"
-	groupSeveral = "Several servers"
-	groupLoad    = "The load"
-	groupTrial   = "Trials"
-	groupWaiting = "Waiting"
-	groupClient  = "Client library"
-	groupServer  = "Server"
-	groupOutput  = "Output"
+	groupWhat      = "What runs"
+	groupSeveral   = "Several servers"
+	groupLoad      = "The load"
+	groupTrial     = "Trials"
+	groupWaiting   = "Waiting"
+	groupClient    = "Client library"
+	groupServer    = "Server"
+	groupComparing = "Comparing"
+	groupOutput    = "Output"
 )
 
 // runFlags are the flags of run, in the order of the help.
@@ -135,7 +136,12 @@ var runFlags = []flagDef{
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
 
+	{"vs", "", groupComparing, "FLAGS", "", false, "measure a head too, the run with these flags in place of its own, by\n" +
+		"turns, and compare: -vs '-wait queue'; '' compares it with itself"},
+	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
+
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
@@ -221,6 +227,7 @@ const (
 	fromDefault source = iota
 	fromFile           // -workload
 	fromVariable
+	fromBase // a flag of the base, of which the head has heard; it need not read it
 	fromFlag
 )
 

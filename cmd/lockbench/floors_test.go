@@ -66,8 +66,11 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
-	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath"}},
-	{"results/render", []string{"results", "results/stats"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
+	{"results/figure", []string{"results", "results/stats"}, nil},
+	{"results/compare", []string{"results", "results/stats", "results/figure"}, nil},
+	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.

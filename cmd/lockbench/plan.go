@@ -25,6 +25,8 @@ type plan struct {
 	trials  int    // of each cell
 	skipped []skip
 	read    []reading
+	places  []int  // for each combination of the matrix its cell, or -1 if it makes no sense
+	sides   []side // base and head, if there are two; cells then has their cells by turns
 }
 
 // cell is one combination of the axes.
@@ -34,6 +36,11 @@ type cell struct {
 	warnings []string
 	asked    results.Load    // what was asked at the top and, of
 	classes  []results.Class // these, before anything was cleared
+
+	options *options // that it came from
+	targets targets
+	side    string // of a run with two sides; see results.Record
+	pair    int
 }
 
 // reading is a combination that was taken in, and the options that it came from.
@@ -52,6 +59,7 @@ type skip struct {
 	values []string
 	why    string
 	cells  int
+	side   string // that it is about, if the run has two and it is not about both
 }
 
 func (s skip) String() string {
@@ -60,6 +68,9 @@ func (s skip) String() string {
 		text += ": " + s.why
 	} else {
 		text = s.why
+	}
+	if s.side != "" {
+		text = s.side + ": " + text
 	}
 	if s.cells > 1 {
 		text += fmt.Sprintf(" (%d cells)", s.cells)
@@ -84,7 +95,7 @@ func (p *plan) skip(what, why string) {
 		}
 		return
 	}
-	p.skipped = append(p.skipped, skip{head, []string{value}, why, 1})
+	p.skipped = append(p.skipped, skip{what: head, values: []string{value}, why: why, cells: 1})
 }
 
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
@@ -163,6 +174,7 @@ func (p *plan) add(o *options, c results.Plan) error {
 	design, what, why := resolve(&c, p.targets)
 	if why != "" {
 		p.skip(what, why)
+		p.places = append(p.places, -1)
 		return nil
 	}
 	if err := workloads.Check(c); err != nil {
@@ -170,10 +182,16 @@ func (p *plan) add(o *options, c results.Plan) error {
 	}
 	c.Command = commandLine(p.options, c, p.targets)
 	p.read = append(p.read, reading{o, c})
-	if slices.ContainsFunc(p.cells, func(there cell) bool { return reflect.DeepEqual(there.plan, c) }) {
-		return nil // the axis in which they differed is not read by this way of waiting
+	i := slices.IndexFunc(p.cells, func(there cell) bool { return reflect.DeepEqual(there.plan, c) })
+	if i >= 0 { // the axis in which they differ is not read by this way of waiting
+		p.places = append(p.places, i)
+		return nil
 	}
-	p.cells = append(p.cells, cell{c, design.Traits, warnings(c, design.Traits), asked, classes})
+	p.places = append(p.places, len(p.cells))
+	p.cells = append(p.cells, cell{
+		plan: c, traits: design.Traits, warnings: warnings(c, design.Traits), asked: asked, classes: classes,
+		options: p.options, targets: p.targets,
+	})
 	return nil
 }
 
@@ -233,9 +251,10 @@ func order(cells, trials int, seed uint64) []turn {
 
 // at is the plan of one trial: it draws anew, and its command line makes it again.
 func (p plan) at(t turn) results.Plan {
-	c := p.cells[t.cell].plan
+	cell := p.cells[t.cell]
+	c := cell.plan
 	c.Seed += uint64(t.trial)
-	c.Command = commandLine(p.options, c, p.targets)
+	c.Command = commandLine(cell.options, c, cell.targets)
 	return c
 }
 

@@ -32,11 +32,7 @@ func planOfOptions(o *options, env environ) (plan, error) {
 	if err := o.readWorkload(strings.NewReader("")); err != nil {
 		return plan{}, err
 	}
-	targets, err := decideTargets(o, env, found)
-	if err != nil {
-		return plan{}, err
-	}
-	return planOf(o, targets)
+	return planAll(o, env, strings.NewReader(""), found)
 }
 
 func TestDryRun(t *testing.T) {
@@ -237,9 +233,9 @@ func TestSkipNamesOnce(t *testing.T) {
 		s    skip
 		want string
 	}{
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 1}, "etcd: no etcd"},
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 2}, "etcd: no etcd (2 cells)"},
-		{skip{"", []string{"etcd"}, "etcds are missing", 1}, "etcd: etcds are missing"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 1, ""}, "etcd: no etcd"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 2, ""}, "etcd: no etcd (2 cells)"},
+		{skip{"", []string{"etcd"}, "etcds are missing", 1, ""}, "etcd: etcds are missing"},
 	} {
 		if got := test.s.String(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

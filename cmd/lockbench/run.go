@@ -42,11 +42,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := o.readWorkload(p.stdin); err != nil {
 		return err
 	}
-	targets, err := decideTargets(o, p.env, func(s *service) (string, error) { return s.find() })
-	if err != nil {
-		return err
-	}
-	plan, err := planOf(o, targets)
+	plan, err := planAll(o, p.env, p.stdin, func(s *service) (string, error) { return s.find() })
 	if err != nil {
 		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
@@ -84,15 +80,17 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *lineWriter) {
-	for _, t := range p.targets.list {
-		if t.fallback {
+	var said []string
+	for _, c := range p.cells {
+		if t := c.targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
+			said = append(said, t.why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
 		}
 	}
 	for _, s := range p.skipped {
 		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
 	}
-	var said []string
+	p.announceSame(w)
 	for _, c := range p.cells {
 		for _, text := range c.warnings {
 			if !slices.Contains(said, text) {
@@ -111,7 +109,8 @@ type runner struct {
 	env      results.Env
 	limits   machineLimits
 	progress *progress
-	fleet    *fleet
+	fleets   map[string]*fleet // by side
+	fleet    *fleet            // of the present trial
 	live     *live
 
 	id       string // of the run
@@ -128,11 +127,11 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	r.draining.Store(true)
 	r.out = map[int]bool{}
 
-	fleet, err := newFleet(r.plan)
+	fleets, err := newFleets(r.plan)
 	if err != nil {
 		return err
 	}
-	r.fleet = fleet
+	r.fleets = fleets
 	giveUp := r.giveUp
 	r.abandon.Store(&giveUp)
 	defer r.closeServer()
@@ -149,7 +148,8 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		err := r.trial(ctx, t)
 		r.progress.end()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
-			r.failed, r.out[t.cell] = true, true
+			r.failed = true
+			r.leaveOut(t.cell)
 			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
 		}
 	}
@@ -188,6 +188,7 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
 func (r *runner) trial(ctx context.Context, t turn) error {
 	c := r.at(t)
+	r.fleet = r.fleets[r.cells[t.cell].side]
 	prefix := "lockbench:" + rand.Text() + ":"
 	if err := r.ready(ctx, c); err != nil {
 		r.ran = true
@@ -231,7 +232,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.cells[t.cell].options.replays.of(c),
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
@@ -251,8 +252,16 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 
 // skip leaves out what is left of a cell, and says why.
 func (r *runner) skip(t turn, why string) {
-	r.out[t.cell] = true
+	r.leaveOut(t.cell)
 	r.say("skipped: " + why)
+}
+
+// leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
+func (r *runner) leaveOut(i int) {
+	r.out[i] = true
+	if partner, ok := r.partner(i); ok {
+		r.out[partner] = true
+	}
 }
 
 // say writes a line, once.
@@ -292,6 +301,7 @@ func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string)
 // keep completes a record, appends it to the file and judges it.
 func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
+	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
 	rec.Env = r.env
 	r.fleet.describe(rec)
 	if err := r.records.Add(rec); err != nil {
@@ -322,7 +332,7 @@ func (r *runner) giveUp() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = r.fleet.close()
+		_ = r.stopServers()
 	}()
 	select {
 	case <-closed:
@@ -333,7 +343,16 @@ func (r *runner) giveUp() {
 // closeServer stops a server of our own.
 func (r *runner) closeServer() {
 	r.abandon.Store(nil)
-	if err := r.fleet.close(); err != nil {
+	if err := r.stopServers(); err != nil {
 		fmt.Fprintf(r.stderr, "lockbench: stopping the servers: %s\n", oneLine(err.Error()))
 	}
+}
+
+// stopServers stops them on both sides; a fleet that is both's has nothing to stop the second time.
+func (r *runner) stopServers() error {
+	var errs []error
+	for _, f := range r.fleets {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
 }

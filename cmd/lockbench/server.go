@@ -58,10 +58,33 @@ func (s *server) redacted() string {
 	return strings.Join(list, ",")
 }
 
-// newFleet reads the files that external servers need. Nothing is started yet.
-func newFleet(p plan) (*fleet, error) {
-	f := &fleet{targets: p.targets, conns: map[deployment]int{}, running: map[deployment]*server{}}
-	for _, c := range p.cells {
+// newFleets are the fleets of a plan by side, "" for a run without: both sides have the same one if they can. Nothing is
+// started yet.
+func newFleets(p plan) (map[string]*fleet, error) {
+	if len(p.sides) == 0 {
+		f, err := newFleet(p.targets, p.cells)
+		return map[string]*fleet{"": f}, err
+	}
+	base, head := p.sides[0], p.sides[1]
+	if all, ok := base.plan.targets.join(head.plan.targets); ok {
+		f, err := newFleet(all, p.cells)
+		return map[string]*fleet{base.name: f, head.name: f}, err
+	}
+	fleets := map[string]*fleet{}
+	for _, s := range p.sides {
+		f, err := newFleet(s.plan.targets, s.plan.cells)
+		if err != nil {
+			return nil, err
+		}
+		fleets[s.name] = f
+	}
+	return fleets, nil
+}
+
+// newFleet reads the files that external servers need.
+func newFleet(t targets, cells []cell) (*fleet, error) {
+	f := &fleet{targets: t, conns: map[deployment]int{}, running: map[deployment]*server{}}
+	for _, c := range cells {
 		d := deploymentOf(c.plan)
 		f.conns[d] = max(f.conns[d], connections(c.plan))
 	}

@@ -105,6 +105,31 @@ func (t target) String() string {
 	return s
 }
 
+// join is the targets of t and of other together, if the cells of both can share the servers: each service has the same in
+// both, and nothing that logs in to a user's server would reach one of our own.
+func (t targets) join(other targets) (targets, bool) {
+	all := targets{list: slices.Clone(t.list), why: t.why}
+	for _, b := range other.list {
+		known := false
+		for _, a := range t.list {
+			if (a.kind == external) != (b.kind == external) || a.login != b.login {
+				return targets{}, false
+			}
+			if a.service != b.service {
+				continue
+			}
+			if a.kind != b.kind || !slices.Equal(a.urls, b.urls) {
+				return targets{}, false
+			}
+			known = true
+		}
+		if !known {
+			all.list = append(all.list, b)
+		}
+	}
+	return all, true
+}
+
 // flags are the flags that aim a run at the same target, by name; see commandLine.
 func (t target) flags() map[string]string {
 	if t.kind != external {

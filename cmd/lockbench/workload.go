@@ -28,7 +28,7 @@ type workload struct {
 // inWorkload tells whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
 // meets. Where that lock is, who may see it and where the figures go is the business of whoever runs it.
 func (f flagDef) inWorkload() bool {
-	return f.group != groupServer && f.group != groupOutput && f.name != "workload"
+	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.name != "workload"
 }
 
 // ofTheRun are those that hold for all cells together.
@@ -93,6 +93,12 @@ func (o *options) readWorkload(stdin io.Reader) error {
 	if w.Name == "" && source != inlineSource && source != stdinSource {
 		o.workload.label = file.Named(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	}
+	return o.adopt(o.workload)
+}
+
+// adopt gives the values of a workload to the options that nothing else has set.
+func (o *options) adopt(w *workload) error {
+	o.workload = w
 	for i := range w.Top {
 		s := &w.Top[i]
 		if opt := o.get(s.Field); opt.from == fromDefault {
@@ -171,7 +177,7 @@ func (o *options) checkOverridden() error {
 
 func (o *options) checkSettings(settings file.Settings, who string) error {
 	for _, s := range settings {
-		if opt := o.get(s.Field); opt.from == fromFlag || opt.from == fromVariable {
+		if opt := o.get(s.Field); opt.from > fromFile {
 			return usageErrorf("%s: would replace what stands at the top of %s, but %s %s (line %d)",
 				opt.written(), o.workload.Source, who, s.Field, s.At.Line)
 		}

@@ -1,0 +1,327 @@
+package compare
+
+// Matching: which trials of the base and of the head are observations of the same cell.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// bucket holds the trials of one side that are observations of one thing.
+type bucket struct {
+	settings settings
+	kind     string // of server
+	whole    []*results.Record
+	partial  []*results.Record
+}
+
+// first speaks for all of them about the plan.
+func (b *bucket) first() *results.Record {
+	if len(b.whole) > 0 {
+		return b.whole[0]
+	}
+	return b.partial[0]
+}
+
+func (b *bucket) all() []*results.Record { return slices.Concat(b.whole, b.partial) }
+
+// side is one side as it was read.
+type side struct {
+	name       string
+	records    []*results.Record
+	duplicates int
+}
+
+// read takes the records out of their cells, each ID once.
+func read(in Input) side {
+	s := side{name: in.Name}
+	seen := map[string]bool{}
+	for _, c := range in.Cells {
+		s.duplicates += c.Duplicates
+		for _, r := range c.Trials {
+			if seen[r.ID] {
+				s.duplicates++
+				continue
+			}
+			seen[r.ID] = true
+			s.records = append(s.records, r)
+		}
+	}
+	return s
+}
+
+// shared finds trials that are on both sides, which says that the sides are not two.
+func shared(base, head side) error {
+	in := map[string]bool{}
+	for _, r := range base.records {
+		in[r.ID] = true
+	}
+	n, first := 0, ""
+	for _, r := range head.records {
+		if in[r.ID] {
+			if n++; n == 1 {
+				first = r.ID
+			}
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%d of the %d trials of %s are in %s too (the first is %s): a trial is on one side or the other",
+			n, len(head.records), head.name, base.name, first)
+	}
+	return nil
+}
+
+// buckets sorts records by key, in the order in which they were read.
+type buckets struct {
+	at    map[string]*bucket
+	order []string
+}
+
+func (bs *buckets) add(key string, s settings, r *results.Record) {
+	if bs.at == nil {
+		bs.at = map[string]*bucket{}
+	}
+	b := bs.at[key]
+	if b == nil {
+		b = &bucket{settings: s, kind: kindOf(r)}
+		bs.at[key] = b
+		bs.order = append(bs.order, key)
+	}
+	if r.Partial != "" {
+		b.partial = append(b.partial, r)
+	} else {
+		b.whole = append(b.whole, r)
+	}
+}
+
+// list is the buckets in order.
+func (bs *buckets) list() (list []*bucket) {
+	for _, key := range bs.order {
+		list = append(list, bs.at[key])
+	}
+	return list
+}
+
+// couple is a bucket of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
+type couple struct{ base, head *bucket }
+
+// match finds the couples, those of the base in their order first.
+func match(base, head side, o Options) ([]couple, error) {
+	but, err := ignored(o.Ignore)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []side{base, head} {
+		if !slices.ContainsFunc(s.records, func(r *results.Record) bool { return r.Partial == "" }) {
+			return nil, fmt.Errorf("%s has no whole trial%s", s.name, ofPartial(len(s.records)))
+		}
+	}
+	if sided(base.records, results.SideBase) && sided(head.records, results.SideHead) {
+		return byPair(base, head)
+	}
+	return byPlan(base, head, but, o.Force)
+}
+
+func ofPartial(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", only %s that ended early", many(n, "record"))
+}
+
+func sided(records []*results.Record, is string) bool {
+	return !slices.ContainsFunc(records, func(r *results.Record) bool { return r.Side != is })
+}
+
+// byPair matches the sides of runs that compared two configurations: their plans differ, that is what they are for. Runs
+// with the same two plans count together.
+func byPair(base, head side) ([]couple, error) {
+	type place struct {
+		run  string
+		pair int
+	}
+	of := map[place][2]string{} // the keys of the plans of both sides
+	plans := map[*results.Record]settings{}
+	for i, s := range []side{base, head} {
+		for _, r := range s.records {
+			plan, err := settingsOf(&r.Plan)
+			if err != nil {
+				return nil, err
+			}
+			plans[r] = plan
+			at := place{r.Run, r.Pair}
+			keys := of[at]
+			keys[i] = kindOf(r) + " " + plan.key(nil)
+			of[at] = keys
+		}
+	}
+	var bs, hs buckets
+	for i, s := range []side{base, head} {
+		to := []*buckets{&bs, &hs}[i]
+		for _, r := range s.records {
+			keys := of[place{r.Run, r.Pair}]
+			to.add(strings.Join(keys[:], "\n"), plans[r], r)
+		}
+	}
+	couples := exact(&bs, &hs)
+	if !slices.ContainsFunc(couples, func(c couple) bool { return c.base != nil && c.head != nil }) {
+		return nil, errors.New("no cell of the base was run together with one of the head")
+	}
+	return couples, nil
+}
+
+// byPlan matches plan by plan: first those that agree in everything, then, of those that are left, those that agree in
+// all that is not ignored.
+func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) {
+	var bs, hs buckets
+	for i, s := range []side{base, head} {
+		to := []*buckets{&bs, &hs}[i]
+		for _, r := range s.records {
+			plan, err := settingsOf(&r.Plan)
+			if err != nil {
+				return nil, err
+			}
+			to.add(kindOf(r)+" "+plan.key(nil), plan, r)
+		}
+	}
+	couples := exact(&bs, &hs)
+	if len(but) > 0 || force {
+		var err error
+		if couples, err = alike(couples, but, force); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(couples, func(c couple) bool { return c.base != nil && c.head != nil }) {
+		return nil, strangers(base, head, bs.list(), hs.list())
+	}
+	return couples, nil
+}
+
+// exact makes couples of the buckets with the same key, and lone ones of the others.
+func exact(bs, hs *buckets) (couples []couple) {
+	for _, key := range bs.order {
+		couples = append(couples, couple{bs.at[key], hs.at[key]})
+	}
+	for _, key := range hs.order {
+		if bs.at[key] == nil {
+			couples = append(couples, couple{nil, hs.at[key]})
+		}
+	}
+	return couples
+}
+
+// alike makes couples of those lone buckets that agree in all but some flags. Where several do, it cannot be told which
+// belongs to which.
+func alike(couples []couple, but map[string]bool, force bool) ([]couple, error) {
+	key := func(b *bucket) string {
+		if force {
+			return b.settings.key(but)
+		}
+		return b.kind + " " + b.settings.key(but)
+	}
+	bases, heads := map[string][]int{}, map[string][]int{} // places in couples
+	for i, c := range couples {
+		switch {
+		case c.head == nil:
+			bases[key(c.base)] = append(bases[key(c.base)], i)
+		case c.base == nil:
+			heads[key(c.head)] = append(heads[key(c.head)], i)
+		}
+	}
+	gone := map[int]bool{}
+	for i, c := range couples {
+		if c.base == nil || c.head != nil {
+			continue
+		}
+		k := key(c.base)
+		if len(heads[k]) == 0 {
+			continue
+		}
+		if len(bases[k]) > 1 || len(heads[k]) > 1 {
+			return nil, ambiguous(couples, bases[k], heads[k])
+		}
+		couples[i].head = couples[heads[k][0]].head
+		gone[heads[k][0]] = true
+	}
+	var left []couple
+	for i, c := range couples {
+		if !gone[i] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+func ambiguous(couples []couple, bases, heads []int) error {
+	var plans []settings
+	for _, i := range bases {
+		plans = append(plans, couples[i].base.settings)
+	}
+	for _, i := range heads {
+		plans = append(plans, couples[i].head.settings)
+	}
+	names := differing(plans)
+	name := func(of []settings) string {
+		var all []string
+		for _, s := range of {
+			all = append(all, orNone(s.label(names)))
+		}
+		return strings.Join(all, ", ")
+	}
+	return fmt.Errorf("it can't be told which cell belongs to which if that is ignored: the base has %s, the head %s",
+		name(plans[:len(bases)]), name(plans[len(bases):]))
+}
+
+// strangers says in what the nearest two cells differ, and what would match them.
+func strangers(base, head side, bs, hs []*bucket) error {
+	var nearest []string
+	var near couple
+	for _, b := range bs {
+		for _, h := range hs {
+			names := differing([]settings{b.settings, h.settings})
+			if near.base == nil || cost(names, b, h) < cost(nearest, near.base, near.head) {
+				near, nearest = couple{b, h}, names
+			}
+		}
+	}
+	var parts, advice []string
+	for _, name := range nearest {
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", name, orNone(near.base.settings[name]), orNone(near.head.settings[name])))
+	}
+	if len(nearest) > 0 {
+		advice = append(advice, "-ignore "+strings.Join(nearest, ","))
+	}
+	if near.base.kind != near.head.kind {
+		parts = append(parts, fmt.Sprintf("the kind of server (%s, %s)", near.base.kind, near.head.kind))
+		advice = append(advice, "-force")
+	}
+	return fmt.Errorf("no cell of %s has the plan of one of %s; the nearest two differ in %s: to compare them all the same, %s",
+		head.name, base.name, and(parts), strings.Join(advice, " "))
+}
+
+// cost is how unlike two buckets are.
+func cost(names []string, b, h *bucket) int {
+	if b.kind != h.kind {
+		return len(names) + 1
+	}
+	return len(names)
+}
+
+// and is a list in a sentence.
+func and(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,282 @@
+package compare
+
+// Thresholds: the conditions of -fail-on, as they are written and read.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// Threshold is a condition of -fail-on that must not come true, such as "locks/s<-5%" (relative: what became of the
+// figure from base to head) or "violations>0" (absolute: the figure of the head alone).
+type Threshold struct {
+	Figure   figure.Figure
+	Less     bool    // "<", else ">"
+	Relative bool    // Value is a share of the base: -0.05
+	Value    float64 // else it is in the figure's base unit
+	Text     string  // as it was written
+}
+
+// ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks where one likes.
+//
+// A value with a sign and a percent sign is relative to the base, <-5% or >+10%; the sign has to fit, for a rise of more
+// than -5% is no condition that anybody means. A value without a sign is an amount of the head's: 50k, 0, 20ms, and for
+// figures that are shares of something also 80%. A condition in the good direction (locks/s>+5%) is taken: it asks for
+// the alarm at any change, as one does of a load that must stay what it is.
+//
+// The error is a *ThresholdError.
+func ParseThresholds(text string) ([]Threshold, error) {
+	var list []Threshold
+	at := 0 // where the part begins, in bytes
+	for part := range strings.SplitSeq(text, ",") {
+		t, err := parseThreshold(part)
+		if err != nil {
+			err.Text = text
+			err.Column += utf8.RuneCountInString(text[:at])
+			return nil, err
+		}
+		twice := func(o Threshold) bool {
+			return o.Figure.Name == t.Figure.Name && o.Less == t.Less && o.Relative == t.Relative
+		}
+		if i := slices.IndexFunc(list, twice); i >= 0 {
+			column := utf8.RuneCountInString(text[:at+len(part)-len(strings.TrimLeft(part, " "))])
+			return nil, &ThresholdError{Text: text, Column: column + 1, What: fmt.Sprintf("the same condition twice, first as %s", list[i])}
+		}
+		list = append(list, t)
+		at += len(part) + 1
+	}
+	return list, nil
+}
+
+// ThresholdError says what is wrong with an expression, and where.
+type ThresholdError struct {
+	Text   string // the whole expression
+	Column int    // from 1, in characters
+	What   string
+	Word   string // a name that is no figure's, empty if that is not what is wrong
+}
+
+func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
+
+// Excerpt is the expression with a mark below the fault, two lines in all.
+func (e *ThresholdError) Excerpt() string {
+	const room = 100
+	text := []rune(strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return ' ' // as wide as it is counted
+		}
+		return r
+	}, e.Text))
+	mark := min(e.Column-1, len(text))
+	if len(text) > room {
+		from := max(0, min(mark-room/2, len(text)-room))
+		text, mark = text[from:from+room], mark-from
+	}
+	return fmt.Sprintf("  %s\n  %s^\n", string(text), strings.Repeat(" ", mark))
+}
+
+// scanner walks over one condition.
+type scanner struct {
+	text string
+	at   int // in bytes
+}
+
+func (s *scanner) blanks() {
+	for s.at < len(s.text) && s.text[s.at] == ' ' {
+		s.at++
+	}
+}
+
+// until is the text up to the first of the characters in stop, or to the end, blanks around it left out.
+func (s *scanner) until(stop string) (word string, from int) {
+	s.blanks()
+	from = s.at
+	if i := strings.IndexAny(s.text[s.at:], stop); i >= 0 {
+		s.at += i
+	} else {
+		s.at = len(s.text)
+	}
+	return strings.TrimRight(s.text[from:s.at], " "), from
+}
+
+func (s *scanner) fault(from int, format string, args ...any) *ThresholdError {
+	return &ThresholdError{Column: utf8.RuneCountInString(s.text[:from]) + 1, What: fmt.Sprintf(format, args...)}
+}
+
+// parseThreshold reads one condition; the column of the error counts from its beginning.
+func parseThreshold(text string) (Threshold, *ThresholdError) {
+	s := scanner{text: text}
+	name, from := s.until("<>=")
+	if name == "" {
+		return Threshold{}, s.fault(from, "here belongs a condition such as locks/s<-5%%: a figure, < or >, and a value")
+	}
+	f, known := figure.Named(name)
+	if !known {
+		err := s.fault(from, "no figure is called %q", name)
+		err.Word = name
+		return Threshold{}, err
+	}
+	if s.at == len(text) {
+		return Threshold{}, s.fault(s.at, "after %s belongs < or >, and a value", name)
+	}
+	if text[s.at] == '=' {
+		return Threshold{}, s.fault(s.at, "conditions are written with < or >")
+	}
+	t := Threshold{Figure: f, Less: text[s.at] == '<', Text: strings.TrimSpace(text)}
+	s.at++
+	if s.at < len(text) && strings.IndexByte("<>=", text[s.at]) >= 0 {
+		return Threshold{}, s.fault(s.at, "conditions are written with < or > alone")
+	}
+	value, from := s.until("")
+	if value == "" {
+		return Threshold{}, s.fault(from, "after %s belongs a value: %s", text[s.at-1:s.at], allowed(f))
+	}
+	if what := t.read(value); what != "" {
+		return Threshold{}, s.fault(from, "%s", what)
+	}
+	return t, nil
+}
+
+// read takes the value in; what is wrong with it is the answer.
+func (t *Threshold) read(value string) (what string) {
+	unsigned := strings.TrimLeft(value, "+-")
+	number, percent := strings.CutSuffix(unsigned, "%")
+	if len(value)-len(unsigned) > 1 {
+		return fmt.Sprintf("%q is no value: %s", value, allowed(t.Figure))
+	}
+	if unsigned == value {
+		v, ok := amount(t.Figure.Unit, value)
+		switch {
+		case !ok && percent:
+			return fmt.Sprintf("a percentage has a sign here: +%s for a rise, -%s for a fall", value, value)
+		case !ok:
+			return fmt.Sprintf("%q is no value of %s: %s", value, t.Figure.Name, allowed(t.Figure))
+		case t.Less && v == 0:
+			return "nothing is below 0"
+		}
+		t.Value = v
+		return ""
+	}
+	v, ok := plain(number)
+	switch {
+	case !percent:
+		return "a sign belongs to a change in percent, as in -5%; an amount has none"
+	case !ok:
+		return fmt.Sprintf("%q is no percentage such as -5%% or +7.5%%", value)
+	case t.Less && value[0] == '+':
+		return fmt.Sprintf("< is for a fall: write <-%s, or >%s", unsigned, value)
+	case !t.Less && value[0] == '-':
+		return fmt.Sprintf("> is for a rise: write >+%s, or <%s", unsigned, value)
+	case v == 0:
+		return "a change of 0 % is none: the smallest that matters belongs here"
+	case t.Less && v >= 100:
+		return "nothing falls by 100 % or more"
+	}
+	t.Relative, t.Value = true, times(v, 0.01)
+	if t.Less {
+		t.Value = -t.Value
+	}
+	return ""
+}
+
+// allowed says what may stand for a value of f.
+func allowed(f figure.Figure) string {
+	return "a change such as -5% or +10%, or an amount such as " + map[figure.Unit]string{
+		figure.PerSecond: "50k", figure.Duration: "20ms", figure.Ratio: "0.9", figure.Share: "80%",
+		figure.PerLock: "2.5", figure.Micros: "20us", figure.Count: "0", figure.Bytes: "64MB",
+	}[f.Unit]
+}
+
+// suffixes are those of the amounts that are not times; the first that fits is taken, so that MB comes before B.
+var suffixes = map[figure.Unit][]suffix{
+	figure.PerSecond: {{"k", 1e3}, {"M", 1e6}, {"", 1}},
+	figure.Count:     {{"k", 1e3}, {"M", 1e6}, {"", 1}},
+	figure.PerLock:   {{"k", 1e3}, {"", 1}},
+	figure.Ratio:     {{"", 1}},
+	figure.Bytes:     {{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}},
+	figure.Share:     {{"%", 0.01}},
+	figure.Duration:  {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}},
+	figure.Micros:    {{"us", 1}, {"µs", 1}, {"ms", 1e3}},
+}
+
+type suffix struct {
+	text   string
+	factor float64
+}
+
+// amount reads a value in a unit's own words. Zero needs none of them.
+func amount(u figure.Unit, text string) (float64, bool) {
+	if v, ok := plain(text); ok && v == 0 {
+		return 0, true
+	}
+	for _, s := range suffixes[u] {
+		if number, has := strings.CutSuffix(text, s.text); has {
+			if v, ok := plain(number); ok {
+				return times(v, s.factor), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// plain reads digits with a point among them, or none: no sign, no exponent, nothing that is not finite.
+func plain(text string) (float64, bool) {
+	if strings.Trim(text, "0123456789.") != "" || len(text) > 20 {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}
+
+// String writes t as ParseThresholds reads it.
+func (t Threshold) String() string {
+	op, sign := ">", "+"
+	if t.Less {
+		op, sign = "<", "-"
+	}
+	if t.Relative {
+		return t.Figure.Name + op + sign + shortest(math.Abs(t.Value), 0.01) + "%"
+	}
+	return t.Figure.Name + op + spell(t.Figure.Unit, t.Value)
+}
+
+// spell writes an amount with the largest suffix that makes it a number from 1 on, without loss.
+func spell(u figure.Unit, v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	list := slices.SortedStableFunc(slices.Values(suffixes[u]), func(a, b suffix) int { return cmp.Compare(b.factor, a.factor) })
+	for i, s := range list {
+		if v >= s.factor || i == len(list)-1 {
+			return shortest(v, s.factor) + s.text
+		}
+	}
+	return ""
+}
+
+// times is n × factor. A hundredth is divided by: 7/100 is the number that 0.07 is, and 7 × 0.01 is the next one.
+func times(n, factor float64) float64 {
+	if factor < 1 {
+		return n / math.Round(1/factor)
+	}
+	return n * factor
+}
+
+// shortest is the shortest decimal that times the factor is v again.
+func shortest(v, factor float64) string {
+	n := v / factor
+	for digits := range 20 {
+		s := strconv.FormatFloat(n, 'f', digits, 64)
+		if n, err := strconv.ParseFloat(s, 64); err == nil && times(n, factor) == v {
+			return s
+		}
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}

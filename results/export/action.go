@@ -1,0 +1,94 @@
+package export
+
+// The two custom formats of github-action-benchmark, customBiggerIsBetter and customSmallerIsBetter:
+// https://github.com/benchmark-action/github-action-benchmark#examples
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// actionEntry is one point of one chart. Value is a number, though range and extra are texts.
+type actionEntry struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+	Range string  `json:"range,omitempty"`
+	Extra string  `json:"extra,omitempty"`
+}
+
+// charted are the figures that get a chart of the action: it draws and judges each, and a page of them all would be read
+// by nobody. Nothing is there that is 0 when all is well, since the action divides by what it had before.
+var charted = []string{
+	"locks/s", "jain",
+	"response.p50", "response.p99", "acquire.p50", "acquire.p99", "handoff.p50", "recovery.p50",
+	"commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock", "allocs/lock",
+}
+
+// Action writes the figures of which more is better (figure.Higher), or less (figure.Lower), as the action wants them in a file
+// of their own. Each is the median over the whole trials of a cell; the range is half the distance between the lowest and
+// the highest of them. Labels tell the cells apart, one for each. Cells that ended early have no point.
+func Action(w io.Writer, cells []*results.Cell, labels []string, better figure.Better) error {
+	entries := []actionEntry{}
+	for i, c := range cells {
+		if c.Partial() != "" {
+			continue
+		}
+		name := c.First().Plan.Driver + " " + c.First().Plan.Lock
+		if i < len(labels) && labels[i] != "" {
+			name = labels[i]
+		}
+		for _, f := range figure.All() {
+			if f.Better != better || !slices.Contains(charted, f.Name) {
+				continue
+			}
+			e := stats.Of(f.Values(c.Trials))
+			if e.N == 0 || math.IsInf(e.Median, 0) {
+				continue
+			}
+			scale, unit := actionUnit(f.Unit)
+			entry := actionEntry{
+				Name: plain(name + ": " + f.Name), Unit: unit, Value: e.Median / scale,
+				Extra: fmt.Sprintf("%d trials\n%s", e.N, plain(c.First().Plan.Command)),
+			}
+			if e.N > 1 {
+				entry.Range = "± " + strconv.FormatFloat((e.Max-e.Min)/2/scale, 'g', 3, 64)
+			}
+			if c.Generator.Saturated {
+				entry.Extra += "\nsaturated generator: " + plain(c.Generator.Why)
+			}
+			entry.Extra = strings.TrimSuffix(entry.Extra, "\n")
+			entries = append(entries, entry)
+		}
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(entries)
+}
+
+// actionUnit is what the chart's axis says, and what a value in the base unit is divided by.
+func actionUnit(u figure.Unit) (scale float64, name string) {
+	switch u {
+	case figure.PerSecond:
+		return 1, "locks/s"
+	case figure.Duration:
+		return 1e3, "µs"
+	case figure.Micros:
+		return 1, "µs/lock"
+	case figure.PerLock:
+		return 1, "/lock"
+	case figure.Bytes:
+		return 1, "bytes"
+	}
+	return 1, "ratio"
+}

@@ -1,0 +1,163 @@
+package export
+
+// The Go benchmark format (https://golang.org/design/14313-benchmark-format), which benchstat and its kin read.
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// Benchfmt writes a line a trial, with its locks as the iterations and every figure that it knows.
+//
+// The name of a benchmark depends on its plan alone and not on what else is in the file, so that
+//
+//	lockbench report -format benchfmt=base.txt base.jsonl
+//	lockbench report -format benchfmt=head.txt head.jsonl
+//	benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' base.txt head.txt
+//
+// finds the pairs. What must be alike for a comparison to mean anything (machine, server, times that are seldom set) are
+// file configuration keys, by which benchstat makes separate tables. The version of lockbench and of the libraries are
+// comments: they may be what is compared, and benchstat would keep them apart. Trials that ended early are left out, and
+// a comment says so.
+//
+// In a file of a run with two sides (-vs) the name has the side as well, and -col /side makes the columns.
+//
+// Durations are in seconds rather than the usual ns, because benchstat takes 0 ns for another unit than 0 s
+// (benchfmt.Reader tidies only values that change by it).
+func Benchfmt(w io.Writer, cells []*results.Cell) error {
+	out := benchfmt.NewWriter(w)
+	figures := knownTo(cells)
+	if err := writeUnits(w, out, figures); err != nil {
+		return err
+	}
+	version := ""
+	for _, c := range cells {
+		for _, r := range c.Trials {
+			if v := comment(r); v != version {
+				version = v
+				if _, err := fmt.Fprintf(w, "# %s\n", v); err != nil {
+					return err
+				}
+			}
+			if r.Partial != "" {
+				if _, err := fmt.Fprintf(w, "# left out: %s, trial %d: %s\n", benchmarkName(r), r.Trial, plain(r.Partial)); err != nil {
+					return err
+				}
+				continue
+			}
+			res := &benchfmt.Result{Config: configuration(r), Name: benchfmt.Name(benchmarkName(r)), Iters: int(r.Counts.Acquired)}
+			for _, f := range figures {
+				if v := f.Of(r); !math.IsNaN(v) && !math.IsInf(v, 0) {
+					value, unit := benchValue(f, v)
+					res.Values = append(res.Values, benchfmt.Value{Value: value, Unit: unit})
+				}
+			}
+			if err := out.Write(res); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeUnits says of each unit that follows which direction is the good one.
+func writeUnits(w io.Writer, out *benchfmt.Writer, figures []figure.Figure) error {
+	if _, err := fmt.Fprintln(w, "# lockbench: one line a trial; benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' shows what matters first"); err != nil {
+		return err
+	}
+	for _, f := range figures {
+		if f.Better == figure.Neither {
+			continue
+		}
+		_, unit := benchValue(f, 0)
+		meta := &benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: direction(f)}
+		if err := out.Write(meta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comment says what made the records that follow.
+func comment(r *results.Record) string {
+	words := []string{"lockbench " + r.Env.Lockbench, r.Env.Go}
+	if r.Env.Revision != "" {
+		words = append([]string{"revision " + r.Env.Revision}, words...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Env.Libraries)) {
+		words = append(words, name+" "+r.Env.Libraries[name])
+	}
+	return plain(strings.Join(words, ", "))
+}
+
+// benchmarkName is Lock, what tells the plan from others, and GOMAXPROCS at its place:
+// Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2.
+func benchmarkName(r *results.Record) string {
+	var b strings.Builder
+	b.WriteString("Lock")
+	if r.Side != "" {
+		b.WriteString("/side=" + word(r.Side))
+	}
+	for _, s := range settings {
+		if v := s.value(&r.Plan); v != "" && !s.constant {
+			b.WriteString("/" + s.name + "=" + word(v))
+		}
+	}
+	fmt.Fprintf(&b, "-%d", max(1, r.Env.GOMAXPROCS))
+	return b.String()
+}
+
+// word makes one word of v, which a slash must not divide either.
+func word(v string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, v)
+}
+
+// configuration are the file's keys for a record: those of go test, and what else must be alike.
+func configuration(r *results.Record) (config []benchfmt.Config) {
+	add := func(key, value string) {
+		if value = plain(value); value != "" {
+			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		}
+	}
+	add("goos", r.Env.OS)
+	add("goarch", r.Env.Arch)
+	add("cpu", r.Env.CPU)
+	add("server", serverName(r.Server))
+	add("persistence", r.Server.Persistence)
+	for _, s := range settings {
+		if s.constant {
+			add(s.name, s.value(&r.Plan))
+		}
+	}
+	return config
+}
+
+// benchValue is a figure in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is the
+// unit's beginning, as in Go's own p99-latency-ns.
+func benchValue(f figure.Figure, v float64) (float64, string) {
+	name := strings.ReplaceAll(f.Name, ".", "-")
+	switch f.Unit {
+	case figure.Duration:
+		return v / 1e9, name + "-sec"
+	case figure.Micros:
+		return v / 1e6, strings.Replace(name, "/", "-sec/", 1)
+	case figure.Bytes:
+		return v, name + "-B"
+	}
+	return v, name
+}

@@ -1,0 +1,158 @@
+package export
+
+// CSV (RFC 4180) for spreadsheets and data frames: what a record says, not what lockbench makes of it.
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// CSV writes a row a trial: which one it is, what was asked for by the names of the flags, what was measured, and every
+// figure that any trial knows. Units stand in the header; an empty field is a figure that this trial does not know, or a
+// flag that was not set. Partial trials are among them, and say why in their column.
+func CSV(w io.Writer, cells []*results.Cell) error {
+	columns := trialColumns(cells)
+	out := csv.NewWriter(w)
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = c.name
+	}
+	_ = out.Write(row) // errors are kept for Flush
+	for _, cell := range cells {
+		for _, r := range cell.Trials {
+			for i, c := range columns {
+				row[i] = c.value(r)
+			}
+			_ = out.Write(row)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csvColumn is a column of a row a trial.
+type csvColumn struct {
+	name  string
+	value func(*results.Record) string
+}
+
+// csvHead are the columns before the plan's.
+var csvHead = []csvColumn{
+	{"run", func(r *results.Record) string { return text(r.Run) }},
+	{"cell", func(r *results.Record) string { return strconv.Itoa(r.Cell) }},
+	{"trial", func(r *results.Record) string { return strconv.Itoa(r.Trial) }},
+	{"side", func(r *results.Record) string { return text(r.Side) }},
+	{"revision", func(r *results.Record) string { return text(r.Env.Revision) }},
+	{"id", func(r *results.Record) string { return text(r.ID) }},
+	{"started", func(r *results.Record) string { return r.Started.UTC().Format(time.RFC3339Nano) }},
+	{"partial", func(r *results.Record) string { return text(r.Partial) }},
+}
+
+// csvTail are those between the plan's and the figures.
+var csvTail = []csvColumn{
+	{"lockbench", func(r *results.Record) string { return text(r.Env.Lockbench) }},
+	{"server", func(r *results.Record) string { return text(serverName(r.Server)) }},
+	{"machine", func(r *results.Record) string { return text(machine(r.Env)) }},
+	{"saturated", func(r *results.Record) string { return strconv.FormatBool(r.Generator.Saturated) }},
+}
+
+// trialColumns are those that any of the trials has something for. All trials of a cell have the same plan.
+func trialColumns(cells []*results.Cell) []csvColumn {
+	columns := slices.Clone(csvHead)
+	for _, s := range settings {
+		always := slices.Contains([]string{"driver", "lock", "wait"}, s.name)
+		if always || slices.ContainsFunc(cells, func(c *results.Cell) bool { return s.value(&c.First().Plan) != "" }) {
+			columns = append(columns, csvColumn{s.name, func(r *results.Record) string { return text(s.value(&r.Plan)) }})
+		}
+	}
+	columns = append(columns, csvTail...)
+	for _, f := range knownTo(cells) {
+		columns = append(columns, csvColumn{f.Name + csvUnit(f.Unit), func(r *results.Record) string { return digits(f.Of(r)) }})
+	}
+	return columns
+}
+
+// csvUnit is what a header adds to the name of a figure that does not say its unit itself.
+func csvUnit(u figure.Unit) string {
+	switch u {
+	case figure.Duration:
+		return "_ns"
+	case figure.Micros:
+		return "_us"
+	case figure.Bytes:
+		return "_bytes"
+	}
+	return ""
+}
+
+// text is a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
+// gets an apostrophe (OWASP, CSV Injection). Numbers are never text: theirs may begin with a minus.
+func text(s string) string {
+	if s = plain(s); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// ComparisonCSV writes a row a cell and figure. Medians, intervals and thresholds are in the figure's base unit (ns, µs of
+// CPU time, bytes; shares from 0 to 1), changes are ratios less one: -0.05 is a loss of 5 %. An empty field is not known.
+func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{
+		"cell", "figure", "unit", "base_n", "base_median", "base_low", "base_high", "head_n", "head_median", "head_low", "head_high",
+		"change", "change_low", "change_high", "p", "p_adjusted", "threshold", "verdict", "why", "needed_trials",
+	})
+	for _, cell := range c.Cells {
+		for _, r := range cell.Figures {
+			b, h := r.Change.Base, r.Change.Head
+			threshold := ""
+			if r.Threshold != nil {
+				threshold = r.Threshold.Text
+			}
+			_ = out.Write([]string{
+				text(cell.Label), r.Figure.Name, unitWord(r.Figure.Unit),
+				strconv.Itoa(b.N), digits(b.Median), digits(b.Low), digits(b.High),
+				strconv.Itoa(h.N), digits(h.Median), digits(h.Low), digits(h.High),
+				digits(r.Change.Ratio - 1), digits(r.Change.Low - 1), digits(r.Change.High - 1),
+				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), typedInt(r.Needed),
+			})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// verdictOf is the verdict on a figure that was judged, and nothing for one that was only shown.
+func verdictOf(r compare.Result) string {
+	if r.Threshold == nil {
+		return ""
+	}
+	return string(r.Verdict)
+}
+
+// unitWord names the base unit of a figure.
+func unitWord(u figure.Unit) string {
+	switch u {
+	case figure.PerSecond:
+		return "1/s"
+	case figure.Duration:
+		return "ns"
+	case figure.Micros:
+		return "us/lock"
+	case figure.PerLock:
+		return "1/lock"
+	case figure.Bytes:
+		return "bytes"
+	case figure.Count:
+		return "count"
+	}
+	return "ratio"
+}

@@ -1,0 +1,68 @@
+// Package export writes records and comparisons for other programs: spreadsheets, benchstat, HdrHistogram's plotter, the
+// test pages of CI servers, GitHub and its benchmark action. What people read on a screen is package render's.
+//
+// All of it is made from cells (results.Collector) or from a comparison, and none of it from anything else, so that one file of
+// records gives the same output everywhere. Errors are those of the writer.
+package export
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// plain is s on one line, without what a terminal or a parser would take for more than text: what a server has answered
+// stands in records too.
+func plain(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
+func digits(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// machine is where the load was made.
+func machine(e results.Env) string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%d × %s %s/%s %s", e.CPUs, e.CPU, e.OS, e.Arch, e.Kernel)), " ")
+}
+
+// serverName is what was measured, in a few words: "redis 7.0.15 private".
+func serverName(s results.Server) string {
+	return strings.Join(strings.Fields(s.Name+" "+s.Version+" "+s.Kind), " ")
+}
+
+// knownTo are the figures that any trial of the cells knows.
+func knownTo(cells []*results.Cell) []figure.Figure {
+	return slices.DeleteFunc(figure.All(), func(f figure.Figure) bool {
+		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
+			return slices.ContainsFunc(f.Values(c.Trials), func(v float64) bool { return !math.IsNaN(v) })
+		})
+	})
+}
+
+// direction is which way a figure improves: "higher", "lower", or nothing.
+func direction(f figure.Figure) string {
+	switch f.Better {
+	case figure.Higher:
+		return "higher"
+	case figure.Lower:
+		return "lower"
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package figure_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// TestNames keeps names apart, and free of what the expressions of thresholds are written with.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range figure.All() {
+		if seen[f.Name] {
+			t.Errorf("%s is there twice", f.Name)
+		}
+		seen[f.Name] = true
+		for _, r := range f.Name {
+			if !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '/' || r == '-' || r == '_') {
+				t.Errorf("%s: a name with %q", f.Name, r)
+			}
+		}
+		if f.About == "" {
+			t.Errorf("%s: nobody says what it is", f.Name)
+		}
+		if found, ok := figure.Named(f.Name); !ok || found.Name != f.Name {
+			t.Errorf("%s is not found by its name", f.Name)
+		}
+	}
+	for _, m := range results.Metrics {
+		if !seen[string(m)+".p99"] {
+			t.Errorf("the metric %s has no figures", m)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	r := &results.Record{
+		Elapsed: 2 * time.Second,
+		Counts:  results.Counts{Acquired: 1000, Errors: map[string]int64{"timeout": 3, "network": 4}},
+		Latency: map[results.Metric]results.Latency{results.Acquire: {Count: 1000, P50: 5, P99: 9, P999: 12}},
+		Safety:  results.Safety{Checked: true, Violations: 5, Overstayed: 3},
+		Cost:    results.Cost{Tries: 2, Commands: -1},
+	}
+	for name, want := range map[string]float64{
+		"locks/s": 500, "acquire.p50": 5, "acquire.p99": 9, "acquire.p999": math.NaN(), "response.p50": math.NaN(),
+		"violations": 2, "errors": 7, "tries/lock": 2, "commands/lock": math.NaN(), "round-trips/lock": math.NaN(),
+	} {
+		f, _ := figure.Named(name)
+		if got := f.Of(r); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	r.Safety.Checked = false
+	if f, _ := figure.Named("violations"); !math.IsNaN(f.Of(r)) {
+		t.Error("violations are known without an oracle")
+	}
+}

@@ -1,0 +1,73 @@
+package render
+
+// Labels: what a cell is called where it has no row with columns.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// plainAxes are those whose values say what they are of.
+var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
+
+// Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
+// cell alone has none (""). No two are alike: what also differs, and is too long for a name, is said if nothing else
+// tells two cells apart, and in the end they are numbered.
+func Labels(cells []*results.Cell) []string {
+	labels := make([]string, len(cells))
+	if len(cells) < 2 {
+		return labels
+	}
+	add := func(in func(a axis) bool, to func(i int) bool) {
+		for _, a := range axes {
+			if _, differs := a.compare(cells); !differs || !in(a) {
+				continue
+			}
+			for i, c := range cells {
+				if v := clean(a.value(c)); to(i) {
+					labels[i] = joined(labels[i], a, v)
+				}
+			}
+		}
+	}
+	short := func(a axis) bool { return !a.wide && a.title != "trials" && a.title != "claims" }
+	add(short, func(int) bool { return true })
+	again := slices.Clone(labels)
+	add(func(a axis) bool { return !short(a) }, func(i int) bool { return count(again, again[i]) > 1 })
+	again = slices.Clone(labels)
+	for i := range labels {
+		if count(again, again[i]) > 1 {
+			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", labels[i], count(again[:i+1], again[i])))
+		}
+	}
+	return labels
+}
+
+// joined is the label with the value of one more axis.
+func joined(label string, a axis, v string) string {
+	switch {
+	case v == "" && a.absent == "":
+		return label
+	case v == "":
+		v = a.absent
+	}
+	if !slices.Contains(plainAxes, a.title) {
+		v = a.title + " " + v
+	}
+	if label == "" {
+		return v
+	}
+	return label + " · " + v
+}
+
+func count(list []string, s string) (n int) {
+	for _, t := range list {
+		if t == s {
+			n++
+		}
+	}
+	return n
+}

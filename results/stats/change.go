@@ -1,0 +1,111 @@
+package stats
+
+// What became of a figure from base to head.
+
+import (
+	"math"
+	"slices"
+
+	moremath "github.com/aclements/go-moremath/stats"
+	"golang.org/x/perf/benchmath"
+)
+
+// Change is what became of a figure from base to head; each value is one trial's.
+//
+// Ratio and the interval answer slightly different questions. Ratio sets the medians of both sides against each other, as
+// benchstat does; Low and High enclose the factor by which the trials of base have to be multiplied to look like those of
+// head, whose best guess is the median of the ratios of all pairs (Hodges and Lehmann, 1963). Where only the location
+// differs they estimate the same, but with few trials Ratio can lie outside of Low and High.
+type Change struct {
+	Base, Head Estimate
+
+	// Ratio is Head.Median / Base.Median. It is NaN if a side has no value or the median of base is not positive.
+	Ratio float64
+
+	// Low and High are the 95 % interval of the ratio (see Confidence). They are NaN where a value is not positive, or
+	// where there are too few trials for any interval: 4 and 4, 3 and 5 or 2 and 8 are the least.
+	Low, High float64
+
+	// P is the two-sided p of the test of Mann and Whitney (1947): how often trials of one and the same distribution
+	// differ by as much. It is 1 where there is nothing to tell, be it that a side has no value or that all are equal.
+	P float64
+}
+
+// Compare sets the trials of head against those of base; NaN values are left out.
+//
+// P is what benchstat prints for the same values: exact up to 50 trials a side, or 25 where values are equal, and by the
+// normal approximation with corrections for continuity and ties above. Low and High invert the test on the ratios of all
+// pairs (Moses; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 2014, section 4.3): the interval does
+// without 1 just where P is at most 5 %, unless values are equal. Ties make the interval wider than it needs to be, never
+// narrower, as the distribution without ties is used for it.
+func Compare(base, head []float64) Change {
+	base, head = known(base), known(head)
+	c := Change{Base: Of(base), Head: Of(head), Ratio: math.NaN(), P: 1}
+	if c.Base.N > 0 && c.Head.N > 0 && c.Base.Median > 0 {
+		c.Ratio = c.Head.Median / c.Base.Median
+	}
+	a := benchmath.NewSample(base, &benchmath.DefaultThresholds)
+	b := benchmath.NewSample(head, &benchmath.DefaultThresholds)
+	// Twice the smaller tail is more than 1 where ties make the distribution lopsided.
+	c.P = min(1, benchmath.AssumeNothing.Compare(a, b).P)
+	c.Low, c.High = ratios(a.Values, b.Values)
+	return c
+}
+
+// known is a copy without NaN.
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
+
+// positive tells whether values, which are sorted, are all positive and finite. There is none in an empty slice.
+func positive(values []float64) bool {
+	return len(values) > 0 && values[0] > 0 && !math.IsInf(values[len(values)-1], 1)
+}
+
+// ratios is the interval of head over base, both sorted: the k-th smallest and the k-th largest ratio of all pairs.
+func ratios(base, head []float64) (low, high float64) {
+	if !positive(base) || !positive(head) {
+		return math.NaN(), math.NaN()
+	}
+	k := inner(len(base), len(head))
+	if k < 1 {
+		return math.NaN(), math.NaN()
+	}
+	// A million pairs are not sorted but counted: from one value of base to the next, the values of head that stay below
+	// the ratio only become more.
+	upTo := func(ratio float64) (pairs int) {
+		j := 0
+		for _, b := range base {
+			for j < len(head) && head[j]/b <= ratio {
+				j++
+			}
+			pairs += j
+		}
+		return pairs
+	}
+	least, most := head[0]/base[len(base)-1], head[len(head)-1]/base[0]
+	return smallest(k, least, most, upTo), smallest(len(base)*len(head)+1-k, least, most, upTo)
+}
+
+// inner is the largest k for which fewer than k pairs on one side of the truth are so seldom that the interval from the
+// k-th smallest to the k-th largest pair has the confidence: P(U ≤ k−1) ≤ 2.5 %. It is 0 if there is none.
+func inner(n, m int) int {
+	const tail = (1 - Confidence) / 2
+	mean, sigma := float64(n)*float64(m)/2, math.Sqrt(float64(n)*float64(m)*float64(n+m+1)/12)
+	k := max(0, int(math.Floor(mean+0.5-z(1-tail)*sigma)))
+	if n > moremath.MannWhitneyExactLimit || m > moremath.MannWhitneyExactLimit {
+		return k
+	}
+	// The approximation is off by a pair or two where the exact distribution can be had.
+	u := moremath.UDist{N1: n, N2: m}
+	for k > 0 && u.CDF(float64(k-1)) > tail {
+		k--
+	}
+	for u.CDF(float64(k)) <= tail {
+		k++
+	}
+	return k
+}
+
+// z is the p-quantile of the standard normal distribution.
+func z(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
