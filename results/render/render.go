@@ -14,6 +14,8 @@ import (
 type Options struct {
 	Width int  // columns; 0 means 100
 	Color bool // whether ANSI escape sequences are welcome
+
+	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
 }
 
 const defaultWidth = 100
