@@ -194,7 +194,7 @@ func TestReadBoundsLines(t *testing.T) {
 	limit := len(good) - 1
 	long := "{" + strings.Repeat(" ", 3*limit) + good[1:]
 	var ids []string
-	report, err := read(strings.NewReader(long+good+" "+good), limit, func(r *Record) error { ids = append(ids, r.ID); return nil })
+	report, err := read(strings.NewReader(long+good+" "+good), lineReader{limit: limit}, func(r *Record) error { ids = append(ids, r.ID); return nil })
 	if err != nil || len(ids) != 1 || report.Damaged != 2 || report.Damage[0].Line != 1 || report.Damage[1].Line != 3 {
 		t.Errorf("%v, %+v, %v", ids, report, err)
 	}
