@@ -16,7 +16,7 @@ const maxEvents = 100
 // Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
 // ready.
 //
-// Its memory grows with the cells, by their merged histograms, and by some 4 KB for each trial: of a record it keeps all
+// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: of a record it keeps all
 // figures, the quantiles of each trial among them, but no histogram (Latency.HDR), and of those after the first trial of a
 // cell neither Series nor Steps. Of the violations it keeps the first hundred of a cell. A cell of a single trial has that
 // trial's histograms as they were recorded.

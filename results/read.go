@@ -177,8 +177,8 @@ func (l *lineReader) explain(err error, line []byte) error {
 
 // lineReader hands out the lines of a stream and keeps none that is longer than limit bytes.
 type lineReader struct {
-	in      *bufio.Reader
-	limit   int
+	in    *bufio.Reader
+	limit int
 
 	payloads bool // whether to decode the histograms, to see that they can be
 
