@@ -217,10 +217,16 @@ func (d *decoder) inflate(deflated []byte) error {
 	if d.plain == nil {
 		d.plain = make([]byte, innerHeader+mostOfCounts+1)
 	}
-	n, err := io.ReadFull(d.zlib, d.plain[:cap(d.plain)])
-	d.plain = d.plain[:n]
-	if err == io.ErrUnexpectedEOF { // as it should end: before the room does, and after its checksum
-		return nil
+	d.plain = d.plain[:0]
+	for len(d.plain) < cap(d.plain) { // io.ReadFull does not tell the end from one that came too early
+		n, err := d.zlib.Read(d.plain[len(d.plain):cap(d.plain)])
+		d.plain = d.plain[:len(d.plain)+n]
+		if err == io.EOF {
+			return nil // before the room ended, and after its checksum
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return io.ErrShortBuffer
 }

@@ -1,6 +1,10 @@
 package results
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -193,19 +197,48 @@ func FuzzPayload(f *testing.F) {
 		f.Add(l.HDR[:len(l.HDR)/2])
 	}
 	f.Add(latencyOf(hdrhistogram.New(1, 1<<50, 2), 0).HDR)
-	f.Fuzz(func(t *testing.T, payload string) {
+	f.Fuzz(agreeWithLibrary)
+}
+
+func agreeWithLibrary(t *testing.T, payload string) {
+	var d decoder
+	total, ok := d.ours(payload)
+	if !ok {
+		return
+	}
+	h, err := hdrhistogram.Decode([]byte(payload))
+	if err != nil {
+		t.Fatalf("%d values, which for the library are %v", total, err)
+	}
+	if !h.Equals(Values{slots: d.slots}.Histogram()) || h.TotalCount() != total {
+		t.Fatalf("%d values, of which the library finds %d, or elsewhere", total, h.TotalCount())
+	}
+}
+
+// FuzzCounts is FuzzPayload behind the checksums: it deflates counts as they come.
+func FuzzCounts(f *testing.F) {
+	for _, l := range sampleLatencies() {
 		var d decoder
-		total, ok := d.ours(payload)
-		if !ok {
-			return
+		d.ours(l.HDR)
+		f.Add(d.plain[innerHeader:])
+	}
+	f.Add([]byte{1, 0x80, 0x80, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, counts []byte) {
+		var d decoder
+		d.ours(sampleLatencies()[Hold].HDR)
+		plain := append(slices.Clone(d.plain[:innerHeader]), counts...)
+		binary.BigEndian.PutUint32(plain[4:], uint32(len(counts)))
+		deflated := bytes.NewBuffer(slices.Clone(d.raw[:outerHeader]))
+		z := zlib.NewWriter(deflated)
+		if _, err := z.Write(plain); err != nil {
+			t.Fatal(err)
 		}
-		h, err := hdrhistogram.Decode([]byte(payload))
-		if err != nil {
-			t.Fatalf("%d values, which for the library are %v", total, err)
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
 		}
-		if !h.Equals(Values{slots: d.slots}.Histogram()) || h.TotalCount() != total {
-			t.Fatalf("%d values, of which the library finds %d, or elsewhere", total, h.TotalCount())
-		}
+		raw := deflated.Bytes()
+		binary.BigEndian.PutUint32(raw[4:], uint32(len(raw)-outerHeader))
+		agreeWithLibrary(t, base64.StdEncoding.EncodeToString(raw))
 	})
 }
 
