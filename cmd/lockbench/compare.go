@@ -251,8 +251,7 @@ func (p *program) side(name string) (compare.Input, error) {
 	if _, err := p.collect(&c, name); err != nil {
 		return compare.Input{}, err
 	}
-	cells, err := c.Cells()
-	return compare.Input{Name: name, Cells: cells}, err
+	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
 // compareSides compares, and says of a plan that has no partner what to do about it in the words of flags.
