@@ -70,7 +70,7 @@ func (p *page) markdownTable(t *comparison) error {
 	g.head[len(g.head)-1] = "verdict"
 	for i, r := range t.rows {
 		for j := range g.rows[i] {
-			g.rows[i][j] = html.EscapeString(clean(g.rows[i][j]))
+			g.rows[i][j] = escaped(g.rows[i][j])
 		}
 		if r.Verdict == compare.Regressed {
 			last := len(g.rows[i]) - 1
@@ -86,7 +86,7 @@ func (p *page) markdownTable(t *comparison) error {
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
 func escaped(text string) string {
 	text = html.EscapeString(clean(text))
-	return strings.NewReplacer("*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "|", `\|`, "~", `\~`,
+	return strings.NewReplacer("*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
 		"@", "@\u200b").Replace(text)
 }
 
