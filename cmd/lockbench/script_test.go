@@ -24,7 +24,7 @@ import (
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
-// set ADDR, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
+// set ADDR, records writes made-up records, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
 // condition asks whether it is installed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
+			"records": cmdRecords,
 		},
 	})
 }

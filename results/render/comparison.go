@@ -258,7 +258,7 @@ func (t *comparison) tested() string {
 	if t.Tests > 1 {
 		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
 	}
-	text += fmt.Sprintf(". It must be below %s for a regression: that is how often, at the most, a comparison reports any if nothing has changed.",
+	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
 		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
 	if slices.ContainsFunc(t.rows, func(r figureRow) bool { return r.Threshold == nil }) {
 		text += " In brackets: not judged, and not adjusted."
