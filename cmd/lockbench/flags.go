@@ -64,7 +64,10 @@ const (
 )
 
 // runFlags are the flags of run, in the order of the help.
-var runFlags = []flagDef{
+var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutputFlags)
+
+// measuringFlags say what is measured.
+var measuringFlags = []flagDef{
 	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
 	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "one server, or how several make one service: redlock, replicated,\n" +
@@ -136,11 +139,17 @@ var runFlags = []flagDef{
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
+}
 
+// sideFlags say what a run is compared with.
+var sideFlags = []flagDef{
 	{"vs", "", groupComparing, "FLAGS", "", false, "measure a head too, the run with these flags in place of its own, by\n" +
 		"turns, and compare: -vs '-wait queue'; '' compares it with itself"},
 	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
+}
 
+// runOutputFlags say where the figures of a run go.
+var runOutputFlags = []flagDef{
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},

@@ -56,6 +56,10 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := checkLive(o); err != nil {
 		return err
 	}
+	revision, err := readRevision(o)
+	if err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
@@ -63,14 +67,24 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	env := readEnv()
+	env.Revision = revision
+	contest, err := p.readContest(o, plan, env)
+	if err != nil {
+		return err
+	}
 	live, err := openLive(ctx, o, plan, env.Lockbench)
 	if err != nil {
 		return err
 	}
 	plan.announce(p.stderr)
 	live.announce(p.stderr)
+	if contest != nil {
+		contest.announceTrials(p.stderr, plan.trials, o.versus())
+	}
 
-	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live}
+	r := runner{
+		program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live, contest: contest,
+	}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
 	}
@@ -112,6 +126,7 @@ type runner struct {
 	fleets   map[string]*fleet // by side
 	fleet    *fleet            // of the present trial
 	live     *live
+	contest  *contest // nil if nothing is compared
 
 	id      string // of the run
 	records []*results.Record
@@ -162,10 +177,16 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		r.dropContest()
+		return r.interrupted(ctx, ctx.Err())
+	}
+	verdict := r.decide(table)
+	var exit exitCode
 	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
-	case ctx.Err() != nil:
-		return r.interrupted(ctx, ctx.Err())
+	case verdict != nil && !errors.As(verdict, &exit):
+		return verdict
 	case violated:
 		return exitCode(exitViolated)
 	case r.failed:
@@ -173,7 +194,37 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 	case !r.ran:
 		return usageErrorf("nothing to run")
 	}
-	return nil
+	return verdict
+}
+
+// decide prints the comparison that the run was for, below its table. The error is the exit code of the verdict, nil
+// without a comparison.
+func (r *runner) decide(table render.Options) error {
+	if r.contest == nil || len(r.records) == 0 {
+		return nil
+	}
+	found, err := r.contest.compare(r.records)
+	if err != nil {
+		if r.failed { // which has been said, and is why
+			fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
+			return nil
+		}
+		return err
+	}
+	fmt.Fprintln(r.stdout)
+	return r.judge(found, r.options, table)
+}
+
+// dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
+// look, and no p-value knows that.
+func (r *runner) dropContest() {
+	switch {
+	case r.contest == nil || len(r.records) == 0:
+	case r.output == "":
+		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
+	default:
+		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
+	}
 }
 
 // interrupted is the error of a run that a signal has stopped, and err for any other.
