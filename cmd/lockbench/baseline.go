@@ -170,14 +170,11 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 		trials, c.least, render.Many(int64(tests), "test"), alpha, each, stats.LeastP(c.least, trials), need)
 }
 
-// compare compares the records of the run with the base, or its sides with each other.
-func (c *contest) compare(records []*results.Record) (*compare.Comparison, error) {
-	cells, err := results.Group(records)
-	if err != nil {
-		return nil, err
-	}
+// compare compares the cells of the run with the base, or its sides with each other.
+func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
 	base, head := c.base, compare.Input{Name: c.head, Cells: cells}
 	if base.Cells == nil {
+		var err error
 		if base, head, err = compare.Split(head); err != nil {
 			return nil, err
 		}

@@ -245,14 +245,13 @@ func (p *program) sides(files []string) (base, head compare.Input, err error) {
 	return compare.Split(inputs[0])
 }
 
-// side reads one file.
+// side reads one file. Of the trials' distributions it keeps the quantiles that are spelt out, which is all that is compared.
 func (p *program) side(name string) (compare.Input, error) {
-	recs, err := p.readRecords(name)
-	if err != nil {
+	c := results.Collector{Outline: true}
+	if _, err := p.collect(&c, name); err != nil {
 		return compare.Input{}, err
 	}
-	cells, err := results.Group(recs)
-	return compare.Input{Name: name, Cells: cells}, err
+	return compare.Input{Name: name, Cells: c.Cells()}, nil
 }
 
 // compareSides compares, and says of a plan that has no partner what to do about it in the words of flags.

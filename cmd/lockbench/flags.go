@@ -182,11 +182,19 @@ var (
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
 
+	historyFlags = []flagDef{
+		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
+		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
+		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		widthFlag,
+	}
+
 	listFlags = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, comparingFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
@@ -314,6 +322,7 @@ type options struct {
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 	o := &options{replays: &replays{}}
+	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)

@@ -128,12 +128,13 @@ type runner struct {
 	live     *live
 	contest  *contest // nil if nothing is compared
 
-	id      string // of the run
-	records []*results.Record
-	said    []string     // what needs to be said once, however many cells it is true of
-	out     map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
-	failed  bool
-	ran     bool // some cell was more than skipped
+	id       string // of the run
+	records  results.Collector
+	violated bool         // by a lock that claims to exclude
+	said     []string     // what needs to be said once, however many cells it is true of
+	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
+	failed   bool
+	ran      bool // some cell was more than skipped
 }
 
 // run runs all trials and renders what there is, also after an interruption.
@@ -172,22 +173,22 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 
 // finish renders the table and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
-	if len(r.records) > 0 {
-		if err := render.Table(r.stdout, r.records, table); err != nil {
+	cells := r.records.Cells()
+	if len(cells) > 0 {
+		if err := render.Table(r.stdout, cells, table); err != nil {
 			return err
 		}
 	}
 	if ctx.Err() != nil {
-		r.dropContest()
+		r.dropContest(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
-	verdict := r.decide(table)
+	verdict := r.decide(cells, table)
 	var exit exitCode
-	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
 	case verdict != nil && !errors.As(verdict, &exit):
 		return verdict
-	case violated:
+	case r.violated:
 		return exitCode(exitViolated)
 	case r.failed:
 		return exitCode(exitError)
@@ -199,11 +200,11 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 
 // decide prints the comparison that the run was for, below its table. The error is the exit code of the verdict, nil
 // without a comparison.
-func (r *runner) decide(table render.Options) error {
-	if r.contest == nil || len(r.records) == 0 {
+func (r *runner) decide(cells []*results.Cell, table render.Options) error {
+	if r.contest == nil || len(cells) == 0 {
 		return nil
 	}
-	found, err := r.contest.compare(r.records)
+	found, err := r.contest.compare(cells)
 	if err != nil {
 		if r.failed { // which has been said, and is why
 			fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
@@ -217,9 +218,9 @@ func (r *runner) decide(table render.Options) error {
 
 // dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
 // look, and no p-value knows that.
-func (r *runner) dropContest() {
+func (r *runner) dropContest(measured bool) {
 	switch {
-	case r.contest == nil || len(r.records) == 0:
+	case r.contest == nil || !measured:
 	case r.output == "":
 		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
 	default:
@@ -355,7 +356,10 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
 	rec.Env = r.env
 	r.fleet.describe(rec)
-	r.records = append(r.records, rec)
+	if err := r.records.Add(rec); err != nil {
+		return err
+	}
+	r.violated = r.violated || rec.Violated()
 	if r.output != "" {
 		if err := results.Append(r.output, rec); err != nil {
 			return err
