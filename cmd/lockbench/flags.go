@@ -169,7 +169,7 @@ var (
 var comparingFlags = []flagDef{
 	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
 		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
-	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison of the same twice may report a\nregression (default 0.05)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged (default 0.05)"},
 	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
 	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
 		"handoff.p50, jain and CPU per lock, if there is one cell)"},
@@ -194,7 +194,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
