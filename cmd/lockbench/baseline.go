@@ -27,9 +27,8 @@ type contest struct {
 	head  string        // what the head is called
 }
 
-// readContest reads what the run is to be compared with, and makes sure, before any load, that it can be: a run of an
-// hour that nothing compares with would be an hour lost. It is nil for a run that compares nothing.
-func (p *program) readContest(o *options, run plan, env results.Env) (*contest, error) {
+// contestOf is what the flags say of a comparison; nil for a run that compares nothing.
+func contestOf(o *options, run plan) (*contest, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -42,15 +41,12 @@ func (p *program) readContest(o *options, run plan, env results.Env) (*contest, 
 	if err != nil {
 		return nil, err
 	}
-	c := &contest{how: how}
-	if o.versus() {
-		if len(how.Ignore) > 0 {
-			return nil, o.complain(o.get("ignore"), "the cells of -vs belong together by their places, whatever their flags")
-		}
-		c.cells, c.least, c.head = len(run.cells)/2, run.trials, cmp.Or(run.vsText(), "the same")
-		return c, nil
+	if baseline.text != "" {
+		return &contest{how: how, head: "this run"}, checkBaseline(o)
 	}
-	return c, p.readBaseline(c, o, run, env)
+	how.Ignore = nil
+	return &contest{how: how, cells: len(run.cells) / 2, least: run.trials, head: cmp.Or(run.vsText(), "the same")},
+		o.refuse([]string{"ignore"}, "the cells of -vs belong together by their places, whatever their flags")
 }
 
 // flagOrVariable is where the value comes from.
@@ -66,14 +62,24 @@ func (o *options) refuseComparing() error {
 	return o.refuse(flagNames(comparingFlags), "there is nothing to compare with: give -vs, or -baseline")
 }
 
-// readBaseline reads the base of c from the file of -baseline.
-func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env) error {
+// checkBaseline refuses a file that cannot be the base whatever is in it.
+func checkBaseline(o *options) error {
 	opt := o.get("baseline")
 	switch {
 	case sameFile(opt.text, o.text("output")):
 		return usageErrorf("%s: -output appends to that file, and the run would become part of its own base", opt.written())
 	case opt.text == "-" && o.text("workload") == "-":
 		return usageErrorf("%s: standard input is the workload already", opt.written())
+	}
+	return nil
+}
+
+// readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
+// it: an hour's run that nothing compares with would be an hour lost.
+func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env) error {
+	opt := o.get("baseline")
+	if opt.text == "" {
+		return nil
 	}
 	base, err := p.side(opt.text)
 	if err != nil {
@@ -82,7 +88,7 @@ func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env
 	if slices.ContainsFunc(base.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
 		return fmt.Errorf("%s: has both sides of a run with -vs, and a base is one", opt.written())
 	}
-	c.base, c.head = base, "this run"
+	c.base = base
 	found, err := compareSides(base, run.promised(c.head, env), c.how)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opt.written(), err)
@@ -156,18 +162,19 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 	if stats.LeastP(c.least, trials) < each {
 		return
 	}
-	need := trials
-	base := func() int {
+	remedy := "measure the base anew, with more trials"
+	for need := trials; need <= maxTrials; need++ {
+		base := c.least
 		if vs {
-			return need
+			base = need
 		}
-		return c.least
+		if stats.LeastP(base, need) < each {
+			remedy = fmt.Sprintf("take -trials %d or more", need)
+			break
+		}
 	}
-	for need < maxTrials && stats.LeastP(base(), need) >= each {
-		need++
-	}
-	fmt.Fprintf(w, "lockbench: warning: %d trials against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; take -trials %d or more\n",
-		trials, c.least, render.Many(int64(tests), "test"), alpha, each, stats.LeastP(c.least, trials), need)
+	fmt.Fprintf(w, "lockbench: warning: %s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s\n",
+		render.Many(int64(trials), "trial"), c.least, render.Many(int64(tests), "test"), alpha, each, stats.LeastP(c.least, trials), remedy)
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.
@@ -181,4 +188,31 @@ func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
 		base.Name, head.Name = "as given", c.head
 	}
 	return compareSides(base, head, c.how)
+}
+
+// decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
+// without a comparison.
+func (r *runner) decide(cells []*results.Cell, table render.Options) error {
+	if r.contest == nil || len(cells) == 0 {
+		return nil
+	}
+	found, err := r.contest.compare(cells)
+	if err != nil {
+		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
+		return exitCode(exitError)
+	}
+	fmt.Fprintln(r.stdout)
+	return r.judge(found, r.options, table)
+}
+
+// dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
+// look, and no p-value knows that.
+func (r *runner) dropContest(measured bool) {
+	switch {
+	case r.contest == nil || !measured:
+	case r.output == "":
+		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
+	default:
+		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
+	}
 }

@@ -28,6 +28,7 @@ func (p *program) runCommand() *cobra.Command {
 	}, runFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
 	p.completeFlags(c)
+	p.completeComparing(c)
 	return c
 }
 
@@ -60,6 +61,10 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
+	contest, err := contestOf(o, plan)
+	if err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
@@ -68,9 +73,10 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	env := readEnv()
 	env.Revision = revision
-	contest, err := p.readContest(o, plan, env)
-	if err != nil {
-		return err
+	if contest != nil {
+		if err := p.readBaseline(contest, o, plan, env); err != nil {
+			return err
+		}
 	}
 	live, err := openLive(ctx, o, plan, env.Lockbench)
 	if err != nil {
@@ -164,8 +170,8 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		r.progress.end()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
-			r.leaveOut(t.cell)
 			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
+			r.leaveOut(t.cell)
 		}
 	}
 	return r.finish(ctx, table)
@@ -184,10 +190,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 		return r.interrupted(ctx, ctx.Err())
 	}
 	verdict := r.decide(cells, table)
-	var exit exitCode
 	switch {
-	case verdict != nil && !errors.As(verdict, &exit):
-		return verdict
 	case r.violated:
 		return exitCode(exitViolated)
 	case r.failed:
@@ -196,36 +199,6 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 		return usageErrorf("nothing to run")
 	}
 	return verdict
-}
-
-// decide prints the comparison that the run was for, below its table. The error is the exit code of the verdict, nil
-// without a comparison.
-func (r *runner) decide(cells []*results.Cell, table render.Options) error {
-	if r.contest == nil || len(cells) == 0 {
-		return nil
-	}
-	found, err := r.contest.compare(cells)
-	if err != nil {
-		if r.failed { // which has been said, and is why
-			fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
-			return nil
-		}
-		return err
-	}
-	fmt.Fprintln(r.stdout)
-	return r.judge(found, r.options, table)
-}
-
-// dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
-// look, and no p-value knows that.
-func (r *runner) dropContest(measured bool) {
-	switch {
-	case r.contest == nil || !measured:
-	case r.output == "":
-		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
-	default:
-		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
-	}
 }
 
 // interrupted is the error of a run that a signal has stopped, and err for any other.
@@ -304,15 +277,16 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 
 // skip leaves out what is left of a cell, and says why.
 func (r *runner) skip(t turn, why string) {
-	r.leaveOut(t.cell)
 	r.say("skipped: " + why)
+	r.leaveOut(t.cell)
 }
 
 // leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
 func (r *runner) leaveOut(i int) {
 	r.out[i] = true
-	if partner, ok := r.partner(i); ok {
+	if partner, ok := r.partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
+		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
 	}
 }
 
