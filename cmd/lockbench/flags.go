@@ -150,18 +150,20 @@ var runFlags = []flagDef{
 }
 
 var (
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "a comma list of formats, each into a file of its own; what has none\ngoes to standard output in place of the table"}
+
 	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
 var (
-	reportFlags = []flagDef{widthFlag}
+	reportFlags = []flagDef{formatFlag, widthFlag}
 	listFlags   = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = append(slices.Clone(runFlags), jsonFlag, helpFlag)
+var allFlags = append(slices.Clone(runFlags), formatFlag, jsonFlag, helpFlag)
 
 func flagNames(defs []flagDef) []string {
 	var names []string

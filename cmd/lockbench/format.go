@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -36,6 +37,7 @@ const tableFormat = "table"
 
 // reported is what report has to write.
 type reported struct {
+	recs  []*results.Record
 	cells []*results.Cell
 	table render.Options // of the table alone
 }
@@ -43,10 +45,10 @@ type reported struct {
 // reportFormats are those of report, in the order of the help.
 var reportFormats = []format[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		return render.Table(w, v.cells, v.table)
+		return render.Table(w, v.recs, v.table)
 	}},
 	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
-		return render.Markdown(w, v.cells)
+		return render.Markdown(w, v.recs)
 	}},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
 		return export.CSV(w, v.cells)
@@ -127,13 +129,11 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 }
 
 func findFormat[T any](formats []format[T], name string) (format[T], error) {
-	var names []string
-	for _, f := range formats {
-		if f.name == name {
-			return f, nil
-		}
-		names = append(names, f.name)
+	i := slices.IndexFunc(formats, func(f format[T]) bool { return f.name == name })
+	if i >= 0 {
+		return formats[i], nil
 	}
+	names := formatNames(formats)
 	return format[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
 }
 
