@@ -37,7 +37,6 @@ const tableFormat = "table"
 
 // reported is what report has to write.
 type reported struct {
-	recs  []*results.Record
 	cells []*results.Cell
 	table render.Options // of the table alone
 }
@@ -45,10 +44,10 @@ type reported struct {
 // reportFormats are those of report, in the order of the help.
 var reportFormats = []format[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		return render.Table(w, v.recs, v.table)
+		return render.Table(w, v.cells, v.table)
 	}},
 	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
-		return render.Markdown(w, v.recs)
+		return render.Markdown(w, v.cells)
 	}},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
 		return export.CSV(w, v.cells)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,24 +52,16 @@ func (p *program) reportCommand() *cobra.Command {
 
 // report reads all files, says what is wrong with them, and writes what is right.
 func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts render.Options) error {
-	var recs []*results.Record
+	var c results.Collector
 	failed := false
 	for _, name := range files {
-		found, err := p.readRecords(name)
-		recs = append(recs, found...)
-		if err != nil {
+		if _, err := p.collect(&c, name); err != nil {
 			failed = true
 			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
 		}
 	}
-	if len(recs) > 0 {
-		var c results.Collector
-		for _, r := range recs {
-			if err := c.Add(r); err != nil {
-				return err
-			}
-		}
-		if err := writeOutputs(p, outputs, reported{recs, c.Cells(), opts}); err != nil {
+	if cells := c.Cells(); len(cells) > 0 {
+		if err := writeOutputs(p, outputs, reported{cells, opts}); err != nil {
 			return err
 		}
 	}
@@ -78,34 +69,6 @@ func (p *program) report(_ context.Context, files []string, outputs []output[rep
 		return exitCode(exitError)
 	}
 	return nil
-}
-
-// readRecords reads one file and names its damaged lines on stderr.
-func (p *program) readRecords(name string) ([]*results.Record, error) {
-	in := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	var recs []*results.Record
-	report, err := results.Read(in, func(r *results.Record) error {
-		recs = append(recs, r)
-		return nil
-	})
-	if err != nil {
-		return recs, err
-	}
-	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
-	}
-	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
-	}
-	return recs, nil
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.

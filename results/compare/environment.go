@@ -136,30 +136,32 @@ func asked(c couple) (notes []string) {
 
 // doubts says which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
 func doubts(c couple) (notes []string) {
-	for _, side := range []struct {
-		name string
-		b    *bucket
-	}{{"base", c.base}, {"head", c.head}} {
-		if side.b == nil {
-			continue
-		}
-		say := func(text string, in []*results.Record, is func(*results.Record) bool) {
+	say := func(is func(*results.Record) bool, records func(*bucket) []*results.Record, text string) {
+		var of []string
+		for _, side := range []struct {
+			name string
+			*bucket
+		}{{"base", c.base}, {"head", c.head}} {
+			in := records(side.bucket)
 			if n := number(in, is); n > 0 {
-				notes = append(notes, fmt.Sprintf("%d of %s of the %s: %s", n, many(len(in), "trial"), side.name, text))
+				of = append(of, fmt.Sprintf("%d of %s of the %s", n, many(len(in), "trial"), side.name))
 			}
 		}
-		say("saturated, lockbench or its machine was the bottleneck, so that a change of the lock may not show",
-			side.b.whole, func(r *results.Record) bool { return r.Generator.Saturated })
-		say("the clients did not keep up with the arrivals, so that the rate is theirs",
-			side.b.whole, func(r *results.Record) bool { return !r.KeptUp() })
-		say("drifts, the second half of the window was faster or slower than the first",
-			side.b.whole, func(r *results.Record) bool { return r.Steady.Drifts })
-		if n := len(side.b.partial); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s of the %s ended early and %s left out: %s", many(n, "trial"), side.name,
-				map[bool]string{true: "is", false: "are"}[n == 1], strings.Join(distinct(side.b.partial, why), "; ")))
+		if len(of) > 0 {
+			notes = append(notes, and(of)+": "+text)
 		}
-		say("mutual exclusion was violated, which the design claims", side.b.all(), (*results.Record).Violated)
 	}
+	whole := func(b *bucket) []*results.Record { return b.whole }
+	say(func(r *results.Record) bool { return r.Generator.Saturated }, whole,
+		"saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show")
+	say(func(r *results.Record) bool { return !r.KeptUp() }, whole,
+		"the clients did not keep up with the arrivals, so that the rate is theirs")
+	say(func(r *results.Record) bool { return r.Steady.Drifts }, whole,
+		"drifts, the second half of the window was faster or slower than the first")
+	all := (*bucket).all
+	say((*results.Record).Violated, all, "mutual exclusion was violated, which the design claims")
+	say(func(r *results.Record) bool { return r.Partial != "" }, all, "left out, since they ended early ("+
+		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), why), "; ")+")")
 	return notes
 }
 

@@ -131,6 +131,7 @@ const (
 	bold   = "\x1b[1m"
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
+	green  = "\x1b[32m"
 	normal = "\x1b[0m"
 )
 
@@ -139,6 +140,7 @@ type page struct {
 	width int
 	color bool
 	lines []string
+	items *[]Item // nil, or: takes what has a label in place of lines; see Facts
 }
 
 func (p *page) add(color string, lines ...string) {
