@@ -162,7 +162,7 @@ var (
 var comparingFlags = []flagDef{
 	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
 		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
-	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison of the same twice may report a regression"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged (default 0.05)"},
 	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
 	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
 		"handoff.p50, jain and CPU per lock, if there is one cell)"},

@@ -246,14 +246,23 @@ func (t *comparison) below() (lines []note) {
 		say("", "An interval of a median takes %d trials.", stats.MinTrials)
 	}
 	if t.Tests > 0 {
-		tests := "one test"
-		if t.Tests > 1 {
-			tests = fmt.Sprintf("all %d tests", t.Tests)
-		}
-		say("", "p: Mann-Whitney, adjusted for %s (Holm), so that one false alarm or more comes with a probability of %s at the "+
-			"most; in brackets, of figures that are not judged, as it is.", tests, strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+		say("", "%s", t.tested())
 	}
 	return lines
+}
+
+// tested says what p is.
+func (t *comparison) tested() string {
+	text := "p: Mann-Whitney"
+	if t.Tests > 1 {
+		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
+	}
+	text += fmt.Sprintf("; regressed below %s, which is how often one alarm or more would be false if nothing had changed.",
+		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+	if slices.ContainsFunc(t.rows, func(r figureRow) bool { return r.Threshold == nil }) {
+		text += " In brackets: not judged, and not adjusted."
+	}
+	return text
 }
 
 // of names the cell and the figure of a row in a sentence.
