@@ -173,13 +173,13 @@ var comparingFlags = []flagDef{
 var (
 	reportFlags = []flagDef{formatFlag, widthFlag}
 
-	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
+	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 
 	historyFlags = []flagDef{
 		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
 		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
-		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		formatFlag,
 		widthFlag,
 	}
 
@@ -187,7 +187,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, comparingFlags, []flagDef{formatFlag}, historyFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
