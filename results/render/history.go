@@ -56,53 +56,36 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	return p.writeTo(w)
 }
 
-// seriesNames tell series apart: by the axes in which their cells differ, and by their machines if there are several.
+// seriesNames are the labels of the cells, and what all of them have in common.
 func seriesNames(h *history.History) (names []string, common string) {
 	var cells []*results.Cell
 	for _, s := range h.Series {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
 	}
-	var own, shared []string
+	names = Labels(cells)
+	if len(cells) == 1 {
+		p := plan(cells[0])
+		names[0] = strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · ")
+	}
+	for i := range names {
+		names[i] = glueless(clean(names[i]))
+	}
+	var shared []string
 	for _, a := range axes {
 		first, differs := a.compare(cells)
 		switch {
-		case slices.Contains(changing, a.title) || a.server && a.title != "address":
-		case differs:
-			own = append(own, a.title)
+		case differs || slices.Contains(changing, a.title) || a.server && a.title != "address":
 		case a.title == "load":
 			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
 		case first != "" && first != a.unsaid:
 			shared = append(shared, a.title+unbroken+first)
 		}
 	}
-	for _, c := range cells {
-		var parts []string
-		for _, a := range axes {
-			if v := a.value(c); v != "" && slices.Contains(own, a.title) {
-				parts = append(parts, nameOf(a.title, v))
-			}
-		}
-		if len(parts) == 0 {
-			parts = []string{plan(c).Driver, plan(c).Lock, plan(c).Wait}
-		}
-		names = append(names, glueless(clean(strings.Join(parts, " "))))
-	}
 	return names, list(shared...)
 }
 
 // changing are the axes that belong to points, not to series.
 var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
-
-// nameOf is a value with what it is of, unless that goes without saying.
-func nameOf(title, value string) string {
-	switch title {
-	case "driver", "lock", "wait", "topology", "load", "kind", "machine":
-		return value
-	case "clients", "keys":
-		return value + " " + strings.TrimSuffix(title, strings.Repeat("s", strings.Count(" "+value+" ", " 1 ")))
-	}
-	return title + " " + value
-}
 
 // extent is how much there is.
 func extent(h *history.History) []string {
