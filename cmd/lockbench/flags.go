@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/pace"
 )
@@ -155,12 +156,27 @@ var (
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
+// comparingFlags say how to compare, whoever compares.
+var comparingFlags = []flagDef{
+	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
+		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged (default 0.05)"},
+	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
+	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
+		"handoff.p50, jain and CPU per lock, if there is one cell)"},
+	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike machines, and unlike kinds of server"},
+}
+
 var (
 	reportFlags = []flagDef{widthFlag}
-	listFlags   = []flagDef{jsonFlag}
+
+	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
+
+	listFlags = []flagDef{jsonFlag}
 
 	historyFlags = []flagDef{
-		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
 		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
 		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
@@ -169,7 +185,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = append(append(slices.Clone(runFlags), jsonFlag, helpFlag), historyFlags...)
+var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
@@ -297,6 +313,7 @@ type options struct {
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 	o := &options{replays: &replays{}}
+	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)

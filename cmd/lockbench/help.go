@@ -16,6 +16,7 @@ const helpIntro = `lockbench measures distributed locks: how fast and how safe e
 Usage:
   lockbench [run] FLAGS     measure one lock, or a matrix of them
   lockbench report FILE…    print the table of records that -o has written
+  lockbench compare A B     what became of the figures of A's records in B's: the gate of a change
   lockbench history FILE…   each cell's figures over revisions, with steps and drifts
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
   lockbench schema          JSON schema of the files for -workload
@@ -31,6 +32,7 @@ Examples:
   lockbench -workload flash-sale -driver rueidis,etcd
   lockbench -driver null -clients 64         # what the harness itself costs
   lockbench report runs.jsonl
+  lockbench compare -fail-on 'locks/s<-5%,acquire.p99>+10%' base.jsonl head.jsonl
 `
 
 const helpOutro = `
@@ -57,7 +59,9 @@ Exit codes:
   0    fine
   1    error
   2    usage
+  3    a comparison found a threshold missed
   4    mutual exclusion violated by a design that claims it
+  5    a comparison was inconclusive
   130  interrupted; partial results written
 `
 
@@ -76,8 +80,8 @@ func (p *program) help(c *cobra.Command) error {
 		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
 		var defs []flagDef
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if def, ok := findFlag(f.Name); ok && f.Name != "help" {
-				defs = append(defs, def)
+			if opt, ok := f.Value.(*option); ok { // not findFlag: commands may mean different things by a name
+				defs = append(defs, opt.flagDef)
 			}
 		})
 		writeFlags(&b, defs)

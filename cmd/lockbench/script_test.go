@@ -209,7 +209,7 @@ func (w *watcher) String() string {
 
 // TestHelp pins the help of every command, and that it can be read in 100 columns.
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"", "report", "history", "list", "schema", "version", "completion"} {
+	for _, line := range []string{"", "report", "compare", "history", "list", "schema", "version", "completion"} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
 			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)
