@@ -8,12 +8,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -42,7 +42,8 @@ func newMachine(ctx context.Context, driver string, o options) (*machine, error)
 	m.server = results.Server{Kind: "private", Name: "redis"}
 	if driver == "memory" {
 		// Trials of it scatter so little that shorter ones will do.
-		m.plan.Lock, m.plan.Server, m.plan.Duration, m.server = "mutex", "in-process", o.duration/4, results.Server{Kind: "in-process", Name: "memory"}
+		m.plan.Lock, m.plan.Server, m.plan.Duration, m.plan.Warmup = "mutex", "in-process", o.duration/4, o.warmup/4
+		m.server = results.Server{Kind: "in-process", Name: "memory"}
 		return m, nil
 	}
 	s, err := servers.StartRedis(ctx, servers.RedisOptions{})
@@ -115,42 +116,49 @@ func (m *machine) series(ctx context.Context, n int, turns []int, rng *rand.Rand
 	return nil
 }
 
-// calibrate finds how many turns of spin bring throughput down by each of the effects: from the turns that cost about a
-// tenth, since work that each lock makes adds to the time of a lock in proportion. What really came of it is in the table.
-func (m *machine) calibrate(ctx context.Context, effects []float64, rng *rand.Rand) ([]int, error) {
-	const pairs, part = 20, 0.1
+// calibrate finds how many turns of spin bring throughput down by each of the effects. Work that each lock makes adds to
+// its time in proportion, so it is found from turns that cost more and are easier to measure; then once more from near
+// the mark, for what processors idle away hides the first bit. What really came of it is in the table. Where all is lost
+// in the noise of a busy machine, why says so, and the turns are those of processors that are never idle.
+func (m *machine) calibrate(ctx context.Context, effects []float64, rng *rand.Rand) (spins []int, why string, err error) {
 	first, err := m.rounds(ctx, 3, []int{0}, rng)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	perLock := float64(runtime.GOMAXPROCS(0)) / throughput(first[0]) // seconds of all processors
-	turns := int(perLock * part / turnTime().Seconds())
-	for range 2 { // the second time from near the mark
-		sides, err := m.rounds(ctx, pairs, []int{0, max(turns, 1)}, rng)
+	turns := perLock / turnTime().Seconds()                          // that double the time of a lock
+	for _, stage := range []struct {
+		part  float64
+		pairs int
+	}{{0.25, 20}, {0.08, 40}} {
+		sides, err := m.rounds(ctx, stage.pairs, []int{0, max(1, int(turns*stage.part))}, rng)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		cost := throughput(sides[0])/throughput(sides[1]) - 1
-		if cost < part/20 {
-			return nil, fmt.Errorf("%d turns of spin a lock cost no more than %.2f %%: no slow-down can be made of that", turns, 100*cost)
+		if cost := slowed(sides[0], sides[1]); cost > stage.part/4 && cost < stage.part*4 {
+			turns *= stage.part / cost
+		} else {
+			why = fmt.Sprintf("calibration is lost in the noise: what should have cost %.0f %% cost %.1f %%", 100*stage.part, 100*cost)
 		}
-		turns = int(float64(turns) * part / cost)
 	}
-	spins := make([]int, len(effects))
-	for i, effect := range effects {
-		spins[i] = max(1, int(float64(turns)*effect/(1-effect)/part))
+	for _, effect := range effects {
+		spins = append(spins, max(1, int(turns*effect/(1-effect))))
 	}
-	return spins, nil
+	return spins, why, nil
+}
+
+// slowed is by what share the time of a lock is longer in head: the median over the rounds, whose trials are neighbours.
+func slowed(base, head []*results.Record) float64 {
+	ratios := make([]float64, len(base))
+	for i := range base {
+		ratios[i] = base[i].Throughput()/head[i].Throughput() - 1
+	}
+	return stats.Of(ratios).Median
 }
 
 // throughput is the median of the trials'.
 func throughput(trials []*results.Record) float64 {
-	var rates []float64
-	for _, r := range trials {
-		rates = append(rates, r.Throughput())
-	}
-	slices.Sort(rates)
-	return (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2
+	return stats.Trials(trials, (*results.Record).Throughput).Median
 }
 
 // slow is a service whose every release is followed by work: what a slower library, or a slower caller, would do.

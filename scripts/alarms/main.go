@@ -41,8 +41,8 @@ func main() {
 	flag.IntVar(&o.alike, "alike", 200, "comparisons of a build with itself, for each driver")
 	flag.IntVar(&o.slower, "slower", 60, "comparisons for each slow-down")
 	flag.IntVar(&o.trials, "trials", 10, "trials a side")
-	flag.DurationVar(&o.duration, "duration", 200*time.Millisecond, "of a trial; the in-process lock has a quarter of it")
-	flag.DurationVar(&o.warmup, "warmup", 30*time.Millisecond, "before it")
+	flag.DurationVar(&o.duration, "duration", 180*time.Millisecond, "of a trial; the in-process lock has a quarter of it")
+	flag.DurationVar(&o.warmup, "warmup", 20*time.Millisecond, "before it, likewise")
 	flag.IntVar(&o.clients, "clients", 64, "clients")
 	flag.IntVar(&o.keys, "keys", 10, "keys")
 	effects := flag.String("effects", "3,5,10", "slow-downs in percent")
@@ -118,7 +118,7 @@ func slowDowns(ctx context.Context, o options, rng *rand.Rand, out, progress io.
 		return err
 	}
 	defer m.close()
-	spins, err := m.calibrate(ctx, o.effects, rng)
+	spins, why, err := m.calibrate(ctx, o.effects, rng)
 	if err != nil {
 		return err
 	}
@@ -142,6 +142,9 @@ func slowDowns(ctx context.Context, o options, rng *rand.Rand, out, progress io.
 		return err
 	}
 	fmt.Fprintf(out, "\nSlower on one side\n")
+	if why != "" {
+		fmt.Fprintln(out, why)
+	}
 	writeTallies(out, tallies)
 	return nil
 }

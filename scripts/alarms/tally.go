@@ -73,11 +73,13 @@ func (t *tally) add(base, head []*results.Record) error {
 func judge(base, head []*results.Record, o compare.Options) (*compare.Comparison, error) {
 	var in [2]compare.Input
 	for i, recs := range [][]*results.Record{base, head} {
-		cells, err := results.Group(recs)
-		if err != nil {
-			return nil, err
+		c := results.Collector{Outline: true}
+		for _, r := range recs {
+			if err := c.Add(r); err != nil {
+				return nil, err
+			}
 		}
-		in[i] = compare.Input{Name: []string{"base", "head"}[i], Cells: cells}
+		in[i] = compare.Input{Name: []string{"base", "head"}[i], Cells: c.Cells()}
 	}
 	return compare.Compare(in[0], in[1], o)
 }
