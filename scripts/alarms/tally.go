@@ -118,41 +118,39 @@ func variation(values []float64) float64 {
 	return math.Sqrt(squares/float64(len(values)-1)) / mean
 }
 
-// writeTallies prints a row for each set of thresholds.
+// writeTallies prints a block for each tally, and in it a row for each set of thresholds.
 func writeTallies(out io.Writer, tallies []*tally) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "driver\tslowed by\tmeasured\tCV\tthreshold\tregressed\t\tno change\tinconclusive\timproved")
 	agree, all := 0, 0
 	for _, t := range tallies {
 		agree, all = agree+t.agree, all+t.all
-		e := stats.Of(t.ratios)
+		fmt.Fprintf(out, "\n%s, slowed by %g %%: locks/s changed by %s, CV of trials %s", t.driver, 100*t.effect,
+			change(stats.Of(t.ratios)), percent(stats.Of(t.scatters).Median))
+		if len(t.needed) > 0 {
+			fmt.Fprintf(out, ";\nto see 5 %% of locks/s with 80 %% takes %.0f trials a side (median of the comparisons)", stats.Of(t.needed).Median)
+		}
+		fmt.Fprintln(out)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "  threshold\tregressed\t\tno change\tinconclusive\timproved")
 		for i, set := range t.sets {
-			name := set
 			if set == "default" {
-				name = compare.DefaultThresholds
+				set = compare.DefaultThresholds
 			}
 			v := t.verdicts[i]
 			low, high := bounds(v[compare.Regressed], t.n)
-			fmt.Fprintf(w, "%s\t%g %%\t%s\t%.1f %%\t%s\t%d/%d = %s\t[%s – %s]\t%d\t%d\t%d\n", t.driver, 100*t.effect, change(e), 100*stats.Of(t.scatters).Median,
-				name, v[compare.Regressed], t.n, percent(float64(v[compare.Regressed])/float64(t.n)), percent(low), percent(high),
+			fmt.Fprintf(w, "  %s\t%d/%d = %s\t[%s – %s]\t%d\t%d\t%d\n", set, v[compare.Regressed], t.n,
+				percent(float64(v[compare.Regressed])/float64(t.n)), percent(low), percent(high),
 				v[compare.Unchanged], v[compare.Inconclusive], v[compare.Improved])
 		}
+		w.Flush()
 	}
-	w.Flush()
-	for _, t := range tallies {
-		if len(t.needed) > 0 {
-			fmt.Fprintf(out, "%s, %g %%: to see 5 %% of locks/s with 80 %% takes %.0f trials a side (median; at most %.0f)\n",
-				t.driver, 100*t.effect, stats.Of(t.needed).Median, slices.Max(t.needed))
-		}
-	}
-	fmt.Fprintf(out, "medians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures\n", agree, all)
+	fmt.Fprintf(out, "\nMedians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures.\n", agree, all)
 }
 
 // change is the median of ratios as a change, with its interval if there is one.
 func change(e stats.Estimate) string {
-	text := fmt.Sprintf("%+.1f %%", 100*(e.Median-1))
+	text := fmt.Sprintf("%+.2f %%", 100*(e.Median-1))
 	if e.Known() {
-		text += fmt.Sprintf(" [%+.1f, %+.1f]", 100*(e.Low-1), 100*(e.High-1))
+		text += fmt.Sprintf(" [%+.2f, %+.2f]", 100*(e.Low-1), 100*(e.High-1))
 	}
 	return text
 }
