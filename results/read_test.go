@@ -160,7 +160,7 @@ func TestReadRefuses(t *testing.T) {
 		{"binary", "\x1f\x8b\x08\x00\x00\n\x00\x01", "results: read: not a file of lockbench records: line 1: binary data"},
 		{"other JSON", `{"time":"now","msg":"x"}` + "\n", "results: read: not a file of lockbench records: line 1: a JSON object without a schema"},
 		{"one torn record", good[:100], "results: read: no readable record: line 1: truncated: the file ends within the record"},
-		{"newer", good + newer, "results: read: line 2: schema: 2 is newer than 1: written by a newer lockbench"},
+		{"newer", good + newer, "results: read: line 2: schema: 2 is newer than 1: written by a newer lockbench: read it with that one, or update this one"},
 	} {
 		_, _, err := readString(c.text)
 		if err == nil || err.Error() != c.err {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNewerSchema is wrapped by errors about records that a later version of lockbench has written.
-var ErrNewerSchema = errors.New("written by a newer lockbench")
+var ErrNewerSchema = errors.New("written by a newer lockbench: read it with that one, or update this one")
 
 // mayBeNegative are the fields in which a negative number says "not known".
 var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}

@@ -16,7 +16,7 @@ func TestValidate(t *testing.T) {
 		{func(r *Record) { r.Partial, r.Elapsed = "interrupted", 0 }, ""},
 		{func(r *Record) { r.Latency = nil }, ""},
 		{func(r *Record) { r.Cost, r.Generator.Machine = Cost{Tries: -1, Commands: -1, Allocs: -1}, -1 }, ""},
-		{func(r *Record) { r.Schema = SchemaVersion + 1 }, "schema: 2 is newer than 1: written by a newer lockbench"},
+		{func(r *Record) { r.Schema = SchemaVersion + 1 }, "schema: 2 is newer than 1: written by a newer lockbench: read it with that one, or update this one"},
 		{func(r *Record) { r.Started = time.Time{} }, "started: missing"},
 		{func(r *Record) { r.Trial = 0 }, "trial: 0 is below 1"},
 		{func(r *Record) { r.Side = "left" }, `side: "left" is none`},

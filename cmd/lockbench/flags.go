@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/pace"
 )
@@ -155,13 +156,36 @@ var (
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
+// comparingFlags say how to compare, whoever compares.
+var comparingFlags = []flagDef{
+	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
+		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison of the same twice may report a regression"},
+	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
+	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
+		"handoff.p50, jain and CPU per lock, if there is one cell)"},
+	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike machines, and unlike kinds of server"},
+}
+
 var (
 	reportFlags = []flagDef{widthFlag}
-	listFlags   = []flagDef{jsonFlag}
+
+	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
+
+	historyFlags = []flagDef{
+		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
+		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
+		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		widthFlag,
+	}
+
+	listFlags = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = append(slices.Clone(runFlags), jsonFlag, helpFlag)
+var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
@@ -246,7 +270,7 @@ type option struct {
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
 // comes twice is ambiguous: the second might replace the first or add to it.
 func (o *option) Set(s string) error {
-	if name, ok := flagName(s); ok {
+	if name, ok := flagName(s); ok && o.name != "vs" { // whose value is flags
 		if f, known := findFlag(name); known && len(name) > 1 {
 			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
 		}
@@ -289,6 +313,7 @@ type options struct {
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 	o := &options{replays: &replays{}}
+	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}
 		flag := fs.VarPF(opt, def.name, "", def.usage)

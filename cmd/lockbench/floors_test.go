@@ -70,7 +70,8 @@ var floors = []rule{
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/figure", []string{"results", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/stats", "results/figure"}, nil},
-	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/history", []string{"results", "results/stats", "results/figure"}, nil},
+	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/export", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
 
 	// 2: the load, which never knows what it loads.

@@ -16,8 +16,10 @@ const helpIntro = `lockbench measures distributed locks: how fast and how safe e
 Usage:
   lockbench [run] FLAGS     measure one lock, or a matrix of them
   lockbench report FILE…    print the table of records that -o has written
+  lockbench compare A B     what became of the figures of A's records in B's: the gate of a change
+  lockbench history FILE…   each cell's figures over revisions, with steps and drifts
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
-  lockbench schema          JSON schema of the files for -workload
+  lockbench schema [NAME]   JSON schema of the files for -workload, or of records
   lockbench version         version of lockbench and of its client libraries
   lockbench completion SH   completion for bash, zsh, fish or powershell
 
@@ -30,6 +32,7 @@ Examples:
   lockbench -workload flash-sale -driver rueidis,etcd
   lockbench -driver null -clients 64         # what the harness itself costs
   lockbench report runs.jsonl
+  lockbench compare -fail-on 'locks/s<-5%,acquire.p99>+10%' base.jsonl head.jsonl
 `
 
 const helpOutro = `
@@ -56,7 +59,9 @@ Exit codes:
   0    fine
   1    error
   2    usage
+  3    a comparison found a threshold missed
   4    mutual exclusion violated by a design that claims it
+  5    a comparison was inconclusive
   130  interrupted; partial results written
 `
 

@@ -17,18 +17,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/workloads/file"
-
 	_ "github.com/lockbench/lockbench/drivers/all"
 )
 
-// Exit codes. 3 and 5 are kept for comparisons.
+// Exit codes.
 const (
-	exitOK          = 0
-	exitError       = 1
-	exitUsage       = 2
-	exitViolated    = 4 // a design that claims mutual exclusion did not keep it
-	exitInterrupted = 130
+	exitOK           = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitRegressed    = 3 // a comparison found a threshold missed
+	exitViolated     = 4 // a design that claims mutual exclusion did not keep it
+	exitInconclusive = 5 // a comparison could not tell
+	exitInterrupted  = 130
 )
 
 func main() {
@@ -101,7 +101,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return int(exit)
 	}
 	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
-	var fault *file.Error
+	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
 		fmt.Fprint(p.stderr, fault.Excerpt())
 	}
@@ -165,7 +165,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.reportCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
+	root.AddCommand(p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

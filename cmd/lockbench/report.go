@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,18 +44,16 @@ func (p *program) reportCommand() *cobra.Command {
 
 // report reads all files, says what is wrong with them, and prints the table of what is right.
 func (p *program) report(_ context.Context, files []string, opts render.Options) error {
-	var recs []*results.Record
+	var c results.Collector
 	failed := false
 	for _, name := range files {
-		found, err := p.readRecords(name)
-		recs = append(recs, found...)
-		if err != nil {
+		if _, err := p.collect(&c, name); err != nil {
 			failed = true
 			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
 		}
 	}
-	if len(recs) > 0 {
-		if err := render.Table(p.stdout, recs, opts); err != nil {
+	if cells := c.Cells(); len(cells) > 0 {
+		if err := render.Table(p.stdout, cells, opts); err != nil {
 			return err
 		}
 	}
@@ -64,34 +61,6 @@ func (p *program) report(_ context.Context, files []string, opts render.Options)
 		return exitCode(exitError)
 	}
 	return nil
-}
-
-// readRecords reads one file and names its damaged lines on stderr.
-func (p *program) readRecords(name string) ([]*results.Record, error) {
-	in := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	var recs []*results.Record
-	report, err := results.Read(in, func(r *results.Record) error {
-		recs = append(recs, r)
-		return nil
-	})
-	if err != nil {
-		return recs, err
-	}
-	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
-	}
-	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
-	}
-	return recs, nil
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.

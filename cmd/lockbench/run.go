@@ -81,8 +81,8 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *lineWriter) {
 	var said []string
-	for _, c := range p.cells {
-		if t := c.targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
+	for i, c := range p.cells {
+		if t := p.of(i).targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
 			said = append(said, t.why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
 		}
@@ -113,12 +113,13 @@ type runner struct {
 	fleet    *fleet            // of the present trial
 	live     *live
 
-	id      string // of the run
-	records []*results.Record
-	said    []string     // what needs to be said once, however many cells it is true of
-	out     map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
-	failed  bool
-	ran     bool // some cell was more than skipped
+	id       string // of the run
+	records  results.Collector
+	violated bool         // by a lock that claims to exclude
+	said     []string     // what needs to be said once, however many cells it is true of
+	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
+	failed   bool
+	ran      bool // some cell was more than skipped
 }
 
 // run runs all trials and renders what there is, also after an interruption.
@@ -157,16 +158,15 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 
 // finish renders the table and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
-	if len(r.records) > 0 {
-		if err := render.Table(r.stdout, r.records, table); err != nil {
+	if cells := r.records.Cells(); len(cells) > 0 {
+		if err := render.Table(r.stdout, cells, table); err != nil {
 			return err
 		}
 	}
-	violated := slices.ContainsFunc(r.records, (*results.Record).Violated)
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted(ctx, ctx.Err())
-	case violated:
+	case r.violated:
 		return exitCode(exitViolated)
 	case r.failed:
 		return exitCode(exitError)
@@ -232,7 +232,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.cells[t.cell].options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.of(t.cell).options.replays.of(c),
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
@@ -304,7 +304,10 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
 	rec.Env = r.env
 	r.fleet.describe(rec)
-	r.records = append(r.records, rec)
+	if err := r.records.Add(rec); err != nil {
+		return err
+	}
+	r.violated = r.violated || rec.Violated()
 	if r.output != "" {
 		if err := results.Append(r.output, rec); err != nil {
 			return err

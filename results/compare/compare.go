@@ -3,7 +3,9 @@
 package compare
 
 import (
-	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
@@ -99,6 +101,143 @@ type Result struct {
 // names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
 // two configurations (results.Record.Side), by their place in those runs. The error says what is wrong with the Options,
 // or, if no cell has a partner, in what the nearest two differ.
+//
+// What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
+// against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
+// less in fact, since a change must be in the bad direction and beyond its threshold besides. It promises nothing of
+// absolute thresholds, which are not tested; nothing of trials that are not observations of one thing, such as those of a
+// base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to who
+// compares again and again until it comes out as he wished.
 func Compare(base, head Input, o Options) (*Comparison, error) {
-	return nil, errors.New("compare: not yet")
+	if err := o.settle(); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	b, h := read(base), read(head)
+	if err := shared(b, h); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	couples, err := match(b, h, o)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: o.Alpha, Verdict: Unchanged}
+	c.fill(couples, o)
+	return c, nil
+}
+
+// settle puts the defaults in.
+func (o *Options) settle() error {
+	if o.Alpha == 0 {
+		o.Alpha = DefaultAlpha
+	}
+	if o.MinEffect == 0 {
+		o.MinEffect = DefaultMinEffect
+	}
+	if !(o.Alpha > 0 && o.Alpha <= 0.5) {
+		return fmt.Errorf("alpha: must be above 0 and not above 0.5, not %v", o.Alpha)
+	}
+	if !(o.MinEffect > 0 && o.MinEffect < 1) {
+		return fmt.Errorf("least effect: must be a share above 0 and below 1, not %v", o.MinEffect)
+	}
+	return nil
+}
+
+// side is what is to be said of a side as a whole.
+func (s side) side() Side {
+	partial := func(r *results.Record) bool { return r.Partial != "" }
+	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: underTest(s.records)}
+}
+
+// fill makes the cells of the couples and judges them.
+func (c *Comparison) fill(couples []couple, o Options) {
+	labels := name(couples)
+	var drafts []*draft
+	for i, p := range couples {
+		switch {
+		case p.head == nil:
+			c.Missing = append(c.Missing, labels[i])
+			continue
+		case p.base == nil:
+			c.Added = append(c.Added, labels[i])
+			continue
+		}
+		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
+		c.Base.Trials += len(p.base.whole)
+		c.Head.Trials += len(p.head.whole)
+		var notes []string
+		notes, d.machines = unlike(p.base.whole, p.head.whole)
+		d.cell.Notes = slices.Concat(asked(p), notes, doubts(p))
+		d.fill(o)
+		drafts = append(drafts, d)
+	}
+	tests, wanted := test(drafts, o)
+	c.Tests = tests
+	for _, d := range drafts {
+		d.judge(o, wanted)
+		c.Cells = append(c.Cells, *d.cell)
+		c.Verdict = worse(c.Verdict, d.cell.Verdict)
+	}
+	c.lift()
+	c.remark(drafts, o)
+}
+
+// name labels the plans of couples by that in which they differ. A plan is that of the base, where there is one.
+func name(couples []couple) []string {
+	var plans []settings
+	var kinds []string
+	for _, p := range couples {
+		b := p.base
+		if b == nil {
+			b = p.head
+		}
+		plans, kinds = append(plans, b.settings), append(kinds, b.kind)
+	}
+	names := differing(plans)
+	labels := make([]string, len(plans))
+	for i, s := range plans {
+		labels[i] = s.label(names)
+		if slices.ContainsFunc(kinds, func(k string) bool { return k != kinds[0] }) {
+			labels[i] = strings.TrimPrefix(labels[i]+" · "+kinds[i], " · ")
+		}
+	}
+	for i, label := range labels { // the same twice, as of a head that two plans of the base were run against
+		if n := slices.Index(labels, label); len(labels) > 1 && n != i || label == "" && len(labels) > 1 {
+			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", label, i+1))
+		}
+	}
+	return labels
+}
+
+// lift makes the notes that hold for every cell notes on the whole.
+func (c *Comparison) lift() {
+	if len(c.Cells) == 0 {
+		return
+	}
+	everywhere := slices.DeleteFunc(slices.Clone(c.Cells[0].Notes), func(note string) bool {
+		return slices.ContainsFunc(c.Cells, func(cell Cell) bool { return !slices.Contains(cell.Notes, note) })
+	})
+	for i := range c.Cells {
+		c.Cells[i].Notes = slices.DeleteFunc(c.Cells[i].Notes, func(note string) bool { return slices.Contains(everywhere, note) })
+	}
+	c.Notes = append(c.Notes, everywhere...)
+}
+
+// remark says what else a reader must know of the whole.
+func (c *Comparison) remark(drafts []*draft, o Options) {
+	say := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
+	if slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.machines) > 0 }) {
+		if o.Force {
+			say("the machines are not alike: a change may be theirs, and is judged all the same, as asked")
+		} else {
+			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
+		}
+	}
+	for _, s := range []struct {
+		name string
+		Side
+	}{{"base", c.Base}, {"head", c.Head}} {
+		if s.Duplicates > 0 {
+			say("%s of the %s left out, as they had been read before", many(s.Duplicates, "record"), s.name)
+		}
+	}
 }

@@ -54,6 +54,28 @@ func read(in Input) side {
 	return s
 }
 
+// Split takes the sides apart of runs that compared two configurations.
+func Split(in Input) (base, head Input, err error) {
+	base, head = Input{Name: in.Name}, Input{Name: in.Name}
+	for _, c := range in.Cells {
+		switch c.First().Side {
+		case results.SideBase:
+			base.Cells = append(base.Cells, c)
+		case results.SideHead:
+			head.Cells = append(head.Cells, c)
+		}
+	}
+	switch {
+	case base.Cells == nil && head.Cells == nil:
+		err = fmt.Errorf("compare: %s is not of a run with two sides (-vs): name the file of the head, too", in.Name)
+	case base.Cells == nil:
+		err = fmt.Errorf("compare: %s has a head and no base", in.Name)
+	case head.Cells == nil:
+		err = fmt.Errorf("compare: %s has a base and no head", in.Name)
+	}
+	return base, head, err
+}
+
 // shared finds trials that are on both sides, which says that the sides are not two.
 func shared(base, head side) error {
 	in := map[string]bool{}

@@ -247,18 +247,34 @@ func (t Threshold) String() string {
 	return t.Figure.Name + op + spell(t.Figure.Unit, t.Value)
 }
 
-// spell writes an amount with the largest suffix that makes it a number from 1 on, without loss.
+// spell writes an amount without loss.
 func spell(u figure.Unit, v float64) string {
 	if v == 0 {
 		return "0"
 	}
+	s := suited(u, v)
+	return shortest(v, s.factor) + s.text
+}
+
+// about writes an amount with three significant digits or, of whole numbers, all.
+func about(u figure.Unit, v float64) string {
+	s := suited(u, v)
+	n, digits := v/s.factor, 0
+	for limit := 99.95; digits < 2 && math.Abs(n) < limit && n != math.Round(n); limit /= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64) + s.text
+}
+
+// suited is the largest suffix that makes v a number from 1 on, or the smallest there is.
+func suited(u figure.Unit, v float64) suffix {
 	list := slices.SortedStableFunc(slices.Values(suffixes[u]), func(a, b suffix) int { return cmp.Compare(b.factor, a.factor) })
-	for i, s := range list {
-		if v >= s.factor || i == len(list)-1 {
-			return shortest(v, s.factor) + s.text
+	for _, s := range list {
+		if v >= s.factor {
+			return s
 		}
 	}
-	return ""
+	return list[len(list)-1]
 }
 
 // times is n × factor. A hundredth is divided by: 7/100 is the number that 0.07 is, and 7 × 0.01 is the next one.

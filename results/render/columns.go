@@ -10,20 +10,26 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // unit says how a figure is written; the value itself is always in the base unit.
-type unit int
+type unit figure.Unit
 
 const (
-	perSecond unit = iota // a rate
-	duration              // nanoseconds
-	ratio                 // 0 to 1, two digits
-	share                 // 0 to 1, as a percentage
-	perLock               // any amount for one granted lock
-	whole                 // a count
+	perSecond = unit(figure.PerSecond)
+	duration  = unit(figure.Duration)
+	ratio     = unit(figure.Ratio)
+	share     = unit(figure.Share)
+	perLock   = unit(figure.PerLock)
+	micros    = unit(figure.Micros)
+	whole     = unit(figure.Count)
+	memory    = unit(figure.Bytes)
 )
+
+// Value writes a value as the tables do: three significant digits in the unit that suits it, and – for NaN.
+func Value(u figure.Unit, v float64) string { return unit(u).format(v) }
 
 func (u unit) format(v float64) string {
 	switch {
@@ -37,6 +43,10 @@ func (u unit) format(v float64) string {
 		return percent(v)
 	case u == ratio:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case u == micros:
+		return three(v) + " µs"
+	case u == memory:
+		return three(v/(1<<20)) + " MB" // as the detail of a cell has it
 	}
 	return three(v)
 }
@@ -127,8 +137,8 @@ func ofMetric(name string, m results.Metric, only func(*results.Cell) bool, drop
 	}
 }
 
-// figure is one that each trial has, and whose interval over the trials is shown.
-type figure struct {
+// trialFigure is one that each trial has, and whose interval over the trials is shown.
+type trialFigure struct {
 	name string
 	unit unit
 	of   func(r *results.Record) float64 // NaN if it is not known
@@ -137,7 +147,7 @@ type figure struct {
 
 // trialFigures are those of the table, throughput apart. A quantile is each trial's own: its interval is that of the
 // median over trials, where the figure beside it is the quantile of all their values together. Neither averages quantiles.
-var trialFigures = []figure{
+var trialFigures = []trialFigure{
 	{"response p50", duration, quantileOfTrial(results.Response, 0.5), open},
 	{"response p99", duration, quantileOfTrial(results.Response, 0.99), open},
 	{"acquire p50", duration, quantileOfTrial(results.Acquire, 0.5), nil},

@@ -122,7 +122,7 @@ func (p *page) trials(c *results.Cell) error {
 	}
 	g := grid{head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
 	g.right = []bool{false, true, true, true, true, true}
-	for _, f := range append([]figure{{name: "locks/s", unit: perSecond, of: (*results.Record).Throughput}}, trialFigures...) {
+	for _, f := range append([]trialFigure{{name: "locks/s", unit: perSecond, of: (*results.Record).Throughput}}, trialFigures...) {
 		e := stats.Trials(c.Trials, f.of)
 		if e.N == 0 || f.only != nil && !f.only(c) {
 			continue

@@ -131,6 +131,7 @@ const (
 	bold   = "\x1b[1m"
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
+	green  = "\x1b[32m"
 	normal = "\x1b[0m"
 )
 

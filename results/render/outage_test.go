@@ -17,7 +17,7 @@ func TestOutage(t *testing.T) {
 	r.Bound.Little, r.Bound.LittleOpen, r.Bound.InSystem = 0.17, 0.01, 3426
 	r.Steady = results.Steady{FirstRate: 96, SecondRate: 0, P: 0.17}
 	var out strings.Builder
-	if err := Table(&out, []*results.Record{r}, Options{Width: 100}); err != nil {
+	if err := Table(&out, group(t, r), Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
@@ -41,7 +41,7 @@ func TestOutage(t *testing.T) {
 
 	r.Steady = results.Steady{P: 0.09}
 	out.Reset()
-	if err := Table(&out, []*results.Record{r}, Options{Width: 100}); err != nil {
+	if err := Table(&out, group(t, r), Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.String(); !strings.Contains(text, "unclear: nothing was granted in half of the seconds or more (p 0.09)") {

@@ -4,7 +4,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -15,21 +14,24 @@ import (
 type Options struct {
 	Width int  // columns; 0 means 100
 	Color bool // whether ANSI escape sequences are welcome
+
+	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
 }
 
 const defaultWidth = 100
 
-// Table writes records for a terminal: in detail if they are one cell (see results.Group), else as a row a cell in
-// the order of the records, with a row for each of its classes below it. When the rows are too wide, the least important
+var errNone = errors.New("render: no records")
+
+// Table writes cells for a terminal: in detail if there is one, else as a row a cell in their order (see
+// results.Collector), with a row for each of its classes below it. When the rows are too wide, the least important
 // columns are left out, and a line below says which: first the intervals of all figures but the throughput, then CPU and
 // commands a lock, the maxima, what concerns neighbours and the dead, the share of the bound, hand-off, what was offered,
 // the range of the trials and Jain, and last the quantiles, acquire before response.
 // Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
 // narrow terminal may still overflow it.
-func Table(w io.Writer, recs []*results.Record, o Options) error {
-	cells, err := group(recs)
-	if err != nil {
-		return err
+func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
+	if len(cells) == 0 {
+		return errNone
 	}
 	p := &page{width: o.Width, color: o.Color}
 	if p.width <= 0 {
@@ -46,11 +48,10 @@ func Table(w io.Writer, recs []*results.Record, o Options) error {
 	return p.writeTo(w)
 }
 
-// Markdown writes records as a Markdown table with a row a cell and every column.
-func Markdown(w io.Writer, recs []*results.Record) error {
-	cells, err := group(recs)
-	if err != nil {
-		return err
+// Markdown writes cells as a Markdown table with a row a cell and every column.
+func Markdown(w io.Writer, cells []*results.Cell) error {
+	if len(cells) == 0 {
+		return errNone
 	}
 	t := newTable(cells)
 	lines, err := t.grid().markdown()
@@ -65,15 +66,4 @@ func Markdown(w io.Writer, recs []*results.Record) error {
 		p.add("", "", strings.ReplaceAll(clean(text), unbroken, " "))
 	}
 	return p.writeTo(w)
-}
-
-func group(recs []*results.Record) ([]*results.Cell, error) {
-	if len(recs) == 0 {
-		return nil, errors.New("render: no records")
-	}
-	cells, err := results.Group(recs)
-	if err != nil {
-		return nil, fmt.Errorf("render: %w", err)
-	}
-	return cells, nil
 }

@@ -103,12 +103,16 @@ func figure(kind, path, words string) ([]byte, error) {
 	if recs, err = having(recs, strings.Fields(words)); err != nil {
 		return nil, err
 	}
+	cells, err := results.Group(recs)
+	if err != nil {
+		return nil, err
+	}
 	switch kind {
 	case "output":
-		err := render.Table(&b, recs, render.Options{})
+		err := render.Table(&b, cells, render.Options{})
 		return fenced(b.Bytes()), err
 	case "table":
-		if err := render.Markdown(&b, recs); err != nil {
+		if err := render.Markdown(&b, cells); err != nil {
 			return nil, err
 		}
 		b.WriteString("\n" + commands(recs))

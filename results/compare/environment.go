@@ -1,0 +1,183 @@
+package compare
+
+// Environments: what a reader must know of the two sides beside their figures.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// fact is something about a record that is no figure and not asked for, in which the sides may differ.
+type fact struct {
+	name    string
+	machine bool // a figure of one is none of the other's; what differs else may be what is under test
+	of      func(r *results.Record) string
+}
+
+var facts = []fact{
+	{"kind of server", false, kindOf},
+	{"machine", true, func(r *results.Record) string {
+		cpus := many(r.Env.CPUs, "CPU")
+		if r.Env.CPU != "" {
+			cpus = fmt.Sprintf("%d × %s", r.Env.CPUs, r.Env.CPU)
+		}
+		if n := r.Env.GOMAXPROCS; n != r.Env.CPUs {
+			cpus += fmt.Sprintf(" (GOMAXPROCS %d)", n)
+		}
+		return cpus
+	}},
+	{"system", true, func(r *results.Record) string {
+		return strings.TrimSpace(r.Env.OS + "/" + r.Env.Arch + " " + r.Env.Kernel)
+	}},
+	{"server", false, func(r *results.Record) string { return strings.TrimSpace(r.Server.Name + " " + r.Server.Version) }},
+	{"mode of the server", false, func(r *results.Record) string { return r.Server.Mode }},
+	{"persistence", false, func(r *results.Record) string { return r.Server.Persistence }},
+	{"durability", false, func(r *results.Record) string { return r.Server.Durability }},
+	{"replicas", false, func(r *results.Record) string { return fmt.Sprint(r.Server.Replicas) }},
+	{"network", false, func(r *results.Record) string { return r.Server.Network }},
+	{"address", false, func(r *results.Record) string {
+		if kindOf(r) != "external" {
+			return "" // made up for the run
+		}
+		return r.Server.Addr
+	}},
+	{"claims", false, claims},
+	{"revision", false, func(r *results.Record) string { return r.Env.Revision }},
+	{"lockbench", false, func(r *results.Record) string { return r.Env.Lockbench }},
+	{"Go", false, func(r *results.Record) string { return r.Env.Go }},
+}
+
+func claims(r *results.Record) string {
+	var names []string
+	for _, trait := range []struct {
+		claimed bool
+		name    string
+	}{
+		{r.Traits.Exclusive, "exclusive"}, {r.Traits.Owned, "owned"}, {r.Traits.Expires, "expires"}, {r.Traits.Session, "session-bound"},
+		{r.Traits.Fenced, "fenced"}, {r.Traits.Fair, "fair"}, {r.Traits.Reentrant, "reentrant"},
+	} {
+		if trait.claimed {
+			names = append(names, trait.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// distinct are the different values of records in their order.
+func distinct(records []*results.Record, of func(*results.Record) string) (values []string) {
+	for _, r := range records {
+		if v := of(r); !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// unlike says how the environments of a couple's sides differ, and which of it makes two machines of them.
+func unlike(base, head []*results.Record) (notes, machines []string) {
+	if len(base) == 0 || len(head) == 0 {
+		return nil, nil
+	}
+	all := slices.Clone(facts)
+	for _, name := range libraries(base, head) {
+		all = append(all, fact{name, false, func(r *results.Record) string { return r.Env.Libraries[name] }})
+	}
+	for _, f := range all {
+		b, h := distinct(base, f.of), distinct(head, f.of)
+		switch same := slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))); {
+		case same && len(b) == 1:
+		case same:
+			notes = append(notes, fmt.Sprintf("%s: both sides have trials of several, which count together: %s", f.name, strings.Join(b, "; ")))
+		default:
+			notes = append(notes, fmt.Sprintf("%s: %s in the base, %s in the head", f.name, listed(b), listed(h)))
+			if f.machine {
+				machines = append(machines, f.name)
+			}
+		}
+	}
+	return notes, machines
+}
+
+// libraries are the names of all client libraries that the records know.
+func libraries(sides ...[]*results.Record) []string {
+	all := map[string]bool{}
+	for _, r := range slices.Concat(sides...) {
+		for name := range r.Env.Libraries {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func listed(values []string) string {
+	named := make([]string, len(values))
+	for i, v := range values {
+		named[i] = orNone(v)
+	}
+	return strings.Join(named, " and ")
+}
+
+// asked says in what the plans of a couple differ.
+func asked(c couple) (notes []string) {
+	if c.base == nil || c.head == nil {
+		return nil
+	}
+	for _, name := range differing([]settings{c.base.settings, c.head.settings}) {
+		notes = append(notes, fmt.Sprintf("-%s: %s in the base, %s in the head", name,
+			orNone(c.base.settings[name]), orNone(c.head.settings[name])))
+	}
+	return notes
+}
+
+// doubts says which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
+func doubts(c couple) (notes []string) {
+	say := func(is func(*results.Record) bool, records func(*bucket) []*results.Record, text string) {
+		var of []string
+		for _, side := range []struct {
+			name string
+			*bucket
+		}{{"base", c.base}, {"head", c.head}} {
+			in := records(side.bucket)
+			if n := number(in, is); n > 0 {
+				of = append(of, fmt.Sprintf("%d of %s of the %s", n, many(len(in), "trial"), side.name))
+			}
+		}
+		if len(of) > 0 {
+			notes = append(notes, and(of)+": "+text)
+		}
+	}
+	whole := func(b *bucket) []*results.Record { return b.whole }
+	say(func(r *results.Record) bool { return r.Generator.Saturated }, whole,
+		"saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show")
+	say(func(r *results.Record) bool { return !r.KeptUp() }, whole,
+		"the clients did not keep up with the arrivals, so that the rate is theirs")
+	say(func(r *results.Record) bool { return r.Steady.Drifts }, whole,
+		"drifts, the second half of the window was faster or slower than the first")
+	all := (*bucket).all
+	say((*results.Record).Violated, all, "mutual exclusion was violated, which the design claims")
+	say(func(r *results.Record) bool { return r.Partial != "" }, all, "left out, since they ended early ("+
+		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), why), "; ")+")")
+	return notes
+}
+
+func why(r *results.Record) string { return r.Partial }
+
+func number(records []*results.Record, is func(*results.Record) bool) (n int) {
+	for _, r := range records {
+		if is(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// underTest is what a side calls itself: its revisions, or else the builds of lockbench that made it.
+func underTest(records []*results.Record) []string {
+	names := distinct(records, func(r *results.Record) string { return cmp.Or(r.Env.Revision, r.Env.Lockbench) })
+	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
+}

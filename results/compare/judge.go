@@ -1,0 +1,326 @@
+package compare
+
+// Judgement: what may be said of a figure, and what not.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// defaultFigures are shown beside the judged ones, where they are known.
+var defaultFigures = []string{"acquire.p50", "handoff.p50", "jain", "server-cpu/lock", "client-cpu/lock"}
+
+// draft is a cell while it is judged.
+type draft struct {
+	couple
+	cell     *Cell
+	results  []Result
+	machines []string // what makes two machines of its sides
+}
+
+// values are those of a figure in the whole trials.
+func (d *draft) values(f figure.Figure) (base, head []float64) {
+	return f.Values(d.cell.Base), f.Values(d.cell.Head)
+}
+
+// known tells whether any trial of either side knows the figure.
+func (d *draft) known(f figure.Figure) bool {
+	base, head := d.values(f)
+	return slices.ContainsFunc(slices.Concat(base, head), func(v float64) bool { return !math.IsNaN(v) })
+}
+
+// open tells of an open loop, in a part of the clients at least.
+func (d *draft) open() bool {
+	is := func(b *bucket) bool {
+		return slices.ContainsFunc(b.first().Plan.Groups(), func(g results.Class) bool { return g.Open() })
+	}
+	return is(d.base) || is(d.head)
+}
+
+// thresholds are those that the cell is judged by. Those that somebody has asked for are all of them, also if nothing is
+// known of the figure: then the answer is that it is not. Of the default ones a cell has those that it can have, and what
+// is left out is said.
+func (d *draft) thresholds(o Options) []Threshold {
+	if len(o.Thresholds) > 0 {
+		return o.Thresholds
+	}
+	text := DefaultThresholds
+	if d.open() {
+		text = strings.ReplaceAll(text, string(results.Acquire)+".", string(results.Response)+".")
+	}
+	list, err := ParseThresholds(text)
+	if err != nil {
+		panic(err) // a constant
+	}
+	return slices.DeleteFunc(list, func(t Threshold) bool {
+		if d.known(t.Figure) || t.Figure.Name == "locks/s" {
+			return false
+		}
+		why := "no trial knows it"
+		if t.Figure.Name == "violations" {
+			why = "the oracle was off"
+		}
+		d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("%s is not judged: %s", t.Figure.Name, why))
+		return true
+	})
+}
+
+// fill makes the results of a cell, the judged ones first, without their verdicts.
+func (d *draft) fill(o Options) {
+	for _, t := range d.thresholds(o) {
+		d.add(Result{Figure: t.Figure, Threshold: &t})
+	}
+	shown := o.Figures
+	if len(shown) == 0 {
+		for _, name := range defaultFigures {
+			if f, ok := figure.Named(name); ok && d.known(f) {
+				shown = append(shown, f)
+			}
+		}
+	}
+	for _, f := range shown {
+		if !slices.ContainsFunc(d.results, func(r Result) bool { return r.Figure.Name == f.Name }) {
+			d.add(Result{Figure: f})
+		}
+	}
+}
+
+func (d *draft) add(r Result) {
+	r.P = math.NaN()
+	r.Change = stats.Compare(d.values(r.Figure))
+	d.results = append(d.results, r)
+}
+
+// comparable says why a change of the figure can't be judged at all; empty if it can.
+func (d *draft) comparable(r *Result, force bool) string {
+	base, head := len(d.cell.Base), len(d.cell.Head)
+	switch {
+	case base == 0:
+		return "the base has no whole trial"
+	case head == 0:
+		return "the head has no whole trial"
+	case r.Change.Base.N == 0 && r.Change.Head.N == 0:
+		return "neither side knows it" + unknown(r.Figure)
+	case r.Change.Base.N == 0:
+		return "the base does not know it" + unknown(r.Figure)
+	case r.Change.Head.N == 0:
+		return "the head does not know it" + unknown(r.Figure)
+	case len(d.machines) > 0 && !force:
+		return "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
+	}
+	return ""
+}
+
+// unknown gives the likely reason why a figure is not known.
+func unknown(f figure.Figure) string {
+	metric, _, isQuantile := strings.Cut(f.Name, ".")
+	switch {
+	case slices.Contains([]string{"violations", "lost-updates", "wrong-releases", "fence-regress"}, f.Name):
+		return ": the oracle was off"
+	case slices.Contains([]string{"response", "lag", "backlog"}, metric) && isQuantile:
+		return ": only an open loop has it, and enough values"
+	case isQuantile:
+		return ", for there were too few values, or none"
+	}
+	return ""
+}
+
+// test adjusts the p of everything that is judged by its change, each figure of each cell once, however many thresholds
+// it has: Holm's method over all of them. Where there are too few trials for any difference to be significant there is no
+// test, which is decided by their number and not by what they say, so that it costs the others nothing.
+func test(drafts []*draft, o Options) (tests, wanted int) {
+	type place struct {
+		draft  int
+		figure string
+	}
+	at := map[place]int{}
+	var ps []float64
+	seen := map[place]bool{}
+	for i, d := range drafts {
+		for _, r := range d.results {
+			where := place{i, r.Figure.Name}
+			if r.Threshold == nil || !r.Threshold.Relative || seen[where] || d.comparable(&r, o.Force) != "" {
+				continue
+			}
+			seen[where] = true
+			wanted++
+			if stats.LeastP(r.Change.Base.N, r.Change.Head.N) <= o.Alpha {
+				at[where] = len(ps)
+				ps = append(ps, r.Change.P)
+			}
+		}
+	}
+	adjusted := stats.Holm(ps)
+	for i, d := range drafts {
+		for j := range d.results {
+			r := &d.results[j]
+			if n, tested := at[place{i, r.Figure.Name}]; tested && r.Threshold != nil && r.Threshold.Relative {
+				r.P = adjusted[n]
+			}
+		}
+	}
+	return len(ps), wanted
+}
+
+// relative judges a change.
+func (d *draft) relative(r *Result, o Options, tests int) {
+	t := r.Threshold
+	if why := d.comparable(r, o.Force); why != "" {
+		r.Verdict, r.Why = Inconclusive, why
+		return
+	}
+	if !(r.Change.Base.Median > 0) {
+		fromZero(r, o.Alpha)
+		return
+	}
+	c := r.Change
+	bound := 1 + t.Value
+	beyond := c.Ratio > bound
+	ruledOut := c.High <= bound // false if there is no interval
+	if t.Less {
+		beyond, ruledOut = c.Ratio < bound, c.Low >= bound
+	}
+	significant := r.P < o.Alpha // false if it was not tested
+	good := r.Figure.Better == figure.Higher && c.Ratio >= 1+o.MinEffect || r.Figure.Better == figure.Lower && c.Ratio <= 1-o.MinEffect
+	switch {
+	case significant && beyond:
+		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), signed(t.Value))
+	case significant && good:
+		r.Verdict = Improved
+	case ruledOut:
+		r.Verdict = Unchanged
+		if worse := r.Figure.Better == figure.Higher && c.Ratio < 1 || r.Figure.Better == figure.Lower && c.Ratio > 1; worse && significant {
+			r.Why = fmt.Sprintf("%s, which %s allows", moved(c.Ratio), t)
+		}
+	default:
+		d.undecided(r, beyond, o, tests)
+	}
+}
+
+// undecided says why nothing can be told, and what it would take.
+func (d *draft) undecided(r *Result, beyond bool, o Options, tests int) {
+	r.Verdict = Inconclusive
+	c, t := r.Change, r.Threshold
+	each := o.Alpha / float64(max(1, tests)) // what Holm leaves to the smallest p
+	base, head := d.values(r.Figure)
+	r.Needed = stats.TrialsNeeded(base, head, t.Value, each, Power)
+	if least := stats.LeastTrials(each); r.Needed > 0 || min(c.Base.N, c.Head.N) < least {
+		r.Needed = max(r.Needed, least)
+	}
+	switch {
+	case stats.LeastP(c.Base.N, c.Head.N) > each:
+		r.Why = fmt.Sprintf("%s can never show p < %s", trials(c), number3(each))
+		if tests > 1 {
+			r.Why += fmt.Sprintf(" (%s over %d tests)", number3(o.Alpha), tests)
+		}
+	case beyond:
+		r.Why = fmt.Sprintf("%s, which may be chance", moved(c.Ratio))
+	case math.IsNaN(c.Low):
+		r.Why = "no interval can be given of its change"
+	default:
+		r.Why = fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), signed(t.Value))
+	}
+}
+
+// fromZero judges a figure whose median is 0 in the base, where there is no ratio: nothing falls below that, and if it
+// rises significantly it is beyond any percentage.
+func fromZero(r *Result, alpha float64) {
+	c := r.Change
+	switch {
+	case r.Threshold.Less, c.Base.Max == 0 && c.Head.Max == 0:
+		r.Verdict = Unchanged
+	case r.P < alpha && c.Head.Median > 0:
+		r.Verdict, r.Why = Regressed, "rose from 0, which is beyond any percentage"
+	default:
+		r.Verdict, r.Why = Inconclusive, "0 in the base, where a percentage says nothing: an absolute limit would"
+	}
+}
+
+// absolute judges the head alone: the worst trial of a count, since one violation is one too many, and the median of
+// everything else. Of what an oracle counts, trials that ended early are witnesses too.
+func (d *draft) absolute(r *Result) {
+	values := r.Figure.Values(d.cell.Head)
+	if r.Figure.Unit == figure.Count {
+		values = append(values, r.Figure.Values(d.head.partial)...)
+	}
+	values = slices.DeleteFunc(values, math.IsNaN)
+	if len(values) == 0 {
+		r.Verdict, r.Why = Inconclusive, "the head does not know it"+unknown(r.Figure)
+		if len(d.cell.Head) == 0 {
+			r.Why = "the head has no whole trial"
+		}
+		return
+	}
+	t, what := r.Threshold, "the median"
+	v := r.Change.Head.Median
+	if r.Figure.Unit == figure.Count {
+		what, v = "a trial", slices.Max(values)
+		if t.Less {
+			v = slices.Min(values)
+		}
+	}
+	r.Verdict = Unchanged
+	if t.Less && v < t.Value || !t.Less && v > t.Value {
+		r.Verdict = Regressed
+		r.Why = fmt.Sprintf("%s of the head has %s", what, about(t.Figure.Unit, v))
+	}
+}
+
+// judge gives every result its verdict, and the cell the worst of them.
+func (d *draft) judge(o Options, tests int) {
+	d.cell.Verdict = Unchanged
+	for i := range d.results {
+		r := &d.results[i]
+		if r.Threshold == nil {
+			continue
+		}
+		if r.Threshold.Relative {
+			d.relative(r, o, tests)
+		} else {
+			d.absolute(r)
+		}
+		d.cell.Verdict = worse(d.cell.Verdict, r.Verdict)
+	}
+	d.cell.Figures = d.results
+}
+
+// worse is the worse of two verdicts.
+func worse(a, b Verdict) Verdict {
+	if slices.Index(Verdicts, b) < slices.Index(Verdicts, a) {
+		return b
+	}
+	return a
+}
+
+// moved says what became of a figure: "fell by 8.2 %".
+func moved(ratio float64) string {
+	if ratio < 1 {
+		return "fell by " + strings.TrimPrefix(signed(ratio-1), "−")
+	}
+	return "rose by " + strings.TrimPrefix(signed(ratio-1), "+")
+}
+
+// signed is a change as people read it, with one digit behind the point up to 100 %.
+func signed(share float64) string {
+	v, digits := 100*share, 1
+	if math.Abs(v) >= 99.95 || v == math.Round(v) {
+		digits = 0
+	}
+	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, v), "-", "−", 1)
+}
+
+func trials(c stats.Change) string {
+	if c.Base.N == c.Head.N {
+		return many(c.Base.N, "trial") + " a side"
+	}
+	return fmt.Sprintf("%d and %d trials", c.Base.N, c.Head.N)
+}
+
+// number3 is a probability with up to three significant digits.
+func number3(p float64) string { return fmt.Sprintf("%.3g", p) }

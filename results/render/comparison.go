@@ -1,0 +1,363 @@
+package render
+
+// A comparison for a terminal: each figure on both sides, what became of it, and what that means.
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// Comparison writes c for a terminal: a row for each figure, under the name of its cell if there are several, then what a
+// reader must know, what the verdicts are for, and at the end the verdict of the whole. Figures that no threshold judges
+// are left out if there are several cells, unless Options.Figures asks for them. When the rows are too wide, the intervals
+// of the two sides go first, then that of the change.
+func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
+	p := &page{width: o.Width, color: o.Color}
+	if p.width <= 0 {
+		p.width = defaultWidth
+	}
+	t := newComparison(c, o.Figures)
+	p.para(bold, "", t.title())
+	p.blank()
+	if err := p.comparison(t); err != nil {
+		return err
+	}
+	p.blank()
+	for _, line := range t.below() {
+		p.para("", line.mark, line.text)
+	}
+	if p.lines[len(p.lines)-1] != "" {
+		p.blank()
+	}
+	p.verdict(t)
+	return p.writeTo(w)
+}
+
+// comparison is what a comparison shows, before it takes a format.
+type comparison struct {
+	*compare.Comparison
+	rows []figureRow
+}
+
+// figureRow is one figure of one cell.
+type figureRow struct {
+	cell int
+	*compare.Result
+}
+
+func newComparison(c *compare.Comparison, all bool) *comparison {
+	t := &comparison{Comparison: c}
+	all = all || len(c.Cells) == 1
+	for i := range c.Cells {
+		for j := range c.Cells[i].Figures {
+			if r := &c.Cells[i].Figures[j]; all || r.Threshold != nil {
+				t.rows = append(t.rows, figureRow{i, r})
+			}
+		}
+	}
+	return t
+}
+
+// title says what is compared with what.
+func (t *comparison) title() string {
+	of := func(s compare.Side, other string) string {
+		parts := []string{Many(int64(s.Trials), "trial")}
+		if text := strings.Join(s.Revisions, ", "); text != other {
+			parts = append([]string{text}, parts...)
+		}
+		return strings.TrimPrefix(clean(s.Name)+unbroken, unbroken) + "(" + list(parts...) + ")"
+	}
+	b, h := t.Base, t.Head
+	if b.Name == h.Name { // both sides of one run
+		b.Name, h.Name = "", ""
+		return clean(t.Base.Name) + ": base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
+	}
+	return "base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
+}
+
+// The parts of a row, in the order in which they go when there is no room for them.
+const (
+	withSpread = 1 << iota
+	withInterval
+)
+
+// grid is the table with those parts.
+func (t *comparison) grid(parts int) (g grid) {
+	g.rows = make([][]string, len(t.rows))
+	add := func(head string, right bool, value func(r figureRow) string) {
+		g.head, g.right = append(g.head, head), append(g.right, right)
+		for i, r := range t.rows {
+			g.rows[i] = append(g.rows[i], value(r))
+		}
+	}
+	add("figure", false, func(r figureRow) string {
+		if r.Threshold == nil {
+			return r.Figure.Name
+		}
+		return limitText(r.Threshold)
+	})
+	side := func(of func(c stats.Change) stats.Estimate) func(r figureRow) string {
+		return func(r figureRow) string {
+			e := of(r.Change)
+			text := Value(r.Figure.Unit, e.Median)
+			if parts&withSpread != 0 && e.Known() && e.Median > 0 {
+				text += " ± " + spread(e)
+			}
+			return text
+		}
+	}
+	add("base", true, side(func(c stats.Change) stats.Estimate { return c.Base }))
+	add("head", true, side(func(c stats.Change) stats.Estimate { return c.Head }))
+	add("change", true, func(r figureRow) string { return changeText(r.Change.Ratio - 1) })
+	if parts&withInterval != 0 {
+		add("95 % interval", true, func(r figureRow) string {
+			if math.IsNaN(r.Change.Low) {
+				return none
+			}
+			return strings.TrimSuffix(changeText(r.Change.Low-1), " %") + " to " + changeText(r.Change.High-1)
+		})
+	}
+	add("p", true, func(r figureRow) string { return pText(r.Result) })
+	add("", false, func(r figureRow) string { return verdictText(r.Result) })
+	return g
+}
+
+// limitText is a threshold with the blanks that make it easy to read.
+func limitText(t *compare.Threshold) string {
+	text := strings.Replace(t.String(), t.Figure.Name, "", 1)
+	return t.Figure.Name + " " + text[:1] + " " + strings.Replace(text[1:], "-", "−", 1)
+}
+
+// spread is how far the interval of a median reaches, as a share of it.
+func spread(e stats.Estimate) string {
+	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
+}
+
+// changeText is a change in percent, with its sign: three significant digits as far as they mean something.
+func changeText(change float64) string {
+	if math.IsNaN(change) {
+		return none
+	}
+	v := 100 * change
+	digits := 1
+	if math.Abs(v) >= 99.95 {
+		digits = 0
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	switch {
+	case strings.Trim(text, "-0.") == "":
+		return "0.0 %"
+	case v > 0:
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1) + " %"
+}
+
+// pText is the p by which a figure was judged, or in brackets that of one which was not.
+func pText(r *compare.Result) string {
+	switch {
+	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
+		return none
+	case !math.IsNaN(r.P):
+		return probability(r.P)
+	case r.Threshold == nil:
+		return "(" + probability(r.Change.P) + ")"
+	}
+	return none
+}
+
+// probability writes a p of a test: 0.032, 0.0002, < 0.0001.
+func probability(p float64) string {
+	switch {
+	case p < 0.0001:
+		return "< 0.0001"
+	case p < 0.01:
+		return strconv.FormatFloat(p, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// verdictText is the verdict of a figure; what is worse within its threshold is not called unchanged.
+func verdictText(r *compare.Result) string {
+	if r.Verdict == compare.Unchanged && r.Why != "" {
+		return "within limit"
+	}
+	return string(r.Verdict)
+}
+
+// comparison lays the table out, each cell's rows below its name.
+func (p *page) comparison(t *comparison) error {
+	parts := withInterval | withSpread
+	for drop := 1; parts != 0 && t.grid(parts).width() > p.width; drop <<= 1 {
+		parts &^= drop
+	}
+	lines, err := t.grid(parts).text()
+	if err != nil {
+		return err
+	}
+	const head = 2 // the titles and a rule
+	p.add(bold, lines[:head]...)
+	last := -1
+	for i, line := range lines[head:] {
+		r := t.rows[i]
+		if r.cell != last && t.Cells[r.cell].Label != "" {
+			p.para(bold, "", t.Cells[r.cell].Label)
+		}
+		last = r.cell
+		p.add(colour(r.Verdict), line)
+	}
+	return nil
+}
+
+// colour is that of a verdict.
+func colour(v compare.Verdict) string {
+	switch v {
+	case compare.Regressed:
+		return red
+	case compare.Inconclusive:
+		return yellow
+	case compare.Improved:
+		return green
+	}
+	return ""
+}
+
+// below is what the table needs said: why figures are judged as they are, what holds for a cell or for all, and how to read it.
+func (t *comparison) below() (lines []note) {
+	say := func(mark, format string, args ...any) {
+		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
+	}
+	for _, r := range t.rows {
+		if text := reason(r.Result); text != "" {
+			say("", "%s%s", t.of(r), text)
+		}
+	}
+	for _, text := range t.notes() {
+		say("", "%s", text)
+	}
+	if few := t.fewest(); few > 0 && few < stats.MinTrials {
+		say("", "An interval of a median takes %d trials.", stats.MinTrials)
+	}
+	if t.Tests > 0 {
+		tests := "one test"
+		if t.Tests > 1 {
+			tests = fmt.Sprintf("all %d tests", t.Tests)
+		}
+		say("", "p: Mann-Whitney, adjusted for %s (Holm), so that one false alarm or more comes with a probability of %s at the "+
+			"most; in brackets, of figures that are not judged, as it is.", tests, strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+	}
+	return lines
+}
+
+// of names the cell and the figure of a row in a sentence.
+func (t *comparison) of(r figureRow) string {
+	if label := t.Cells[r.cell].Label; label != "" {
+		return label + ", " + r.Figure.Name + ": "
+	}
+	return r.Figure.Name + ": "
+}
+
+// reason is what stands behind a verdict, and what it takes to come to another.
+func reason(r *compare.Result) string {
+	text := r.Why
+	if r.Verdict == compare.Inconclusive && r.Needed > 0 {
+		text += fmt.Sprintf(". To see %s takes about %s a side", strings.Replace(changeText(r.Threshold.Value), ".0 %", " %", 1), Many(int64(r.Needed), "trial"))
+	}
+	if text == "" {
+		return ""
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}
+
+// notes are what holds for a cell or for all, and the cells that had no partner.
+func (t *comparison) notes() (list []string) {
+	for _, c := range t.Cells {
+		for _, text := range c.Notes {
+			if c.Label != "" {
+				text = c.Label + ": " + text
+			}
+			list = append(list, text+".")
+		}
+	}
+	for _, text := range t.Notes {
+		list = append(list, text+".")
+	}
+	for _, lone := range []struct {
+		labels []string
+		where  string
+	}{{t.Missing, "base"}, {t.Added, "head"}} {
+		if n := len(lone.labels); n > 0 {
+			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, strings.Join(lone.labels, "; ")))
+		}
+	}
+	return list
+}
+
+// fewest is the least number of trials of a side of a cell.
+func (t *comparison) fewest() int {
+	least := math.MaxInt
+	for _, c := range t.Cells {
+		least = min(least, len(c.Base), len(c.Head))
+	}
+	return least
+}
+
+// verdict ends the page: what came out, in a line.
+func (p *page) verdict(t *comparison) {
+	color := colour(t.Verdict)
+	if color == "" {
+		color = bold
+	}
+	p.para(color, "", t.summary())
+}
+
+// summary is the whole in a sentence: "regressed: locks/s fell by 8.2 %; 3 cells: 1 regressed, 2 no change".
+func (t *comparison) summary() string {
+	text := string(t.Verdict)
+	if n := len(t.Cells); n > 1 {
+		var parts []string
+		for _, v := range compare.Verdicts {
+			of := 0
+			for _, c := range t.Cells {
+				if c.Verdict == v {
+					of++
+				}
+			}
+			if of > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", of, v))
+			}
+		}
+		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
+	}
+	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
+	if t.Verdict == compare.Unchanged || len(worst) == 0 {
+		return text
+	}
+	const shown = 3
+	var parts []string
+	for _, r := range worst[:min(shown, len(worst))] {
+		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
+	}
+	if more := len(worst) - shown; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return text + " · " + strings.Join(parts, "; ")
+}
+
+// changeOf is the change of a judged figure in a few words.
+func changeOf(r *compare.Result) string {
+	switch {
+	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
+		return strings.TrimSpace(r.Why)
+	case math.IsNaN(r.P):
+		return changeText(r.Change.Ratio - 1)
+	}
+	return fmt.Sprintf("%s (p %s)", changeText(r.Change.Ratio-1), probability(r.P))
+}
