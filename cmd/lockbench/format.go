@@ -12,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -55,6 +56,9 @@ var reportFormats = []format[reported]{
 		return export.Benchfmt(w, v.cells)
 	}},
 	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
+		return html.Write(w, v.cells, html.Options{})
+	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, render.Labels(v.cells), figure.Higher)
 	}},
