@@ -41,6 +41,9 @@ type series struct {
 	points []point
 }
 
+// dashed follows the colour of a line that goes with another.
+const dashed = " dashed"
+
 func colour(i int) string { return fmt.Sprintf("s%d", i%colours+1) }
 
 // lines draws series whose points lie between 0 and 1 on both axes, the second one upwards.
