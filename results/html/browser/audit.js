@@ -35,7 +35,7 @@
   const contrast = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
 
   const seen = new Set();
-  const sampled = 4000; // pieces of text; of long pages as many, evenly spread
+  const sampled = 1500; // pieces of text; of long pages as many, evenly spread
   const every = Math.ceil(document.querySelectorAll("body *").length / sampled);
   let texts = 0;
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -108,8 +108,9 @@ func awkward(t *testing.T) []*results.Cell {
 
 // twoHundred are as many cells.
 func twoHundred(t *testing.T) (cells []*results.Cell) {
+	few := recorded(t, "topologies")
 	for n := 1; len(cells) < 200; n++ {
-		for _, c := range recorded(t, "study") {
+		for _, c := range few {
 			r := *c.First()
 			r.Plan.Keys += 100 * n
 			other := *c
@@ -216,19 +217,35 @@ func evaluate[T any](t *testing.T, ctx context.Context, expression string) T {
 	return v
 }
 
-func TestReportsAreLegible(t *testing.T) {
+// TestBrowser has one browser for all, since it takes longer to start than to look.
+func TestBrowser(t *testing.T) {
 	ctx := browser(t)
 	tr := watch(t, ctx)
+	t.Run("legible", func(t *testing.T) { testLegible(t, ctx, tr) })
+	t.Run("themes", func(t *testing.T) { testThemes(t, ctx) })
+	t.Run("sorting", func(t *testing.T) { testSorting(t, ctx, tr) })
+	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
+}
+
+type screen struct {
+	width int64
+	theme string
+}
+
+// large are the reports that take long to look at, each with the one screen on which that is done.
+var large = map[string]screen{"designs": {375, "light"}, "two hundred": {1280, "dark"}}
+
+func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	reports := map[string]func(*testing.T) []*results.Cell{"awkward": awkward, "two hundred": twoHundred}
-	for _, name := range []string{"front-door", "overstays", "ladder", "presets", "response", "services"} {
+	for _, name := range []string{"front-door", "overstays", "ladder", "presets", "response", "designs"} {
 		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
 	}
 	for name, cells := range reports {
 		url := write(t, cells(t))
 		for _, width := range []int64{375, 1280} {
 			for _, theme := range []string{"light", "dark"} {
-				if large := name == "services" || name == "two hundred"; large && (width == 375) != (theme == "dark") {
-					continue // each width and each theme, but not each of both
+				if only, large := large[name]; large && only != (screen{width, theme}) {
+					continue
 				}
 				t.Run(fmt.Sprintf("%s/%d/%s", name, width, theme), func(t *testing.T) {
 					look(t, ctx, url, width, theme)
@@ -247,8 +264,7 @@ func TestReportsAreLegible(t *testing.T) {
 	}
 }
 
-func TestThemesDiffer(t *testing.T) {
-	ctx := browser(t)
+func testThemes(t *testing.T, ctx context.Context) {
 	url := write(t, recorded(t, "front-door"))
 	const colours = `["body", "svg.plot text"].map((s) => { const c = getComputedStyle(document.querySelector(s)); return c.backgroundColor + c.fill }).join()`
 	look(t, ctx, url, 1280, "light")
@@ -259,9 +275,8 @@ func TestThemesDiffer(t *testing.T) {
 	}
 }
 
-func TestTablesSortByNumber(t *testing.T) {
-	ctx := browser(t)
-	tr := watch(t, ctx)
+// Tables sort by number, not by letter.
+func testSorting(t *testing.T, ctx context.Context, tr *trouble) {
 	look(t, ctx, write(t, recorded(t, "overstays")), 1280, "light")
 	const click = `[...document.querySelectorAll("#table thead button")].find((b) => b.textContent === "locks/s").click()`
 	const column = `(() => { const t = document.querySelector("#table table");
@@ -285,8 +300,7 @@ func TestTablesSortByNumber(t *testing.T) {
 }
 
 // What the audit is to find, it must find.
-func TestAuditFindsFaults(t *testing.T) {
-	ctx := browser(t)
+func testAudit(t *testing.T, ctx context.Context) {
 	url := write(t, recorded(t, "overstays"))
 	for harm, want := range map[string]string{
 		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
