@@ -151,7 +151,7 @@ interrupted() {
 	exit 130
 }
 
-tmp='' root='' own=''
+tmp='' root='' own='' plan=''
 clean_up() {
 	local code=$? tree
 	for tree in base head; do
@@ -208,9 +208,10 @@ build_both() {
 	# Flags that one side does not know, before anything is measured.
 	local side
 	for side in base head; do
-		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >/dev/null 2>"$tmp/stderr" ||
+		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >"$tmp/plan" 2>"$tmp/stderr" ||
 			{ cat "$tmp/stderr" >&2 && die 2 "the $side cannot run these flags"; }
 	done
+	plan=$(sed -n 's/^# \(.*, at least .*\)$/; each time \1/p' "$tmp/plan")
 }
 
 build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is empty
@@ -277,7 +278,7 @@ trial() { # SIDE ROUND: one process, and what it says, each thing once
 
 measure() {
 	local round side order started=$SECONDS took left
-	say "measuring: $rounds rounds of a trial of each side; how long that takes is known after the first"
+	say "measuring: $rounds rounds, in each base and head once$plan"
 	for ((round = 1; round <= rounds; round++)); do
 		if ((round % 2)); then order='base head'; else order='head base'; fi
 		for side in $order; do
