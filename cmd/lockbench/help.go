@@ -80,8 +80,8 @@ func (p *program) help(c *cobra.Command) error {
 		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
 		var defs []flagDef
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if def, ok := findFlag(f.Name); ok && f.Name != "help" {
-				defs = append(defs, def)
+			if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
+				defs = append(defs, opt.flagDef)
 			}
 		})
 		writeFlags(&b, defs)
