@@ -211,7 +211,7 @@ build_both() {
 		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >"$tmp/plan" 2>"$tmp/stderr" ||
 			{ cat "$tmp/stderr" >&2 && die 2 "the $side cannot run these flags"; }
 	done
-	plan=$(sed -n 's/^# \(.*, at least .*\)$/; each time \1/p' "$tmp/plan")
+	plan=$(sed -n '/at least 0s/d; s/^# \(.*, at least .*\)$/; each time \1/p' "$tmp/plan")
 }
 
 build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is empty
@@ -303,18 +303,17 @@ check_judge() { # before anything is measured: does it know its flags, and are t
 	case $judge in
 	*/*) judge=$(cd "$(dirname "$judge")" && pwd)/$(basename "$judge") ;; # compare changes the directory
 	esac
-	compare /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
+	compare -format table /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
 	[ $code != 2 ] || { cat "$tmp/stderr" >&2 && exit 2; }
 }
 
 answer() { # the comparison in every form, and the exit code
-	local code=0
-	compare -format table,markdown=compare.md,junit=junit.xml base.jsonl head.jsonl >"$dir/compare.txt" || code=$?
-	cat "$dir/compare.txt"
+	local code=0 forms=table,markdown=compare.md,junit=junit.xml
+	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations, below the table, and the step's summary
+	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
+	cat "$tmp/answer"
 	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
-	if [ "${GITHUB_ACTIONS:-}" = true ]; then
-		compare -format github base.jsonl head.jsonl || true # annotations and the step's summary
-	fi
+	grep -v '^::' "$tmp/answer" >"$dir/compare.txt" || true
 	[ -z "$comment" ] || tell "$dir/compare.md"
 	case "$violated " in
 	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/lockbench/lockbench/results/compare"
 )
 
 // workflow is what this test looks at in a GitHub workflow.
@@ -113,6 +115,13 @@ func checkGateLine(t *testing.T, root, line string) {
 		if strings.HasPrefix(word, "-") && !regexp.MustCompile(`(?m)^# .*`+regexp.QuoteMeta(word)+`\b`).Match(page) {
 			t.Errorf("scripts/gate.sh says nothing of %s", word)
 		}
+	}
+	expr := regexp.MustCompile(`-fail-on '(.*?)'`).FindStringSubmatch(ours)
+	if expr == nil {
+		t.Fatalf("no thresholds in %s", line)
+	}
+	if _, err := compare.ParseThresholds(expr[1]); err != nil {
+		t.Errorf("-fail-on %s: %v", expr[1], err)
 	}
 	args := append(strings.Fields(flags), "-dry-run")
 	if i := slices.Index(args, "private"); i >= 0 {
