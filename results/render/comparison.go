@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -107,7 +108,7 @@ func (t *comparison) grid(parts int) (g grid) {
 		return func(r figureRow) string {
 			e := of(r.Change)
 			text := Value(r.Figure.Unit, e.Median)
-			if parts&withSpread != 0 && e.Known() && e.Median > 0 {
+			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
 				text += " ± " + spread(e)
 			}
 			return text
@@ -246,14 +247,23 @@ func (t *comparison) below() (lines []note) {
 		say("", "An interval of a median takes %d trials.", stats.MinTrials)
 	}
 	if t.Tests > 0 {
-		tests := "one test"
-		if t.Tests > 1 {
-			tests = fmt.Sprintf("all %d tests", t.Tests)
-		}
-		say("", "p: Mann-Whitney, adjusted for %s (Holm), so that one false alarm or more comes with a probability of %s at the "+
-			"most; in brackets, of figures that are not judged, as it is.", tests, strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+		say("", "%s", t.tested())
 	}
 	return lines
+}
+
+// tested says what p is.
+func (t *comparison) tested() string {
+	text := "p: Mann-Whitney"
+	if t.Tests > 1 {
+		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
+	}
+	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
+		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+	if slices.ContainsFunc(t.rows, func(r figureRow) bool { return r.Threshold == nil }) {
+		text += " In brackets: not judged, and not adjusted."
+	}
+	return text
 }
 
 // of names the cell and the figure of a row in a sentence.
@@ -355,7 +365,7 @@ func (t *comparison) summary() string {
 func changeOf(r *compare.Result) string {
 	switch {
 	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
-		return strings.TrimSpace(r.Why)
+		return "(" + r.Why + ")"
 	case math.IsNaN(r.P):
 		return changeText(r.Change.Ratio - 1)
 	}
