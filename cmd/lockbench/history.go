@@ -5,13 +5,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/render"
@@ -69,7 +67,7 @@ func (p *program) history(o *options, files []string) error {
 	c := history.NewCollector(opts)
 	failed := false
 	for _, name := range files {
-		if err := p.eachRecord(name, c.Add); err != nil {
+		if _, err := p.readRecords(name, c.Add); err != nil {
 			failed = true
 			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
 		}
@@ -182,25 +180,4 @@ func parseDate(s string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errors.New("must be a date, 2026-05-04, or a moment, 2026-05-04T03:02:01Z")
-}
-
-// eachRecord reads one file, hands each record on as it comes, and names damaged lines on stderr.
-func (p *program) eachRecord(name string, each func(*results.Record) error) error {
-	in := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return errors.Unwrap(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	report, err := results.Read(in, each)
-	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
-	}
-	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
-	}
-	return err
 }
