@@ -173,11 +173,19 @@ var (
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
 
+	historyFlags = []flagDef{
+		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
+		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
+		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		widthFlag,
+	}
+
 	listFlags = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, comparingFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
@@ -262,7 +270,7 @@ type option struct {
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
 // comes twice is ambiguous: the second might replace the first or add to it.
 func (o *option) Set(s string) error {
-	if name, ok := flagName(s); ok {
+	if name, ok := flagName(s); ok && o.name != "vs" { // whose value is flags
 		if f, known := findFlag(name); known && len(name) > 1 {
 			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
 		}

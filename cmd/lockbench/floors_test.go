@@ -66,10 +66,12 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
+	{"results/html", []string{"results", "results/stats", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/figure", []string{"results", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/stats", "results/figure"}, nil},
-	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/history", []string{"results", "results/stats", "results/figure"}, nil},
+	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/export", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
 
 	// 2: the load, which never knows what it loads.

@@ -24,7 +24,8 @@ import (
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
-// set ADDR, records writes made-up records, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
+// set ADDR, records and nights write records that nobody has measured, and interrupt runs lockbench, signals it once it
+// measures, and keeps its exit code. A service's name as a
 // condition asks whether it is installed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -57,7 +58,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
-			"records": cmdRecords,
+			"records": cmdRecords, "nights": cmdNights,
 		},
 	})
 }
@@ -209,7 +210,7 @@ func (w *watcher) String() string {
 
 // TestHelp pins the help of every command, and that it can be read in 100 columns.
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"", "report", "compare", "list", "schema", "version", "completion"} {
+	for _, line := range []string{"", "report", "compare", "history", "list", "schema", "version", "completion"} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
 			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)

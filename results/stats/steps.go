@@ -44,8 +44,12 @@ type Step struct {
 // wanders for longer than it takes from one value to the next, its wanderings are steps, too. The answer depends on
 // nothing but values and seed. Each permutation of n values costs n log n; a segment that has no step is given up after a
 // few, and the whole search is bounded (see stepWork).
-func Steps(values []float64, seed uint64) []Step {
-	s := search{rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
+func Steps(values []float64, seed uint64) []Step { return StepsAt(values, seed, stepAlpha) }
+
+// StepsAt is Steps with another chance than 5 % of a false step, as for one of many series that are looked at together.
+// The smaller it is the more permutations it takes.
+func StepsAt(values []float64, seed uint64, alpha float64) []Step {
+	s := search{alpha: alpha, rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
 	for i, v := range values {
 		if finite(v) {
 			s.at, s.values = append(s.at, i), append(s.values, v)
@@ -63,6 +67,7 @@ func Steps(values []float64, seed uint64) []Step {
 
 // search is the work of Steps.
 type search struct {
+	alpha  float64
 	rng    *rand.Rand
 	at     []int     // the places of the values in the series
 	values []float64 // as given
@@ -107,7 +112,7 @@ func (s *search) test(g segment) (cut, bool) {
 		return cut{}, false
 	}
 	levels := slices.Clone(s.levels[g.from:g.to])
-	alpha := stepAlpha * float64(n) / float64(len(s.values))
+	alpha := s.alpha * float64(n) / float64(len(s.values))
 	rounds := permutations(n, alpha)
 	e := newEnergy(levels)
 	at, distance := e.split()

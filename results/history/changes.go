@@ -1,0 +1,147 @@
+package history
+
+// Steps and drifts: where a line changed, and what else did so then.
+
+import (
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// judge looks for steps and drifts in all lines. One history has as many tests as lines, and at 5 % each one in twenty
+// would show a step that nobody made. So each gets its share of Alpha (Bonferroni; Holm's method, which package compare
+// uses, wants the p-values of tests that are all made to the end, and a search for steps gives up where there is none).
+// Lines that are too short are not looked at, and cost the others nothing.
+func (h *History) judge() {
+	var lines []*Line
+	var of []*Series
+	for _, s := range h.Series {
+		for i := range s.Lines {
+			if l := &s.Lines[i]; l.points() >= LeastPoints(1) {
+				lines, of = append(lines, l), append(of, s)
+			}
+		}
+	}
+	h.Lines = len(lines)
+	least := LeastPoints(h.Lines)
+	for _, s := range h.Series {
+		for i := range s.Lines {
+			s.Lines[i].Missing = max(0, least-s.Lines[i].points())
+		}
+	}
+	for i, l := range lines {
+		l.findSteps(Alpha/float64(len(lines)), of[i].Points)
+		l.findDrift(len(lines))
+	}
+}
+
+// LeastPoints is how many points a line needs among so many before it can show a step: with fewer even two halves that do
+// not overlap are too likely to come about by chance. It is 8 for a single line, and 13 for 40.
+func LeastPoints(lines int) int {
+	n := 2
+	for stats.LeastP(n/2, n-n/2) > Alpha/float64(max(lines, 1)) {
+		n++
+	}
+	return n
+}
+
+// points is how many of them know the figure.
+func (l *Line) points() (n int) {
+	for _, v := range l.Values {
+		if v.N > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *Line) medians() []float64 {
+	medians := make([]float64, len(l.Values))
+	for i, v := range l.Values {
+		medians[i] = v.Median
+	}
+	return medians
+}
+
+// seed of the permutations: the same history always has the same steps.
+const seed = 1
+
+// findSteps finds the changes of level. A line that a straight slope describes better than the levels do has none: where
+// something creeps, a search for steps makes a staircase of it.
+func (l *Line) findSteps(alpha float64, points []Point) {
+	values := l.medians()
+	found := stats.StepsAt(values, seed, alpha)
+	if len(found) == 0 || creeps(values, found) {
+		return
+	}
+	for i, f := range found {
+		from, to := 0, len(values)
+		if i > 0 {
+			from = found[i-1].At
+		}
+		if i+1 < len(found) {
+			to = found[i+1].At
+		}
+		s := Step{At: f.At, Last: f.At - 1, P: min(1, f.P*Alpha/alpha),
+			Before: stats.Of(values[from:f.At]).Median, After: stats.Of(values[f.At:to]).Median}
+		for s.Last > 0 && math.IsNaN(values[s.Last]) {
+			s.Last--
+		}
+		s.Ratio = s.After / s.Before
+		if s.Before == 0 {
+			s.Ratio = math.NaN()
+		}
+		s.Also = points[s.Last].conditions.changes(points[s.At].conditions)
+		l.Steps = append(l.Steps, s)
+	}
+}
+
+// creeps tells whether the values lie closer to a straight line than to their levels. The line has fewer parameters, so
+// it would have to be worse if there were levels.
+func creeps(values []float64, steps []stats.Step) bool {
+	fromLevels, at := 0.0, 0
+	for i := 0; i <= len(steps); i++ {
+		to := len(values)
+		if i < len(steps) {
+			to = steps[i].At
+		}
+		level := stats.Of(values[at:to]).Median
+		for _, v := range values[at:to] {
+			if !math.IsNaN(v) {
+				fromLevels += math.Abs(v - level)
+			}
+		}
+		at = to
+	}
+	slope := stats.Drift(values).Slope * stats.Of(values).Median
+	if math.IsNaN(slope) {
+		return false
+	}
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		rest[i] = v - slope*float64(i)
+	}
+	middle, fromLine := stats.Of(rest).Median, 0.0
+	for _, v := range rest {
+		if !math.IsNaN(v) {
+			fromLine += math.Abs(v - middle)
+		}
+	}
+	return fromLine < fromLevels
+}
+
+// findDrift looks for a slow change since the last step: a step is a trend too, so what came before it does not count.
+func (l *Line) findDrift(lines int) {
+	values := l.medians()
+	if s := l.LastStep(); s != nil {
+		values = values[s.At:]
+	}
+	known := len(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
+	if known < LeastPoints(1) {
+		return
+	}
+	l.Drift = stats.Drift(values)
+	l.P = min(1, l.Drift.P*float64(lines))
+	l.Drifts = l.P < Alpha && !math.IsNaN(l.Drift.Slope) && l.Drift.Slope != 0
+}

@@ -1,0 +1,203 @@
+package history
+
+// From records to series, one record at a time: a history of years does not fit into memory, a few numbers a trial do.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// Collector takes records in any order. Of each it keeps the figures that are asked for, some hundred bytes.
+type Collector struct {
+	options    Options
+	history    History
+	series     map[string]*builder
+	order      []*builder // as they came
+	seen       map[string]bool
+	conditions map[string]*conditions // each set once
+	last       time.Time
+}
+
+// builder is a series that grows.
+type builder struct {
+	sample  *results.Record
+	cell    int // its place in the matrix of the runs, the first of them
+	figures []figure.Figure
+	trials  []trial
+}
+
+// trial is what is kept of a record.
+type trial struct {
+	started, end time.Time
+	run          string
+	conditions   *conditions
+	values       []float64 // of the builder's figures
+	saturated    bool
+	violations   int64
+}
+
+// conditions are what may change from point to point without making another series of it.
+type conditions struct {
+	revision string
+	list     []condition
+}
+
+type condition struct{ what, value string }
+
+// NewCollector makes a collector that has seen nothing.
+func NewCollector(o Options) *Collector {
+	return &Collector{options: o, series: map[string]*builder{}, seen: map[string]bool{}, conditions: map[string]*conditions{}}
+}
+
+// Add takes a record that is valid (see results.Record.Validate), and keeps no pointer into it.
+func (c *Collector) Add(r *results.Record) error {
+	switch {
+	case c.seen[r.ID]:
+		c.history.Duplicates++
+		return nil
+	case r.Partial != "":
+		c.history.Partial++
+		c.seen[r.ID] = true
+		return nil
+	case r.Started.Before(c.options.Since):
+		c.history.Earlier++
+		c.seen[r.ID] = true
+		return nil
+	}
+	c.seen[r.ID] = true
+	if c.last.Sub(r.Started) > pause { // less is the order in which trials end, or a clock that was set right
+		c.history.Backwards++
+	}
+	c.last = r.Started
+	sample := common(r)
+	key, err := json.Marshal(sample)
+	if err != nil {
+		return fmt.Errorf("history: record %s: %w", r.ID, err)
+	}
+	b := c.series[string(key)]
+	if b == nil {
+		sample.Traits = r.Traits // the first one's: a design that is found to claim more is no other cell
+		b = &builder{sample: sample, cell: r.Cell, figures: c.options.Figures}
+		if len(b.figures) == 0 {
+			b.figures = defaultFigures(r)
+		}
+		c.series[string(key)] = b
+		c.order = append(c.order, b)
+	}
+	t := trial{
+		started: r.Started, end: r.Started.Add(r.Elapsed), run: strings.Clone(r.Run), conditions: c.conditionsOf(r),
+		saturated: r.Generator.Saturated,
+	}
+	if r.Traits.Exclusive {
+		t.violations = max(0, r.Safety.Violations-r.Safety.Overstayed)
+	}
+	for _, f := range b.figures {
+		t.values = append(t.values, f.Of(r))
+	}
+	b.trials = append(b.trials, t)
+	c.history.Records++
+	return nil
+}
+
+// common is what the records of a series have in common, and by which they are told from others.
+func common(r *results.Record) *results.Record {
+	s := &results.Record{Schema: results.SchemaVersion, Plan: r.Plan, Trial: 1}
+	s.Plan.Seed, s.Plan.Command, s.Plan.Workload = 0, "", ""
+	s.Plan.Classes = slices.Clone(r.Plan.Classes)
+	s.Env = results.Env{OS: r.Env.OS, Arch: r.Env.Arch, CPU: r.Env.CPU, CPUs: r.Env.CPUs, GOMAXPROCS: r.Env.GOMAXPROCS}
+	s.Server = results.Server{Kind: r.Server.Kind, Name: r.Server.Name}
+	if r.Server.Kind == "external" {
+		s.Server.Addr = r.Server.Addr
+	}
+	return s
+}
+
+// Revision is what the user calls that which is under test, or else the build of lockbench.
+func Revision(e results.Env) string {
+	if e.Revision != "" {
+		return e.Revision
+	}
+	return e.Lockbench
+}
+
+// conditionsOf keeps each set of conditions once.
+func (c *Collector) conditionsOf(r *results.Record) *conditions {
+	is := conditions{revision: Revision(r.Env)}
+	add := func(what, value string) {
+		if value != "" {
+			is.list = append(is.list, condition{what, value})
+		}
+	}
+	if r.Env.Revision != "" {
+		add("lockbench", r.Env.Lockbench)
+	}
+	add("server", strings.TrimSpace(r.Server.Name+" "+r.Server.Version))
+	add("mode", r.Server.Mode)
+	add("persistence", r.Server.Persistence)
+	add("network", r.Server.Network)
+	add("Go", r.Env.Go)
+	add("kernel", r.Env.Kernel)
+	libraries := make([]string, 0, len(r.Env.Libraries))
+	for name := range r.Env.Libraries {
+		libraries = append(libraries, name)
+	}
+	slices.Sort(libraries)
+	for _, name := range libraries {
+		add(name, r.Env.Libraries[name])
+	}
+	key := fmt.Sprintf("%q", is)
+	if had := c.conditions[key]; had != nil {
+		return had
+	}
+	c.conditions[key] = &is
+	return &is
+}
+
+// changes are what differs from one set of conditions to another, the revision left out.
+func (c *conditions) changes(to *conditions) (all []Change) {
+	value := func(list []condition, what string) string {
+		i := slices.IndexFunc(list, func(c condition) bool { return c.what == what })
+		if i < 0 {
+			return ""
+		}
+		return list[i].value
+	}
+	for _, is := range to.list {
+		if was := value(c.list, is.what); was != "" && was != is.value {
+			all = append(all, Change{is.what, was, is.value})
+		}
+	}
+	return all
+}
+
+func defaultFigures(r *results.Record) []figure.Figure {
+	latency := "acquire.p99"
+	if slices.ContainsFunc(r.Plan.Groups(), func(g results.Class) bool { return g.Open() }) {
+		latency = "response.p99"
+	}
+	var list []figure.Figure
+	for _, name := range []string{"locks/s", latency} {
+		f, ok := figure.Named(name)
+		if !ok {
+			panic("history: no figure " + name)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// machines counts those of the series.
+func machines(series []*Series) int {
+	all := map[[3]string]bool{}
+	for _, s := range series {
+		e := s.Sample.Env
+		all[[3]string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprint(e.CPUs, e.GOMAXPROCS)}] = true
+	}
+	return len(all)
+}

@@ -1,0 +1,149 @@
+// Package history follows the figures of each cell over revisions: what a cell gave at each of them, at which its level
+// changed, and whether it creeps. Pairs of revisions hide what is slow: five losses of 2 % each pass every gate.
+//
+// What is compared are points, and a point is a revision measured at one time: the median of its trials. Trials
+// themselves would be the wrong values for a test of change, since those of one run share what the machine was like in
+// that hour. They are more alike than trials of two runs of the same revision, and every run would look like a step.
+package history
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// Options say what to follow. The zero value follows the default figures through all records.
+type Options struct {
+	Figures []figure.Figure // none: throughput, and p99 of the acquisition or, in an open loop, of the response
+	Since   time.Time       // leaves out what began earlier; zero: nothing
+}
+
+// Alpha is how often one step or more is false in a history in which nothing happened, over all its lines together, and
+// the same for drifts.
+const Alpha = 0.05
+
+// History is what a Collector makes of its records.
+type History struct {
+	Series []*Series // the worst last change first; see Series.Loss
+
+	Records    int // that are in the points
+	Partial    int // that ended early, and were left out
+	Duplicates int // that were there already, and were left out
+	Earlier    int // that began before Options.Since
+	Backwards  int // that began more than an hour before the record in front of them: they were put in their places
+
+	Machines int             // different machines have series of their own
+	Lines    int             // that had points enough to be looked at: Alpha holds for all of them together
+	Unknown  []figure.Figure // of Options.Figures: those that no record knows
+}
+
+// Series is one cell on one machine in the course of time. A cell is a plan without its seed, its command and the name
+// of its workload, and a kind of server; what else may change with time, such as versions, is in the points.
+type Series struct {
+	Sample *results.Record // what they have in common: plan, traits, and of the machine and the server what tells series apart
+	Points []Point         // in order of time; at least one
+	Lines  []Line          // one a figure
+}
+
+// Point is a revision measured at one time: trials of one run, or of runs that follow one another within an hour, as
+// those of a script that interleaves two builds do. A revision that is measured again later is another point.
+type Point struct {
+	Revision   string // what was under test, in the user's words; else the build of lockbench
+	Started    time.Time
+	Trials     int
+	Saturated  int   // of these: the figures are the generator's limit
+	Violations int64 // of mutual exclusion, beyond those that were asked for
+
+	conditions *conditions
+	runs       map[string]bool
+	end        time.Time // of its last trial
+	trials     []trial
+}
+
+// Line is the course of one figure.
+type Line struct {
+	Figure figure.Figure
+	Values []stats.Estimate // one a point; a median of NaN where it is not known
+
+	Steps   []Step      // in order of time
+	Drift   stats.Trend // since the last step, or from the beginning
+	P       float64     // of the drift, adjusted for all lines
+	Drifts  bool        // it is significant
+	Missing int         // points that it takes before steps can be told; 0: there are enough
+}
+
+// Step is a change of level.
+type Step struct {
+	At            int     // the first point of the new level
+	Last          int     // the last one of the old that has a value: what changed did so in between
+	Before, After float64 // the medians over the points of both levels
+	Ratio         float64 // After / Before
+	P             float64 // adjusted for all lines
+	Also          []Change
+}
+
+// Change is something else that was not the same before and after a step, which may be its cause.
+type Change struct{ What, Before, After string }
+
+// Loss is the share by which a step made the figure worse; negative if it is better. A figure without a direction
+// loses by any change.
+func (l *Line) Loss(ratio float64) float64 {
+	switch l.Figure.Better {
+	case figure.Higher:
+		return 1 - ratio
+	case figure.Lower:
+		return ratio - 1
+	}
+	return max(ratio-1, 1-ratio)
+}
+
+// Latest is the index of the last point that knows the figure; -1 if none does.
+func (l *Line) Latest() int {
+	for i := len(l.Values) - 1; i >= 0; i-- {
+		if l.Values[i].N > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// LastStep is the latest one, or nil.
+func (l *Line) LastStep() *Step {
+	if len(l.Steps) == 0 {
+		return nil
+	}
+	return &l.Steps[len(l.Steps)-1]
+}
+
+// Drifted is by what ratio a drift has moved the figure since it began.
+func (l *Line) Drifted() float64 {
+	from := 0
+	if s := l.LastStep(); s != nil {
+		from = s.At
+	}
+	points := -1
+	for _, v := range l.Values[from:] {
+		if v.N > 0 {
+			points++
+		}
+	}
+	half := l.Drift.Slope * float64(max(points, 0)) / 2 // the slope is a share of the median, which lies in the middle
+	return (1 + half) / (1 - half)
+}
+
+// Loss is the share that the worst of the lines has lost by its last step or its drift; 0 or less if none has.
+func (s *Series) Loss() float64 {
+	worst := 0.0
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if step := l.LastStep(); step != nil {
+			worst = max(worst, l.Loss(step.Ratio))
+		}
+		if l.Drifts {
+			worst = max(worst, l.Loss(l.Drifted()))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,423 @@
+package render
+
+// Histories: the figures of each cell over revisions, and where they changed.
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	figures "github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// HistoryOptions say what the output goes to, and how many points of each cell it lists.
+type HistoryOptions struct {
+	Options
+	Last int // the latest so many; 0: all. Steps and sparklines are of all of them
+}
+
+// History writes a history for a terminal: a row a line first, if there are several cells, and then cell by cell its
+// course, its steps and its points.
+func History(w io.Writer, h *history.History, o HistoryOptions) error {
+	p := &page{width: o.Width, color: o.Color}
+	if p.width <= 0 {
+		p.width = defaultWidth
+	}
+	names, common := seriesNames(h)
+	p.para("", "", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+".")
+	p.para("", "", common)
+	if len(h.Series) > 1 {
+		p.blank()
+		if err := p.historySummary(h, names); err != nil {
+			return err
+		}
+	}
+	for i, s := range h.Series {
+		p.blank()
+		p.add(bold, wrap("", names[i], p.width)...)
+		p.seriesCourse(h, s)
+		if err := p.points(s, o.Last); err != nil {
+			return err
+		}
+	}
+	if notes := historyNotes(h); len(notes) > 0 {
+		p.blank()
+		for _, n := range notes {
+			p.para("", "", n)
+		}
+	}
+	return p.writeTo(w)
+}
+
+// seriesNames tell series apart: by the axes in which their cells differ, and by their machines if there are several.
+func seriesNames(h *history.History) (names []string, common string) {
+	var cells []*results.Cell
+	for _, s := range h.Series {
+		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
+	}
+	var own, shared []string
+	for _, a := range axes {
+		first, differs := a.compare(cells)
+		switch {
+		case slices.Contains(changing, a.title) || a.server && a.title != "address":
+		case differs:
+			own = append(own, a.title)
+		case a.title == "load":
+			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
+		case first != "" && first != a.unsaid:
+			shared = append(shared, a.title+unbroken+first)
+		}
+	}
+	for _, c := range cells {
+		var parts []string
+		for _, a := range axes {
+			if v := a.value(c); v != "" && slices.Contains(own, a.title) {
+				parts = append(parts, nameOf(a.title, v))
+			}
+		}
+		if len(parts) == 0 {
+			parts = []string{plan(c).Driver, plan(c).Lock, plan(c).Wait}
+		}
+		names = append(names, glueless(clean(strings.Join(parts, " "))))
+	}
+	return names, list(shared...)
+}
+
+// changing are the axes that belong to points, not to series.
+var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
+
+// nameOf is a value with what it is of, unless that goes without saying.
+func nameOf(title, value string) string {
+	switch title {
+	case "driver", "lock", "wait", "topology", "load", "kind", "machine":
+		return value
+	case "clients", "keys":
+		return value + " " + strings.TrimSuffix(title, strings.Repeat("s", strings.Count(" "+value+" ", " 1 ")))
+	}
+	return title + " " + value
+}
+
+// extent is how much there is.
+func extent(h *history.History) []string {
+	revisions := map[string]bool{}
+	var first, last time.Time
+	points := 0
+	for _, s := range h.Series {
+		points += len(s.Points)
+		for _, p := range s.Points {
+			revisions[p.Revision] = true
+			if first.IsZero() || p.Started.Before(first) {
+				first = p.Started
+			}
+			if p.Started.After(last) {
+				last = p.Started
+			}
+		}
+	}
+	parts := []string{Many(int64(h.Records), "trial"), Many(int64(points), "point"), Many(int64(len(revisions)), "revision")}
+	if h.Machines > 1 {
+		parts = append(parts, Many(int64(h.Machines), "machine"))
+	}
+	if day(first) == day(last) {
+		return append(parts, day(first))
+	}
+	return append(parts, day(first)+" to "+day(last))
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// historySummary is a row a line, those of a cell together, the worst cell first.
+func (p *page) historySummary(h *history.History, names []string) error {
+	g, colors := summaryGrid(h, names)
+	foldNames(g, p.width)
+	lines, err := g.text()
+	if err != nil {
+		return err
+	}
+	const head = 2 // the titles and a rule
+	p.add(bold, lines[:head]...)
+	for i, line := range lines[head:] {
+		p.add(colors[i], line)
+	}
+	return nil
+}
+
+// foldNames breaks the names that are too long for the width over the rows of their cells. Headings have them in full.
+func foldNames(g grid, width int) {
+	widest := 0
+	for _, row := range g.rows {
+		widest = max(widest, len([]rune(row[0])))
+	}
+	room := max(widest-max(0, g.width()-width), 20)
+	for i := 0; i < len(g.rows); {
+		to := i + 1
+		for to < len(g.rows) && g.rows[to][0] == "" {
+			to++
+		}
+		number, name, _ := strings.Cut(g.rows[i][0], " ")
+		parts := wrap(number+" ", name, room)
+		for j := range min(len(parts), to-i) {
+			g.rows[i+j][0] = parts[j]
+		}
+		if len(parts) > to-i {
+			g.rows[to-1][0] = cut(parts[to-i-1]+" "+strings.TrimSpace(parts[to-i]), room)
+		}
+		i = to
+	}
+}
+
+func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
+	g.head = []string{"cell", "figure", "points", "latest", "last step", "at", "on", "steps", "drift"}
+	g.right = []bool{false, false, true, true, true, false, false, true, true}
+	for i, s := range h.Series {
+		name := fmt.Sprintf("%d. %s", i+1, names[i])
+		for j := range s.Lines {
+			l := &s.Lines[j]
+			row := []string{name, l.Figure.Name, Thousands(int64(pointsOf(l))), amount(l.Figure, l.Values[l.Latest()].Median), none, "", "", "0", none}
+			color := ""
+			if step := l.LastStep(); step != nil {
+				at := s.Points[step.At]
+				row[4], row[5], row[6] = change(step.Ratio), cut(revisionName(at.Revision), 24), day(at.Started)
+				row[7] = strconv.Itoa(len(l.Steps))
+				color = lossColor(l, step.Ratio)
+			}
+			if l.Missing > 0 {
+				row[7] = "too few"
+			}
+			if l.Drifts {
+				row[8] = change(l.Drifted())
+				color = max(color, lossColor(l, l.Drifted()))
+			}
+			g.rows, colors = append(g.rows, row), append(colors, color)
+			name = ""
+		}
+	}
+	told := func(col int) bool {
+		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != none })
+	}
+	return g.keeping(func(col int) bool { return col < 4 || told(col) }), colors
+}
+
+// lossColor is red for what got worse.
+func lossColor(l *history.Line, ratio float64) string {
+	if l.Figure.Better != figures.Neither && l.Loss(ratio) > 0 {
+		return red
+	}
+	return ""
+}
+
+// pointsOf is how many of them know the figure.
+func pointsOf(l *history.Line) (n int) {
+	for _, v := range l.Values {
+		if v.N > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// seriesCourse draws each line and tells its steps and its drift.
+func (p *page) seriesCourse(h *history.History, s *history.Series) {
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		from, to := spread(l)
+		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+glue(amount(l.Figure, from)+" to "+amount(l.Figure, to)))
+		for j := range l.Steps {
+			p.item(lossColor(l, l.Steps[j].Ratio), "", stepLine(s, l, &l.Steps[j]))
+		}
+		if l.Drifts {
+			p.item(lossColor(l, l.Drifted()), "", driftLine(s, l))
+		}
+		last := i+1 == len(s.Lines) || s.Lines[i+1].Missing != l.Missing
+		switch {
+		case l.Missing > 0 && last: // said once for all lines alike
+			p.item("", "", fmt.Sprintf("too few points to tell steps from chance: %s more at the least", Thousands(int64(l.Missing))))
+		case l.Missing == 0 && len(l.Steps) == 0 && !l.Drifts:
+			p.item("", "", "no step and no drift")
+		}
+	}
+}
+
+// stepLine says what a step is, where it begins, and what else may be its cause.
+func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
+	at, last := s.Points[step.At], s.Points[step.Last]
+	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
+		revisionName(at.Revision), day(at.Started), amount(l.Figure, step.Before), amount(l.Figure, step.After), odds(step.P),
+		revisionName(last.Revision), day(last.Started))
+	if at.Revision == last.Revision {
+		text += ": the same revision, so it is not its doing"
+	}
+	var also []string
+	for _, c := range step.Also {
+		also = append(also, fmt.Sprintf("%s %s → %s", c.What, c.Before, c.After))
+	}
+	if len(also) > 0 {
+		text += ". Changed with it: " + strings.Join(also, ", ")
+	}
+	return text
+}
+
+func driftLine(s *history.Series, l *history.Line) string {
+	since := "in all"
+	if step := l.LastStep(); step != nil {
+		since = "since that step"
+	}
+	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(1+l.Drift.Slope), change(l.Drifted()), direction(l, l.Drifted()),
+		since, odds(l.P))
+}
+
+// direction is what a change of the figure means.
+func direction(l *history.Line, ratio float64) string {
+	switch {
+	case l.Figure.Better == figures.Neither:
+		return "changed"
+	case l.Loss(ratio) > 0:
+		return "worse"
+	}
+	return "better"
+}
+
+// change writes a ratio as what became of the figure: +3.4 %.
+func change(ratio float64) string {
+	v := 100 * (ratio - 1)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return none
+	case math.Abs(v) >= 99.95:
+		return fmt.Sprintf("%+.0f %%", v)
+	case math.Abs(v) < 0.095 && v != 0:
+		return fmt.Sprintf("%+.2f %%", v)
+	}
+	return fmt.Sprintf("%+.1f %%", v)
+}
+
+// amount writes a value of a figure with its unit, unless the name of the figure says it.
+func amount(f figures.Figure, v float64) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	switch f.Unit {
+	case figures.Duration:
+		return measured(time.Duration(v))
+	case figures.Count:
+		return Thousands(int64(math.Round(v)))
+	case figures.Share:
+		return percent(v)
+	case figures.Ratio:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case figures.Micros:
+		return three(v) + " µs"
+	case figures.Bytes:
+		return three(v/(1<<20)) + " MiB"
+	}
+	return three(v)
+}
+
+// revisionName is a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
+// a part that does it.
+func revisionName(revision string) string {
+	name, dirty := strings.CutSuffix(revision, "+dirty")
+	if parts := strings.Split(name, "-"); len(parts) >= 3 && len(parts[len(parts)-1]) == 12 && isHex(parts[len(parts)-1]) {
+		name = parts[len(parts)-1]
+	} else if len(name) == 40 && isHex(name) {
+		name = name[:12]
+	}
+	if dirty {
+		name += "+dirty"
+	}
+	return clean(name)
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// cut shortens text to so many runes, which an ellipsis shows.
+func cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// spread is the least and the greatest value of a line.
+func spread(l *history.Line) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, v := range l.Values {
+		if v.N > 0 {
+			least, most = min(least, v.Median), max(most, v.Median)
+		}
+	}
+	return least, most
+}
+
+// skyline draws a line in that many characters at the most, with a stroke where a step begins. The lowest bar is the least
+// value, not 0: a step of 5 % could not be seen. What varies by less than 10 % altogether is drawn as if it varied by that,
+// or noise would look like mountains.
+func skyline(l *history.Line, most int) string {
+	least, top := spread(l)
+	if room := 0.1*(least+top)/2 - (top - least); room > 0 {
+		least, top = least-room/2, top+room/2
+	}
+	each := max(1, (len(l.Values)+len(l.Steps)+most-1)/most)
+	var line []rune
+	for from := 0; from < len(l.Values); from += each {
+		to := min(from+each, len(l.Values))
+		if slices.ContainsFunc(l.Steps, func(s history.Step) bool { return from <= s.At && s.At < to }) {
+			line = append(line, '|')
+		}
+		line = append(line, bar(l.Values[from:to], least, top))
+	}
+	return string(line)
+}
+
+// bar stands for the mean of values; a dot for none.
+func bar(values []stats.Estimate, least, top float64) rune {
+	sum, n := 0.0, 0.0
+	for _, v := range values {
+		if v.N > 0 {
+			sum, n = sum+v.Median, n+1
+		}
+	}
+	switch {
+	case n == 0:
+		return '·'
+	case top <= least:
+		return bars[len(bars)/2]
+	}
+	at := int((sum/n - least) / (top - least) * float64(len(bars)))
+	return bars[max(0, min(at, len(bars)-1))]
+}
+
+// historyNotes say what a reader must know before he believes it.
+func historyNotes(h *history.History) (notes []string) {
+	add := func(n int, noun, rest string) {
+		if n > 0 {
+			notes = append(notes, Many(int64(n), noun)+" "+rest)
+		}
+	}
+	if h.Lines > 0 {
+		together := ""
+		if h.Lines > 1 {
+			together = ", over all " + Many(int64(h.Lines), "line") + " together; p is adjusted for that"
+		}
+		notes = append(notes, fmt.Sprintf("Of histories without any change %g %% show a step by chance, and as many a drift%s. "+
+			"It takes points that are independent: a machine that is slow for some days makes a step.", 100*history.Alpha, together))
+	}
+	if h.Machines > 1 {
+		notes = append(notes, "Different machines are different series: their figures do not compare.")
+	}
+	add(h.Partial, "record", "of runs that ended early: left out.")
+	add(h.Duplicates, "record", "that had been read before: left out.")
+	add(h.Earlier, "record", "from before -since: left out.")
+	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")
+	for _, f := range h.Unknown {
+		notes = append(notes, f.Name+" is in no record.")
+	}
+	return notes
+}

@@ -1,0 +1,183 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// years is a history of three cells: one that has lost 8 % when Redis was renewed, one that creeps, one that is young.
+func years() []*results.Record {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var recs []*results.Record
+	for night := range 26 {
+		for cell, clients := range []int{16, 64, 512} {
+			if clients == 16 && night < 22 {
+				continue
+			}
+			tonight := 1 + 0.01*rng.NormFloat64()
+			for trial := range 7 {
+				r := record(1)
+				r.ID, r.Run, r.Cell, r.Trial = fmt.Sprintf("%d-%d-%d", night, cell, trial), fmt.Sprintf("run%d", night), cell, trial+1
+				r.Started = time.Date(2026, 3, 1, 2, trial, 0, 0, time.UTC).AddDate(0, 0, night)
+				r.Plan.Clients = clients
+				r.Env.Revision = fmt.Sprintf("%016x%024d", uint64(night+1)*0x9e3779b97f4a7c15, 0)
+				rate := 8000 * tonight * (1 + 0.005*rng.NormFloat64())
+				switch {
+				case clients == 512:
+					rate *= 1 - 0.004*float64(night)
+				case clients == 64 && night >= 17:
+					rate *= 0.92
+				}
+				if night >= 17 {
+					r.Server.Version = "7.4.0"
+				}
+				r.Counts.Acquired = int64(10 * rate)
+				r.Latency = map[results.Metric]results.Latency{results.Acquire: {Count: 10_000, P50: time.Millisecond, P99: time.Duration(8e10 / rate)}}
+				r.Generator.Saturated = night == 20 && trial < 2 && clients == 512
+				recs = append(recs, r)
+			}
+		}
+	}
+	return recs
+}
+
+func historyOf(t testing.TB, recs []*results.Record) *history.History {
+	t.Helper()
+	c := history.NewCollector(history.Options{})
+	for _, r := range recs {
+		if err := c.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.History()
+}
+
+func TestHistory(t *testing.T) {
+	one := func() (recs []*results.Record) {
+		for _, r := range years() {
+			if r.Plan.Clients == 64 {
+				recs = append(recs, r)
+			}
+		}
+		return recs
+	}
+	machines := func() []*results.Record {
+		recs := one()
+		for i, r := range recs {
+			if i%2 == 1 {
+				r.Env.CPU, r.Env.CPUs = "Apple M4", 10
+			}
+		}
+		recs[0].Partial = "interrupted"
+		return append(recs, recs[3])
+	}
+	for name, c := range map[string]struct {
+		recs  []*results.Record
+		width int
+		last  int
+	}{"history": {years(), 100, 12}, "history1": {one(), 80, 0}, "historynarrow": {one(), 54, 5}, "historymachines": {machines(), 100, 3}} {
+		h := historyOf(t, c.recs)
+		o := HistoryOptions{Options: Options{Width: c.width}, Last: c.last}
+		var text, md bytes.Buffer
+		if err := History(&text, h, o); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > c.width {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+		if err := HistoryMarkdown(&md, h, o); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", text.String())
+		golden(t, name+".md", md.String())
+	}
+}
+
+// TestHistoryCSV reads what was written, whatever users call their revisions.
+func TestHistoryCSV(t *testing.T) {
+	recs := years()
+	for _, r := range recs {
+		if r.Env.Revision == fmt.Sprintf("%016x%024d", uint64(0x9e3779b97f4a7c15), 0) {
+			r.Env.Revision = "=1+1,\"x\"\ny"
+		}
+	}
+	h := historyOf(t, recs)
+	var out bytes.Buffer
+	if err := HistoryCSV(&out, h); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 2*(26+26+4); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	steps := 0
+	for _, row := range rows[1:] {
+		if row[13] != "" {
+			steps++
+			if row[2] != "2026-03-18T02:00:00Z" || row[0] != "64 clients" || row[7] == "" || row[14] == "" {
+				t.Errorf("a step in %q", row)
+			}
+		}
+	}
+	if steps != 2 || rows[1][3] == "" {
+		t.Errorf("%d steps, want 2", steps)
+	}
+	if text := out.String(); strings.Contains(text, ",=1") || strings.Contains(text, "\n=1") {
+		t.Error("a revision passes for a formula")
+	}
+}
+
+func TestRevisionName(t *testing.T) {
+	for revision, want := range map[string]string{
+		"v1.2.3": "v1.2.3", "v0.0.0-20261121024131-845b4e521210": "845b4e521210", "v0.0.0-20261121024131-845b4e521210+dirty": "845b4e521210+dirty",
+		"4b825dc642cb6eb9a060e54bf8d69288fbee4904": "4b825dc642cb", "4b825dc642cb6eb9a060e54bf8d69288fbee4904+dirty": "4b825dc642cb+dirty",
+		"a-long-name-of-a-branch": "a-long-name-of-a-branch", "": "",
+	} {
+		if got := revisionName(revision); got != want {
+			t.Errorf("%s: %s, want %s", revision, got, want)
+		}
+	}
+}
+
+// TestSkyline draws what varies little as flat, and a step of a tenth from bottom to top.
+func TestSkyline(t *testing.T) {
+	draw := func(most int, step int, values ...float64) string {
+		l := &history.Line{}
+		for _, v := range values {
+			l.Values = append(l.Values, estimate(v))
+		}
+		if step > 0 {
+			l.Steps = []history.Step{{At: step}}
+		}
+		return skyline(l, most)
+	}
+	for _, c := range []struct{ got, want string }{
+		{draw(20, 0, 5), "▅"},
+		{draw(20, 2, 100, 100, 50, 50), "██|▁▁"},
+		{draw(20, 0, 100, 101, 100, 101), "▄▅▄▅"},
+		{draw(20, 0, 0, 0), "▅▅"},
+		{draw(2, 0, 1, 1, 9, 9), "▁█"},
+		{draw(3, 2, 1, 1, 9, 9), "▁|█"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+}
+
+func estimate(v float64) stats.Estimate { return stats.Of([]float64{v}) }

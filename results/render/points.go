@@ -1,0 +1,241 @@
+package render
+
+// The points of a history: a row each, with a line between two where a step begins; and the same for Markdown and CSV.
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// points lists the latest points of a series.
+func (p *page) points(s *history.Series, last int) error {
+	from := firstShown(s, last)
+	g := pointGrid(s, from, true)
+	if g.width()+2 > p.width { // without the intervals
+		g = g.keeping(func(col int) bool { return g.head[col] != "±" })
+	}
+	if g.width()+2 > p.width {
+		g = g.keeping(func(col int) bool { return g.head[col] != "change" })
+	}
+	lines, err := g.text()
+	if err != nil {
+		return err
+	}
+	const head = 2
+	for _, line := range lines[:head] {
+		p.add("", "  "+line)
+	}
+	if from > 0 {
+		p.add("", fmt.Sprintf("  … %s before", Many(int64(from), "point")))
+	}
+	for i, line := range lines[head:] {
+		if text, bad := stepsAt(s, from+i); text != "" {
+			color := ""
+			if bad {
+				color = red
+			}
+			p.add(color, "  "+glueless(text))
+		}
+		p.add("", "  "+line)
+	}
+	return nil
+}
+
+func glueless(s string) string { return strings.ReplaceAll(s, unbroken, " ") }
+
+func firstShown(s *history.Series, last int) int {
+	if last <= 0 {
+		return 0
+	}
+	return max(0, len(s.Points)-last)
+}
+
+// stepsAt says which lines step at a point.
+func stepsAt(s *history.Series, at int) (text string, bad bool) {
+	var parts []string
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		for _, step := range l.Steps {
+			if step.At == at {
+				parts = append(parts, fmt.Sprintf("%s %s %s", l.Figure.Name, change(step.Ratio), direction(l, step.Ratio)))
+				bad = bad || lossColor(l, step.Ratio) != ""
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return "", false
+	}
+	return "── " + strings.Join(parts, ", ") + " ──", bad
+}
+
+// pointGrid is a row a point. Notes are a column that is there only if a point has one.
+func pointGrid(s *history.Series, from int, notes bool) grid {
+	points := s.Points[from:]
+	g := grid{rows: make([][]string, len(points))}
+	add := func(head string, right bool, value func(i int) string) {
+		g.head, g.right = append(g.head, head), append(g.right, right)
+		for i := range points {
+			g.rows[i] = append(g.rows[i], value(from+i))
+		}
+	}
+	date := day
+	for i := range points[1:] {
+		if day(points[i].Started) == day(points[i+1].Started) {
+			date = func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+		}
+	}
+	add("date", false, func(i int) string { return date(s.Points[i].Started) })
+	add("revision", false, func(i int) string { return cut(revisionName(s.Points[i].Revision), 24) })
+	add("n", true, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
+	for j := range s.Lines {
+		l := &s.Lines[j]
+		add(l.Figure.Name, true, func(i int) string { return amount(l.Figure, l.Values[i].Median) })
+		if slices.ContainsFunc(l.Values[from:], stats.Estimate.Known) {
+			add("±", true, func(i int) string { return halfWidth(l.Values[i]) })
+		}
+		add("change", true, func(i int) string { return change(toPrevious(l, i)) })
+	}
+	remark := func(i int) string { return pointNotes(s.Points[i]) }
+	if notes && slices.ContainsFunc(points, func(p history.Point) bool { return pointNotes(p) != "" }) {
+		add("notes", false, remark)
+	}
+	return g
+}
+
+// halfWidth is how far the interval reaches from the median at the most.
+func halfWidth(e stats.Estimate) string {
+	if !e.Known() || e.Median <= 0 {
+		return none
+	}
+	return strings.TrimPrefix(change(1+max(e.High-e.Median, e.Median-e.Low)/e.Median), "+")
+}
+
+// toPrevious is the ratio of a point to the last one before it that is known; NaN for the first.
+func toPrevious(l *history.Line, at int) float64 {
+	for i := at - 1; i >= 0; i-- {
+		if v := l.Values[i]; v.N > 0 {
+			if v.Median == 0 {
+				break
+			}
+			return l.Values[at].Median / v.Median
+		}
+	}
+	return math.NaN()
+}
+
+// pointNotes are what makes a point's figures doubtful.
+func pointNotes(p history.Point) string {
+	var words []string
+	if p.Violations > 0 {
+		words = append(words, Many(p.Violations, "violation"))
+	}
+	switch {
+	case p.Saturated == p.Trials && p.Saturated > 0:
+		words = append(words, "saturated")
+	case p.Saturated > 0:
+		words = append(words, fmt.Sprintf("saturated %d/%d", p.Saturated, p.Trials))
+	}
+	return strings.Join(words, ", ")
+}
+
+// HistoryMarkdown writes a history as Markdown: the table of all lines, and the points of each cell folded.
+func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
+	p := &page{}
+	names, common := seriesNames(h)
+	plain := func(s string) string { return escapeHTML(glueless(clean(s))) }
+	p.add("", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
+	g, _ := summaryGrid(h, names)
+	lines, err := g.markdown()
+	if err != nil {
+		return err
+	}
+	p.add("", lines...)
+	for i, s := range h.Series {
+		p.add("", "", "<details><summary>"+escapeHTML(fmt.Sprintf("%d. %s", i+1, names[i]))+"</summary>", "")
+		for j := range s.Lines {
+			l := &s.Lines[j]
+			for k := range l.Steps {
+				p.add("", "- "+l.Figure.Name+": "+plain(stepLine(s, l, &l.Steps[k])))
+			}
+			if l.Drifts {
+				p.add("", "- "+l.Figure.Name+": "+plain(driftLine(s, l)))
+			}
+		}
+		p.blank()
+		points := markSteps(s, firstShown(s, o.Last), pointGrid(s, firstShown(s, o.Last), true))
+		if lines, err = points.markdown(); err != nil {
+			return err
+		}
+		p.add("", lines...)
+		p.add("", "", "</details>")
+	}
+	for _, n := range historyNotes(h) {
+		p.add("", "", n)
+	}
+	return p.writeTo(w)
+}
+
+// markSteps adds a column that says where steps begin.
+func markSteps(s *history.Series, from int, g grid) grid {
+	g.head, g.right = append(g.head, "step"), append(g.right, false)
+	for i := range g.rows {
+		text, _ := stepsAt(s, from+i)
+		g.rows[i] = append(g.rows[i], strings.Trim(text, "─ "))
+	}
+	return g
+}
+
+func escapeHTML(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// HistoryCSV writes a history as CSV: a row a point and figure, values in the figure's base unit, nanoseconds for a time.
+func HistoryCSV(w io.Writer, h *history.History) error {
+	out := csv.NewWriter(w)
+	names, _ := seriesNames(h)
+	rows := [][]string{{"cell", "machine", "started", "revision", "trials", "saturated", "violations",
+		"figure", "median", "low", "high", "min", "max", "step_ratio", "step_p"}}
+	number := func(v float64) string {
+		if math.IsNaN(v) {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	for i, s := range h.Series {
+		for j, pt := range s.Points {
+			for k := range s.Lines {
+				l := &s.Lines[k]
+				v, ratio, p := l.Values[j], math.NaN(), math.NaN()
+				for _, step := range l.Steps {
+					if step.At == j {
+						ratio, p = step.Ratio, step.P
+					}
+				}
+				rows = append(rows, []string{text(names[i]), text(glueless(machine(s.Sample.Env))), pt.Started.UTC().Format(time.RFC3339),
+					text(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
+					l.Figure.Name, number(v.Median), number(v.Low), number(v.High), number(v.Min), number(v.Max), number(ratio), number(p)})
+			}
+		}
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return fmt.Errorf("render: %w", err)
+	}
+	return nil
+}
+
+// text keeps a spreadsheet from taking what a user has named for a formula.
+func text(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
