@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
-			"nights": cmdNights,
+			"nights":  cmdNights,
 			"records": cmdRecords,
 		},
 	})
