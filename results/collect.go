@@ -5,6 +5,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 )
@@ -15,7 +16,7 @@ const maxEvents = 100
 // Collector sorts records into cells as they come, so that a file larger than the memory can be read. The zero value is
 // ready.
 //
-// Its memory grows with the cells, by their merged histograms, and by some 4 KB for each trial: of a record it keeps all
+// Its memory grows with the cells, by their merged histograms, and by some 5 KB for each trial: of a record it keeps all
 // figures, the quantiles of each trial among them, but no histogram (Latency.HDR), and of those after the first trial of a
 // cell neither Series nor Steps. Of the violations it keeps the first hundred of a cell. A cell of a single trial has that
 // trial's histograms as they were recorded.
@@ -67,9 +68,27 @@ func (k kept) before(o kept) int {
 // Add adds a valid record, which it neither changes nor holds on to. The error says which record has a histogram that
 // cannot be merged, and it is as if that one had not been added; records that pass Validate have none.
 func (c *Collector) Add(r *Record) error {
+	if err := c.add(r); err != nil {
+		return fmt.Errorf("results: collect: record %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Read adds the records of a JSON Lines file. It does what Read with Add does, and decodes each histogram once instead of
+// twice.
+func (c *Collector) Read(r io.Reader) (Report, error) {
+	return read(r, lineReader{limit: maxLine, payloads: c.Outline}, func(rec *Record) error {
+		if err := c.add(rec); err != nil {
+			return lineError{err}
+		}
+		return nil
+	})
+}
+
+func (c *Collector) add(r *Record) error {
 	key, err := cellKey(r)
 	if err != nil {
-		return fmt.Errorf("results: collect: record %s: %w", r.ID, err)
+		return err
 	}
 	if c.byID == nil {
 		c.byKey, c.byID, c.runs, c.texts = map[string]*gathering{}, map[string]*gathering{}, map[string]int{}, map[string]string{}
@@ -85,7 +104,7 @@ func (c *Collector) Add(r *Record) error {
 	}
 	if !c.Outline {
 		if err := g.merge(r); err != nil {
-			return fmt.Errorf("results: collect: record %s: %w", r.ID, err)
+			return err
 		}
 	}
 	if len(g.trials) == 0 {
@@ -191,28 +210,25 @@ func mergeAll(sum, more map[Metric]Latency) (map[Metric]Latency, error) {
 // addTo is the sum of both. While there is one trial it is as that recorded it; the quantiles of more are spelt out in the
 // end, for spelling takes longer than adding.
 func addTo(sum, l Latency) (Latency, error) {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	if sum.Count > 0 && sum.merged == "" { // it has been decoded before, and was no damage then
+		slots, err := d.decode(sum)
+		if err != nil {
+			return Latency{}, err
+		}
+		sum.merged = pack(slots)
+	}
+	slots, err := d.decode(l)
 	switch {
+	case err != nil:
+		return Latency{}, err
 	case sum.Count == 0:
 		return l, nil
 	case l.Count == 0:
 		return sum, nil
 	}
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	both := Latency{Count: sum.Count + l.Count, Overflow: sum.Overflow + l.Overflow, merged: sum.merged}
-	if sum.merged == "" {
-		slots, err := d.decode(sum)
-		if err != nil {
-			return Latency{}, fmt.Errorf("of the trial before: %w", err)
-		}
-		both.merged = pack(slots)
-	}
-	slots, err := d.decode(l)
-	if err != nil {
-		return Latency{}, err
-	}
-	both.merged = both.merged.plus(slots)
-	return both, nil
+	return Latency{Count: sum.Count + l.Count, Overflow: sum.Overflow + l.Overflow, merged: sum.merged.plus(slots)}, nil
 }
 
 // spelt is merged distributions with their quantiles.

@@ -48,6 +48,11 @@ type packer struct {
 }
 
 func (w *packer) add(f filled) {
+	if gap := f.slot - w.last; gap < 0x80 && uint64(f.count) < 0x80 { // as most are
+		w.b = append(w.b, byte(gap), byte(f.count))
+		w.last = f.slot
+		return
+	}
 	w.b = binary.AppendUvarint(w.b, uint64(f.slot-w.last))
 	w.b = binary.AppendUvarint(w.b, uint64(f.count))
 	w.last = f.slot
@@ -68,6 +73,10 @@ func (p packed) read() unpacker {
 
 func (u *unpacker) next() {
 	if u.more = u.rest != ""; !u.more {
+		return
+	}
+	if p := u.rest; len(p) > 1 && p[0]|p[1] < 0x80 { // as most are
+		u.at.slot, u.at.count, u.rest = u.at.slot+int32(p[0]), int64(p[1]), p[2:]
 		return
 	}
 	var gap, count uint64
@@ -208,10 +217,16 @@ func (d *decoder) inflate(deflated []byte) error {
 	if d.plain == nil {
 		d.plain = make([]byte, innerHeader+mostOfCounts+1)
 	}
-	n, err := io.ReadFull(d.zlib, d.plain[:cap(d.plain)])
-	d.plain = d.plain[:n]
-	if err == io.ErrUnexpectedEOF { // as it should end: before the room does, and after its checksum
-		return nil
+	d.plain = d.plain[:0]
+	for len(d.plain) < cap(d.plain) { // io.ReadFull does not tell the end from one that came too early
+		n, err := d.zlib.Read(d.plain[len(d.plain):cap(d.plain)])
+		d.plain = d.plain[:len(d.plain)+n]
+		if err == io.EOF {
+			return nil // before the room ended, and after its checksum
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return io.ErrShortBuffer
 }
@@ -221,7 +236,10 @@ func (d *decoder) count(counts []byte) (total int64, ok bool) {
 	d.slots = d.slots[:0]
 	slot := int64(0)
 	for len(counts) > 0 {
-		v, n := binary.Varint(counts) // the format's own encoding differs in the ninth byte
+		v, n := int64(counts[0]>>1)^-int64(counts[0]&1), 1 // as most are
+		if counts[0] >= 0x80 {
+			v, n = binary.Varint(counts) // the format's own encoding differs in the ninth byte
+		}
 		if n <= 0 || n >= 9 {
 			return 0, false
 		}

@@ -39,12 +39,15 @@ func (d Damage) String() string { return fmt.Sprintf("line %d: %s", d.Line, d.Wh
 // or if a record has a newer schema (ErrNewerSchema): skipping those would hide the latest runs. An error of each
 // ends the reading and is returned as it is. The report counts what was read until then.
 func Read(r io.Reader, each func(*Record) error) (Report, error) {
-	return read(r, maxLine, each)
+	return read(r, lineReader{limit: maxLine, payloads: true}, each)
 }
 
-func read(r io.Reader, limit int, each func(*Record) error) (Report, error) {
+// lineError is an error of each that is the fault of the line.
+type lineError struct{ error }
+
+func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, error) {
 	var report Report
-	lines := lineReader{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
+	lines.in = bufio.NewReaderSize(r, 64<<10)
 	foreign := true // no damaged line looks as if it had been a record
 	for {
 		line, err := lines.next()
@@ -60,10 +63,16 @@ func read(r io.Reader, limit int, each func(*Record) error) (Report, error) {
 		rec, bad := lines.record(line)
 		if bad == nil {
 			report.Records++
-			if err := each(rec); err != nil {
+			err := each(rec)
+			if err == nil {
+				continue
+			}
+			var ofLine lineError
+			if !errors.As(err, &ofLine) {
 				return report, err
 			}
-			continue
+			report.Records--
+			bad = ofLine.error
 		}
 		if errors.Is(bad, ErrNewerSchema) {
 			return report, fmt.Errorf("results: read: line %d: %w", lines.number, bad)
@@ -106,25 +115,35 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	if len(line) == 0 || line[0] != '{' {
 		return nil, foreignError(fmt.Sprintf("not a JSON object: %.20q", line))
 	}
-	// The schema first: what follows may mean something else in another version.
-	var head struct{ Schema *int }
-	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, l.explain(err, line)
-	}
-	if head.Schema == nil {
-		return nil, foreignError("a JSON object without a schema")
-	}
-	if *head.Schema > SchemaVersion {
-		return nil, (&Record{Schema: *head.Schema}).Validate()
-	}
 	rec := new(Record)
-	if err := json.Unmarshal(line, rec); err != nil {
-		return nil, l.explain(err, line)
+	if err := json.Unmarshal(line, rec); err != nil || rec.Schema != SchemaVersion {
+		if err := l.checkSchema(line); err != nil {
+			return nil, err
+		}
+		if err != nil {
+			return nil, l.explain(err, line)
+		}
 	}
-	if err := rec.Validate(); err != nil {
+	if err := rec.validate(l.payloads); err != nil {
 		return nil, err
 	}
 	return rec, nil
+}
+
+// checkSchema looks for the reason in the schema if a line is no record of this version: what follows may mean something
+// else in another one.
+func (l *lineReader) checkSchema(line []byte) error {
+	var head struct{ Schema *int }
+	if err := json.Unmarshal(line, &head); err != nil {
+		return l.explain(err, line)
+	}
+	if head.Schema == nil {
+		return foreignError("a JSON object without a schema")
+	}
+	if *head.Schema > SchemaVersion {
+		return (&Record{Schema: *head.Schema}).Validate()
+	}
+	return nil
 }
 
 // wholeRunes is the line without the part of a character that a crash has left at its end.
@@ -158,8 +177,11 @@ func (l *lineReader) explain(err error, line []byte) error {
 
 // lineReader hands out the lines of a stream and keeps none that is longer than limit bytes.
 type lineReader struct {
-	in      *bufio.Reader
-	limit   int
+	in    *bufio.Reader
+	limit int
+
+	payloads bool // whether to decode the histograms, to see that they can be
+
 	buf     []byte
 	number  int  // of the current line, from 1
 	tooLong bool // the current line was not kept

@@ -194,7 +194,7 @@ func TestReadBoundsLines(t *testing.T) {
 	limit := len(good) - 1
 	long := "{" + strings.Repeat(" ", 3*limit) + good[1:]
 	var ids []string
-	report, err := read(strings.NewReader(long+good+" "+good), limit, func(r *Record) error { ids = append(ids, r.ID); return nil })
+	report, err := read(strings.NewReader(long+good+" "+good), lineReader{limit: limit}, func(r *Record) error { ids = append(ids, r.ID); return nil })
 	if err != nil || len(ids) != 1 || report.Damaged != 2 || report.Damage[0].Line != 1 || report.Damage[1].Line != 3 {
 		t.Errorf("%v, %+v, %v", ids, report, err)
 	}
@@ -207,6 +207,40 @@ func TestReadBoundsLines(t *testing.T) {
 	if kept, err := lines.next(); err != nil || !lines.tooLong || cap(kept) > 0 || cap(lines.buf) > 0 {
 		t.Errorf("%d bytes kept, too long %v, %v", cap(kept), lines.tooLong, err)
 	}
+}
+
+// TestReadLineOfTwoGigabytes skips a line that could be a record by its beginning, with no more memory than the longest
+// line that is kept takes, and reads the next.
+func TestReadLineOfTwoGigabytes(t *testing.T) {
+	lines := lineReader{limit: 1 << 20}
+	watched := &watchedLine{lines: &lines, in: io.MultiReader(
+		strings.NewReader(`{"schema":1,"id":"`), io.LimitReader(zeroes{}, 2<<30), strings.NewReader("\n"+line(t, numbered(1))))}
+	lines.in = bufio.NewReaderSize(watched, 64<<10)
+	if kept, err := lines.next(); err != nil || !lines.tooLong || cap(kept) > 0 {
+		t.Errorf("%d bytes kept, too long %v, %v", cap(kept), lines.tooLong, err)
+	}
+	text, err := lines.next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := lines.record(text); err != nil || r.ID != "r1" || lines.number != 2 {
+		t.Errorf("line %d: %v, %v", lines.number, r, err)
+	}
+	if watched.most > 2*lines.limit {
+		t.Errorf("a buffer of %d bytes for lines of %d", watched.most, lines.limit)
+	}
+}
+
+// watchedLine remembers the largest buffer that there was while in was read.
+type watchedLine struct {
+	lines *lineReader
+	in    io.Reader
+	most  int
+}
+
+func (w *watchedLine) Read(p []byte) (int, error) {
+	w.most = max(w.most, cap(w.lines.buf))
+	return w.in.Read(p)
 }
 
 type zeroes struct{}
@@ -225,11 +259,13 @@ func FuzzRead(f *testing.F) {
 	small := numbered(1)
 	small.Latency = map[Metric]Latency{Hold: sampleLatencies()[Hold]}
 	good := line(f, small)
+	small.ID, small.Trial = "r2", 2
+	other := line(f, small)
 	fixture, err := os.ReadFile(filepath.Join("testdata", "schema1.jsonl"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"", "\n", good, good[:50] + "\n" + good, string(fixture), "a,b\n", "\x00\xff", "{}\n", `{"schema":9}`} {
+	for _, seed := range []string{"", "\n", good, good[:50] + "\n" + good, good + good, good + other, string(fixture), "a,b\n", "\x00\xff", "{}\n", `{"schema":9}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -241,6 +277,7 @@ func FuzzRead(f *testing.F) {
 		if err == nil && len(recs) == 0 {
 			t.Fatal("nothing read, and no error")
 		}
+		collects(t, raw, recs, err)
 		var again []byte
 		for _, r := range recs {
 			if err := r.Validate(); err != nil {
@@ -255,4 +292,35 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// collects checks that a collector makes of a file what Read has found in it, each trial once.
+func collects(t *testing.T, raw []byte, recs []*Record, failed error) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, r := range recs {
+		ids[r.ID] = true
+	}
+	for _, outline := range []bool{false, true} {
+		c := Collector{Outline: outline}
+		report, err := c.Read(bytes.NewReader(raw))
+		if (err == nil) != (failed == nil) {
+			t.Fatalf("Read: %v, the collector: %v", failed, err)
+		}
+		trials, duplicates := 0, 0
+		for _, cell := range c.Cells() {
+			trials += len(cell.Trials)
+			duplicates += cell.Duplicates
+			for m, l := range cell.Latency {
+				if v, err := l.Values(); err != nil || v.Count() != l.Count {
+					t.Fatalf("%s: %d values, want %d; %v", m, v.Count(), l.Count, err)
+				}
+			}
+		}
+		// A duplicate is left out before anybody looks at its histograms, so it may be one that Read finds damaged.
+		if trials != len(ids) || report.Records != trials+duplicates || duplicates != c.Duplicates() || report.Records < len(recs) {
+			t.Fatalf("%d trials and %d duplicates (%d) of %d records with %d IDs, %+v",
+				trials, duplicates, c.Duplicates(), len(recs), len(ids), report)
+		}
+	}
 }

@@ -1,10 +1,18 @@
 package results
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // TestBounds inverts slot: every slot begins where the one before has ended.
@@ -155,5 +163,109 @@ func BenchmarkFollow(b *testing.B) {
 		draw(random, 1000, r)
 		b.StartTimer()
 		f.Next()
+	}
+}
+
+// TestPacked: packing loses nothing, and adds up as Plus does.
+func TestPacked(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var sum Values
+	var all packed
+	for n := range 200 {
+		slots := map[int32]int64{}
+		for range n {
+			slots[int32(random.IntN(slotCount))] = 1 + random.Int64N(1<<(1+random.IntN(40)))
+		}
+		v := Values{}
+		for _, slot := range slices.Sorted(maps.Keys(slots)) {
+			v.slots = append(v.slots, filled{slot, slots[slot]})
+		}
+		if got := pack(v.slots).slots(nil); !slices.Equal(got, v.slots) {
+			t.Fatalf("packed %v, unpacked %v", v.slots, got)
+		}
+		sum, all = sum.Plus(v), all.plus(v.slots)
+		if got := all.slots(nil); !slices.Equal(got, sum.slots) {
+			t.Fatalf("after %d: %v, want %v", n, got, sum.slots)
+		}
+	}
+}
+
+// FuzzPayload: what the decoder takes for a payload of ours is one for the library too, with the same counts.
+func FuzzPayload(f *testing.F) {
+	for _, l := range sampleLatencies() {
+		f.Add(l.HDR)
+		f.Add(l.HDR[:len(l.HDR)/2])
+	}
+	f.Add(latencyOf(hdrhistogram.New(1, 1<<50, 2), 0).HDR)
+	f.Fuzz(agreeWithLibrary)
+}
+
+func agreeWithLibrary(t *testing.T, payload string) {
+	var d decoder
+	total, ok := d.ours(payload)
+	if !ok {
+		return
+	}
+	h, err := hdrhistogram.Decode([]byte(payload))
+	if err != nil {
+		t.Fatalf("%d values, which for the library are %v", total, err)
+	}
+	if !h.Equals(Values{slots: d.slots}.Histogram()) || h.TotalCount() != total {
+		t.Fatalf("%d values, of which the library finds %d, or elsewhere", total, h.TotalCount())
+	}
+}
+
+// FuzzCounts is FuzzPayload behind the checksums: it deflates counts as they come.
+func FuzzCounts(f *testing.F) {
+	for _, l := range sampleLatencies() {
+		var d decoder
+		d.ours(l.HDR)
+		f.Add(d.plain[innerHeader:])
+	}
+	f.Add([]byte{1, 0x80, 0x80, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, counts []byte) {
+		var d decoder
+		d.ours(sampleLatencies()[Hold].HDR)
+		plain := append(slices.Clone(d.plain[:innerHeader]), counts...)
+		binary.BigEndian.PutUint32(plain[4:], uint32(len(counts)))
+		deflated := bytes.NewBuffer(slices.Clone(d.raw[:outerHeader]))
+		z := zlib.NewWriter(deflated)
+		if _, err := z.Write(plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		raw := deflated.Bytes()
+		binary.BigEndian.PutUint32(raw[4:], uint32(len(raw)-outerHeader))
+		agreeWithLibrary(t, base64.StdEncoding.EncodeToString(raw))
+	})
+}
+
+// TestDecoderAfterDamage: payloads that are not as lockbench writes them get the library's verdict, and leave the decoder
+// ready for the next.
+func TestDecoderAfterDamage(t *testing.T) {
+	good := sampleLatencies()[Hold]
+	wide := hdrhistogram.New(1, int64(24*time.Hour), 3)
+	if err := wide.RecordValue(int64(time.Hour) / 2); err != nil {
+		t.Fatal(err)
+	}
+	theirs := latencyOf(wide, 0)
+	var d decoder
+	for range 2 {
+		for cut := 0; cut < len(good.HDR); cut++ {
+			l := good
+			l.HDR = l.HDR[:cut]
+			if _, err := d.decode(l); err == nil {
+				t.Fatalf("%d of %d bytes decode", cut, len(good.HDR))
+			}
+		}
+		if slots, err := d.decode(theirs); err != nil || len(slots) != 1 || slots[0] != (filled{int32(slot(int64(time.Hour) / 2)), 1}) {
+			t.Errorf("of another range: %v, %v", slots, err)
+		}
+		slots, err := d.decode(good)
+		if h, _ := hdrhistogram.Decode([]byte(good.HDR)); err != nil || !h.Equals(Values{slots: slots}.Histogram()) {
+			t.Errorf("after damage: %v", err)
+		}
 	}
 }

@@ -19,41 +19,97 @@ import (
 // print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
 func (p plan) print(w io.Writer) error {
 	var b strings.Builder
-	for _, line := range p.targets.lines() {
-		fmt.Fprintf(&b, "# server: %s\n", oneLine(line))
+	base, head := p, plan{}
+	if len(p.sides) > 0 {
+		base, head = p.sides[0].plan, p.sides[1].plan
 	}
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", render.Many(int64(len(p.cells)), "cell"),
-		render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
+	p.printServers(&b)
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
 	if len(p.order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
 	}
 	for _, s := range p.skipped {
 		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
 	}
+	if len(p.sides) > 0 {
+		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(quote(p.vsAgain())))
+	}
 	b.WriteString("\n")
+	base.printBody(&b, head)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printServers writes where the cells run, and if the sides differ in that, which of them where.
+func (p plan) printServers(b *strings.Builder) {
+	lines := p.targets.lines()
+	if len(p.sides) > 0 {
+		head := p.sides[1].plan.targets.lines()
+		if !slices.Equal(lines, head) {
+			for i := range lines {
+				lines[i] = p.sides[0].name + ": " + lines[i]
+			}
+			for _, line := range head {
+				lines = append(lines, p.sides[1].name+": "+line)
+			}
+		}
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "# server: %s\n", oneLine(line))
+	}
+}
+
+// vsAgain is the -vs that makes the head from the workload that is printed, which spells out the base's lock and its way of
+// waiting: if the head has others of its own accord, that has to be said.
+func (p plan) vsAgain() string {
+	text := p.vsText()
+	for _, name := range []string{"lock", "wait"} {
+		opt := p.sides[1].plan.options.get(name)
+		mine, differ := settings(p.cells[1].plan)[name], false
+		for i := 0; i < len(p.cells); i += 2 {
+			if settings(p.cells[i+1].plan)[name] != mine {
+				mine = ""
+			}
+			differ = differ || settings(p.cells[i].plan)[name] != mine
+		}
+		if differ && mine != "" && opt.from != fromFlag {
+			text += " " + opt.assign(mine)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// size is how many cells there are, or pairs of them.
+func (p plan) size() string {
+	if len(p.sides) > 0 {
+		return render.Many(int64(len(p.cells)/2), "pair") + " of cells"
+	}
+	return render.Many(int64(len(p.cells)), "cell")
+}
+
+// printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
+func (p plan) printBody(b *strings.Builder, head plan) {
 	if len(p.cells) == 1 {
-		p.printNotes(&b, 0, "")
+		p.printNotes(b, 0, "", head)
 	}
 	top, cells := p.split()
-	p.printTop(&b, top)
+	p.printTop(b, top)
 	if w := p.options.workload; w != nil && len(w.Classes) > 0 {
-		p.printClasses(&b)
+		p.printClasses(b)
 	}
 	if len(p.cells) > 1 {
 		b.WriteString("\ncells:\n")
 		for i, own := range cells {
-			p.printNotes(&b, i, "  ")
+			p.printNotes(b, i, "  ", head)
 			for j, f := range own {
 				dash := "- "
 				if j > 0 {
 					dash = "  "
 				}
-				fmt.Fprintf(&b, "  %s%s: %s\n", dash, f.name, yamlText(f.text))
+				fmt.Fprintf(b, "  %s%s: %s\n", dash, f.name, yamlText(f.text))
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // field is one line of a workload.
@@ -150,13 +206,19 @@ func (p plan) printClasses(b *strings.Builder) {
 }
 
 // printNotes writes what there is to say about a cell.
-func (p plan) printNotes(b *strings.Builder, i int, indent string) {
-	c := p.cells[i]
+func (p plan) printNotes(b *strings.Builder, i int, indent string, head plan) {
+	number := ""
 	if len(p.cells) > 1 {
-		fmt.Fprintf(b, "%s# cell %d: %s\n", indent, i+1, oneLine(c.plan.Command))
-	} else {
-		fmt.Fprintf(b, "%s# %s\n", indent, oneLine(c.plan.Command))
+		number = fmt.Sprintf("cell %d: ", i+1)
 	}
+	p.cells[i].printNotes(b, indent+"# "+number, indent+"#   ")
+	if i < len(head.cells) {
+		head.cells[i].printNotes(b, indent+"#   head: ", indent+"#     ")
+	}
+}
+
+func (c cell) printNotes(b *strings.Builder, first, more string) {
+	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.plan.Command))
 	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
 	if n := len(c.plan.Classes); n > 0 {
 		notes = append(notes, render.Many(int64(c.plan.Clients), "client")+" in "+classes(n))
@@ -164,9 +226,9 @@ func (p plan) printNotes(b *strings.Builder, i int, indent string) {
 	if c.plan.Renew {
 		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
 	}
-	fmt.Fprintf(b, "%s#   %s\n", indent, strings.Join(notes, ", "))
+	fmt.Fprintf(b, "%s%s\n", more, strings.Join(notes, ", "))
 	for _, text := range c.warnings {
-		fmt.Fprintf(b, "%s#   warning: %s\n", indent, oneLine(text))
+		fmt.Fprintf(b, "%swarning: %s\n", more, oneLine(text))
 	}
 }
 
@@ -208,13 +270,18 @@ func where(c results.Plan) string {
 	return "on an " + c.Server + " server"
 }
 
-// orderText writes the cells in the order in which they run, the rounds set apart.
+// orderText writes the cells in the order in which they run, the rounds set apart: 2h is the head of the second pair.
 func (p plan) orderText() string {
 	var rounds []string
 	for first := 0; first < len(p.order); first += len(p.cells) {
 		var cells []string
 		for _, t := range p.order[first : first+len(p.cells)] {
-			cells = append(cells, fmt.Sprint(t.cell+1))
+			if len(p.sides) == 0 {
+				cells = append(cells, fmt.Sprint(t.cell+1))
+				continue
+			}
+			c := p.cells[t.cell]
+			cells = append(cells, fmt.Sprintf("%d%c", c.pair+1, c.side[0]))
 		}
 		rounds = append(rounds, strings.Join(cells, " "))
 	}

@@ -173,8 +173,6 @@ var (
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
 
-	listFlags = []flagDef{jsonFlag}
-
 	historyFlags = []flagDef{
 		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
@@ -182,6 +180,8 @@ var (
 		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
 		widthFlag,
 	}
+
+	listFlags = []flagDef{jsonFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
@@ -270,7 +270,7 @@ type option struct {
 // Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
 // comes twice is ambiguous: the second might replace the first or add to it.
 func (o *option) Set(s string) error {
-	if name, ok := flagName(s); ok {
+	if name, ok := flagName(s); ok && o.name != "vs" { // whose value is flags
 		if f, known := findFlag(name); known && len(name) > 1 {
 			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
 		}

@@ -37,10 +37,8 @@ type cell struct {
 	asked    results.Load    // what was asked at the top and, of
 	classes  []results.Class // these, before anything was cleared
 
-	options *options // that it came from
-	targets targets
-	side    string // of a run with two sides; see results.Record
-	pair    int
+	side string // of a run with two sides; see results.Record
+	pair int
 }
 
 // reading is a combination that was taken in, and the options that it came from.
@@ -190,7 +188,6 @@ func (p *plan) add(o *options, c results.Plan) error {
 	p.places = append(p.places, len(p.cells))
 	p.cells = append(p.cells, cell{
 		plan: c, traits: design.Traits, warnings: warnings(c, design.Traits), asked: asked, classes: classes,
-		options: p.options, targets: p.targets,
 	})
 	return nil
 }
@@ -251,10 +248,10 @@ func order(cells, trials int, seed uint64) []turn {
 
 // at is the plan of one trial: it draws anew, and its command line makes it again.
 func (p plan) at(t turn) results.Plan {
-	cell := p.cells[t.cell]
-	c := cell.plan
+	from := p.of(t.cell)
+	c := p.cells[t.cell].plan
 	c.Seed += uint64(t.trial)
-	c.Command = commandLine(cell.options, c, cell.targets)
+	c.Command = commandLine(from.options, c, from.targets)
 	return c
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 // collect adds the records of one file to c, and says on stderr what it leaves out: damaged lines, and records that c has
-// already. The error is what readRecords has, without the name of the file.
+// already. The error is what readRecords has.
 func (p *program) collect(c *results.Collector, name string) (results.Report, error) {
 	before := c.Duplicates()
-	report, err := p.readRecords(name, c.Add)
+	report, err := p.readFile(name, c.Read)
 	if again := c.Duplicates() - before; again > 0 {
 		fmt.Fprintf(p.stderr, "lockbench: %s: %s that had been read before; skipped\n", name, render.Many(int64(again), "record"))
 	}
@@ -30,6 +30,10 @@ func (p *program) collect(c *results.Collector, name string) (results.Report, er
 // names damaged lines on stderr. The error is that of results.Read, or why the file cannot be opened; those who print it
 // put the file's name before it. What was read before it has been handed out, and is counted in the report.
 func (p *program) readRecords(name string, each func(*results.Record) error) (results.Report, error) {
+	return p.readFile(name, func(in io.Reader) (results.Report, error) { return results.Read(in, each) })
+}
+
+func (p *program) readFile(name string, read func(io.Reader) (results.Report, error)) (results.Report, error) {
 	in := p.stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -43,7 +47,7 @@ func (p *program) readRecords(name string, each func(*results.Record) error) (re
 	if err != nil {
 		return results.Report{}, err
 	}
-	report, err := results.Read(in, each)
+	report, err := read(in)
 	if err != nil {
 		return report, err
 	}

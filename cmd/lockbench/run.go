@@ -81,8 +81,8 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *lineWriter) {
 	var said []string
-	for _, c := range p.cells {
-		if t := c.targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
+	for i, c := range p.cells {
+		if t := p.of(i).targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
 			said = append(said, t.why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
 		}
@@ -232,7 +232,7 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.cells[t.cell].options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.of(t.cell).options.replays.of(c),
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {

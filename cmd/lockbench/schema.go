@@ -1,5 +1,6 @@
-// lockbench schema: the JSON schema of workload files, for editors and for those who generate such files. It is made
-// from the table of flags, like the parser's vocabulary, so that neither knows a field that the other does not.
+// lockbench schema: the JSON schemas of what lockbench reads and writes. That of workload files is made from the table of
+// flags, like the parser's vocabulary, so that neither knows a field that the other does not; that of records is package
+// results' affair.
 
 package main
 
@@ -11,19 +12,40 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
 )
+
+// schemas are what has one, the default first.
+var schemas = []string{"workload", "record"}
 
 func (p *program) schemaCommand() *cobra.Command {
 	c, _ := p.command(&cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON schema of workload files",
-		Long: "Prints the JSON schema (draft 2020-12) of the files that -workload takes. An editor that knows\n" +
-			"it completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
-			"see -dry-run.",
-		Args: noArgs,
+		Use:   "schema [workload|record]",
+		Short: "Print the JSON schema of workload files or of records",
+		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
+			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
+			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
+			"see -dry-run.\n\n" +
+			"record is that of a line of the files that -o writes, for programs that read them. They have to\n" +
+			"expect fields that it does not name: later versions add some.",
+		ValidArgs: schemas,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, " or "))
+			}
+			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
+				return usageErrorf("schema: there is none of %q%s; there are %s",
+					args[0], didYouMean("", args[0], schemas), strings.Join(schemas, ", "))
+			}
+			return nil
+		},
 	}, nil)
-	c.RunE = func(*cobra.Command, []string) error {
-		text, err := workloadSchema()
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		schema := workloadSchema
+		if len(args) == 1 && args[0] == "record" {
+			schema = results.JSONSchema
+		}
+		text, err := schema()
 		if err != nil {
 			return err
 		}

@@ -24,9 +24,14 @@ import (
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
-// set ADDR, nights writes a history, and interrupt runs lockbench, signals it once it measures, and keeps its exit code. A service's name as a
-// condition asks whether it is installed.
+// set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
+// measures, and keeps its exit code. A service's name as a condition asks whether it is installed. GATE is the gate's
+// script.
 func TestScripts(t *testing.T) {
+	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -42,7 +47,8 @@ func TestScripts(t *testing.T) {
 			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("BIN", first)                  // where lockbench is
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
-			return nil
+			e.Setenv("GATE", filepath.Join(e.WorkDir, ".gate.sh"))
+			return os.WriteFile(e.Getenv("GATE"), gate, 0o700)
 		},
 		Condition: func(name string) (bool, error) {
 			i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
@@ -57,7 +63,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
-			"nights": cmdNights,
+			"nights":  cmdNights,
+			"records": cmdRecords,
 		},
 	})
 }

@@ -238,6 +238,16 @@ func orderPairs(pairs, trials int, seed uint64) []turn {
 	return turns
 }
 
+// of is the plan of the side that a cell is on, which is p itself if there are no sides.
+func (p plan) of(i int) plan {
+	for _, s := range p.sides {
+		if s.name == p.cells[i].side {
+			return s.plan
+		}
+	}
+	return p
+}
+
 // partner is the cell that number i is compared with, if it is with any.
 func (p plan) partner(i int) (int, bool) { return i ^ 1, len(p.sides) > 0 }
 

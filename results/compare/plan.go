@@ -109,6 +109,23 @@ func ignored(names []string) (map[string]bool, error) {
 // set has none.
 type settings map[string]string
 
+// plans remembers the settings of the plans that it has seen: of thousands of trials there are a few.
+type plans map[string]settings
+
+func (ps plans) settings(p results.Plan) (settings, error) {
+	p.Seed, p.Command, p.Workload = 0, "", ""
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if s, seen := ps[string(text)]; seen {
+		return s, nil
+	}
+	s, err := settingsOf(&p)
+	ps[string(text)] = s
+	return s, err
+}
+
 func settingsOf(p *results.Plan) (settings, error) {
 	whole, err := fieldsOf(p)
 	if err != nil {
@@ -140,7 +157,7 @@ func settingsOf(p *results.Plan) (settings, error) {
 func fieldsOf(v any) (map[string]any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("compare: plan: %w", err)
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	fields := map[string]any{}
 	decoder := json.NewDecoder(strings.NewReader(string(text)))

@@ -4,9 +4,10 @@ package export
 // https://hdrhistogram.github.io/HdrHistogram/plotFiles.html
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,9 +23,9 @@ const (
 )
 
 // Hgrm writes a file for every cell and each of its latencies that has any values. The trials of a cell are merged. create
-// opens the file of that name, which is unique in the call, says what the cell is, and has no separator in it; labels tell
-// the cells apart, one for each.
-func Hgrm(create func(name string) (io.WriteCloser, error), cells []*results.Cell, labels []string) error {
+// makes a file of what write writes; its name is unique in the call, says what the cell is, and has no separator in it.
+// Labels tell the cells apart, one for each.
+func Hgrm(cells []*results.Cell, labels []string, create func(name string, write func(io.Writer) error) error) error {
 	names := fileNames(cells, labels)
 	for i, c := range cells {
 		for _, m := range results.Metrics {
@@ -32,30 +33,35 @@ func Hgrm(create func(name string) (io.WriteCloser, error), cells []*results.Cel
 			if l.Count == 0 {
 				continue
 			}
-			name := names[i] + string(m) + ".hgrm"
-			f, err := create(name)
-			if err != nil {
+			if err := create(names[i]+string(m)+".hgrm", func(w io.Writer) error { return WriteHgrm(w, l) }); err != nil {
 				return err
-			}
-			err = WriteHgrm(f, l)
-			if closed := f.Close(); err == nil {
-				err = closed
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// WriteHgrm writes one distribution. Its error is the writer's, or that of a payload that does not decode.
+// WriteHgrm writes one distribution. It is what PercentilesPrint of hdrhistogram-go writes, with six digits in place of three
+// behind the point: in milliseconds those are whole nanoseconds, and an uncontended lock takes few enough to need them.
+// The error is the writer's, or that of a payload that does not decode.
 func WriteHgrm(w io.Writer, l results.Latency) error {
 	h, err := l.Histogram()
 	if err != nil {
 		return err
 	}
-	_, err = h.PercentilesPrint(w, hgrmTicks, hgrmUnit)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%14s %14s %10s %16s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")
+	for _, at := range h.CumulativeDistributionWithTicks(hgrmTicks) {
+		share := at.Quantile / 100
+		inverse := "inf" // as in other languages, where Go writes +Inf
+		if share < 1 {
+			inverse = fmt.Sprintf("%.2f", 1/(1-share))
+		}
+		fmt.Fprintf(&b, "%14.6f %14.12f %10d %16s\n", float64(at.ValueAt)/hgrmUnit, share, at.Count, inverse)
+	}
+	fmt.Fprintf(&b, "#[Mean    = %14.6f, StdDeviation   = %14.6f]\n", h.Mean()/hgrmUnit, h.StdDev()/hgrmUnit)
+	fmt.Fprintf(&b, "#[Max     = %14.6f, Total count    = %14d]\n", float64(h.Max())/hgrmUnit, h.TotalCount())
+	_, err = w.Write(b.Bytes())
 	return err
 }
 
@@ -91,7 +97,10 @@ func safeName(text string) string {
 	var b strings.Builder
 	dash := false
 	for _, r := range strings.ToLower(text) {
-		ok := r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' && b.Len() > 0)
+		ok := r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		if r == '.' && !dash && !strings.HasSuffix(b.String(), ".") { // of a number, and not one that leads to another directory
+			ok = b.Len() > 0
+		}
 		switch {
 		case b.Len() >= nameLength:
 		case ok && dash && b.Len() > 0:
@@ -104,8 +113,5 @@ func safeName(text string) string {
 			dash = true
 		}
 	}
-	if b.Len() == 0 {
-		return "cell"
-	}
-	return path.Clean(b.String())
+	return cmp.Or(strings.TrimRight(b.String(), "."), "cell")
 }

@@ -64,10 +64,14 @@ func estimate(f figure.Figure, e stats.Estimate) string {
 	if e.Known() {
 		s += fmt.Sprintf(" (%s to %s)", amount(f, e.Low), amount(f, e.High))
 	}
-	if e.N == 1 {
-		return s + ", 1 trial"
+	return s + ", " + trials(e.N)
+}
+
+func trials(n int) string {
+	if n == 1 {
+		return "1 trial"
 	}
-	return s + fmt.Sprintf(", %d trials", e.N)
+	return fmt.Sprintf("%d trials", n)
 }
 
 // signed is a change as a percentage, with one digit and its sign; "" if there is none.

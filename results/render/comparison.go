@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -107,7 +108,7 @@ func (t *comparison) grid(parts int) (g grid) {
 		return func(r figureRow) string {
 			e := of(r.Change)
 			text := Value(r.Figure.Unit, e.Median)
-			if parts&withSpread != 0 && e.Known() && e.Median > 0 {
+			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
 				text += " ± " + spread(e)
 			}
 			return text
@@ -257,7 +258,7 @@ func (t *comparison) tested() string {
 	if t.Tests > 1 {
 		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
 	}
-	text += fmt.Sprintf("; regressed below %s, which is how often one alarm or more would be false if nothing had changed.",
+	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
 		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
 	if slices.ContainsFunc(t.rows, func(r figureRow) bool { return r.Threshold == nil }) {
 		text += " In brackets: not judged, and not adjusted."
@@ -364,7 +365,7 @@ func (t *comparison) summary() string {
 func changeOf(r *compare.Result) string {
 	switch {
 	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
-		return strings.TrimSpace(r.Why)
+		return "(" + r.Why + ")"
 	case math.IsNaN(r.P):
 		return changeText(r.Change.Ratio - 1)
 	}

@@ -52,7 +52,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 		if err := p.markdownTable(all); err != nil {
 			return err
 		}
-		p.add("", "", "</details>")
+		p.add("", "</details>")
 	}
 	p.add("", "", "<sub>"+escaped(judged.method())+"</sub>")
 	return p.writeTo(w)

@@ -15,7 +15,11 @@ const labelWidth = 15
 
 // item adds a labelled, wrapped paragraph; an empty text adds nothing.
 func (p *page) item(color, label, text string) {
-	if text != "" {
+	switch {
+	case text == "":
+	case p.items != nil:
+		p.collect(color, label, text)
+	default:
 		p.para(color, fmt.Sprintf("  %-*s", labelWidth-2, label), text)
 	}
 }

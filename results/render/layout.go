@@ -140,6 +140,7 @@ type page struct {
 	width int
 	color bool
 	lines []string
+	items *[]Item // nil, or: takes what has a label in place of lines; see Facts
 }
 
 func (p *page) add(color string, lines ...string) {

@@ -15,7 +15,7 @@ import (
 // Ratio and the interval answer slightly different questions. Ratio sets the medians of both sides against each other, as
 // benchstat does; Low and High enclose the factor by which the trials of base have to be multiplied to look like those of
 // head, whose best guess is the median of the ratios of all pairs (Hodges and Lehmann, 1963). Where only the location
-// differs they estimate the same, but with few trials Ratio can lie outside of Low and High.
+// differs they estimate the same; now and then Ratio lies outside of Low and High.
 type Change struct {
 	Base, Head Estimate
 

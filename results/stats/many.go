@@ -35,13 +35,11 @@ func LeastP(base, head int) float64 {
 	if base < 1 || head < 1 {
 		return 1
 	}
-	return min(1, 2*math.Exp(lgamma(base)+lgamma(head)-lgamma(base+head)))
-}
-
-// lgamma is ln n!.
-func lgamma(n int) float64 {
-	l, _ := math.Lgamma(float64(n) + 1)
-	return l
+	ways := 1.0 // whole at every step, so that a p of 0.1 is no less than that
+	for i := range min(base, head) {
+		ways = ways * float64(max(base, head)+i+1) / float64(i+1)
+	}
+	return min(1, 2/ways)
 }
 
 // LeastTrials is how many trials a side it takes for LeastP to be below alpha: with fewer no difference is ever

@@ -1,5 +1,6 @@
 // Package stats says how far a figure can be trusted: the interval in which the median over trials lies, whether a
-// distribution has enough values for a quantile, and whether a trial was steady.
+// distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure: from
+// base to head, with how many trials it takes to see it, and over a history, with its steps and its drift.
 //
 // A trial is one observation. The latencies inside of it follow one another and depend on one another (a queue that is
 // long stays long for a while), so an error that was reckoned as if they were independent would be too small by any

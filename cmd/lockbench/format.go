@@ -1,0 +1,190 @@
+// -format: what becomes of cells or of a comparison, and in which files.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// format is a way to write a T: the cells of report, or the comparison of compare.
+type format[T any] struct {
+	name  string
+	about string // for the help
+	write func(w io.Writer, v T) error
+
+	// dir writes several files into a directory, in place of write.
+	dir func(dir string, v T) error
+}
+
+// output is one format of -format and where it goes.
+type output[T any] struct {
+	format[T]
+	file string // or directory; empty: standard output
+}
+
+// tableFormat is what goes to standard output unless -format names another that does.
+const tableFormat = "table"
+
+// reported is what report has to write.
+type reported struct {
+	cells []*results.Cell
+	table render.Options // of the table alone
+}
+
+// reportFormats are those of report, in the order of the help.
+var reportFormats = []format[reported]{
+	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
+		return render.Table(w, v.cells, v.table)
+	}},
+	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
+		return render.Markdown(w, v.cells)
+	}},
+	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
+		return export.CSV(w, v.cells)
+	}},
+	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
+		return export.Benchfmt(w, v.cells)
+	}},
+	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
+	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, render.Labels(v.cells), figure.Higher)
+	}},
+	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, render.Labels(v.cells), figure.Lower)
+	}},
+}
+
+// writeHgrm writes the percentiles of all cells into a directory, which is made if need be.
+func writeHgrm(dir string, v reported) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return export.Hgrm(v.cells, render.Labels(v.cells), func(name string, write func(io.Writer) error) error {
+		return replaceFile(filepath.Join(dir, name), write)
+	})
+}
+
+// aboutFormats lists formats for the help.
+func aboutFormats[T any](formats []format[T]) string {
+	var b strings.Builder
+	for _, f := range formats {
+		fmt.Fprintf(&b, "  %-18s %s\n", f.name, f.about)
+	}
+	return b.String()
+}
+
+// parseFormats reads -format: names, each with a file or without, separated by commas. The first output is the one that
+// goes to standard output: what has no file, or else the table. Inputs are the files that are read, which none may
+// replace.
+func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]output[T], error) {
+	opt := o.get("format")
+	outputs := []output[T]{{format: formats[0]}}
+	named := ""
+	for part := range strings.SplitSeq(opt.text, ",") {
+		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
+		if name == "" && opt.text == "" {
+			break
+		}
+		f, err := findFormat(formats, name)
+		if file == "-" {
+			file, hasFile = "", false
+		}
+		switch {
+		case err != nil:
+		case hasFile && file == "":
+			err = fmt.Errorf("%s= names no file", name)
+		case f.dir != nil && !hasFile:
+			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
+		case !hasFile && named != "":
+			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
+		case !hasFile:
+			named, outputs[0].format = name, f
+		default:
+			outputs = append(outputs, output[T]{f, file})
+			err = checkFile(file, outputs[:len(outputs)-1], inputs)
+		}
+		if err != nil {
+			return nil, usageErrorf("%s: %w", opt.written(), err)
+		}
+	}
+	for _, out := range outputs[1:] {
+		if out.dir == nil {
+			if err := checkReplace(out.file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outputs, nil
+}
+
+func findFormat[T any](formats []format[T], name string) (format[T], error) {
+	var names []string
+	for _, f := range formats {
+		if f.name == name {
+			return f, nil
+		}
+		names = append(names, f.name)
+	}
+	return format[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
+}
+
+// checkFile refuses a file that is written already, or read.
+func checkFile[T any](file string, others []output[T], inputs []string) error {
+	for _, other := range others {
+		if sameFile(file, other.file) {
+			return fmt.Errorf("%s and another format both write %s", other.name, file)
+		}
+	}
+	for _, in := range inputs {
+		if sameFile(file, in) {
+			return fmt.Errorf("%s is read: it would be replaced", file)
+		}
+	}
+	return nil
+}
+
+// checkReplace tells before the work begins that a file cannot be made.
+func checkReplace(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("-format %s: is a directory", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil
+	}
+	return checkCreate("format", path)
+}
+
+// writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
+// file, and keeps none of the others from being written; the error is an exitCode.
+func writeOutputs[T any](p *program, outputs []output[T], v T) error {
+	failed := false
+	for _, out := range outputs {
+		var err error
+		switch {
+		case out.file == "":
+			err = out.write(p.stdout, v)
+		case out.dir != nil:
+			err = out.dir(out.file, v)
+		default:
+			err = replaceFile(out.file, func(w io.Writer) error { return out.write(w, v) })
+		}
+		if err != nil {
+			failed = true
+			fmt.Fprintf(p.stderr, "lockbench: -format %s: %s\n", out.name, oneLine(err.Error()))
+		}
+	}
+	if failed {
+		return exitCode(exitError)
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// TestWeirdCSV reads back what CSV makes of texts that could break it.
+func TestWeirdCSV(t *testing.T) {
+	for i, s := range weird {
+		r := record(i)
+		r.Run, r.Partial, r.Env.Revision, r.Plan.Lock, r.Plan.Params, r.Server.Version = s, s, s, "l"+s, s, s
+		var b bytes.Buffer
+		if err := CSV(&b, cells(t, r, record(100))); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(&b).ReadAll() // which also wants as many fields in each row
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%q: %d rows, %v", s, len(rows), err)
+		}
+		for _, row := range rows[1:] {
+			for j, field := range row {
+				if f := strings.TrimLeft(field, "-0123456789."); f == "" {
+					continue // a number, or nothing
+				}
+				if strings.ContainsAny(field[:1], "=+-@\t\r") || strings.ContainsAny(field, "\r\n\x00\x1b") {
+					t.Errorf("%q: %s is %q", s, rows[0][j], field)
+				}
+			}
+		}
+		if want := strings.TrimPrefix(text(s), "'"); !strings.Contains(rows[1][0]+rows[2][0], want) {
+			t.Errorf("%q became %q and %q", s, rows[1][0], rows[2][0])
+		}
+	}
+}
+
+// TestNumbersAreNoText: a figure below 0 must stay a number for whoever reads it.
+func TestNumbersAreNoText(t *testing.T) {
+	var b bytes.Buffer
+	if err := ComparisonCSV(&b, comparison(t, "-x", "@y")); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(column string) string { return rows[1][slices.Index(rows[0], column)] }
+	if at("cell") != "'-x" || at("why") != "'@y" || !strings.HasPrefix(at("change"), "-0.08") {
+		t.Errorf("%q", rows[1])
+	}
+}
+
+// TestWeirdComparison reads back what the other formats make of texts that could break them.
+func TestWeirdComparison(t *testing.T) {
+	for _, s := range weird {
+		c := comparison(t, s, s)
+		c.Base.Name, c.Notes, c.Base.Revisions = s, []string{s}, []string{s}
+		c.Cells[0].Notes = []string{s}
+		c.Cells[0].Figures[1].Why = s
+		checkXML(t, s, c)
+		checkCommands(t, s, c)
+
+		var b bytes.Buffer
+		if err := ComparisonJSON(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		var back comparisonJSON
+		d := json.NewDecoder(&b)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&back); err != nil || back.Cells[0].Label != strings.ToValidUTF8(s, "\ufffd") && utf8.ValidString(s) {
+			t.Errorf("%q became %q, %v", s, back.Cells[0].Label, err)
+		}
+	}
+}
+
+// checkXML reads JUnit as a CI server does.
+func checkXML(t *testing.T, s string, c *compare.Comparison) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := JUnit(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Suite struct {
+			Name     string `xml:"name,attr"`
+			Tests    int    `xml:"tests,attr"`
+			Failures int    `xml:"failures,attr"`
+			Skipped  int    `xml:"skipped,attr"`
+			Cases    []struct {
+				Name    string `xml:"name,attr"`
+				Failure *struct {
+					Message string `xml:"message,attr"`
+					Text    string `xml:",chardata"`
+				} `xml:"failure"`
+				Skipped *struct{} `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatalf("%q: %v\n%s", s, err, &b)
+	}
+	failed, skipped := 0, 0
+	for _, one := range back.Suite.Cases {
+		if one.Failure != nil {
+			failed++
+			if !strings.Contains(one.Failure.Message, plain(xmlText(s))) || !strings.Contains(one.Failure.Text, "verdict regressed") {
+				t.Errorf("%q: %+v", s, one.Failure)
+			}
+		}
+		if one.Skipped != nil {
+			skipped++
+		}
+	}
+	if u := back.Suite; u.Tests != 4 || len(u.Cases) != 4 || u.Failures != 1 || failed != 1 || u.Skipped != 1 || skipped != 1 {
+		t.Errorf("%q: %+v", s, u)
+	}
+	if strings.ContainsAny(b.String(), "\x00\x1b") {
+		t.Errorf("%q: control characters in %q", s, b.String())
+	}
+}
+
+// checkCommands reads workflow commands as a runner does: a line each, a title up to "::".
+func checkCommands(t *testing.T, s string, c *compare.Comparison) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Annotations(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%q: %d commands:\n%s", s, len(lines), &b)
+	}
+	for i, level := range []string{"error", "warning", "notice"} {
+		head, message, ok := strings.Cut(strings.TrimPrefix(lines[i], "::"), "::")
+		title, isTitle := strings.CutPrefix(head, level+" title=")
+		if !ok || !isTitle || message == "" || strings.ContainsAny(title, ":,\r\n") || strings.ContainsAny(lines[i], "\r\x00\x1b") {
+			t.Errorf("%q: %q", s, lines[i])
+		}
+	}
+}
+
+// TestWeirdBenchfmt reads back what Benchfmt makes of such texts, with benchstat's own reader.
+func TestWeirdBenchfmt(t *testing.T) {
+	for i, s := range weird {
+		r := record(i)
+		r.Plan.Lock, r.Plan.Params, r.Plan.KeyDist, r.Server.Version, r.Env.CPU = "l"+s, s, s, s, s
+		r.Env.Lockbench, r.Env.Revision, r.Partial = s, s, ""
+		early := record(100 + i)
+		early.Partial = "x" + s
+		var b bytes.Buffer
+		if err := Benchfmt(&b, cells(t, r, early)); err != nil {
+			t.Fatal(err)
+		}
+		in := benchfmt.NewReader(bytes.NewReader(b.Bytes()), "file")
+		found := 0
+		for in.Scan() {
+			switch rec := in.Result().(type) {
+			case *benchfmt.Result:
+				found++
+				if name := string(rec.Name); name != benchmarkName(r) || len(rec.Values) < 20 {
+					t.Errorf("%q: %s with %d values", s, name, len(rec.Values))
+				}
+			case *benchfmt.SyntaxError:
+				t.Errorf("%q: %v", s, rec)
+			}
+		}
+		if found != 1 || in.Err() != nil {
+			t.Errorf("%q: %d benchmarks, %v\n%s", s, found, in.Err(), &b)
+		}
+	}
+}
+
+// TestHgrmNames: file names are ASCII, unique, and lead nowhere else.
+func TestHgrmNames(t *testing.T) {
+	var recs []*results.Record
+	for i := range weird {
+		r := record(i)
+		r.Cell, r.Plan.Keys = i, 10+i
+		recs = append(recs, r)
+	}
+	partial := record(500)
+	partial.Cell, partial.Partial = 500, "stopped"
+	recs = append(recs, partial)
+	all := cells(t, recs...)
+	labels := append(slices.Clone(weird), "rueidis")
+	seen := map[string]bool{}
+	err := Hgrm(all, labels, func(name string, write func(io.Writer) error) error {
+		if seen[strings.ToLower(name)] || len(name) > 200 || !strings.HasSuffix(name, ".hgrm") || name[0] == '.' || strings.Contains(name, "..") ||
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" {
+			t.Errorf("%q", name)
+		}
+		seen[name] = true
+		return write(io.Discard)
+	})
+	if err != nil || len(seen) != 2*len(all) {
+		t.Errorf("%d files of %d cells, %v", len(seen), len(all), err)
+	}
+	if !seen["rueidis-partial.acquire.hgrm"] || !seen["rueidis-set-nx.acquire.hgrm"] || !seen["cell-2.acquire.hgrm"] {
+		t.Errorf("%v", seen)
+	}
+}
+
+// TestAnnotationsAreFew: GitHub shows ten of a level and drops the others.
+func TestAnnotationsAreFew(t *testing.T) {
+	c := comparison(t, "", "x")
+	for i := range 30 {
+		cell := c.Cells[0]
+		cell.Label = fmt.Sprint("cell", i)
+		c.Cells = append(c.Cells, cell)
+	}
+	var b bytes.Buffer
+	if err := Annotations(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []string{"error", "warning"} {
+		if n := strings.Count(b.String(), "::"+level+" "); n != 10 {
+			t.Errorf("%d %ss", n, level)
+		}
+		if !strings.Contains(b.String(), "::"+level+" title=22 more::") {
+			t.Errorf("it does not say how many more there are:\n%s", &b)
+		}
+	}
+}
+
+// TestFit cuts at the end of a line, and says so, within the room there is.
+func TestFit(t *testing.T) {
+	text := strings.Repeat("| äöü |\n", 1000)
+	for room := range len(text) + 100 {
+		got := Fit(text, room)
+		if len(got) > room && room < len(text) || !utf8.ValidString(got) {
+			t.Fatalf("room %d: %d bytes", room, len(got))
+		}
+		body, rest, cut := strings.Cut(got, "\n\n*…")
+		if room >= len(text) != (got == text) || cut && (!strings.HasSuffix(body, "|") || !strings.Contains(rest, "1 MiB")) {
+			t.Fatalf("room %d: %q", room, got[max(0, len(got)-120):])
+		}
+	}
+}
+
+// TestChartedExist: a figure that is renamed must not fall out of the charts.
+func TestChartedExist(t *testing.T) {
+	for _, name := range charted {
+		if f, ok := figure.Named(name); !ok || f.Better == figure.Neither {
+			t.Errorf("%s: %t, %v", name, ok, f.Better)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package html
+
+// Percentile curves: the whole distribution of the wait, its tail stretched so that each further nine has the same room.
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+const (
+	curvesAChart = 6
+	shownCharts  = 6
+	mostNines    = 6
+	pointsANine  = 10
+)
+
+// charts are several of a kind; those beyond the first few are folded away.
+type charts struct {
+	Shown, Folded []lineChart
+	Small         bool // they stand side by side
+}
+
+func chartsOf(all []lineChart) charts {
+	n := min(shownCharts, len(all))
+	return charts{all[:n], all[n:], len(all) > 1}
+}
+
+func (v *view) curves() charts {
+	var all []lineChart
+	for _, g := range v.groups {
+		for from := 0; from < len(g.cells); from += curvesAChart {
+			to := min(from+curvesAChart, len(g.cells))
+			part := group{g.title, g.cells[from:to], g.names[from:to], g.index[from:to]}
+			if len(g.cells) > curvesAChart {
+				part.title = join(g.title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.cells)))
+			}
+			if chart, any := part.curves(); any {
+				all = append(all, chart)
+			}
+		}
+	}
+	return chartsOf(all)
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " · " + b
+}
+
+// curves draws one line a cell, and in an open loop a broken one beside it for the acquisition without the queue before it.
+func (g group) curves() (chart lineChart, any bool) {
+	type curve struct {
+		name, class string
+		at          [][2]float64 // nines and nanoseconds
+	}
+	var curves []curve
+	nines, least, most := 1.0, math.Inf(1), 0.0
+	add := func(name, class string, l results.Latency) {
+		at := distribution(l)
+		if len(at) == 0 {
+			return
+		}
+		nines = max(nines, at[len(at)-1][0])
+		for _, p := range at {
+			least, most = math.Min(least, math.Max(1, p[1])), math.Max(most, p[1])
+		}
+		curves = append(curves, curve{name, class, at})
+	}
+	worst, worstAt := "", 0.0
+	for i, c := range g.cells {
+		m := waiting(c)
+		name := g.names[i]
+		if m == results.Response && len(g.cells) <= 3 {
+			add(name+" · acquire", colour(i)+" dashed", c.Latency[results.Acquire])
+			name += " · response"
+		}
+		add(name, colour(i), c.Latency[m])
+		if t := p99(c); t > worstAt {
+			worst, worstAt = g.names[i], t
+		}
+	}
+	if len(curves) == 0 {
+		return chart, false
+	}
+	x, y := tail(nines), logTime(least, most)
+	var all []series
+	for _, c := range curves {
+		s := series{name: c.name, class: c.class}
+		for _, p := range c.at {
+			s.points = append(s.points, point{x.at(p[0]), y.at(p[1])})
+		}
+		all = append(all, s)
+	}
+	chart.Title = g.title
+	if worst != "" {
+		chart.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, took(worstAt))
+	}
+	return lines(chart, x, y, all, chartHeight), true
+}
+
+// distribution is a latency by nines, as far as there are values enough for a quantile. One that has lost its histogram has
+// the quantiles that are spelt out.
+func distribution(l results.Latency) (at [][2]float64) {
+	h, err := l.Histogram()
+	if err != nil || l.Count == 0 {
+		for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
+			if t := quantile(l, q); !math.IsNaN(t) {
+				at = append(at, [2]float64{nine(q), t})
+			}
+		}
+		return at
+	}
+	var percentiles []float64
+	for i := 0; i <= mostNines*pointsANine; i++ {
+		q := 1 - math.Pow(10, -float64(i)/pointsANine)
+		if !stats.Enough(l.Count, q) {
+			break
+		}
+		percentiles = append(percentiles, 100*q)
+	}
+	values := h.ValueAtPercentilesSlice(percentiles)
+	for i, v := range values {
+		at = append(at, [2]float64{float64(i) / pointsANine, float64(max(time.Duration(v), l.Min))})
+	}
+	return at
+}

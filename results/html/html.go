@@ -1,0 +1,66 @@
+// Package html writes a report of runs as one HTML file: no other file, no network and no script are needed to read it.
+//
+// The charts are inline SVG of our own. gonum/plot and other libraries write SVG with fixed colours, fonts and sizes,
+// which cannot follow a dark theme, turns illegible on a telephone, and names nothing for those who do not see it. Here
+// horizontal places are shares of the width and vertical ones pixels, so that a chart is as wide as its page while its
+// text stays as large as all text; colours are the page's custom properties.
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// Options are what the records do not say. The zero value will do.
+type Options struct {
+	Title string // of the page; empty: what was measured
+}
+
+//go:embed page.html style.css script.js
+var files embed.FS
+
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).ParseFS(files, "page.html"))
+
+// Write writes the report of cells, as results.Group makes them, in their order. The same cells make the same bytes.
+// Trials may have lost their histograms and series: distributions are those of the cells, figures those of the trials, and
+// the course in time is that of the first trial that has one.
+//
+// It fails if there are no cells, or with the error of w, to which nothing is written until the page is whole.
+func Write(w io.Writer, cells []*results.Cell, o Options) error {
+	if len(cells) == 0 {
+		return errors.New("html: no records")
+	}
+	style, script := mustRead("style.css"), mustRead("script.js")
+	hash := sha256.Sum256([]byte(script))
+	v := newView(cells)
+	var out bytes.Buffer
+	err := page.Execute(&out, struct {
+		*report
+		Style  template.CSS
+		Script template.JS
+		Hash   string // of the script: the page forbids itself to run any other
+	}{v.report(o), template.CSS(style), template.JS(script), base64.StdEncoding.EncodeToString(hash[:])})
+	if err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	return nil
+}
+
+func mustRead(name string) string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}

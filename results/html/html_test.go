@@ -1,0 +1,283 @@
+package html
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// recorded are the cells of a run that is kept with the scripts.
+func recorded(t testing.TB, name string) []*results.Cell {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "scripts", "recorded", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all results.Collector
+	if _, err := results.Read(f, all.Add); err != nil {
+		t.Fatal(err)
+	}
+	return all.Cells()
+}
+
+func write(t testing.TB, cells []*results.Cell) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, cells, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+var script = regexp.MustCompile(`(?s)<(script|style)>.*?</(script|style)>`)
+
+// elements are those of a page, which has to be well-formed. The text of its own style and script is left out.
+func elements(t testing.TB, page string) (all []xml.StartElement) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(page, "<$1></$1>")))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("not well-formed: %v", err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			all = append(all, e.Copy())
+		}
+	}
+}
+
+// pages are reports of runs of all kinds.
+func pages(t testing.TB) map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{"front-door", "overstays", "presets", "ladder", "response", "study"} {
+		all[name] = write(t, recorded(t, name))
+	}
+	return all
+}
+
+func TestPageNeedsNothingElse(t *testing.T) {
+	for name, page := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			ids := map[string]bool{}
+			var links []string
+			for _, e := range elements(t, page) {
+				for _, a := range e.Attr {
+					switch a.Name.Local {
+					case "id":
+						if ids[a.Value] {
+							t.Errorf("id %q twice", a.Value)
+						}
+						ids[a.Value] = true
+					case "src", "href", "srcset", "action", "data", "poster":
+						if !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "data:") {
+							t.Errorf("%s refers to %q", e.Name.Local, a.Value)
+						}
+						links = append(links, a.Value)
+					}
+				}
+				switch e.Name.Local {
+				case "iframe", "object", "embed", "img", "base":
+					t.Errorf("there is a %s", e.Name.Local)
+				}
+			}
+			for _, link := range links {
+				if id, ok := strings.CutPrefix(link, "#"); ok && !ids[id] {
+					t.Errorf("nothing has the id of the link %q", link)
+				}
+			}
+			for _, id := range []string{"summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"} {
+				if !ids[id] {
+					t.Errorf("no section %q", id)
+				}
+			}
+			for _, bad := range []string{"url(", "@import", "NaN", "Inf", "ZgotmplZ", "%!"} {
+				if strings.Contains(script.ReplaceAllString(page, ""), bad) {
+					t.Errorf("page has %q", bad)
+				}
+			}
+			if style := mustRead("style.css"); strings.Contains(style, "url(") || strings.Contains(style, "@import") {
+				t.Error("the style refers to another file")
+			}
+		})
+	}
+}
+
+func TestPageShowsWhatThereIs(t *testing.T) {
+	for name, sections := range map[string][]string{
+		"front-door": {`id="course"`}, "ladder": {`id="steps"`, `id="course"`}, "presets": {`id="classes"`, `id="table"`},
+		"overstays": {`class="evidence bad"`, "was granted key"}, "response": {"dashed", "response"},
+	} {
+		page := write(t, recorded(t, name))
+		for _, want := range sections {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+	if page := write(t, recorded(t, "front-door")); strings.Contains(page, `id="steps"`) || strings.Contains(page, `id="table"`) {
+		t.Error("sections of which there is nothing to show")
+	}
+}
+
+func TestEveryCellIsThere(t *testing.T) {
+	cells := recorded(t, "study")
+	page := write(t, cells)
+	v := newView(cells)
+	for i, name := range v.names {
+		if !strings.Contains(page, fmt.Sprintf(`<details id="cell-%d"><summary>%s`, i+1, name)) {
+			t.Errorf("no details of %q", name)
+		}
+	}
+	if n := strings.Count(page, `<div class="row"><div class="name">`); n != 2*len(cells) { // throughput and latency
+		t.Errorf("%d rows in the charts of %d cells", n, len(cells))
+	}
+}
+
+func TestSameCellsSameBytes(t *testing.T) {
+	for _, name := range []string{"overstays", "study", "presets"} {
+		if write(t, recorded(t, name)) != write(t, recorded(t, name)) {
+			t.Errorf("%s: two pages differ", name)
+		}
+	}
+}
+
+func TestHostileTextDoesNotRun(t *testing.T) {
+	const evil = `"'></script></style><script>alert(1)</script><img src=x onerror=alert(1)>`
+	cells := recorded(t, "presets")
+	for i, c := range cells {
+		c.Warnings = []string{evil}
+		c.Counts.Errors, c.Counts.ErrorSample = map[string]int64{evil: 1}, map[string]string{evil: evil}
+		for k := range c.Classes {
+			c.Classes[k].Name = evil
+		}
+		r := c.First()
+		r.Partial = evil
+		r.ID = evil
+		r.Plan.Driver, r.Plan.Lock, r.Plan.Workload = evil, evil+fmt.Sprint(i), evil
+		r.Plan.Params, r.Plan.Command, r.Plan.Topology = evil, evil, evil
+		r.Server.Name, r.Server.Addr, r.Server.Kind, r.Env.CPU = evil, evil, "external", evil
+		r.Env.Libraries = map[string]string{evil: evil}
+		c.Generator.Saturated, c.Generator.Why = true, evil
+	}
+	page := write(t, cells)
+	scripts := 0
+	for _, e := range elements(t, page) {
+		switch e.Name.Local {
+		case "script":
+			scripts++
+		case "img":
+			t.Error("text of a record made an image")
+		}
+		for _, a := range e.Attr {
+			if strings.HasPrefix(a.Name.Local, "on") {
+				t.Errorf("%s has the handler %s", e.Name.Local, a.Name.Local)
+			}
+		}
+	}
+	if scripts != 1 {
+		t.Errorf("%d scripts", scripts)
+	}
+	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert(1)") {
+		t.Error("text of a record is not escaped, or gone")
+	}
+}
+
+func TestControlCharactersAreCleaned(t *testing.T) {
+	cells := recorded(t, "front-door")
+	cells[0].Warnings = []string{"a\x00b\x1b[31m\u202ec"}
+	if page := write(t, cells); strings.ContainsAny(page, "\x00\x1b\u202e") {
+		t.Error("control characters of a record reach the page")
+	}
+	elements(t, write(t, cells))
+}
+
+func TestTrialsWithoutTheirHistograms(t *testing.T) {
+	cells := recorded(t, "study")
+	for _, c := range cells {
+		for m, l := range c.Latency {
+			l.HDR = ""
+			c.Latency[m] = l
+		}
+		for _, r := range c.Trials {
+			r.Series, r.Steps, r.Latency = nil, nil, nil
+		}
+	}
+	page := write(t, cells)
+	elements(t, page)
+	if !strings.Contains(page, `class="curve s1"`) {
+		t.Error("no curve from the quantiles that are spelt out")
+	}
+}
+
+func TestCellWithoutAnything(t *testing.T) {
+	r := &results.Record{ID: "r", Run: "run", Started: time.Unix(0, 0)}
+	cells, err := results.Group([]*results.Record{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := script.ReplaceAllString(write(t, cells), "")
+	elements(t, page)
+	for _, bad := range []string{"NaN", "Inf"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("page has %q", bad)
+		}
+	}
+}
+
+func TestPartialIsLabelled(t *testing.T) {
+	cells := recorded(t, "overstays")
+	cells[0].First().Partial = "interrupted"
+	page := write(t, cells)
+	for _, want := range []string{"· partial", `<span class="badge warn">partial</span>`, "it ended before its time (interrupted)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	var out bytes.Buffer
+	if err := Write(&out, recorded(t, "front-door"), Options{Title: "Before <and> after"}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "<h1>Before &lt;and&gt; after</h1>") {
+		t.Error("the page has not the title that was asked for")
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestErrors(t *testing.T) {
+	if err := Write(io.Discard, nil, Options{}); err == nil || !strings.Contains(err.Error(), "no records") {
+		t.Errorf("no cells: %v", err)
+	}
+	if err := Write(full{}, recorded(t, "front-door"), Options{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("full disk: %v", err)
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	cells := recorded(b, "services")
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Write(io.Discard, cells, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package html
+
+// Scales: from values to places between 0 and 1, and the ticks at which they are labelled.
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// scale maps [from, to] to [0, 1]; what lies outside goes to its end.
+type scale struct {
+	from, to float64
+	log      bool
+	ticks    []tick
+}
+
+type tick struct {
+	at    float64 // 0 to 1
+	label string
+	minor bool // left out where there is little room
+}
+
+func (s scale) at(v float64) float64 {
+	from, to := s.from, s.to
+	if s.log {
+		v, from, to = math.Log10(math.Max(v, s.from)), math.Log10(from), math.Log10(to)
+	}
+	if to <= from {
+		return 0
+	}
+	return math.Min(1, math.Max(0, (v-from)/(to-from)))
+}
+
+// linear goes from 0 to a little above most, with about n ticks at 1, 2 or 5 times a power of ten.
+func linear(most float64, n int, label func(float64) string) scale {
+	if !(most > 0) || math.IsInf(most, 0) {
+		most = 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most/float64(n))))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*step*float64(n) >= most {
+			step *= m
+			break
+		}
+	}
+	s := scale{to: most * 1.04}
+	for i := 0; float64(i)*step <= s.to; i++ {
+		s.ticks = append(s.ticks, tick{at: s.at(float64(i) * step), label: label(float64(i) * step)})
+	}
+	return s
+}
+
+// logTime spans durations from a 1, 2 or 5 to a 1, 2 or 5, with a tick at each decade, or at all of these where there would
+// be too few.
+func logTime(least, most float64) scale {
+	if !(least > 0) {
+		least = 1
+	}
+	most = math.Max(most, least)
+	var marks []float64
+	decades := 0
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for _, m := range []float64{1, 2, 5} {
+			marks = append(marks, m*math.Pow(10, e))
+		}
+	}
+	for len(marks) > 2 && marks[1] <= least {
+		marks = marks[1:]
+	}
+	for len(marks) > 2 && marks[len(marks)-2] >= most {
+		marks = marks[:len(marks)-1]
+	}
+	for _, m := range marks {
+		decades += b2i(isDecade(m))
+	}
+	s := scale{from: marks[0], to: marks[len(marks)-1], log: true}
+	for _, m := range marks {
+		if decades < 3 || isDecade(m) {
+			s.ticks = append(s.ticks, tick{at: s.at(m), label: timeLabel(m)})
+		}
+	}
+	return s
+}
+
+func isDecade(v float64) bool {
+	e := math.Log10(v)
+	return math.Abs(e-math.Round(e)) < 1e-9
+}
+
+func timeLabel(ns float64) string {
+	d := time.Duration(math.Round(ns))
+	switch {
+	case d < time.Microsecond:
+		return strconv.Itoa(int(d)) + " ns"
+	case d < time.Millisecond:
+		return trim(float64(d)/1e3) + " µs"
+	case d < time.Second:
+		return trim(float64(d)/1e6) + " ms"
+	}
+	return trim(d.Seconds()) + " s"
+}
+
+func trim(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// rateLabel is short, for ticks: 0, 500, 20k, 1.5M.
+func rateLabel(v float64) string {
+	switch {
+	case v >= 1e6:
+		return trim(math.Round(v/1e4)/100) + "M"
+	case v >= 1e4:
+		return trim(math.Round(v/10)/100) + "k"
+	}
+	return trim(math.Round(v*100) / 100)
+}
+
+// tail is the scale of percentiles that gives each nine the same room: 90 %, 99 %, 99.9 %. It ends at so many nines.
+func tail(nines float64) scale {
+	s := scale{to: math.Max(nines, 1)}
+	s.ticks = append(s.ticks, tick{at: s.at(nine(0.5)), label: "50 %"})
+	for n := 1; n <= int(s.to+0.01); n++ {
+		label := fmt.Sprintf("%.*f %%", max(0, n-2), 100*(1-math.Pow(10, -float64(n))))
+		s.ticks = append(s.ticks, tick{s.at(float64(n)), label, s.to > 4 && n%2 == 1 && n > 1})
+	}
+	return s
+}
+
+// nine is where on such a scale a quantile lies.
+func nine(q float64) float64 { return -math.Log10(1 - q) }
+
+// thin leaves out ticks until there are at most n, the ends of the rest as far apart as before.
+func (s scale) thin(n int) scale {
+	every := (len(s.ticks) + n - 1) / n
+	var kept []tick
+	for i, t := range s.ticks {
+		if i%every == 0 {
+			kept = append(kept, t)
+		}
+	}
+	s.ticks = kept
+	return s
+}

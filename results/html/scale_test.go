@@ -1,0 +1,84 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+func labels(s scale) string {
+	var all []string
+	for _, t := range s.ticks {
+		all = append(all, t.label)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestScales(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		s    scale
+		want string
+	}{
+		{"rates", linear(81_196, 5, rateLabel), "0 20k 40k 60k 80k"},
+		{"small rates", linear(867, 5, rateLabel), "0 200 400 600 800"},
+		{"millions", linear(2.4e6, 5, rateLabel), "0 500k 1M 1.5M 2M"},
+		{"nothing", linear(0, 5, rateLabel), "0 0.2 0.4 0.6 0.8 1"},
+		{"decades", logTime(16_000, 1.2e9), "10 µs 100 µs 1 ms 10 ms 100 ms 1 s"},
+		{"close by", logTime(1.2e6, 7e6), "1 ms 2 ms 5 ms 10 ms"},
+		{"one value", logTime(3e3, 3e3), "2 µs 5 µs"},
+		{"no time at all", logTime(0, 0), "1 ns 2 ns"},
+		{"nanoseconds", logTime(2, 900), "10 ns 100 ns 1 µs"},
+		{"tail", tail(3.3), "50 % 90 % 99 % 99.9 %"},
+	} {
+		if got := labels(tt.s); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestScaleKeepsOrderAndEnds(t *testing.T) {
+	for _, s := range []scale{linear(100, 5, rateLabel), logTime(7e3, 3e8), tail(5)} {
+		last := -1.0
+		for i := range 200 {
+			v := s.from + (s.to-s.from)*float64(i)/199
+			at := s.at(v)
+			if at < last || at < 0 || at > 1 {
+				t.Fatalf("%v: %g is at %g, after %g", s, v, at, last)
+			}
+			last = at
+		}
+		if s.at(s.from) != 0 || math.Abs(s.at(s.to)-1) > 1e-9 || s.at(2*s.to) != 1 || s.at(s.from-1) != 0 {
+			t.Errorf("%v: ends at %g and %g", s, s.at(s.from), s.at(s.to))
+		}
+	}
+}
+
+func TestLabelsDoNotCollide(t *testing.T) {
+	var all []series
+	for i := range 6 {
+		all = append(all, series{fmt.Sprint("line ", i), colour(i), []point{{0, 0.1}, {1, 0.02}}})
+	}
+	chart := lines(lineChart{}, tail(3), logTime(1e3, 1e6), all, chartHeight)
+	svg := string(chart.SVG)
+	var last float64
+	for i := range strings.Count(svg, `class="direct`) {
+		_, rest, _ := strings.Cut(svg, `class="direct`)
+		var y float64
+		_, at, _ := strings.Cut(rest, ` y="`)
+		if _, err := fmt.Sscanf(at, "%f", &y); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 && y-last < labelStep-0.2 {
+			t.Errorf("labels at %g and %g", last, y)
+		}
+		if y < 0 || y > chartHeight+10 {
+			t.Errorf("a label at %g of %d", y, chartHeight)
+		}
+		svg, last = rest, y
+	}
+	if len(chart.Legend) != 6 {
+		t.Errorf("%d of 6 lines in the legend", len(chart.Legend))
+	}
+}

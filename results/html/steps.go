@@ -1,0 +1,93 @@
+package html
+
+// Loads in steps: what each rate took, and whether it took the same the second time.
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// stair is a cell whose rate goes in steps.
+type stair struct {
+	Name  string
+	Chart lineChart
+	Table table
+	Twice bool // each step was made twice
+}
+
+func (v *view) stairs() (all []stair) {
+	for i, c := range v.cells {
+		for _, r := range c.Trials {
+			if len(r.Steps) > 0 {
+				all = append(all, drawStair(v.names[i], r))
+				break
+			}
+		}
+	}
+	return all
+}
+
+// passes are the steps by rate: of a ladder those of the way there and, apart, those of the way back.
+func passes(r *results.Record) [][]results.Step {
+	parts := [][]results.Step{slices.Clone(r.Steps)}
+	if n := len(r.Steps); strings.HasPrefix(r.Plan.Rate, "ladder:") && n%2 == 0 {
+		parts = [][]results.Step{slices.Clone(r.Steps[:n/2]), slices.Clone(r.Steps[n/2:])}
+	}
+	for _, p := range parts {
+		slices.SortStableFunc(p, func(a, b results.Step) int { return b2i(a.Rate > b.Rate) - b2i(a.Rate < b.Rate) })
+	}
+	return parts
+}
+
+func drawStair(name string, r *results.Record) stair {
+	parts := passes(r)
+	most, least, worst := 0.0, math.Inf(1), 0.0
+	for _, s := range r.Steps {
+		most = math.Max(most, s.Rate)
+		for _, q := range []float64{0.5, 0.99} {
+			if t := stepQuantile(s, q); t > 0 {
+				least, worst = math.Min(least, t), math.Max(worst, t)
+			}
+		}
+	}
+	x, y := linear(most, 5, rateLabel), logTime(least, worst)
+	var all []series
+	st := stair{Name: name, Twice: len(parts) == 2}
+	st.Table = table{Caption: "Steps of " + name, Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
+	for pass, steps := range parts {
+		suffix, dashed := "", ""
+		if st.Twice {
+			suffix = [2]string{", there", ", back"}[pass]
+			dashed = [2]string{"", " dashed"}[pass]
+		}
+		for _, line := range []struct {
+			q           float64
+			name, class string
+		}{{0.99, "p99", "s2"}, {0.5, "p50", "s1"}} {
+			s := series{name: line.name + suffix, class: line.class + dashed}
+			for _, step := range steps {
+				if t := stepQuantile(step, line.q); !math.IsNaN(t) {
+					s.points = append(s.points, point{x.at(step.Rate), y.at(t)})
+				}
+			}
+			all = append(all, s)
+		}
+		for _, s := range steps {
+			st.Table.Rows = append(st.Table.Rows, tableRow{Name: render.Three(s.Rate), Cells: texts(
+				strings.TrimPrefix(suffix, ", "), render.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
+				took(stepQuantile(s, 0.5)), took(stepQuantile(s, 0.99)), render.Measured(s.Max),
+				render.Thousands(s.Dropped), render.Thousands(int64(s.Queue)))})
+		}
+	}
+	st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,
+		Finding: "The longest p99 of a step is " + took(worst) + "."}, x, y, all, chartHeight)
+	return st
+}
+
+func stepQuantile(s results.Step, q float64) float64 {
+	return quantile(results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}, q)
+}

@@ -1,0 +1,105 @@
+package html
+
+// The elements of which charts are made.
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strconv"
+	"strings"
+)
+
+// drawing is an SVG that is as wide as its place and so many pixels high. Horizontal places are shares of the width, from
+// 0 to 1; vertical ones are pixels.
+type drawing struct {
+	strings.Builder
+	height float64
+	inner  strings.Builder // what is stretched: paths in a box 1,000 wide
+}
+
+func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 2, 64) + "%" }
+func px(y float64) string    { return strconv.FormatFloat(y, 'f', 1, 64) }
+
+func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(d, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, share(x1), px(y1), share(x2), px(y2))
+}
+
+func (d *drawing) rect(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(d, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, share(x1), px(y1), share(max(0, x2-x1)), px(y2-y1))
+}
+
+func (d *drawing) dot(class string, x, y, r float64) {
+	fmt.Fprintf(d, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, share(x), px(y), px(r))
+}
+
+// text is written at x and dx pixels beside it; anchor is start, middle or end.
+func (d *drawing) text(class string, x, dx, y float64, anchor, s string) {
+	fmt.Fprintf(d, `<text class="%s" x="%s" dx="%s" y="%s" text-anchor="%s">%s</text>`,
+		class, share(x), px(dx), px(y), anchor, html.EscapeString(s))
+}
+
+// point is a place in a path.
+type point struct{ x, y float64 }
+
+// path goes through points; an area is closed along the bottom.
+func (d *drawing) path(class string, points []point, area bool) {
+	if len(points) == 0 {
+		return
+	}
+	var b strings.Builder
+	for i, p := range points {
+		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0])
+		b.WriteString(px(1000*p.x) + " " + px(p.y))
+	}
+	if area {
+		fmt.Fprintf(&b, "L%s %sL%s %sZ", px(1000*points[len(points)-1].x), px(d.height), px(1000*points[0].x), px(d.height))
+	}
+	fmt.Fprintf(&d.inner, `<path class="%s" d="%s"/>`, class, b.String())
+}
+
+// svg is the whole drawing. Below its height there is room for so many pixels of tick labels. Title and desc are read out
+// in its place.
+func (d *drawing) svg(class, title, desc string, below float64) template.HTML {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="%s" role="img" width="100%%" height="%s"><title>%s</title>`,
+		class, px(d.height+below), html.EscapeString(title))
+	if desc != "" {
+		fmt.Fprintf(&b, `<desc>%s</desc>`, html.EscapeString(desc))
+	}
+	b.WriteString(d.String())
+	if d.inner.Len() > 0 {
+		fmt.Fprintf(&b, `<svg class="stretch" width="100%%" height="%s" viewBox="0 0 1000 %s" preserveAspectRatio="none">%s</svg>`,
+			px(d.height), px(d.height), d.inner.String())
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String())
+}
+
+// axisX writes ticks along the bottom, and their lines up to the top.
+func (d *drawing) axisX(s scale) {
+	for i, t := range s.ticks {
+		d.line("grid", t.at, 0, t.at, d.height)
+		anchor := "middle"
+		switch {
+		case i == 0 && t.at < 0.01:
+			anchor = "start"
+		case t.at > 0.97:
+			anchor = "end"
+		}
+		class := "tick"
+		if t.minor {
+			class += " minor"
+		}
+		d.text(class, t.at, 0, d.height+15, anchor, t.label)
+	}
+}
+
+// axisY writes ticks left of the drawing, into the room that its box leaves there.
+func (d *drawing) axisY(s scale) {
+	for _, t := range s.ticks {
+		y := d.height * (1 - t.at)
+		d.line("grid", 0, y, 1, y)
+		d.text("tick", 0, -8, y+4, "end", t.label)
+	}
+}

@@ -1,0 +1,290 @@
+package html
+
+// Tables: hand-off and fairness, what a lock cost, classes, and safety with its evidence.
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// table has a row a cell, or part of one, and numbers in all columns but the first.
+type table struct {
+	Caption string
+	Head    []string
+	Rows    []tableRow
+	More    []tableRow // folded away
+}
+
+type tableRow struct {
+	Name   string
+	Badges []badge
+	Cells  []datum
+	Part   bool // of the row above
+}
+
+type datum struct {
+	Text, Class string
+	Bar         template.HTML
+}
+
+func heads(s ...string) []string { return s }
+
+func texts(s ...string) (all []datum) {
+	for _, text := range s {
+		all = append(all, datum{Text: text})
+	}
+	return all
+}
+
+const shownTable = 30 // rows
+
+func (t *table) fold() {
+	if len(t.Rows) > shownTable+4 {
+		t.Rows, t.More = t.Rows[:shownTable:shownTable], t.Rows[shownTable:]
+	}
+}
+
+// bar is a little one beside a figure.
+func bar(part float64) template.HTML {
+	if math.IsNaN(part) || part < 0 {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true"><rect class="bar good" width="%s" height="4"/></svg>`,
+		share(math.Min(1, part))))
+}
+
+// fairness is who got the locks, and how fast a key went from one to the next.
+func (v *view) fairness() table {
+	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99", "Jain's index", "fewest – most grants",
+		"starved", "longest wait", "moved on", "longest run")}
+	for i, c := range v.cells {
+		if c.Counts.Acquired == 0 {
+			continue
+		}
+		f, h := c.Fairness, c.Latency[results.Handoff]
+		moved, run := "–", "–"
+		if c.Safety.Checked && c.Counts.Acquired > 0 {
+			moved = render.Percent(math.Min(1, float64(f.OwnerChanges)/float64(c.Counts.Acquired)))
+			run = render.Thousands(f.LongestRun)
+		}
+		starved := datum{Text: render.Thousands(int64(f.Starved))}
+		if f.Starved > 0 {
+			starved.Class = "warn"
+		}
+		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c), Cells: append(
+			texts(took(quantile(h, 0.5)), took(quantile(h, 0.99))),
+			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
+			datum{Text: render.Thousands(f.MinClient) + " – " + render.Thousands(f.MaxClient)}, starved,
+			datum{Text: render.Measured(f.LongestWait)}, datum{Text: moved}, datum{Text: run})})
+	}
+	t.fold()
+	return t
+}
+
+// price is a column of what a lock costs.
+type price struct {
+	head string
+	of   func(results.Cost) float64
+	bar  bool
+}
+
+var prices = []price{
+	{"round trips", func(c results.Cost) float64 {
+		if !c.Trafficked() {
+			return -1
+		}
+		return c.RoundTrips
+	}, false},
+	{"tries", func(c results.Cost) float64 { return c.Tries }, false},
+	{"commands", func(c results.Cost) float64 { return c.Commands }, false},
+	{"server CPU, µs", func(c results.Cost) float64 { return c.ServerCPUUs }, true},
+	{"client CPU, µs", func(c results.Cost) float64 { return c.ClientCPUUs }, true},
+	{"bytes to server", func(c results.Cost) float64 { return c.BytesIn }, false},
+	{"bytes back", func(c results.Cost) float64 { return c.BytesOut }, false},
+	{"wake-ups", func(c results.Cost) float64 { return c.Wakeups }, false},
+	{"allocations", func(c results.Cost) float64 { return c.Allocs }, false},
+}
+
+// costs is what one granted lock cost. Prices that no cell knows have no column.
+func (v *view) costs() table {
+	t := table{Caption: "Cost of one granted lock, by cell", Head: heads("cell")}
+	var shown []price
+	most := map[string]float64{}
+	for _, p := range prices {
+		for _, c := range v.cells {
+			most[p.head] = math.Max(most[p.head], p.of(c.Cost))
+		}
+		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return p.of(c.Cost) >= 0 }) {
+			shown, t.Head = append(shown, p), append(t.Head, p.head)
+		}
+	}
+	// One scale for both, so that they can be held against each other.
+	cpu := math.Max(most["server CPU, µs"], most["client CPU, µs"])
+	for i, c := range v.cells {
+		row := tableRow{Name: v.names[i], Badges: badges(c)}
+		for _, p := range shown {
+			value := p.of(c.Cost)
+			d := datum{Text: "–"}
+			if value >= 0 && c.Counts.Acquired > 0 {
+				d.Text = render.Three(value)
+				if p.bar && cpu > 0 {
+					d.Bar = bar(value / cpu)
+				}
+			}
+			row.Cells = append(row.Cells, d)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.fold()
+	return t
+}
+
+// classes are the parts of loads that have several kinds of clients.
+func (v *view) classes() table {
+	t := table{Caption: "Classes of clients", Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
+	for i, c := range v.cells {
+		if len(c.Classes) == 0 {
+			continue
+		}
+		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c), Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
+		for n, k := range c.Classes {
+			clients := ""
+			m := results.Acquire
+			if plan := c.First().Plan; n < len(plan.Classes) {
+				clients = render.Thousands(int64(plan.Classes[n].Clients))
+				if plan.Classes[n].Open() {
+					m = results.Response
+				}
+			}
+			l := k.Latency[m]
+			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, render.Three(k.Rate.Median),
+				took(quantile(l, 0.5)), took(quantile(l, 0.99)), render.Thousands(k.Counts.TimedOut),
+				render.Thousands(int64(k.Starved)), fmt.Sprintf("%.2f", k.Jain))})
+		}
+	}
+	return t
+}
+
+// evidence is what speaks against a cell's lock.
+type evidence struct {
+	Name, Verdict string
+	Class         string
+	Events        []string
+	Unshown       int64
+}
+
+const shownEvents = 10
+
+// witness is what else the oracle counts.
+type witness struct {
+	head string
+	of   func(results.Safety) int64
+}
+
+var witnesses = []witness{
+	{"planted", func(s results.Safety) int64 { return s.Overstayed }},
+	{"lost updates", func(s results.Safety) int64 { return s.LostUpdates }},
+	{"wrong releases", func(s results.Safety) int64 { return s.WrongReleases }},
+	{"fence regressions", func(s results.Safety) int64 { return s.FenceRegress }},
+}
+
+// safety is the oracle's report on all cells, and its evidence where there is any.
+func (v *view) safety() (t table, all []evidence) {
+	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants watched", "violations",
+		"rate, or bound at 95 %", "longest overlap")}
+	var seen []witness // columns of what nobody saw would only take room
+	for _, w := range witnesses {
+		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return w.of(c.Safety) > 0 }) {
+			seen, t.Head = append(seen, w), append(t.Head, w.head)
+		}
+	}
+	for i, c := range v.cells {
+		s := c.Safety
+		claims := "no"
+		if c.First().Traits.Exclusive {
+			claims = "yes"
+		}
+		row := tableRow{Name: v.names[i], Badges: badges(c)}
+		if !s.Checked {
+			row.Cells = append(texts(claims, "not checked"), slices.Repeat(texts("–"), 3+len(seen))...)
+			t.Rows = append(t.Rows, row)
+			continue
+		}
+		violations := datum{Text: render.Thousands(s.Violations)}
+		switch {
+		case broken(c):
+			violations.Class = "bad"
+		case s.Violations > s.Overstayed:
+			violations.Class = "warn"
+		}
+		row.Cells = append(texts(claims, render.Thousands(s.Grants)), violations)
+		row.Cells = append(row.Cells, texts(rarity(s), took(orNaN(s.Longest)))...)
+		for _, w := range seen {
+			row.Cells = append(row.Cells, texts(render.Thousands(w.of(s)))...)
+		}
+		t.Rows = append(t.Rows, row)
+		if e, any := evidenceOf(v.names[i], c); any {
+			all = append(all, e)
+		}
+	}
+	t.fold()
+	return t, all
+}
+
+func orNaN[T ~int64](d T) float64 {
+	if d == 0 {
+		return math.NaN()
+	}
+	return float64(d)
+}
+
+// rarity is how often a grant was a violation; of none the highest rate that it leaves possible, by the rule of three
+// (Hanley and Lippman-Hand, JAMA 249, 1983).
+func rarity(s results.Safety) string {
+	switch {
+	case s.Violations > 0 && s.Grants > 0:
+		return fmt.Sprintf("%.2g", float64(s.Violations)/float64(s.Grants))
+	case s.Grants > 3:
+		return fmt.Sprintf("< %.2g", 3/float64(s.Grants))
+	}
+	return "–"
+}
+
+func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
+	s := c.Safety
+	if s.Violations == 0 && render.Witnesses(s) == "" {
+		return e, false
+	}
+	e = evidence{Name: name, Verdict: upper(render.Safety(s)), Class: "warn"}
+	switch {
+	case broken(c):
+		e.Class = "bad"
+		e.Verdict += ". The design claims mutual exclusion."
+	case s.Violations > 0 && s.Violations == s.Overstayed:
+		e.Class = "note"
+		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, which says nothing against the lock."
+	case s.Violations > 0:
+		e.Verdict += ". The design does not claim mutual exclusion."
+	}
+	if w := render.Witnesses(s); w != "" {
+		e.Verdict += " Besides: " + w + "."
+	}
+	for i, event := range s.Events {
+		if i == shownEvents {
+			break
+		}
+		lasted := "overlapped for " + render.Measured(event.Overlap)
+		if event.Overlap == 0 {
+			lasted = "still overlapped when the run ended"
+		}
+		e.Events = append(e.Events, fmt.Sprintf("At %s client %d was granted key %d, which client %d held; they %s.",
+			render.Measured(event.At), event.Intruder, event.Key, event.Holder, lasted))
+	}
+	e.Unshown = max(0, s.Violations-int64(len(e.Events)))
+	return e, true
+}

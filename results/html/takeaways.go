@@ -1,0 +1,390 @@
+package html
+
+// The summary: what can be claimed, in sentences, and what cannot.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// takeaway is a sentence or two. Its kind is good, bad, warn or note.
+type takeaway struct{ Kind, Lead, Text string }
+
+const (
+	namedCells = 4 // in a sentence
+	namedLoads = 6 // in the summary; more are counted
+)
+
+func (v *view) takeaways() (all []takeaway) {
+	all = append(all, v.broken()...)
+	all = append(all, v.fastest()...)
+	all = append(all, v.exclusion()...)
+	return append(all, v.reservations()...)
+}
+
+// broken says first what matters most.
+func (v *view) broken() (all []takeaway) {
+	var names, free []string
+	var planted int64
+	for i, c := range v.cells {
+		switch {
+		case broken(c):
+			names = append(names, fmt.Sprintf("%s (%s in %s)", v.names[i],
+				render.Many(c.Safety.Violations-c.Safety.Overstayed, "violation"), render.Many(c.Safety.Grants, "grant")))
+		case c.Safety.Violations > c.Safety.Overstayed:
+			free = append(free, v.names[i])
+		}
+		planted += c.Safety.Overstayed
+	}
+	if names != nil {
+		all = append(all, takeaway{"bad", "Mutual exclusion was violated",
+			"by " + listed(names, namedCells) + ", though the design claims to exclude. Two clients held the same lock at once."})
+	}
+	if free != nil {
+		all = append(all, takeaway{"warn", "Two clients held the same lock at once",
+			"in " + listed(free, namedCells) + ", which does not claim mutual exclusion."})
+	}
+	if planted > 0 {
+		all = append(all, takeaway{"note", "Planted violations:",
+			fmt.Sprintf("%s on purpose, by holders that were made to outlast their lease; they say nothing against a lock.",
+				verb(planted, "violation was made", "violations were made"))})
+	}
+	return all
+}
+
+func verb(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return render.Thousands(n) + " " + many
+}
+
+// exclusion says what no violations in so many grants is worth.
+func (v *view) exclusion() []takeaway {
+	var grants int64
+	clean, unchecked := 0, 0
+	for _, c := range v.cells {
+		switch {
+		case !c.Safety.Checked:
+			unchecked++
+		case c.Safety.Violations == 0:
+			clean++
+			grants += c.Safety.Grants
+		}
+	}
+	var all []takeaway
+	if grants > 3 {
+		where := "in any row"
+		if clean < len(v.cells) {
+			where = fmt.Sprintf("in %d of %d rows", clean, len(v.cells))
+		}
+		if len(v.cells) == 1 {
+			where = "in this run"
+		}
+		all = append(all, takeaway{"good", "No violation was seen " + where,
+			fmt.Sprintf("over %s. That is a bound and not a proof: row by row it is in the section on safety.", render.Many(grants, "grant"))})
+	}
+	if unchecked > 0 {
+		all = append(all, takeaway{"warn", "Mutual exclusion was not checked",
+			fmt.Sprintf("in %s: the oracle was off.", rows(unchecked, len(v.cells)))})
+	}
+	return all
+}
+
+func rows(n, of int) string {
+	switch {
+	case of == 1:
+		return "this run"
+	case n == of:
+		return fmt.Sprintf("all %d rows", of)
+	}
+	return fmt.Sprintf("%d of %d rows", n, of)
+}
+
+// fastest says which cell of each load was fastest, as far as that can be told.
+func (v *view) fastest() (all []takeaway) {
+	if len(v.cells) == 1 {
+		return v.single()
+	}
+	if !v.rivals {
+		return v.across()
+	}
+	wins := map[string]int{}
+	told := 0
+	for _, g := range v.groups {
+		r := g.rank()
+		if r.winner >= 0 {
+			wins[g.names[r.winner]]++
+		}
+		if r.text.Text != "" && told < namedLoads {
+			told++
+			if g.title != "" {
+				r.text.Lead = g.title + ": " + lower(r.text.Lead)
+			}
+			r.text.Text += "."
+			all = append(all, r.text)
+		}
+	}
+	if len(v.groups) <= namedLoads {
+		return all
+	}
+	var counts []string
+	for _, name := range slices.SortedFunc(mapsKeys(wins), func(a, b string) int {
+		return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b))
+	}) {
+		counts = append(counts, fmt.Sprintf("%s in %d", name, wins[name]))
+	}
+	text := "there is none in which the first row could be told from the next."
+	if counts != nil {
+		text = "ahead of the next row, by more than the trials scatter, were " + listed(counts, namedCells) + "; in the others the first row cannot be told from the next."
+	}
+	return append([]takeaway{{"note", fmt.Sprintf("Of %d loads", len(v.groups)), text}}, all...)
+}
+
+func mapsKeys(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// single is the one cell of a run.
+func (v *view) single() []takeaway {
+	c := v.cells[0]
+	e := rates(c)
+	text := ""
+	switch {
+	case e.Known():
+		text = fmt.Sprintf(" (%s – %s with 95 %% confidence, %d trials)", render.Three(e.Low), render.Three(e.High), e.N)
+	case e.N > 1:
+		text = fmt.Sprintf(" (%s – %s in %d trials)", render.Three(e.Min), render.Three(e.Max), e.N)
+	}
+	l := c.Latency[waiting(c)]
+	waited := ""
+	if t := quantile(l, 0.5); !math.IsNaN(t) {
+		waited = fmt.Sprintf("Half of the grants took less than %s", took(t))
+		if t := quantile(l, 0.99); !math.IsNaN(t) {
+			waited += fmt.Sprintf(", 99 %% less than %s", took(t))
+		}
+		waited += "."
+	}
+	bound := ""
+	if c.Bound.LocksPerS > 0 {
+		bound = fmt.Sprintf(" That is %s of what no lock could beat here.", render.Percent(c.Bound.Efficiency))
+	}
+	return []takeaway{{"note", render.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
+}
+
+// across spans rows whose loads differ, which are no rivals.
+func (v *view) across() []takeaway {
+	order := group{cells: v.cells}.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+	top, low := order[0], order[len(order)-1]
+	return []takeaway{{"note", "The rows had different loads, so they are no ranking:",
+		fmt.Sprintf("from %s locks/s (%s) to %s locks/s (%s).",
+			render.Three(v.cells[low].Rate.Median), v.names[low], render.Three(v.cells[top].Rate.Median), v.names[top])}}
+}
+
+// ranking is what can be said about the rows of one load.
+type ranking struct {
+	winner int // -1 if none can be told from the next
+	text   takeaway
+}
+
+// rank compares rows that may be believed. In a closed loop the lock sets the rate; where arrivals set it, what tells is how
+// long they waited.
+func (g group) rank() ranking {
+	figure, estimate := func(c *results.Cell) float64 { return c.Rate.Median }, rates
+	byWait := slices.ContainsFunc(g.cells, render.Open)
+	if byWait {
+		figure, estimate = func(c *results.Cell) float64 { return -p99(c) }, negative(tails)
+	}
+	var fit []int
+	for _, i := range g.sorted(figure) {
+		if c := g.cells[i]; !broken(c) && len(doubts(c)) == 0 && !math.IsNaN(figure(c)) && c.Counts.Acquired > 0 {
+			fit = append(fit, i)
+		}
+	}
+	if len(fit) < 2 {
+		return ranking{winner: -1}
+	}
+	first, next := g.cells[fit[0]], g.cells[fit[1]]
+	how, sure := apart(estimate(first), estimate(next))
+	if !sure {
+		same := []string{g.names[fit[0]]}
+		for _, i := range fit[1:] {
+			if _, sure := apart(estimate(first), estimate(g.cells[i])); !sure {
+				same = append(same, g.names[i])
+			}
+		}
+		what := fmt.Sprintf("%s had the most, %s locks/s, but", same[0], render.Three(first.Rate.Median))
+		if byWait {
+			what = fmt.Sprintf("%s had the lowest p99, %s, but", same[0], took(p99(first)))
+		}
+		return ranking{-1, takeaway{"note", "No fastest row.",
+			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, listed(same[1:], namedCells), how)}}
+	}
+	lead := g.names[fit[0]] + " was fastest:"
+	if !estimate(first).Known() || !estimate(next).Known() {
+		lead = g.names[fit[0]] + " came first:" // which is less
+	}
+	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", render.Three(first.Rate.Median),
+		faster(first.Rate.Median, next.Rate.Median), g.names[fit[1]], how)
+	if byWait {
+		lead = fmt.Sprintf("%s answered soonest:", g.names[fit[0]])
+		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s", took(p99(first)), took(p99(next)), g.names[fit[1]], how)
+	} else {
+		text += g.wait(fit)
+	}
+	if a, b := render.Guarantees(first), render.Guarantees(next); a != b {
+		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
+	}
+	return ranking{fit[0], takeaway{"good", lead, text + g.leftOut(fit[0], figure)}}
+}
+
+// leftOut names the rows that would have come first if they could be believed.
+func (g group) leftOut(first int, figure func(*results.Cell) float64) string {
+	var names []string
+	for i, c := range g.cells {
+		if figure(c) <= figure(g.cells[first]) || math.IsNaN(figure(c)) {
+			continue
+		}
+		why := strings.Join(doubts(c), ", ")
+		if broken(c) {
+			why = "violated"
+		}
+		names = append(names, g.names[i]+" ("+why+")")
+	}
+	if names == nil {
+		return ""
+	}
+	return ". Left out, though its figure was better: " + listed(names, namedCells)
+}
+
+// wait holds the p99 of the fastest row against the lowest.
+func (g group) wait(fit []int) string {
+	lowest := slices.MinFunc(fit, func(a, b int) int {
+		x, y := p99(g.cells[a]), p99(g.cells[b])
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
+		}
+		return cmp.Compare(x, y)
+	})
+	mine, best := p99(g.cells[fit[0]]), p99(g.cells[lowest])
+	switch {
+	case math.IsNaN(mine) || math.IsNaN(best):
+		return ""
+	case lowest == fit[0]:
+		return fmt.Sprintf(". It has the lowest p99 as well, %s", took(mine))
+	}
+	return fmt.Sprintf(". Its p99 is %s; the lowest is that of %s, %s", took(mine), g.names[lowest], took(best))
+}
+
+func negative(of func(*results.Cell) stats.Estimate) func(*results.Cell) stats.Estimate {
+	return func(c *results.Cell) stats.Estimate {
+		e := of(c)
+		e.Median, e.Low, e.High, e.Min, e.Max = -e.Median, -e.High, -e.Low, -e.Max, -e.Min
+		return e
+	}
+}
+
+// apart tells whether a is above b by more than their trials scatter. Intervals that do not overlap are a stricter test than
+// one of the difference; of fewer trials than an interval takes there are the ranges.
+func apart(a, b stats.Estimate) (how string, sure bool) {
+	switch {
+	case a.Known() && b.Known() && a.Low > b.High:
+		return "their 95 % intervals do not overlap", true
+	case a.Known() && b.Known():
+		return "their 95 % intervals overlap", false
+	case min(a.N, b.N) < 2:
+		return "a single trial does not show what chance does", false
+	case a.Min > b.Max:
+		return fmt.Sprintf("it was so in all of its %s, which are too few for an interval", render.Many(int64(a.N), "trial")), true
+	}
+	return "their trials overlap", false
+}
+
+// faster is by how much: in per cent, or how many times if that is more than double.
+func faster(a, b float64) string {
+	if b <= 0 {
+		return "more than"
+	}
+	if r := a / b; r >= 2 {
+		return fmt.Sprintf("%.1f times", r)
+	}
+	return fmt.Sprintf("%.1f %% above", 100*(a/b-1))
+}
+
+// reservations say which rows are not to be believed as they stand, and why.
+func (v *view) reservations() (all []takeaway) {
+	type doubt struct {
+		means string
+		names []string
+	}
+	found := map[string]*doubt{}
+	var order []string
+	note := func(key, means, name string) {
+		if found[key] == nil {
+			found[key] = &doubt{means: means}
+			order = append(order, key)
+		}
+		found[key].names = append(found[key].names, name)
+	}
+	for i, c := range v.cells {
+		if why := c.Partial(); why != "" {
+			note("partial", "it ended before its time ("+render.Clean(why)+"), so its figures are no whole trial's.", v.names[i])
+		}
+		if c.First().Server.Kind == "embedded" {
+			note("embedded", "measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.names[i])
+		}
+		words, means := render.Marks(c)
+		for n, word := range words {
+			key, _, _ := strings.Cut(word, " ")
+			_, text, _ := strings.Cut(means[n], ": ")
+			note(key, text, v.names[i])
+		}
+	}
+	for _, key := range order {
+		d := found[key]
+		where := listed(d.names, namedCells)
+		if len(d.names) == len(v.cells) {
+			where = rows(len(v.cells), len(v.cells))
+		}
+		all = append(all, takeaway{"warn", upper(key) + ":", where + " – " + d.means})
+	}
+	if n := v.fewTrials(); n > 0 {
+		all = append(all, takeaway{"warn", "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
+			upper(rows(n, len(v.cells))), stats.MinTrials)})
+	}
+	return all
+}
+
+// lower is for the word that begins a sentence, and leaves names as they are.
+func lower(s string) string { return strings.Replace(s, "No fastest", "no fastest", 1) }
+
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// listed names the first few and counts the rest.
+func listed(names []string, most int) string {
+	if len(names) > most+1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	if len(names) > 1 {
+		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	return strings.Join(names, "")
+}

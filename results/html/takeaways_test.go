@@ -1,0 +1,191 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// trialsOf are trials of a lock that granted so many locks a second.
+func trialsOf(lock string, rates ...int64) (recs []*results.Record) {
+	for i, rate := range rates {
+		recs = append(recs, &results.Record{
+			ID: fmt.Sprint(lock, i), Run: "run", Trial: i + 1, Elapsed: time.Second,
+			Plan:   results.Plan{Driver: "d", Lock: lock, Load: results.Load{Clients: 4}, Keys: 1},
+			Traits: results.Traits{Exclusive: true},
+			Server: results.Server{Kind: "private"},
+			Counts: results.Counts{Acquired: rate},
+			Safety: results.Safety{Checked: true, Grants: rate},
+		})
+	}
+	return recs
+}
+
+// said is the summary of records, each takeaway a line.
+func said(t *testing.T, change func([]*results.Cell), recs ...[]*results.Record) string {
+	t.Helper()
+	var all []*results.Record
+	for i, r := range recs {
+		for _, rec := range r {
+			rec.Cell = i
+		}
+		all = append(all, r...)
+	}
+	cells, err := results.Group(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(cells)
+	}
+	var lines []string
+	for _, s := range newView(cells).takeaways() {
+		lines = append(lines, s.Kind+": "+s.Lead+" "+s.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestTakeaways(t *testing.T) {
+	tail := func(p99s ...time.Duration) func([]*results.Cell) {
+		return func(cells []*results.Cell) {
+			for i, c := range cells {
+				c.Latency = map[results.Metric]results.Latency{results.Acquire: {Count: 1e6, P50: p99s[i] / 2, P99: p99s[i]}}
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		recs   [][]*results.Record
+		change func([]*results.Cell)
+		want   []string
+		not    []string
+	}{
+		"intervals apart": {
+			[][]*results.Record{trialsOf("a", 200, 201, 202, 203, 204, 205), trialsOf("b", 100, 101, 102, 103, 104, 105)}, nil,
+			[]string{"good: a was fastest: 203 locks/s, 97.6 % above the next, b; their 95 % intervals do not overlap"},
+			[]string{"Few trials"},
+		},
+		"more than double": {
+			[][]*results.Record{trialsOf("a", 400, 401, 402, 403, 404, 405), trialsOf("b", 100, 101, 102, 103, 104, 105)}, nil,
+			[]string{"3.9 times the next, b"}, nil,
+		},
+		"intervals overlap": {
+			[][]*results.Record{trialsOf("a", 90, 100, 110, 120, 130, 140), trialsOf("b", 91, 99, 109, 119, 129, 139)}, nil,
+			[]string{"note: No fastest row. a had the most, 115 locks/s, but b cannot be told apart from it: their 95 % intervals overlap"},
+			[]string{"was fastest"},
+		},
+		"few trials": {
+			[][]*results.Record{trialsOf("a", 200, 210), trialsOf("b", 100, 110)}, nil,
+			[]string{"a came first:", "in all of its 2 trials, which are too few for an interval", "Few trials: All 2 rows"},
+			[]string{"was fastest"},
+		},
+		"single trials": {
+			[][]*results.Record{trialsOf("a", 200), trialsOf("b", 100)}, nil,
+			[]string{"No fastest row.", "a single trial does not show what chance does"}, []string{"first:"},
+		},
+		"the lock that broke does not win": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201), trialsOf("c", 100, 101)},
+			func(cells []*results.Cell) { cells[0].Safety.Violations = 3 },
+			[]string{"bad: Mutual exclusion was violated by a (3 violations in 1,801 grants)", "b came first:",
+				"Left out, though its figure was better: a (violated)", "No violation was seen in 2 of 3 rows"},
+			[]string{"a came first"},
+		},
+		"what was planted breaks nothing": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) { cells[0].Safety.Violations, cells[0].Safety.Overstayed = 3, 3 },
+			[]string{"note: Planted violations: 3 violations were made on purpose", "a came first:"}, []string{"bad:"},
+		},
+		"saturated": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201), trialsOf("c", 100, 101)},
+			func(cells []*results.Cell) { cells[0].Generator.Saturated = true },
+			[]string{"b came first:", "a (saturated)", "warn: Saturated: a – lockbench or its machine was the bottleneck"}, nil,
+		},
+		"embedded": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) {
+				for _, c := range cells {
+					c.First().Server.Kind = "embedded"
+				}
+			},
+			[]string{"warn: Embedded: all 2 rows – measured on a stand-in"}, []string{"first"},
+		},
+		"guarantees": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) { cells[1].First().Traits.Fenced = true },
+			[]string{"Their guarantees differ (exclusive, against exclusive, fenced)"}, nil,
+		},
+		"lowest p99 elsewhere": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)}, tail(9*time.Millisecond, time.Millisecond),
+			[]string{"Its p99 is 9.00 ms; the lowest is that of b, 1.00 ms"}, nil,
+		},
+		"lowest p99 here": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)}, tail(time.Millisecond, 9*time.Millisecond),
+			[]string{"It has the lowest p99 as well, 1.00 ms"}, nil,
+		},
+		"unchecked": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) { cells[0].Safety.Checked = false },
+			[]string{"warn: Mutual exclusion was not checked in 1 of 2 rows"}, nil,
+		},
+		"one cell": {
+			[][]*results.Record{trialsOf("a", 90, 110)}, nil,
+			[]string{"note: 100 locks a second (90.0 – 110 in 2 trials)."}, []string{"fastest", "first"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := said(t, tt.change, tt.recs...)
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+			for _, not := range tt.not {
+				if strings.Contains(got, not) {
+					t.Errorf("%q in\n%s", not, got)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadsAreNoRivals(t *testing.T) {
+	a, b := trialsOf("a", 900, 900), trialsOf("a", 200, 200)
+	for _, r := range b {
+		r.ID, r.Plan.Clients = "b"+r.ID, 8
+	}
+	want := "different loads, so they are no ranking: from 200 locks/s (8 clients) to 900 locks/s (4 clients)"
+	if got := said(t, nil, a, b); !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	c, d := trialsOf("c", 1, 2), trialsOf("c", 3, 4)
+	for _, r := range d {
+		r.ID, r.Plan.Clients = "d"+r.ID, 8
+	}
+	got := said(t, nil, a, b, c, d)
+	for _, want := range []string{"4 clients: a came first:", "8 clients: a came first:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestAnOpenLoopIsRankedByItsWait(t *testing.T) {
+	a, b := trialsOf("a", 100, 100), trialsOf("b", 100, 100)
+	for _, r := range append(a, b...) {
+		r.Plan.Rate = "100"
+	}
+	got := said(t, func(cells []*results.Cell) {
+		for i, c := range cells {
+			l := results.Latency{Count: 1e6, P50: time.Millisecond, P99: time.Duration(9-7*i) * time.Millisecond}
+			c.Latency = map[results.Metric]results.Latency{results.Response: l}
+			for _, r := range c.Trials {
+				r.Latency = c.Latency
+			}
+		}
+	}, a, b)
+	if want := "b answered soonest: a p99 of 2.00 ms, against 9.00 ms of the next, a"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}

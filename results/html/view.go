@@ -1,0 +1,176 @@
+package html
+
+// What the page is made of: the cells, their names, and those of the same load side by side.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// view is what all parts of the page are drawn from.
+type view struct {
+	cells  []*results.Cell
+	names  []string // of cells, by what tells each from all others
+	common string   // what all have in common
+	groups []group
+	rivals bool // a group's cells had the same load, and can be ranked
+}
+
+// group is some cells that belong into one chart.
+type group struct {
+	title string // what is particular to their load; empty if there is one group only
+	cells []*results.Cell
+	names []string // by what tells each from the others of the group
+	index []int    // places in view.cells
+}
+
+func newView(cells []*results.Cell) *view {
+	v := &view{cells: cells}
+	v.names, v.common = render.Names(cells)
+	titles, members := render.Loads(cells)
+	v.rivals = len(cells) > 1 && len(titles) < len(cells)
+	if !v.rivals { // loads of a cell each are best read side by side
+		all := make([]int, len(cells))
+		for i := range all {
+			all[i] = i
+		}
+		v.groups = []group{{cells: cells, names: v.names, index: all}}
+		return v
+	}
+	for i, title := range titles {
+		g := group{title: title, index: members[i]}
+		for _, at := range members[i] {
+			g.cells = append(g.cells, cells[at])
+		}
+		g.names, _ = render.Names(g.cells)
+		v.groups = append(v.groups, g)
+	}
+	return v
+}
+
+// name is that of a cell in its group, and which group that is.
+func (g group) full(i int) string {
+	if g.title == "" {
+		return g.names[i]
+	}
+	return g.names[i] + " (" + g.title + ")"
+}
+
+// sorted are the places in g by a figure, the greatest first; cells that do not know it come last.
+func (g group) sorted(figure func(*results.Cell) float64) []int {
+	order := make([]int, len(g.cells))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := figure(g.cells[a]), figure(g.cells[b])
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
+		}
+		return cmp.Compare(y, x)
+	})
+	return order
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// waiting is the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival was
+// due, else the acquisition.
+func waiting(c *results.Cell) results.Metric {
+	if render.Open(c) && c.Latency[results.Response].Count > 0 {
+		return results.Response
+	}
+	return results.Acquire
+}
+
+// quantile is NaN if there are too few values for it.
+func quantile(l results.Latency, q float64) float64 {
+	if !stats.Enough(l.Count, q) {
+		return math.NaN()
+	}
+	switch q {
+	case 0.5:
+		return float64(l.P50)
+	case 0.9:
+		return float64(l.P90)
+	case 0.99:
+		return float64(l.P99)
+	case 0.999:
+		return float64(l.P999)
+	}
+	return math.NaN()
+}
+
+// p99 is that of what a cell's clients feel.
+func p99(c *results.Cell) float64 { return quantile(c.Latency[waiting(c)], 0.99) }
+
+// rates is the throughput over the trials.
+func rates(c *results.Cell) stats.Estimate {
+	return stats.Trials(c.Trials, (*results.Record).Throughput)
+}
+
+// tails is the p99 over the trials, each one's own.
+func tails(c *results.Cell) stats.Estimate {
+	return stats.Trials(c.Trials, func(r *results.Record) float64 { return quantile(r.Latency[waiting(c)], 0.99) })
+}
+
+// broken tells of a lock that claims to exclude and did not.
+func broken(c *results.Cell) bool {
+	return c.First().Traits.Exclusive && c.Safety.Violations > c.Safety.Overstayed
+}
+
+// doubts are why a cell's figures are not to be believed as they stand, in a word each.
+func doubts(c *results.Cell) []string {
+	var words []string
+	if c.Partial() != "" {
+		words = append(words, "partial")
+	}
+	if c.Generator.Saturated {
+		words = append(words, "saturated")
+	}
+	if c.Drifting > 0 {
+		words = append(words, "drifts")
+	}
+	if !c.KeptUp() {
+		words = append(words, "behind")
+	}
+	if c.First().Server.Kind == "embedded" {
+		words = append(words, "embedded")
+	}
+	return words
+}
+
+// badges are the words beside a cell's name.
+func badges(c *results.Cell) []badge {
+	var all []badge
+	if broken(c) {
+		all = append(all, badge{"violated", "bad"})
+	}
+	for _, word := range doubts(c) {
+		all = append(all, badge{word, "warn"})
+	}
+	return all
+}
+
+type badge struct{ Text, Class string }
+
+// state is how a cell is drawn: as broken, in doubt, or plainly.
+func state(c *results.Cell) string {
+	switch {
+	case broken(c):
+		return "bad"
+	case len(doubts(c)) > 0:
+		return "warn"
+	}
+	return "good"
+}

@@ -1,0 +1,91 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestHolm has the answers of R's p.adjust(…, "holm").
+func TestHolm(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct{ ps, want []float64 }{
+		{[]float64{0.01, 0.02, 0.03, 0.04, 0.05}, []float64{0.05, 0.08, 0.09, 0.09, 0.09}},
+		{[]float64{0.01, 0.04, 0.03, 0.005}, []float64{0.03, 0.06, 0.06, 0.02}}, // in the order given, monotone
+		{[]float64{0.01, nan, 0.04, 0.03, nan, 0.005}, []float64{0.03, nan, 0.06, 0.06, nan, 0.02}},
+		{[]float64{0.6, 0.7, 1}, []float64{1, 1, 1}},
+		{[]float64{0.02, 0.02}, []float64{0.04, 0.04}},
+		{[]float64{0.04}, []float64{0.04}},
+		{[]float64{nan}, []float64{nan}},
+		{nil, nil},
+	} {
+		got := Holm(c.ps)
+		if len(got) != len(c.want) {
+			t.Fatalf("%v: %v", c.ps, got)
+		}
+		for i := range got {
+			if !near(got[i], c.want[i], 1e-12) {
+				t.Errorf("%v: %v, want %v", c.ps, got, c.want)
+				break
+			}
+		}
+	}
+}
+
+// TestHolmFalseAlarms compares 20 cells that have not changed: without the correction more than every other time one of
+// them is significant.
+func TestHolmFalseAlarms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const runs = 500
+	plain, adjusted := 0, 0
+	for range runs {
+		ps := make([]float64, 20)
+		for i := range ps {
+			ps[i] = Compare(lognormal(rng, 10, 100, 0.05), lognormal(rng, 10, 100, 0.05)).P
+		}
+		if any5(ps) {
+			plain++
+		}
+		if any5(Holm(ps)) {
+			adjusted++
+		}
+	}
+	if plain < runs/2 {
+		t.Errorf("%d of %d have a p below 5 %%: the cells are not independent", plain, runs)
+	}
+	if adjusted > runs*7/100 || adjusted < runs*2/100 { // 5 % and two standard deviations
+		t.Errorf("%d of %d alarms are false", adjusted, runs)
+	}
+}
+
+func any5(ps []float64) bool {
+	for _, p := range ps {
+		if p < 0.05 {
+			return true
+		}
+	}
+	return false
+}
+
+func TestLeastP(t *testing.T) {
+	for _, c := range []struct {
+		base, head int
+		want       float64
+	}{{1, 1, 1}, {2, 2, 2. / 6}, {3, 3, 0.1}, {4, 4, 2. / 70}, {3, 5, 2. / 56}, {5, 3, 2. / 56}, {10, 10, 2. / 184756}, {0, 9, 1}, {9, 0, 1}} {
+		if got := LeastP(c.base, c.head); !near(got, c.want, 1e-12) {
+			t.Errorf("%d and %d: %v, want %v", c.base, c.head, got, c.want)
+		}
+	}
+	// The real test agrees that this is the least.
+	if p := Compare([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10, 11}).P; !near(p, LeastP(5, 6), 1e-12) {
+		t.Errorf("%v, want %v", p, LeastP(5, 6))
+	}
+}
+
+func TestLeastTrials(t *testing.T) {
+	for alpha, want := range map[float64]int{0.05: 4, 0.1: 4, 0.11: 3, 0.01: 5, 0.05 / 20: 6, 0.05 / 200: 8, 1: 2, 2: 1, 0: 0, -1: 0, math.NaN(): 0} {
+		if got := LeastTrials(alpha); got != want {
+			t.Errorf("alpha %v: %d, want %d", alpha, got, want)
+		}
+	}
+}

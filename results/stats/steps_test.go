@@ -1,0 +1,225 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// nile is the flow of the Nile at Aswan from 1871 to 1970, in 10⁸ m³ (Cobb, 1978; R has it as Nile).
+var nile = []float64{
+	1120, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995, 935, 1110, 994, 1020, 960, 1180, 799, 958, 1140,
+	1100, 1210, 1150, 1250, 1260, 1220, 1030, 1100, 774, 840, 874, 694, 940, 833, 701, 916, 692, 1020, 1050, 969,
+	831, 726, 456, 824, 702, 1120, 1100, 832, 764, 821, 768, 845, 864, 862, 698, 845, 744, 796, 1040, 759,
+	781, 865, 845, 944, 984, 897, 822, 1010, 771, 676, 649, 846, 812, 742, 801, 1040, 860, 874, 848, 890,
+	744, 749, 838, 1050, 918, 986, 797, 923, 975, 815, 1020, 906, 901, 1170, 912, 746, 919, 718, 714, 740,
+}
+
+// TestNile finds the step that all the literature has: 1898 is the last year before it.
+func TestNile(t *testing.T) {
+	steps := Steps(nile, 1)
+	if len(steps) != 1 || steps[0].At != 1899-1871 || steps[0].P > 0.005 {
+		t.Fatalf("%+v", steps)
+	}
+	if want := median(nile[28:]) / median(nile[:28]); steps[0].Ratio != want {
+		t.Errorf("%v, want %v", steps[0].Ratio, want)
+	}
+}
+
+// stairs is a series of levels, each so many values long, with scatter.
+func stairs(rng *rand.Rand, cv float64, length int, levels ...float64) (values []float64) {
+	for _, level := range levels {
+		values = append(values, lognormal(rng, length, level, cv)...)
+	}
+	return values
+}
+
+func at(steps []Step) (places []int) {
+	for _, s := range steps {
+		places = append(places, s.At)
+	}
+	return places
+}
+
+func TestSteps(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   []int
+	}{
+		{"nothing", nil, nil},
+		{"too short", []float64{1, 1, 9, 9, 9}, nil},
+		{"the shortest ones can tell nothing", []float64{1, 1, 1, 9, 9, 9}, nil},
+		{"all equal", slices.Repeat([]float64{5}, 50), nil},
+		{"never anything", make([]float64, 50), nil},
+		{"exact", []float64{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}, []int{6}},
+		{"from nothing", []float64{0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2}, []int{6}},
+		{"below zero", []float64{-2, -2, -2, -2, -2, -2, 2, 2, 2, 2, 2, 2}, []int{6}},
+		{"places hold", []float64{nan, 1, 1, 1, inf, 1, 1, 1, nan, 2, 2, 2, 2, 2, 2}, []int{9}},
+		{"outliers are no step", []float64{5, 5, 5, 5, 5, 5, 5, 50, 5, 5, 5, 5, 5, 5, 5, 40, 5, 5, 5, 5}, nil},
+		{"up and down", stairs(rng, 0.01, 20, 100, 110, 100), []int{20, 40}},
+		{"a short rise", slices.Concat(stairs(rng, 0.01, 60, 100), stairs(rng, 0.01, 8, 110), stairs(rng, 0.01, 80, 100)), []int{60, 68}},
+		{"a stair", stairs(rng, 0.01, 15, 100, 110, 120, 130), []int{15, 30, 45}},
+		{"a small step in a calm stretch", slices.Concat(stairs(rng, 0.2, 40, 300), stairs(rng, 0.005, 20, 100, 103)), []int{40, 60}},
+		{"the last three", slices.Concat(stairs(rng, 0.01, 40, 100), stairs(rng, 0.01, 3, 120)), []int{40}},
+		{"a long one", stairs(rng, 0.01, 700, 100, 110, 100), []int{700, 1400}},
+	} {
+		before := slices.Clone(c.values)
+		got := Steps(c.values, 1)
+		if !slices.Equal(at(got), c.want) {
+			t.Errorf("%s: %+v, want steps at %v", c.name, got, c.want)
+		}
+		if !slices.EqualFunc(before, c.values, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
+			t.Errorf("%s: the caller's values were changed", c.name)
+		}
+		if !reflect.DeepEqual(at(got), at(Steps(c.values, 1))) {
+			t.Errorf("%s: another answer the second time", c.name)
+		}
+	}
+}
+
+func TestStepRatio(t *testing.T) {
+	steps := Steps(slices.Concat(slices.Repeat([]float64{0}, 10), slices.Repeat([]float64{5}, 10), slices.Repeat([]float64{4}, 10)), 1)
+	if len(steps) != 2 || !math.IsNaN(steps[0].Ratio) || steps[1].Ratio != 0.8 {
+		t.Errorf("%+v", steps)
+	}
+}
+
+// share is how many of so many histories have a step.
+func share(runs int, history func(*rand.Rand) []float64) float64 {
+	rng := rand.New(rand.NewPCG(3, 4))
+	some := 0
+	for i := range runs {
+		if len(Steps(history(rng), uint64(i))) > 0 {
+			some++
+		}
+	}
+	return float64(some) / float64(runs)
+}
+
+// wander is noise in which neighbours are alike: autoregressive of the first order.
+func wander(rng *rand.Rand, n int, rho, cv float64) []float64 {
+	values := make([]float64, n)
+	x := rng.NormFloat64()
+	for i := range values {
+		values[i] = 100 * math.Exp(cv*x)
+		x = rho*x + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+	}
+	return values
+}
+
+// TestFalseSteps draws histories in which nothing happens. That neighbours which are alike make for more alarms than were
+// promised stands here, too, as the docs say it.
+func TestFalseSteps(t *testing.T) {
+	for _, c := range []struct {
+		n, runs          int
+		rho, least, most float64
+	}{
+		{n: 10, runs: 800, most: 0.066, least: 0.01},
+		{n: 30, runs: 800, most: 0.066, least: 0.03},
+		{n: 100, runs: 200, most: 0.08, least: 0.01},
+		{n: 30, runs: 200, rho: 0.3, least: 0.15, most: 0.35},
+	} {
+		got := share(c.runs, func(rng *rand.Rand) []float64 { return wander(rng, c.n, c.rho, 0.05) })
+		if got < c.least || got > c.most {
+			t.Errorf("%d values, autocorrelation %v: %.1f %% have a step, want %.1f to %.1f %%", c.n, c.rho, 100*got, 100*c.least, 100*c.most)
+		}
+	}
+}
+
+// TestStepsSeen draws histories with a step of 5 %.
+func TestStepsSeen(t *testing.T) {
+	for _, c := range []struct {
+		cv    float64
+		n, at int
+		least float64
+	}{{0.02, 30, 15, 0.95}, {0.02, 30, 25, 0.85}, {0.05, 30, 15, 0.3}, {0.05, 100, 50, 0.8}} {
+		got := share(100, func(rng *rand.Rand) []float64 {
+			return slices.Concat(lognormal(rng, c.at, 100, c.cv), lognormal(rng, c.n-c.at, 105, c.cv))
+		})
+		if got < c.least {
+			t.Errorf("%+v: %.0f %%", c, 100*got)
+		}
+	}
+}
+
+// TestStepsAt is for one of a hundred series: what could be chance is not said any more, what could not be, is.
+func TestStepsAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	found, still := 0, 0
+	for i := range uint64(50) {
+		values := stairs(rng, 0.05, 15, 100, 105)
+		found += len(Steps(values, i))
+		still += len(StepsAt(values, i, stepAlpha/100))
+	}
+	if found < 15 || still > found/3 {
+		t.Errorf("%d steps of 5 %%, %d of them in one of a hundred series", found, still)
+	}
+	if steps := StepsAt(nile, 1, stepAlpha/100); len(steps) != 1 || steps[0].P > stepAlpha/100 {
+		t.Errorf("the Nile: %+v", steps)
+	}
+}
+
+// TestStepsAreBounded gives up with what it has when the work is used up.
+func TestStepsAreBounded(t *testing.T) {
+	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 20, slices.Repeat([]float64{100, 120}, 10)...)
+	s := search{alpha: stepAlpha, rng: rand.New(rand.NewPCG(1, 2)), work: 400 * 500, at: make([]int, len(values)), values: values, levels: values}
+	s.run()
+	if all := len(Steps(values, 1)); all != 19 || len(s.cuts) == 0 || len(s.cuts) >= all {
+		t.Errorf("%d of %d steps, with a little work", len(s.cuts), all)
+	}
+	if s.work >= 0 || s.work < -400 {
+		t.Errorf("stopped with %d", s.work)
+	}
+}
+
+func TestWindows(t *testing.T) {
+	for _, n := range []int{1, 6, 8, 9, 17, 18, 100, 1000, 1025} {
+		all := windows(n)
+		if all[0] != (window{0, n}) {
+			t.Errorf("%d: the first is %v, not the whole", n, all[0])
+		}
+		for _, w := range all[1:] {
+			if w.from < 0 || w.to > n || w.to-w.from < leastWindow {
+				t.Errorf("%d: %v", n, w)
+			}
+		}
+		// Whatever the place, there is a window that has a good part of itself on both sides of it.
+		for at := 2 * leastWindow; at <= n-2*leastWindow; at++ {
+			if !slices.ContainsFunc(all, func(w window) bool {
+				return w.to-w.from < 2*leastWindow+2 && min(at-w.from, w.to-at)*5 >= w.to-w.from
+			}) {
+				t.Errorf("%d: no short window around %d", n, at)
+			}
+		}
+	}
+}
+
+// TestEnergyDistance holds the sums against the definition, for which the means of all pairs are written out.
+func TestEnergyDistance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	values := lognormal(rng, 40, 10, 0.5)
+	mean := func(a, b []float64, pairs float64) (sum float64) {
+		for _, x := range a {
+			for _, y := range b {
+				sum += math.Abs(x - y)
+			}
+		}
+		return sum / pairs
+	}
+	wantAt, want := 0, 0.0
+	for cut := leastSegment; cut <= 30-leastSegment; cut++ {
+		x, y := values[5:5+cut], values[5+cut:35]
+		n, m := float64(len(x)), float64(len(y))
+		if d := n * m / (n + m) * (2*mean(x, y, n*m) - mean(x, x, n*(n-1)) - mean(y, y, m*(m-1))); d > want {
+			wantAt, want = 5+cut, d
+		}
+	}
+	if at, d := newEnergy(values).split(window{5, 35}); at != wantAt || !near(d, want, 1e-9) {
+		t.Errorf("%v at %d, want %v at %d", d, at, want, wantAt)
+	}
+}

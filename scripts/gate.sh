@@ -1,0 +1,371 @@
+#!/usr/bin/env bash
+# Gate a change: measure base and head in turn, compare them, and exit with the answer.
+#
+#   scripts/gate.sh -base REF [-head REF] [OPTION…] -- LOCKBENCH-FLAG…      two revisions of this repository
+#   scripts/gate.sh -base-cmd 'CMD' -head-cmd 'CMD' [OPTION…]               anything else: two command lines
+#
+# The first builds lockbench from two revisions of the repository in which it is called (without -head, the second is the
+# working tree) and runs both with the same flags. The second runs two command lines, each of which ends in a lockbench:
+# two addresses, two servers' configurations, two programs. Files that flags name are those of the current directory.
+#
+#   -n N                  rounds: trials of each side (10)
+#   -fail-on EXPR         what must not happen: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help compare
+#   -alpha, -min-effect, -figures, -ignore VALUE and -force: as lockbench compare has them
+#   -allow-inconclusive   exit with 0 if nothing can be told, in place of 5
+#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown and JUnit XML, and a log
+#                         (default: a temporary directory, which goes if the gate passes)
+#   -comment              say it in one comment on the pull request, which later runs replace; takes gh and GITHUB_TOKEN
+#   -name TEXT            of this gate, if a pull request has several (lockbench)
+#   -build CMD            how a revision is built: run by sh in $TREE, it makes the program $OUT
+#                         (go build -trimpath -o "$OUT" ./cmd/lockbench)
+#   -lockbench PROGRAM    which compares (that of the head; with -head-cmd: lockbench)
+#
+# Exit codes: 0 passed · 1 error, a trial that failed among them · 2 usage · 3 regression · 4 the head violated mutual
+# exclusion, which it claims, and the base did not · 5 inconclusive · 130 interrupted. What was measured is kept if it does
+# not pass.
+#
+# Why not lockbench -vs: it compares two configurations within one process, trial by trial in random order, and is the
+# better choice wherever it can be had. Two builds are two processes. So each process here runs one trial of every cell, the
+# sides take turns, and the side that begins a round changes with the round (base head, head base, …): a machine that grows
+# slower or faster hits both alike. Between a cell's two trials lie as many trials as there are cells; keep them few.
+#
+# A round has one seed, the same on both sides and another in each round. Flags that the gate sets (-o, -seed, -trials,
+# -quiet, -revision) reach the processes as LOCKBENCH_ variables, which a command line passes on unseen.
+set -euo pipefail
+
+say() { printf 'gate: %s\n' "$*" >&2; }
+die() { # CODE WORD…
+	local code=$1
+	shift
+	say "$*"
+	exit "$code"
+}
+usage() { die 2 "$* (gate.sh -h explains)"; }
+
+time_of() { # SECONDS: as a person says it
+	if [ "$1" -ge 120 ]; then echo "$((($1 + 30) / 60)) min"; else echo "$1 s"; fi
+}
+
+base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' name=lockbench build='' judge='' comment='' lenient=''
+judge_flags=()
+
+parse() {
+	local flag value
+	while [ $# -gt 0 ]; do
+		flag=$1
+		shift
+		case $flag in
+		--) break ;;
+		--?*) flag=${flag#-} ;;
+		-?*) ;;
+		*) usage "unexpected argument $flag: the flags of lockbench come after --" ;;
+		esac
+		case $flag in # the switches
+		-h | -help) sed -n '2,/^set /{s/^# \{0,1\}//;/^set /d;p;}' "$0" && exit 0 ;;
+		-comment) comment=yes && continue ;;
+		-allow-inconclusive) lenient=yes && continue ;;
+		-force) judge_flags+=("$flag") && continue ;;
+		esac
+		case $flag in
+		*=*) value=${flag#*=} flag=${flag%%=*} ;;
+		*)
+			[ $# -gt 0 ] || usage "$flag needs a value, or is no flag"
+			value=$1
+			shift
+			;;
+		esac
+		[ -n "$value" ] || usage "$flag is empty"
+		case $flag in
+		-base) base=$value ;;
+		-head) head=$value ;;
+		-base-cmd) base_cmd=$value ;;
+		-head-cmd) head_cmd=$value ;;
+		-n) rounds=$value ;;
+		-o) dir=$value ;;
+		-name) name=$value ;;
+		-build) build=$value ;;
+		-lockbench) judge=$value ;;
+		-fail-on | -alpha | -min-effect | -figures | -ignore) judge_flags+=("$flag" "$value") ;;
+		*) usage "unknown flag $flag" ;;
+		esac
+	done
+	flags=("$@")
+	check
+}
+
+check() { # that the flags make sense together
+	local flag
+	case $rounds in
+	'' | *[!0-9]* | 0*) usage "-n $rounds: must be a whole number above 0" ;;
+	esac
+	case $name in
+	*[!A-Za-z0-9\ ._/]*) usage "-name $name: letters, digits, blanks, points and slashes only" ;;
+	esac
+	if [ -n "$base_cmd$head_cmd" ]; then
+		if [ -z "$base_cmd" ] || [ -z "$head_cmd" ]; then usage "-base-cmd and -head-cmd go together"; fi
+		[ -z "$base$head$build" ] || usage "-base-cmd and -head-cmd build nothing: leave -base, -head and -build out"
+		[ ${#flags[@]} = 0 ] || usage "what comes after -- is for -base: put the flags into both commands"
+		judge=${judge:-lockbench}
+		command -v "$judge" >/dev/null || usage "there is no $judge to compare with: name one with -lockbench"
+	else
+		[ -n "$base" ] || usage "which base? -base REF, or -base-cmd and -head-cmd"
+		[ ${#flags[@]} -gt 0 ] || usage "what is to be measured? give flags of lockbench after --"
+		for flag in "${flags[@]}"; do
+			case $flag in
+			-o | -o=* | -output | -output=* | -seed | -seed=* | -trials | -trials=*)
+				usage "${flag%%=*} after --: the gate sets that itself" ;;
+			esac
+		done
+	fi
+}
+
+child='' # the process group under way
+job() { # COMMAND…: run it in a process group of its own, so that Ctrl-C is this script's to pass on, once
+	local code=0
+	set -m
+	"$@" </dev/null &
+	child=$!
+	set +m
+	wait "$child" || code=$?
+	child=''
+	return "$code"
+}
+
+# A trial that is told to stop drains, cleans up on its server and writes what it has: it is waited for, but not for ever.
+interrupted() {
+	trap '[ -z "$child" ] || kill -KILL -- "-$child" 2>/dev/null' INT TERM HUP # the second time
+	local patience
+	child=$(jobs -p) # also if it has begun just now
+	if [ -n "$child" ]; then
+		say 'interrupted: what is under way cleans up; once more to stop at once'
+		kill -TERM -- "-$child" 2>/dev/null || true
+		set -m
+		(sleep 30 && kill -KILL -- "-$child") </dev/null >/dev/null 2>&1 &
+		patience=$!
+		set +m
+		wait "$child" || true
+		while kill -0 -- "-$child" 2>/dev/null; do sleep 0.1; done # what a shell has left behind
+		kill -- "-$patience" 2>/dev/null || true
+	fi
+	say 'interrupted: nothing is compared'
+	exit 130
+}
+
+tmp='' root='' own=''
+clean_up() {
+	local code=$? tree
+	for tree in base head; do
+		[ ! -d "$tmp/$tree" ] || git -C "$root" worktree remove --force "$tmp/$tree" || true
+	done
+	rm -rf "$tmp"
+	if [ -n "$own" ] && { [ "$code" = 0 ] || [ ! -s "$dir/base.jsonl" ]; }; then
+		rm -rf "$dir"
+	elif [ -s "$dir/base.jsonl" ]; then
+		say "the records are in $dir"
+	fi
+	exit "$code"
+}
+
+prepare() { # directories, and what has to go wherever this ends
+	trap interrupted INT TERM HUP
+	tmp=$(mktemp -d "${TMPDIR:-/tmp}/lockbench-gate.XXXXXX")
+	trap clean_up EXIT
+	if [ -z "$dir" ]; then
+		dir=$(mktemp -d "${TMPDIR:-/tmp}/lockbench-gate-records.XXXXXX")
+		own=yes
+	fi
+	mkdir -p "$dir"
+	dir=$(cd "$dir" && pwd)
+	if [ -e "$dir/base.jsonl" ] || [ -e "$dir/head.jsonl" ]; then
+		usage "-o $dir has the records of another gate: they would be counted in"
+	fi
+	: >"$tmp/said"
+}
+
+revision_of() { # REF: its hash; nothing for a ref that there is not
+	git rev-parse --verify --quiet "$1^{commit}"
+}
+
+build_both() {
+	root=$(git rev-parse --show-toplevel) || usage "-base takes a git repository, and this is none"
+	base_at=$(revision_of "$base") || usage "-base $base: there is no such commit here (a shallow clone has only the latest)"
+	base_is=$(git rev-parse --short "$base_at")
+	if [ -n "$head" ]; then
+		head_at=$(revision_of "$head") || usage "-head $head: there is no such commit here (a shallow clone has only the latest)"
+		head_is=$(git rev-parse --short "$head_at")
+	else
+		head_at='' head_is=$(git rev-parse --short HEAD)
+		[ -z "$(git -C "$root" status --porcelain)" ] || head_is="$head_is, changed"
+	fi
+	build_one base "$base_at" "$base_is"
+	if [ "$base_at" = "$head_at" ]; then
+		say 'base and head are the same revision: this shows the noise of the machine'
+		cp "$tmp/base.program" "$tmp/head.program"
+	else
+		build_one head "$head_at" "$head_is"
+	fi
+	judge=${judge:-$tmp/head.program}
+	# Flags that one side does not know, before anything is measured.
+	local side
+	for side in base head; do
+		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >/dev/null 2>"$tmp/stderr" ||
+			{ cat "$tmp/stderr" >&2 && die 2 "the $side cannot run these flags"; }
+	done
+}
+
+build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is empty
+	local tree=$root
+	say "building the $1: $3"
+	if [ -n "$2" ]; then
+		tree=$tmp/$1
+		git -C "$root" -c core.hooksPath=/dev/null worktree add --quiet --detach "$tree" "$2"
+	fi
+	if [ -z "$build" ] && [ ! -d "$tree/cmd/lockbench" ]; then
+		usage "the $1 ($3) has no cmd/lockbench: say with -build how it is built"
+	fi
+	# The same code in two directories is the same program, with -trimpath, and is compiled once.
+	job compile "$tree" "$tmp/$1.program" || die 1 "the $1 ($3) does not build"
+	[ -x "$tmp/$1.program" ] || die 1 "-build has made no program \$OUT of the $1"
+}
+
+compile() { # TREE PROGRAM
+	cd "$1"
+	exec >&2
+	if [ -z "$build" ]; then exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
+	TREE=$1 OUT=$2 exec sh -c "$build"
+}
+
+records() { # SIDE: how many there are
+	if [ -e "$dir/$1.jsonl" ]; then echo $(($(wc -l <"$dir/$1.jsonl"))); else echo 0; fi
+}
+
+one() { # SIDE SEED: become the process of one trial
+	exec >"$tmp/stdout" 2>"$tmp/stderr"
+	export LOCKBENCH_OUTPUT="$dir/$1.jsonl" LOCKBENCH_SEED=$2 LOCKBENCH_TRIALS=1 LOCKBENCH_QUIET=true
+	case $1$base_cmd in
+	base) LOCKBENCH_REVISION=$base_is exec "$tmp/base.program" "${flags[@]}" ;;
+	head) LOCKBENCH_REVISION=$head_is exec "$tmp/head.program" "${flags[@]}" ;;
+	base*) exec sh -c "$base_cmd" ;;
+	head*) exec sh -c "$head_cmd" ;;
+	esac
+}
+
+violated=''
+trial() { # SIDE ROUND: one process, and what it says, each thing once
+	local code=0 before
+	before=$(records "$1")
+	job one "$1" "$2" || code=$?
+	{ echo "== $1, round $2: exit code $code" && cat "$tmp/stdout" "$tmp/stderr"; } >>"$dir/log"
+	case $code in
+	0) ;;
+	4) violated="$violated $1" ;; # the record is whole, and what it says is for the comparison
+	*)
+		tail -n 20 "$tmp/stderr" >&2
+		die 1 "round $2: the $1 failed with exit code $code: nothing is compared"
+		;;
+	esac
+	# A build that is older than -revision says that it does not know the variable.
+	grep -v LOCKBENCH_REVISION "$tmp/stderr" | grep -vxFf "$tmp/said" >"$tmp/new" || true
+	sed "s/^/gate: $1: /" "$tmp/new" >&2
+	cat "$tmp/new" >>"$tmp/said"
+	[ "$(records "$1")" -gt "$before" ] ||
+		die 1 "round $2: the $1 has written no record to \$LOCKBENCH_OUTPUT: does its command line have an -o, or no lockbench?"
+	if tail -n "+$((before + 1))" "$dir/$1.jsonl" | grep -q '"partial":"'; then
+		die 1 "round $2: a trial of the $1 ended early: nothing is compared"
+	fi
+}
+
+measure() {
+	local round side order started=$SECONDS took left
+	say "measuring: $rounds rounds of a trial of each side; how long that takes is known after the first"
+	for ((round = 1; round <= rounds; round++)); do
+		if ((round % 2)); then order='base head'; else order='head base'; fi
+		for side in $order; do
+			trial "$side" $round
+		done
+		took=$((SECONDS - started))
+		left=$(((took * (rounds - round) + round - 1) / round))
+		if ((round < rounds)); then
+			say "round $round of $rounds ($order): measured for $(time_of $took), about $(time_of $left) to go"
+		else
+			say "round $round of $rounds ($order): measured for $(time_of $took), comparing"
+		fi
+	done
+}
+
+compare() { # FLAG…: the two files, by names that a reader knows
+	(cd "$dir" && "$judge" compare ${judge_flags[@]+"${judge_flags[@]}"} "$@")
+}
+
+check_judge() { # before anything is measured: does it know its flags, and are they right?
+	local code=0
+	case $judge in
+	*/*) judge=$(cd "$(dirname "$judge")" && pwd)/$(basename "$judge") ;; # compare changes the directory
+	esac
+	compare /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
+	[ $code != 2 ] || { cat "$tmp/stderr" >&2 && exit 2; }
+}
+
+answer() { # the comparison in every form, and the exit code
+	local code=0
+	compare -format table,markdown=compare.md,junit=junit.xml base.jsonl head.jsonl >"$dir/compare.txt" || code=$?
+	cat "$dir/compare.txt"
+	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
+	if [ "${GITHUB_ACTIONS:-}" = true ]; then
+		compare -format github base.jsonl head.jsonl || true # annotations and the step's summary
+	fi
+	[ -z "$comment" ] || tell "$dir/compare.md"
+	case "$violated " in
+	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;
+	*' base '*) say 'the base violated mutual exclusion, which it claims; the head did not' ;;
+	*' head '*) die 4 'failed: the head violated mutual exclusion, which it claims' ;;
+	esac
+	case $code$lenient in
+	0*) say 'passed' ;;
+	3*) die 3 'failed: a threshold is missed' ;;
+	5) die 5 'inconclusive: more rounds (-n), or a quieter machine, would tell; -allow-inconclusive lets it pass' ;;
+	5yes) say 'passed: inconclusive, which is allowed' ;;
+	esac
+}
+
+# One comment for all runs of a gate: it begins with a mark that no reader sees. Whatever is in the way of it, the answer
+# stays what it is: the token of a pull request from a fork may only read.
+tell() { # MARKDOWN-FILE
+	local pr mark="<!-- lockbench gate: $name -->" me='github-actions[bot]' id body=$tmp/comment.md issue
+	pr=$(sed -n 's|^refs/pull/\([0-9]*\)/.*|\1|p' <<<"${GITHUB_REF:-}")
+	if ! command -v gh >/dev/null; then
+		say 'no comment: there is no gh' && return
+	elif [ -z "${GH_TOKEN:-${GITHUB_TOKEN:-}}" ]; then
+		say 'no comment: no GITHUB_TOKEN' && return
+	elif [ -z "$pr" ] || [ -z "${GITHUB_REPOSITORY:-}" ]; then
+		say 'no comment: GITHUB_REF and GITHUB_REPOSITORY name no pull request' && return
+	fi
+	issue=repos/$GITHUB_REPOSITORY/issues
+	# GitHub takes 65,536 characters.
+	{
+		printf '%s\n\n' "$mark"
+		awk '{ n += length($0) + 1 } n > 60000 { print "\n*The rest is cut: the gate has it in a file.*"; exit } 1' "$1"
+		if [ -n "${GITHUB_RUN_ID:-}" ]; then
+			printf '\n[The run](%s/actions/runs/%s) has the records.\n' \
+				"${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY" "$GITHUB_RUN_ID"
+		fi
+	} >"$body"
+	[ "${GITHUB_ACTIONS:-}" = true ] || me=$(gh api user --jq .login) || { say 'no comment: gh cannot log in' && return; }
+	# The mark alone would let anyone have his comment replaced.
+	id=$(gh api --paginate "$issue/$pr/comments?per_page=100" \
+		--jq ".[] | select(.user.login == \"$me\" and (.body | startswith(\"$mark\"))) | .id") || id=none
+	id=$(sed -n 1p <<<"$id")
+	case $id in
+	none) say 'no comment: the pull request cannot be read' && return ;;
+	'') gh api --silent --method POST "$issue/$pr/comments" -F "body=@$body" ;;
+	*) gh api --silent --method PATCH "$issue/comments/$id" -F "body=@$body" ;;
+	esac || { say 'no comment: the token may not write one (pull requests from forks have none that may)' && return; }
+	say "commented on pull request $pr"
+}
+
+parse "$@"
+prepare
+[ -n "$base_cmd" ] || build_both
+check_judge
+measure
+answer
