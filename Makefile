@@ -16,16 +16,24 @@ BENCH    ?= .
 export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH
 
 .DEFAULT_GOAL := help
-.PHONY: run test race lint gate fuzz bench golden record tables setup clean help
+.PHONY: run test race nested lint gate fuzz bench golden record tables setup clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
 	$(GO) test -race -timeout 20m $(PKGS)
+	@$(MAKE) --no-print-directory nested
 
 race: ## like test, but every test anew, whatever the cache holds, and in random order
 	$(GO) test -race -count=1 -shuffle=on $(PKGS)
+	@$(MAKE) --no-print-directory nested NESTEDARGS='-count=1 -shuffle=on'
+
+# Of a part of the packages it is no part.
+nested: # the tests of modules within this one, which ./... does not mean
+ifeq ($(PKGS),./...)
+	cd results/html/browser && $(GO) test -race $(NESTEDARGS) ./...
+endif
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, and shellcheck where it is installed
 	./scripts/lint.sh

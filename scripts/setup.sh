@@ -14,6 +14,7 @@ ${ZOOKEEPER_HOME:-/usr/share/java}/zookeeper.jar|${ZOOKEEPER_HOME:-}/lib/zookeep
 etcd  etcd-server  the suites of etcd
 mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  the suites of MySQL
 postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  the suites of PostgreSQL
+chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  the suite that looks at HTML reports
 "
 
 only=" $* "
