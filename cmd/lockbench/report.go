@@ -19,7 +19,8 @@ func (p *program) reportCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written",
-		Long: "Prints the table of records that -o has written; - is standard input.\n\n" +
+		Long: "Prints the table of records that -o has written; - is standard input. Files may be compressed (gzip).\n" +
+			"A trial that is in several of them counts once.\n\n" +
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
 		Args: func(_ *cobra.Command, args []string) error {
