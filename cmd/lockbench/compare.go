@@ -47,6 +47,10 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		outputs, err := parseFormats(o, compareFormats, files)
+		if err != nil {
+			return err
+		}
 		base, head, err := p.sides(files)
 		if err != nil {
 			return err
@@ -55,9 +59,10 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.judge(found, o, page)
+		return p.judge(found, o, page, outputs...)
 	}
 	p.completeComparing(c)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
 	return c
 }
 
@@ -78,18 +83,22 @@ func compareText() string {
 			}
 		}
 	}
-	return `Compares the records of two files, cell by cell; - is standard input. Of a single file, which run -vs
-has written, it compares the two sides. A trial is one observation: give -trials 10 or so on each
-side, and let the sides take turns (run -vs, scripts/gate.sh), or a machine that is busier today
-looks like a change.
+	return `Compares the records of two files, cell by cell; - is standard input. Of one file alone, which
+run -vs has written, it compares the two sides. A trial is one observation: give -trials 10 or so
+on each side, and let the sides take turns (run -vs, scripts/gate.sh), or a machine that is busier
+today looks like a change.
 
 Cells belong together if they were asked for alike, whatever the seed, and ran on the same kind of
-server. A figure has regressed if it passed its threshold and the difference is significant
+server. A figure has regressed if it is beyond its threshold and the difference is significant
 (Mann-Whitney, p corrected by Holm for all that is tested, below -alpha); there is no change if the
 95 % interval of the change rules the threshold out; else it is inconclusive, and it is said how
-many trials would tell. Machines that differ make everything inconclusive, unless -force.
+many trials would tell. Machines that differ make every change inconclusive, unless -force.
 
-Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is the change from base
+-format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
+files, each whole or not at all:
+
+` + aboutFormats(compareFormats) + `
+Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is a change from base
 to head, without it is the head's own: its median or, of a count, its worst trial.
 
 Figures:
@@ -264,10 +273,14 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	return found, err
 }
 
-// judge prints a comparison and ends with its exit code.
-func (p *program) judge(found *compare.Comparison, o *options, page render.Options) error {
+// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code.
+func (p *program) judge(found *compare.Comparison, o *options, page render.Options, outputs ...output[compared]) error {
 	page.Figures = o.text("figures") != ""
-	if err := render.Comparison(p.stdout, found, page); err != nil {
+	if len(outputs) == 0 {
+		outputs = []output[compared]{{format: compareFormats[0]}}
+	}
+	summary, _ := p.env.lookup(summaryVariable)
+	if err := writeOutputs(p, outputs, compared{found, page, summary}); err != nil {
 		return err
 	}
 	if code := verdictCode(found.Verdict); code != exitOK {
@@ -289,10 +302,7 @@ func verdictCode(v compare.Verdict) int {
 
 // completeComparing offers the names that the flags of a comparison take.
 func (p *program) completeComparing(c *cobra.Command) {
-	var names []string
-	for _, f := range figure.All() {
-		names = append(names, f.Name)
-	}
+	names := figureNames()
 	// They fail only for flags that do not exist, which the tests would see.
 	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
 	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(names))

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -20,8 +21,8 @@ func (p *program) historyCommand() *cobra.Command {
 		Use:   "history FILE…",
 		Short: "Show each cell's figures over revisions, with steps and drifts",
 		Long: `Shows the figures of each cell over revisions, and finds steps and slow drifts in them. The files
-are those to which -o has appended, run by run; - is standard input. A cell with the latest loss
-comes first.
+are those to which -o has appended, run by run; - is standard input. The cell that has lost the
+most by its last step or its drift comes first.
 
 Trials of one revision that were measured together are one point, and its value is their median. A
 revision is what -revision said, else the build of lockbench. Different machines and different
@@ -29,7 +30,11 @@ kinds of server are different series. Records of runs that ended early are left 
 
 A step is found by E-divisive with a permutation test, a drift by the test of Mann and Kendall. Both
 are wrong in 5 % of the histories in which nothing happened, all cells and figures together; so the
-more of them there are, the more points it takes: 8 for one, 13 for forty.`,
+more of them there are, the more points it takes: 8 for one, 13 for forty.
+
+-format writes other formats, each into a file of its own, or one in place of the table:
+
+` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageErrorf("history: which file? give the names of record files, or - for standard input")
@@ -38,7 +43,7 @@ more of them there are, the more points it takes: 8 for one, 13 for forty.`,
 		},
 	}, historyFlags)
 	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(figureNames()))
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(historyFormats))
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(historyFormats)))
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
@@ -48,7 +53,24 @@ more of them there are, the more points it takes: 8 for one, 13 for forty.`,
 	return c
 }
 
-var historyFormats = []string{"table", "markdown", "csv"}
+// past is what history has to write.
+type past struct {
+	*history.History
+	shown render.HistoryOptions
+}
+
+// historyFormats are those of history, in the order of the help.
+var historyFormats = []format[past]{
+	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
+		return render.History(w, v.History, v.shown)
+	}},
+	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
+		return render.HistoryMarkdown(w, v.History, v.shown)
+	}},
+	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
+		return render.HistoryCSV(w, v.History)
+	}},
+}
 
 // history reads all files, says what is wrong with them, and shows the history of what is right.
 func (p *program) history(o *options, files []string) error {
@@ -60,8 +82,8 @@ func (p *program) history(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	format := o.text("format")
-	if err := oneOf(o.get("format"), historyFormats); err != nil {
+	outputs, err := parseFormats(o, historyFormats, files)
+	if err != nil {
 		return err
 	}
 	c := history.NewCollector(opts)
@@ -80,15 +102,7 @@ func (p *program) history(o *options, files []string) error {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
-		switch format {
-		case "markdown":
-			err = render.HistoryMarkdown(p.stdout, h, shown)
-		case "csv":
-			err = render.HistoryCSV(p.stdout, h)
-		default:
-			err = render.History(p.stdout, h, shown)
-		}
-		if err != nil {
+		if err := writeOutputs(p, outputs, past{h, shown}); err != nil {
 			return err
 		}
 	}
@@ -111,9 +125,15 @@ func leftOut(h *history.History) string {
 }
 
 func historyOptions(o *options) (opts history.Options, err error) {
-	if figures := o.get("figures"); figures.text != "" {
-		if opts.Figures, err = parseFigures(figures.text); err != nil {
-			return opts, usageErrorf("%s: %w", figures.written(), err)
+	if o.text("figures") != "" {
+		r := reader{o: o}
+		for _, name := range list(&r, "figures", parseFigure) {
+			if f, ok := figure.Named(name); ok {
+				opts.Figures = append(opts.Figures, f)
+			}
+		}
+		if r.err != nil {
+			return opts, r.err
 		}
 	}
 	if since := o.get("since"); since.text != "" {
@@ -138,38 +158,11 @@ func (p *program) historyTable(o *options) (shown render.HistoryOptions, err err
 	return shown, nil
 }
 
-// oneOf refuses a value that is none of names.
-func oneOf(opt *option, names []string) error {
-	for _, name := range names {
-		if opt.text == name {
-			return nil
-		}
-	}
-	return usageErrorf("%s: no such %s%s; there are %s", opt.written(), opt.name, didYouMean("", opt.text, names), strings.Join(names, ", "))
-}
-
 func figureNames() (names []string) {
 	for _, f := range figure.All() {
 		names = append(names, f.Name)
 	}
 	return names
-}
-
-// parseFigures reads the names of figures.
-func parseFigures(s string) ([]figure.Figure, error) {
-	names, err := parseList(s, parseText)
-	if err != nil {
-		return nil, err
-	}
-	var list []figure.Figure
-	for _, name := range names {
-		f, ok := figure.Named(name)
-		if !ok {
-			return nil, fmt.Errorf("no figure is called %q%s", name, didYouMean("", name, figureNames()))
-		}
-		list = append(list, f)
-	}
-	return list, nil
 }
 
 // parseDate reads a day, which begins at midnight UTC, or a moment.

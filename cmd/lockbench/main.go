@@ -165,7 +165,8 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
+	root.AddCommand(p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(),
+		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -201,9 +202,12 @@ func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *op
 
 // noArgs refuses arguments that no flag has taken.
 func noArgs(c *cobra.Command, args []string) error {
+	vs := c.Flags().Lookup("vs")
 	switch {
 	case len(args) == 0:
 		return nil
+	case vs != nil && vs.Changed:
+		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
 	case args[0] == switchOn || args[0] == switchOff || args[0] == switchOff+","+switchOn || args[0] == switchOn+","+switchOff:
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
 	case args[0] == "true" || args[0] == "false":

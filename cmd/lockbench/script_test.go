@@ -24,8 +24,9 @@ import (
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
-// set ADDR, nights writes a history, and interrupt runs lockbench, signals it once it measures, and keeps its exit
-// code. A service's name as a condition asks whether it is installed. GATE is the gate's script.
+// set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
+// measures, and keeps its exit code. A service's name as a condition asks whether it is installed. GATE is the gate's
+// script.
 func TestScripts(t *testing.T) {
 	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
 	if err != nil {
@@ -62,7 +63,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
-			"nights": cmdNights,
+			"nights":  cmdNights,
+			"records": cmdRecords,
 		},
 	})
 }

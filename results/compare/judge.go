@@ -190,7 +190,7 @@ func (d *draft) relative(r *Result, o Options, tests int) {
 	good := r.Figure.Better == figure.Higher && c.Ratio >= 1+o.MinEffect || r.Figure.Better == figure.Lower && c.Ratio <= 1-o.MinEffect
 	switch {
 	case significant && beyond:
-		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), signed(t.Value))
+		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), limit(t))
 	case significant && good:
 		r.Verdict = Improved
 	case ruledOut:
@@ -224,7 +224,7 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, tests int) {
 	case math.IsNaN(c.Low):
 		r.Why = "no interval can be given of its change"
 	default:
-		r.Why = fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), signed(t.Value))
+		r.Why = fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), limit(t))
 	}
 }
 
@@ -308,11 +308,20 @@ func moved(ratio float64) string {
 
 // signed is a change as people read it, with one digit behind the point up to 100 %.
 func signed(share float64) string {
-	v, digits := 100*share, 1
-	if math.Abs(v) >= 99.95 || v == math.Round(v) {
+	digits := 1
+	if math.Abs(share) >= 0.9995 {
 		digits = 0
 	}
-	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, v), "-", "−", 1)
+	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*share), "-", "−", 1)
+}
+
+// limit is the change of a threshold, with the digits that it was given.
+func limit(t *Threshold) string {
+	sign := "+"
+	if t.Less {
+		sign = "−"
+	}
+	return sign + shortest(math.Abs(t.Value), 0.01) + " %"
 }
 
 func trials(c stats.Change) string {

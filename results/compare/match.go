@@ -167,17 +167,18 @@ func byPair(base, head side) ([]couple, error) {
 		pair int
 	}
 	of := map[place][2]string{} // the keys of the plans of both sides
-	plans := map[*results.Record]settings{}
+	planOf := map[*results.Record]settings{}
+	seen := plans{}
 	for i, s := range []side{base, head} {
 		for _, r := range s.records {
-			plan, err := settingsOf(&r.Plan)
+			plan, err := seen.read(r.Plan)
 			if err != nil {
 				return nil, err
 			}
-			plans[r] = plan
+			planOf[r] = plan.settings
 			at := place{r.Run, r.Pair}
 			keys := of[at]
-			keys[i] = kindOf(r) + " " + plan.key(nil)
+			keys[i] = kindOf(r) + " " + plan.whole
 			of[at] = keys
 		}
 	}
@@ -186,7 +187,7 @@ func byPair(base, head side) ([]couple, error) {
 		to := []*buckets{&bs, &hs}[i]
 		for _, r := range s.records {
 			keys := of[place{r.Run, r.Pair}]
-			to.add(strings.Join(keys[:], "\n"), plans[r], r)
+			to.add(strings.Join(keys[:], "\n"), planOf[r], r)
 		}
 	}
 	couples := exact(&bs, &hs)
@@ -200,14 +201,15 @@ func byPair(base, head side) ([]couple, error) {
 // all that is not ignored.
 func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) {
 	var bs, hs buckets
+	seen := plans{}
 	for i, s := range []side{base, head} {
 		to := []*buckets{&bs, &hs}[i]
 		for _, r := range s.records {
-			plan, err := settingsOf(&r.Plan)
+			plan, err := seen.read(r.Plan)
 			if err != nil {
 				return nil, err
 			}
-			to.add(kindOf(r)+" "+plan.key(nil), plan, r)
+			to.add(kindOf(r)+" "+plan.whole, plan.settings, r)
 		}
 	}
 	couples := exact(&bs, &hs)

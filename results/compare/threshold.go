@@ -228,7 +228,7 @@ func amount(u figure.Unit, text string) (float64, bool) {
 
 // plain reads digits with a point among them, or none: no sign, no exponent, nothing that is not finite.
 func plain(text string) (float64, bool) {
-	if strings.Trim(text, "0123456789.") != "" || len(text) > 20 {
+	if strings.Trim(text, "0123456789.") != "" || len(text) > 64 {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -107,8 +108,8 @@ func (t *comparison) grid(parts int) (g grid) {
 		return func(r figureRow) string {
 			e := of(r.Change)
 			text := Value(r.Figure.Unit, e.Median)
-			if parts&withSpread != 0 && e.Known() && e.Median > 0 {
-				text += " ± " + spread(e)
+			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
+				text += " ± " + reach(e)
 			}
 			return text
 		}
@@ -135,8 +136,8 @@ func limitText(t *compare.Threshold) string {
 	return t.Figure.Name + " " + text[:1] + " " + strings.Replace(text[1:], "-", "−", 1)
 }
 
-// spread is how far the interval of a median reaches, as a share of it.
-func spread(e stats.Estimate) string {
+// reach is how far the interval of a median reaches, as a share of it.
+func reach(e stats.Estimate) string {
 	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
 }
 
@@ -234,10 +235,8 @@ func (t *comparison) below() (lines []note) {
 	say := func(mark, format string, args ...any) {
 		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
 	}
-	for _, r := range t.rows {
-		if text := reason(r.Result); text != "" {
-			say("", "%s%s", t.of(r), text)
-		}
+	for _, text := range t.reasons() {
+		say("", "%s", text)
 	}
 	for _, text := range t.notes() {
 		say("", "%s", text)
@@ -246,14 +245,23 @@ func (t *comparison) below() (lines []note) {
 		say("", "An interval of a median takes %d trials.", stats.MinTrials)
 	}
 	if t.Tests > 0 {
-		tests := "one test"
-		if t.Tests > 1 {
-			tests = fmt.Sprintf("all %d tests", t.Tests)
-		}
-		say("", "p: Mann-Whitney, adjusted for %s (Holm), so that one false alarm or more comes with a probability of %s at the "+
-			"most; in brackets, of figures that are not judged, as it is.", tests, strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+		say("", "%s", t.tested())
 	}
 	return lines
+}
+
+// tested says what p is.
+func (t *comparison) tested() string {
+	text := "p: Mann-Whitney"
+	if t.Tests > 1 {
+		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
+	}
+	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
+		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
+	if slices.ContainsFunc(t.rows, func(r figureRow) bool { return r.Threshold == nil }) {
+		text += " In brackets: not judged, and not adjusted."
+	}
+	return text
 }
 
 // of names the cell and the figure of a row in a sentence.
@@ -264,16 +272,62 @@ func (t *comparison) of(r figureRow) string {
 	return r.Figure.Name + ": "
 }
 
-// reason is what stands behind a verdict, and what it takes to come to another.
-func reason(r *compare.Result) string {
-	text := r.Why
-	if r.Verdict == compare.Inconclusive && r.Needed > 0 {
-		text += fmt.Sprintf(". To see %s takes about %s a side", strings.Replace(changeText(r.Threshold.Value), ".0 %", " %", 1), Many(int64(r.Needed), "trial"))
+// namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
+const namedFirst = 3
+
+// reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it.
+func (t *comparison) reasons() (list []string) {
+	of := map[string][]figureRow{}
+	var order []string
+	for _, r := range t.rows {
+		if r.Why == "" {
+			continue
+		}
+		if of[r.Why] == nil {
+			order = append(order, r.Why)
+		}
+		of[r.Why] = append(of[r.Why], r)
 	}
-	if text == "" {
+	for _, why := range order {
+		rows := of[why]
+		var names []string
+		for _, r := range rows {
+			names = append(names, strings.TrimSuffix(t.of(r), ": "))
+		}
+		list = append(list, firstOf(names, "; ")+": "+why+"."+needed(rows))
+	}
+	return list
+}
+
+// firstOf names the first few of many.
+func firstOf(names []string, between string) string {
+	if more := len(names) - namedFirst; more > 1 {
+		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", Thousands(int64(more)))
+	}
+	return strings.Join(names, between)
+}
+
+// needed is how many trials would tell, for the figure of rows that takes the most.
+func needed(rows []figureRow) string {
+	worst, same := rows[0], true
+	for _, r := range rows {
+		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
+		if r.Needed > worst.Needed {
+			worst = r
+		}
+	}
+	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
 		return ""
 	}
-	return strings.TrimSuffix(text, ".") + "."
+	what := "such changes"
+	if same {
+		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+	}
+	const many = 1000 // more than anybody runs, and the estimate is no longer one
+	if worst.Needed > many {
+		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
+	}
+	return fmt.Sprintf(" To see %s takes about %s a side.", what, Many(int64(worst.Needed), "trial"))
 }
 
 // notes are what holds for a cell or for all, and the cells that had no partner.
@@ -294,7 +348,7 @@ func (t *comparison) notes() (list []string) {
 		where  string
 	}{{t.Missing, "base"}, {t.Added, "head"}} {
 		if n := len(lone.labels); n > 0 {
-			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, strings.Join(lone.labels, "; ")))
+			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, firstOf(lone.labels, "; ")))
 		}
 	}
 	return list
@@ -337,25 +391,21 @@ func (t *comparison) summary() string {
 		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
 	}
 	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
-	if t.Verdict == compare.Unchanged || len(worst) == 0 {
+	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
 	}
-	const shown = 3
 	var parts []string
-	for _, r := range worst[:min(shown, len(worst))] {
+	for _, r := range worst {
 		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
 	}
-	if more := len(worst) - shown; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return text + " · " + strings.Join(parts, "; ")
+	return text + " · " + firstOf(parts, "; ")
 }
 
 // changeOf is the change of a judged figure in a few words.
 func changeOf(r *compare.Result) string {
 	switch {
 	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
-		return strings.TrimSpace(r.Why)
+		return "(" + r.Why + ")"
 	case math.IsNaN(r.P):
 		return changeText(r.Change.Ratio - 1)
 	}

@@ -1,0 +1,304 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchmath"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+var ids int
+
+// trial is a whole trial with so many locks a second and such a p99.
+func trial(rate float64, p99 time.Duration) *results.Record {
+	ids++
+	return &results.Record{
+		Schema: results.SchemaVersion, ID: fmt.Sprintf("id%d", ids), Run: "run", Trial: 1,
+		Plan: results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", BackoffMin: time.Millisecond, Keys: 10,
+			Load:     results.Load{Clients: 64, TTL: 30 * time.Second},
+			Duration: 10 * time.Second, Seed: uint64(ids), Oracle: true, Server: "private"},
+		Traits:  results.Traits{Exclusive: true},
+		Env:     results.Env{Lockbench: "v1", Go: "go1.26", OS: "linux", Arch: "amd64", CPU: "EPYC", CPUs: 2, GOMAXPROCS: 2},
+		Server:  results.Server{Kind: "private", Name: "redis", Version: "7.0.15", Addr: fmt.Sprint(ids)},
+		Elapsed: time.Second, Counts: results.Counts{Acquired: int64(rate)},
+		Latency: map[results.Metric]results.Latency{results.Acquire: {Count: 100_000, P50: p99 / 4, P99: p99, P999: p99, Max: p99}},
+		Safety:  results.Safety{Checked: true, Grants: 100_000},
+	}
+}
+
+// series are ten trials around a rate and a p99 of 10 ms, ± 1 %.
+func series(rate float64) (recs []*results.Record) {
+	for i := range 10 {
+		f := 1 + 0.002*float64(i) - 0.009
+		recs = append(recs, trial(rate*f, time.Duration(10e6/f)))
+	}
+	return recs
+}
+
+// each changes all records.
+func each(recs []*results.Record, change func(r *results.Record)) []*results.Record {
+	for _, r := range recs {
+		change(r)
+	}
+	return recs
+}
+
+// input is a file of records.
+func input(name string, recs ...[]*results.Record) Input {
+	in := Input{Name: name}
+	for _, r := range slices.Concat(recs...) {
+		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{r}})
+	}
+	return in
+}
+
+func compared(t *testing.T, base, head []*results.Record, o Options) *Comparison {
+	t.Helper()
+	c, err := Compare(input("base.jsonl", base), input("head.jsonl", head), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func thresholds(t *testing.T, text string) []Threshold {
+	t.Helper()
+	list, err := ParseThresholds(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestVerdicts judges one threshold of one cell.
+func TestVerdicts(t *testing.T) {
+	wide := func(rate float64) (recs []*results.Record) { // ± 30 %
+		for i := range 10 {
+			recs = append(recs, trial(rate*(0.7+0.06*float64((i*7)%10)), 10*time.Millisecond))
+		}
+		return recs
+	}
+	violating := func(recs []*results.Record) []*results.Record {
+		recs[3].Safety.Violations = 2
+		return recs
+	}
+	unchecked := func(recs []*results.Record) []*results.Record {
+		return each(recs, func(r *results.Record) { r.Safety = results.Safety{} })
+	}
+	errors := func(base int64) []*results.Record {
+		return each(series(1e5), func(r *results.Record) { r.Counts.Errors = map[string]int64{"timeout": base + int64(ids%3)} })
+	}
+	partial := series(1e5)[:1]
+	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
+	for name, c := range map[string]struct {
+		on         string
+		base, head []*results.Record
+		verdict    Verdict
+		why        string
+	}{
+		"the same":                {"locks/s<-5%", series(1e5), series(1e5), Unchanged, ""},
+		"a clear fall":            {"locks/s<-5%", series(1e5), series(0.9e5), Regressed, "fell by 10.0 %, and −5 % is the limit"},
+		"a clear rise of p99":     {"acquire.p99>+10%", series(1e5), series(0.8e5), Unchanged, ""}, // p99 depends on the scatter alone
+		"a fall within the limit": {"locks/s<-5%", series(1e5), series(0.97e5), Unchanged, "fell by 3.0 %, which locks/s<-5% allows"},
+		"a rise":                  {"locks/s<-5%", series(1e5), series(1.1e5), Improved, ""},
+		"a rise of no interest":   {"locks/s<-5%", series(1e5), series(1.018e5), Unchanged, ""},
+		"alarm at any change":     {"locks/s>+5%", series(1e5), series(1.1e5), Regressed, "rose by 10.0 %, and +5 % is the limit"},
+		"within scatter":          {"locks/s<-5%", wide(1e5), wide(1.01e5), Inconclusive, "the change is between"},
+		"large, perhaps chance":   {"locks/s<-5%", wide(1e5), wide(0.92e5), Inconclusive, "fell by 8"},
+		"too few":                 {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], Inconclusive, "3 trials a side can never show p < 0.05"},
+		"unlike numbers":          {"locks/s<-5%", series(1e5)[:1], series(0.5e5), Inconclusive, "1 and 10 trials can never show p < 0.05"},
+		"no violation":            {"violations>0", series(1e5), series(1e5), Unchanged, ""},
+		"one violation":           {"violations>0", series(1e5), violating(series(1e5)), Regressed, "a trial of the head has 2"},
+		"only in the base":        {"violations>0", violating(series(1e5)), series(1e5), Unchanged, ""},
+		"in a partial trial":      {"violations>0", series(1e5), slices.Concat(series(1e5), partial), Regressed, "a trial of the head has 1"},
+		"the oracle off":          {"violations>0", series(1e5), unchecked(series(1e5)), Inconclusive, "the head does not know it: the oracle was off"},
+		"neither knows":           {"recovery.p99>+5%", series(1e5), series(1e5), Inconclusive, "neither side knows it"},
+		"closed loop":             {"response.p99>+5%", series(1e5), series(1e5), Inconclusive, "neither side knows it: only an open loop has it"},
+		"median above":            {"acquire.p99>9ms", series(1e5), series(1e5), Regressed, "the median of the head has 10.0ms"},
+		"median below":            {"acquire.p99>11ms", series(1e5), series(1e5), Unchanged, ""},
+		"too slow":                {"locks/s<50k", series(1e5), series(0.4e5), Regressed, "the median of the head has 40k"},
+		"one trial is enough":     {"locks/s<50k", series(1e5)[:1], series(0.4e5)[:1], Regressed, "the median of the head has"},
+		"errors from 0":           {"errors>+10%", series(1e5), errors(50), Regressed, "rose from 0"},
+		"errors, none":            {"errors>+10%", series(1e5), series(1e5), Unchanged, ""},
+		"fewer errors":            {"errors>+10%", errors(100), errors(50), Improved, ""},
+		"errors below 0":          {"errors<-10%", series(1e5), errors(50), Unchanged, ""},
+		"a single error":          {"errors>+10%", series(1e5), slices.Concat(series(1e5)[:9], errors(1)[:1]), Inconclusive, "0 in the base"},
+		"no direction":            {"hold.p50>+5%", holds(series(1e5), 10), holds(series(1e5), 5), Unchanged, ""},
+		"the worst of many":       {"errors<5", series(1e5), slices.Concat(errors(50), series(1e5)[:1]), Regressed, "a trial of the head has 0"},
+	} {
+		got := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, c.on)})
+		r := got.Cells[0].Figures[0]
+		if r.Verdict != c.verdict || !strings.HasPrefix(r.Why, c.why) || c.why == "" && r.Why != "" {
+			t.Errorf("%s: %s: %s (change %+v, p %v), want %s: %s", name, r.Verdict, r.Why, r.Change, r.P, c.verdict, c.why)
+		}
+		if got.Verdict != c.verdict || got.Cells[0].Verdict != c.verdict {
+			t.Errorf("%s: the whole is %s, want %s", name, got.Verdict, c.verdict)
+		}
+	}
+}
+
+func holds(recs []*results.Record, ms int) []*results.Record {
+	return each(recs, func(r *results.Record) {
+		d := time.Duration(ms)*time.Millisecond + time.Duration(ids%10)*time.Microsecond
+		r.Latency[results.Hold] = results.Latency{Count: 1e5, P50: d, P99: d}
+	})
+}
+
+// TestNeeded: with too few trials it says how many can tell anything, and with too much scatter how many would tell.
+func TestNeeded(t *testing.T) {
+	c := compared(t, series(1e5)[:3], series(1e5)[:3], Options{Thresholds: thresholds(t, "locks/s<-5%")})
+	if n := c.Cells[0].Figures[0].Needed; n != 4 { // 2/C(8,4) = 0.029, and hardly any scatter
+		t.Errorf("three trials: needs %d, want 4", n)
+	}
+	one := compared(t, series(1e5)[:1], series(1e5)[:1], Options{Thresholds: thresholds(t, "locks/s<-5%,acquire.p99>+5%")})
+	if n := one.Cells[0].Figures[0].Needed; n != 5 || one.Tests != 0 { // 2/C(10,5) = 0.0079 < 0.025 < 2/C(8,4)
+		t.Errorf("one trial, two figures: needs %d after %d tests, want 5 after none", n, one.Tests)
+	}
+}
+
+// TestHolm: the p of all tests are adjusted together, and a figure with two thresholds is tested once.
+func TestHolm(t *testing.T) {
+	var base, head []*results.Record
+	for i, factor := range []float64{1, 0.5, 1.001} {
+		of := func(r *results.Record) { r.Plan.Clients = 1 << i }
+		base = append(base, each(series(1e5), of)...)
+		head = append(head, each(series(1e5*factor), of)...)
+	}
+	c := compared(t, base, head, Options{Thresholds: thresholds(t, "locks/s<-5%,locks/s>+5%,violations>0")})
+	if c.Tests != 3 || len(c.Cells) != 3 || c.Verdict != Regressed {
+		t.Fatalf("%d tests of %d cells: %s", c.Tests, len(c.Cells), c.Verdict)
+	}
+	least := 2 / 184756. // C(20, 10)
+	r := c.Cells[1].Figures[0]
+	if math.Abs(r.P-3*least) > 1e-9 || r.P == r.Change.P || c.Cells[1].Figures[1].P != r.P || !math.IsNaN(c.Cells[1].Figures[2].P) {
+		t.Errorf("p %v, adjusted %v", r.Change.P, r.P)
+	}
+	if labels := []string{c.Cells[0].Label, c.Cells[1].Label, c.Cells[2].Label}; !slices.Equal(labels, []string{"clients 1", "clients 2", "clients 4"}) {
+		t.Errorf("labels %q", labels)
+	}
+	if c.Cells[0].Verdict != Unchanged || c.Cells[1].Verdict != Regressed {
+		t.Errorf("%s, %s", c.Cells[0].Verdict, c.Cells[1].Verdict)
+	}
+}
+
+// TestDefaults: what is judged and shown if nobody says.
+func TestDefaults(t *testing.T) {
+	names := func(c *Comparison) (judged, shown string) {
+		for _, r := range c.Cells[0].Figures {
+			if r.Threshold != nil {
+				judged += r.Threshold.String() + " "
+			} else {
+				shown += r.Figure.Name + " "
+			}
+		}
+		return judged, shown
+	}
+	judged, shown := names(compared(t, series(1e5), series(1e5), Options{}))
+	if judged != "locks/s<-5% acquire.p99>+10% violations>0 " || shown != "acquire.p50 server-cpu/lock client-cpu/lock " &&
+		shown != "acquire.p50 jain server-cpu/lock client-cpu/lock " {
+		t.Errorf("closed loop: %q, %q", judged, shown)
+	}
+	open := func(r *results.Record) {
+		r.Plan.Rate, r.Plan.Oracle, r.Safety = "5000", false, results.Safety{}
+		r.Latency[results.Response] = r.Latency[results.Acquire]
+	}
+	c := compared(t, each(series(1e5), open), each(series(1e5), open), Options{})
+	if judged, _ := names(c); judged != "locks/s<-5% response.p99>+10% " {
+		t.Errorf("open loop, the oracle off: %q", judged)
+	}
+	if !slices.Contains(c.Notes, "violations is not judged: the oracle was off") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	jain, _ := figure.Named("jain")
+	if _, shown := names(compared(t, series(1e5), series(1e5), Options{Figures: []figure.Figure{jain}})); shown != "jain " {
+		t.Errorf("asked for jain: %q", shown)
+	}
+}
+
+// TestOptions: what no comparison can be made with.
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		"alpha: must be":                     {Alpha: 0.7},
+		"alpha: must":                        {Alpha: math.NaN()},
+		"least effect: must":                 {MinEffect: 1},
+		"least effect":                       {MinEffect: -0.1},
+		`no flag of a plan is called "seed"`: {Ignore: []string{"seed"}},
+	} {
+		_, err := Compare(input("b", series(1e5)), input("h", series(1e5)), o)
+		if err == nil || !strings.HasPrefix(err.Error(), "compare: "+want) {
+			t.Errorf("%+v: %v, want %s", o, err, want)
+		}
+	}
+}
+
+// TestBenchmath: p and medians are those that benchstat would print for the same values.
+func TestBenchmath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20 {
+		sides := [2][]*results.Record{}
+		samples := [2]*benchmath.Sample{}
+		for i := range sides {
+			var values []float64
+			for range 5 + rng.IntN(20) {
+				r := trial(math.Round(1e5*(1+0.05*rng.NormFloat64())), time.Millisecond)
+				sides[i], values = append(sides[i], r), append(values, r.Throughput())
+			}
+			samples[i] = benchmath.NewSample(values, &benchmath.DefaultThresholds)
+		}
+		r := compared(t, sides[0], sides[1], Options{Thresholds: thresholds(t, "locks/s<-5%")}).Cells[0].Figures[0]
+		want := benchmath.AssumeNothing.Compare(samples[0], samples[1])
+		b, h := benchmath.AssumeNothing.Summary(samples[0], 0.95), benchmath.AssumeNothing.Summary(samples[1], 0.95)
+		if r.P != want.P || r.Change.Base.Median != b.Center || r.Change.Head.Median != h.Center || r.Change.Ratio != h.Center/b.Center {
+			t.Errorf("%+v p %v, benchmath has %v, %v and p %v", r.Change, r.P, b.Center, h.Center, want.P)
+		}
+		if len(sides[0]) >= 6 && (r.Change.Base.Low != b.Lo || r.Change.Base.High != b.Hi) {
+			t.Errorf("interval %v to %v, benchmath has %v to %v", r.Change.Base.Low, r.Change.Base.High, b.Lo, b.Hi)
+		}
+	}
+}
+
+// TestPlanFlags: every field of a plan is some flag's, and no flag has a field that there is not.
+func TestPlanFlags(t *testing.T) {
+	free := []string{"seed", "command", "workload", "server", "classes"}
+	fields := map[string]int{}
+	var collect func(typ reflect.Type)
+	collect = func(typ reflect.Type) {
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Anonymous {
+				collect(f.Type)
+			} else if !slices.Contains(free, name) {
+				fields[name] = 0
+			}
+		}
+	}
+	collect(reflect.TypeFor[results.Plan]())
+	collect(reflect.TypeFor[results.Class]())
+	for _, f := range flags {
+		for _, name := range f.fields {
+			if _, known := fields[name]; !known {
+				t.Errorf("-%s: no field %s", f.name, name)
+			}
+			fields[name]++
+		}
+		for _, name := range f.implies {
+			if !slices.Contains(Ignorable(), name) {
+				t.Errorf("-%s implies -%s, which is none", f.name, name)
+			}
+		}
+	}
+	for name, n := range fields {
+		if n != 1 {
+			t.Errorf("%s is of %d flags: whether two plans agree in it must be known", name, n)
+		}
+	}
+}

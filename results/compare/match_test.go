@@ -1,0 +1,262 @@
+package compare
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+type change = func(r *results.Record)
+
+func clients(n int) change      { return func(r *results.Record) { r.Plan.Clients = n } }
+func driver(name string) change { return func(r *results.Record) { r.Plan.Driver = name } }
+func of(changes ...change) change {
+	return func(r *results.Record) {
+		for _, c := range changes {
+			c(r)
+		}
+	}
+}
+func kind(name string) change {
+	return func(r *results.Record) { r.Plan.Server, r.Server.Kind = name, name }
+}
+func machine(cpu string) change      { return func(r *results.Record) { r.Env.CPU = cpu } }
+func lasting(d time.Duration) change { return func(r *results.Record) { r.Plan.Duration = d } }
+
+// cells are ten trials of each.
+func cells(changes ...change) (recs []*results.Record) {
+	for _, c := range changes {
+		recs = append(recs, each(series(1e5), c)...)
+	}
+	return recs
+}
+
+func labels(c *Comparison) (list []string) {
+	for _, cell := range c.Cells {
+		list = append(list, cell.Label)
+	}
+	return list
+}
+
+func TestMatching(t *testing.T) {
+	for name, c := range map[string]struct {
+		base, head     []*results.Record
+		o              Options
+		labels         []string
+		missing, added []string
+	}{
+		"one": {cells(clients(8)), cells(clients(8)), Options{}, []string{""}, nil, nil},
+		"in another order": {cells(clients(8), clients(64)), cells(clients(64), clients(8)), Options{},
+			[]string{"clients 8", "clients 64"}, nil, nil},
+		"some alone": {cells(clients(8), driver("go-redis")), cells(clients(8), clients(16)), Options{},
+			[]string{"rueidis · clients 8"}, []string{"go-redis · clients 64"}, []string{"rueidis · clients 16"}},
+		"the seed, the command, the workload's name": {cells(func(r *results.Record) { r.Plan.Command, r.Plan.Workload = "a", "b" }), cells(of()), Options{},
+			[]string{""}, nil, nil},
+		"an ignored flag": {cells(driver("go-redis")), cells(driver("rueidis")), Options{Ignore: []string{"driver"}}, []string{""}, nil, nil},
+		"alike first": {cells(driver("go-redis")), cells(driver("rueidis"), driver("go-redis")), Options{Ignore: []string{"driver"}},
+			[]string{"go-redis"}, nil, []string{"rueidis"}},
+		"what an ignored flag implies": {cells(func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "swap" }), cells(of()),
+			Options{Ignore: []string{"wait"}}, []string{""}, nil, nil},
+		"another kind of server, forced": {cells(kind("embedded")), cells(kind("private")), Options{Force: true}, []string{""}, nil, nil},
+		"kinds apart":                    {cells(kind("embedded"), kind("private")), cells(kind("private"), kind("embedded")), Options{Force: true}, []string{"embedded", "private"}, nil, nil},
+		"classes":                        {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"hold 0s/0s/2ms"}, []string{"hold 0s/0s/1ms"}, []string{"hold 0s/0s/3ms"}},
+	} {
+		got := compared(t, c.base, c.head, c.o)
+		if !slices.Equal(labels(got), c.labels) || !slices.Equal(got.Missing, c.missing) || !slices.Equal(got.Added, c.added) {
+			t.Errorf("%s: %q, missing %q, added %q, want %q, %q and %q", name, labels(got), got.Missing, got.Added, c.labels, c.missing, c.added)
+		}
+		for _, cell := range got.Cells {
+			if len(cell.Base) != 10 || len(cell.Head) != 10 || cell.Verdict != Unchanged {
+				t.Errorf("%s: %q has %d and %d trials: %s", name, cell.Label, len(cell.Base), len(cell.Head), cell.Verdict)
+			}
+		}
+	}
+}
+
+func queued(r *results.Record) {
+	r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "release"
+}
+
+func swapped(r *results.Record) {
+	queued(r)
+	r.Plan.Handover, r.Plan.HandoverMax = "swap", 16
+}
+
+func classes(ms int) change {
+	return func(r *results.Record) {
+		r.Plan.Classes = []results.Class{{Name: "a"}, {Name: "b", Load: results.Load{Hold: time.Duration(ms) * time.Millisecond}}}
+	}
+}
+
+func TestNoMatch(t *testing.T) {
+	partial := func(r *results.Record) { r.Partial = "interrupted" }
+	for want, c := range map[string]struct {
+		base, head []*results.Record
+		o          Options
+	}{
+		"no cell of head.jsonl has the plan of one of base.jsonl; the nearest two differ in clients (8, 16): to compare them all the same, -ignore clients": {
+			cells(clients(8)), cells(of(clients(16), lasting(time.Second)), clients(16)), Options{}},
+		"in clients (8, 16) and duration (10s, 1m): to compare them all the same, -ignore clients,duration": {
+			cells(clients(8)), cells(of(clients(16), lasting(time.Minute))), Options{}},
+		"in the kind of server (private, embedded): to compare them all the same, -force": {
+			cells(of()), cells(kind("embedded")), Options{}},
+		"in driver (rueidis, go-redis): to compare them all the same, -ignore driver": {
+			cells(of()), cells(driver("go-redis")), Options{Ignore: []string{"clients"}}},
+		"it can't be told which cell belongs to which if that is ignored: the base has clients 8, the head clients 16, clients 32": {
+			cells(clients(8)), cells(clients(16), clients(32)), Options{Ignore: []string{"clients"}}},
+		"head.jsonl has no whole trial, only 10 records that ended early": {cells(of()), cells(partial), Options{}},
+		"base.jsonl has no whole trial":                                   {nil, cells(of()), Options{}},
+	} {
+		_, err := Compare(input("base.jsonl", c.base), input("head.jsonl", c.head), c.o)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	same := cells(of())
+	if _, err := Compare(input("a", same), input("b", same[5:]), Options{}); err == nil || !strings.Contains(err.Error(), "5 of the 5 trials of b are in a too") {
+		t.Errorf("the same trials on both sides: %v", err)
+	}
+	var stranger *IgnoreError
+	if _, err := Compare(input("a", same), input("b", cells(of())), Options{Ignore: []string{"clint"}}); !errors.As(err, &stranger) || stranger.Name != "clint" {
+		t.Errorf("an unknown flag: %v", err)
+	}
+}
+
+// TestEnvironments: what is said of unlike ones, and whether it is judged.
+func TestEnvironments(t *testing.T) {
+	for name, c := range map[string]struct {
+		base, head change
+		force      bool
+		verdict    Verdict
+		notes      []string
+	}{
+		"the same": {of(), of(), false, Regressed, nil},
+		"another machine": {machine("A"), machine("B"), false, Inconclusive,
+			[]string{"machine: 2 × A in the base, 2 × B in the head",
+				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
+		"another machine, forced": {machine("A"), machine("B"), true, Regressed,
+			[]string{"machine: 2 × A in the base, 2 × B in the head",
+				"the machines are not alike: a change may be theirs, and is judged all the same, as asked"}},
+		"another kernel": {of(), func(r *results.Record) { r.Env.Kernel = "6.1" }, false, Inconclusive,
+			[]string{"system: linux/amd64 in the base, linux/amd64 6.1 in the head",
+				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
+		"another server": {of(), func(r *results.Record) { r.Server.Version = "8" }, false, Regressed,
+			[]string{"server: redis 7.0.15 in the base, redis 8 in the head"}},
+		"another library": {of(), func(r *results.Record) { r.Env.Libraries = map[string]string{"rueidis": "v2"} }, false, Regressed,
+			[]string{"rueidis: none in the base, v2 in the head"}},
+		"several machines on both sides": {alternately(machine("A"), machine("B")), alternately(machine("B"), machine("A")), false, Regressed,
+			[]string{"machine: both sides have trials of several, which count together: 2 × A; 2 × B"}},
+		"several machines on one": {alternately(machine("A"), machine("B")), machine("A"), false, Inconclusive,
+			[]string{"machine: 2 × A and 2 × B in the base, 2 × A in the head",
+				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
+		"other claims": {of(), func(r *results.Record) { r.Traits.Fenced = true }, false, Regressed,
+			[]string{"claims: exclusive in the base, exclusive, fenced in the head"}},
+		"saturated and drifting": {func(r *results.Record) { r.Generator.Saturated = true }, alternately(func(r *results.Record) { r.Steady.Drifts = true }, of()), false, Regressed,
+			[]string{"10 of 10 trials of the base: saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show",
+				"5 of 10 trials of the head: drifts, the second half of the window was faster or slower than the first"}},
+		"violated": {of(), func(r *results.Record) { r.Safety.Violations = 1 }, false, Regressed,
+			[]string{"10 of 10 trials of the head: mutual exclusion was violated, which the design claims"}},
+	} {
+		got := compared(t, each(series(1e5), c.base), each(series(0.8e5), c.head), Options{Force: c.force, Thresholds: thresholds(t, "locks/s<-5%")})
+		if got.Verdict != c.verdict || !slices.Equal(got.Notes, c.notes) {
+			t.Errorf("%s: %s, %q, want %s, %q", name, got.Verdict, got.Notes, c.verdict, c.notes)
+		}
+	}
+	// A violation is one on any machine.
+	violated := each(series(1e5), of(machine("B"), func(r *results.Record) { r.Safety.Violations = 1 }))
+	if got := compared(t, series(1e5), violated, Options{}); got.Verdict != Regressed {
+		t.Errorf("a violation on another machine: %s", got.Verdict)
+	}
+}
+
+func alternately(a, b change) change {
+	n := 0
+	return func(r *results.Record) {
+		if n++; n%2 == 1 {
+			a(r)
+		} else {
+			b(r)
+		}
+	}
+}
+
+// TestNotesOfOneCell are said of that cell, and those of every cell once.
+func TestNotesOfOneCell(t *testing.T) {
+	faster := func(r *results.Record) { r.Env.Go = "go2" }
+	head := slices.Concat(cells(of(clients(8), faster)), cells(of(clients(16), faster, func(r *results.Record) { r.Generator.Saturated = true })))
+	got := compared(t, cells(clients(8), clients(16)), head, Options{})
+	if !slices.Equal(got.Notes, []string{"Go: go1.26 in the base, go2 in the head"}) || len(got.Cells[0].Notes) != 0 || len(got.Cells[1].Notes) != 1 {
+		t.Errorf("%q, %q, %q", got.Notes, got.Cells[0].Notes, got.Cells[1].Notes)
+	}
+}
+
+// TestLeftOut: partial records and duplicates are counted and change nothing.
+func TestLeftOut(t *testing.T) {
+	base, head := series(1e5), series(1e5)
+	wild := trial(1, time.Hour)
+	wild.Partial = "interrupted"
+	head = append(head, wild, head[0])
+	got := compared(t, base, head, Options{})
+	if got.Head.Trials != 10 || got.Head.Partial != 1 || got.Head.Duplicates != 1 || got.Verdict != Unchanged || got.Cells[0].Figures[0].Change.Head.Median != 1e5 {
+		t.Errorf("%+v, %s", got.Head, got.Verdict)
+	}
+	want := []string{"1 of 11 trials of the head: left out, since they ended early (interrupted)", "1 record of the head left out, as they had been read before"}
+	if !slices.Equal(got.Notes, want) {
+		t.Errorf("%q, want %q", got.Notes, want)
+	}
+	// A cell that has nothing else is not forgotten.
+	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
+	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
+	if got.Verdict != Inconclusive || got.Cells[0].Figures[0].Why != "the head has no whole trial" || got.Cells[2-1].Verdict != Unchanged {
+		t.Errorf("%s: %+v", got.Verdict, got.Cells[0].Figures[0])
+	}
+}
+
+// TestSides compares runs with two sides: by their pairs, whatever their plans.
+func TestSides(t *testing.T) {
+	on := func(side, run string, pair int, more ...change) change {
+		return of(append(more, func(r *results.Record) { r.Side, r.Run, r.Pair = side, run, pair })...)
+	}
+	queue := func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin = "queue", 0 }
+	recs := cells(
+		on("base", "r1", 0, clients(8)), on("head", "r1", 0, clients(8), queue),
+		on("base", "r1", 1, clients(16)), on("head", "r1", 1, clients(16), queue),
+		on("base", "r2", 5, clients(8)), on("head", "r2", 5, clients(8), queue), // the same again
+		on("base", "r2", 6, clients(8)), on("head", "r2", 6, clients(8)), // and with itself
+		on("base", "r2", 7, clients(32)), // alone
+	)
+	base, head, err := Split(input("runs.jsonl", recs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Compare(base, head, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, c := range got.Cells {
+		sizes = append(sizes, len(c.Base), len(c.Head))
+	}
+	if !slices.Equal(sizes, []int{20, 20, 10, 10, 10, 10}) || !slices.Equal(got.Missing, []string{"clients 32"}) || got.Base.Name != "runs.jsonl" {
+		t.Errorf("%v trials, missing %q", sizes, got.Missing)
+	}
+	if want := []string{"clients 8", "clients 16", "clients 8 #3"}; !slices.Equal(labels(got), want) {
+		t.Errorf("%q, want %q", labels(got), want)
+	}
+	if want := []string{"-wait: backoff in the base, queue in the head", "-backoff-min: 1ms in the base, none in the head"}; !slices.Equal(got.Cells[0].Notes, want) {
+		t.Errorf("%q, want %q", got.Cells[0].Notes, want)
+	}
+	for name, side := range map[string]string{"has a base and no head": "base", "has a head and no base": "head", "is not of a run with two sides": ""} {
+		if _, _, err := Split(input("x", cells(on(side, "r", 0)))); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	other := each(slices.Clone(cells(on("head", "r9", 0))), of())
+	if _, err := Compare(input("a", cells(on("base", "r1", 0))), input("b", other), Options{}); err == nil {
+		t.Error("sides of different runs were compared")
+	}
+}
