@@ -104,6 +104,9 @@ func shortest(cells []*results.Cell) []string {
 	if distinct(names) < len(cells) {
 		return Labels(cells)
 	}
+	if slices.ContainsFunc(kept, func(a axis) bool { return a.title == "side" }) {
+		return names // what the other side has different is what a reader wants to know
+	}
 	for i := len(kept) - 1; i >= 0; i-- {
 		if slices.Contains(namingAxes, kept[i].title) {
 			continue
