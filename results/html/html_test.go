@@ -149,7 +149,8 @@ func TestEveryCellIsThere(t *testing.T) {
 
 func TestSameCellsSameBytes(t *testing.T) {
 	for _, name := range []string{"overstays", "study", "presets"} {
-		if write(t, recorded(t, name)) != write(t, recorded(t, name)) {
+		first, second := write(t, recorded(t, name)), write(t, recorded(t, name))
+		if first != second {
 			t.Errorf("%s: two pages differ", name)
 		}
 	}
