@@ -39,7 +39,8 @@ func TestNames(t *testing.T) {
 		"what follows": {2, func(i int, r *results.Record) {
 			r.Plan.Driver, r.Server.Version = string(rune('x'+i)), string(rune('7'+i))
 		}, "x; y"},
-		"sides keep all":   {2, func(i int, r *results.Record) { r.Side, r.Plan.Clients = []string{"base", "head"}[i], 4+i }, "side base · 4 clients; side head · 5 clients"},
+		"sides keep all": {2, func(i int, r *results.Record) { r.Side, r.Plan.Clients = []string{"base", "head"}[i], 4+i },
+			"side base · 4 clients; side head · 5 clients"},
 		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · w · partial"},
 		"too long to name": {2, func(i int, r *results.Record) { r.Env.CPU = strings.Repeat("c", 1+i) }, ""},
 	} {
@@ -77,7 +78,9 @@ func TestFactsAreThoseOfTheTerminal(t *testing.T) {
 	for _, f := range Facts(cells[0]) {
 		facts[f.Label] = f
 	}
-	for label, want := range map[string]string{"throughput": "7.00 locks/s", "safety": "0 violations in 70 grants", "generator": "the machine was  busy"} {
+	for label, want := range map[string]string{
+		"throughput": "7.00 locks/s", "safety": "0 violations in 70 grants", "generator": "the machine was  busy",
+	} {
 		if f := facts[label]; !strings.Contains(strings.Join(f.Lines, " "), want) {
 			t.Errorf("%s: %q, want %q", label, f.Lines, want)
 		}
