@@ -109,7 +109,7 @@ func (t *comparison) grid(parts int) (g grid) {
 			e := of(r.Change)
 			text := Value(r.Figure.Unit, e.Median)
 			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
-				text += " ± " + reach(e)
+				text += " ± " + plusMinus(e)
 			}
 			return text
 		}
@@ -136,8 +136,8 @@ func limitText(t *compare.Threshold) string {
 	return t.Figure.Name + " " + text[:1] + " " + strings.Replace(text[1:], "-", "−", 1)
 }
 
-// reach is how far the interval of a median reaches, as a share of it.
-func reach(e stats.Estimate) string {
+// plusMinus is how far the interval of a median reaches, as a share of it.
+func plusMinus(e stats.Estimate) string {
 	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
 }
 
