@@ -1,10 +1,10 @@
 # The same targets here and in CI; `make help` lists them. Nothing but Go, make and git has to be there: what else is
 # needed is either fetched by Go at the pinned versions below or installed by scripts/setup.sh.
 
-# Versions of the tools, in this one place.
+# Versions of the tools, in this one place; that of benchstat, which the tests run too, is in go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
 PKGS     ?= ./...
