@@ -47,6 +47,10 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		outputs, err := parseFormats(o, compareFormats, files)
+		if err != nil {
+			return err
+		}
 		base, head, err := p.sides(files)
 		if err != nil {
 			return err
@@ -55,9 +59,10 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.judge(found, o, page)
+		return p.judge(found, o, page, outputs...)
 	}
 	p.completeComparing(c)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
 	return c
 }
 
@@ -89,6 +94,10 @@ server. A figure has regressed if it is beyond its threshold and the difference 
 95 % interval of the change rules the threshold out; else it is inconclusive, and it is said how
 many trials would tell. Machines that differ make every change inconclusive, unless -force.
 
+-format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
+files, each whole or not at all:
+
+` + aboutFormats(compareFormats) + `
 Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is a change from base
 to head, without it is the head's own: its median or, of a count, its worst trial.
 
@@ -264,10 +273,14 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	return found, err
 }
 
-// judge prints a comparison and ends with its exit code.
-func (p *program) judge(found *compare.Comparison, o *options, page render.Options) error {
+// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code.
+func (p *program) judge(found *compare.Comparison, o *options, page render.Options, outputs ...output[compared]) error {
 	page.Figures = o.text("figures") != ""
-	if err := render.Comparison(p.stdout, found, page); err != nil {
+	if len(outputs) == 0 {
+		outputs = []output[compared]{{format: compareFormats[0]}}
+	}
+	summary, _ := p.env.lookup(summaryVariable)
+	if err := writeOutputs(p, outputs, compared{found, page, summary}); err != nil {
 		return err
 	}
 	if code := verdictCode(found.Verdict); code != exitOK {

@@ -68,6 +68,14 @@ func (p *program) completeFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
 }
 
+// formatNames are what -format completes.
+func formatNames[T any](formats []format[T]) (names []string) {
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // listCompletion completes the last name of a comma list, since a shell compares whole words.
 func listCompletion(names []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -151,6 +151,8 @@ var runFlags = []flagDef{
 }
 
 var (
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "a comma list of formats, each into a file of its own; what has none\ngoes to standard output in place of the table"}
+
 	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
@@ -169,15 +171,15 @@ var comparingFlags = []flagDef{
 }
 
 var (
-	reportFlags = []flagDef{widthFlag}
+	reportFlags = []flagDef{formatFlag, widthFlag}
 
-	compareCommandFlags = append(slices.Clone(comparingFlags), widthFlag)
+	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 
 	historyFlags = []flagDef{
 		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
 		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
-		{"format", "", groupOutput, "NAME", "table", false, "table, markdown or csv"},
+		formatFlag,
 		widthFlag,
 	}
 

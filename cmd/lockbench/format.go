@@ -1,4 +1,4 @@
-// -format: what becomes of cells or of a comparison, and in which files.
+// -format: in which formats, and into which files, cells or a comparison go.
 
 package main
 
@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -23,6 +26,9 @@ type format[T any] struct {
 
 	// dir writes several files into a directory, in place of write.
 	dir func(dir string, v T) error
+
+	// beside says that it may share standard output with another format, whose lines cannot be taken for its own.
+	beside bool
 }
 
 // output is one format of -format and where it goes.
@@ -55,12 +61,69 @@ var reportFormats = []format[reported]{
 		return export.Benchfmt(w, v.cells)
 	}},
 	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
+	{name: "html", about: "a page of charts in one file, for a browser", write: func(w io.Writer, v reported) error {
+		return html.Write(w, v.cells, html.Options{})
+	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, render.Labels(v.cells), figure.Higher)
 	}},
 	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, render.Labels(v.cells), figure.Lower)
 	}},
+}
+
+// compared is what compare has to write.
+type compared struct {
+	*compare.Comparison
+	table   render.Options // of the table alone
+	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+}
+
+// compareFormats are those of compare, in the order of the help.
+var compareFormats = []format[compared]{
+	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
+		return render.Comparison(w, v.Comparison, v.table)
+	}},
+	{name: "markdown", about: "the same for a comment, the verdict first", write: func(w io.Writer, v compared) error {
+		return render.ComparisonMarkdown(w, v.Comparison)
+	}},
+	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
+		return export.ComparisonCSV(w, v.Comparison)
+	}},
+	{name: "json", about: "all of it, for programs", write: func(w io.Writer, v compared) error {
+		return export.ComparisonJSON(w, v.Comparison)
+	}},
+	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {
+		return export.JUnit(w, v.Comparison)
+	}},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: writeGitHub},
+}
+
+// summaryVariable names the file that GitHub Actions shows as the summary of a step.
+const summaryVariable = "GITHUB_STEP_SUMMARY"
+
+// writeGitHub writes annotations, and the Markdown to the end of the step's summary, as much of it as GitHub takes.
+func writeGitHub(w io.Writer, v compared) error {
+	if err := export.Annotations(w, v.Comparison); err != nil || v.summary == "" {
+		return err
+	}
+	var page strings.Builder
+	if err := render.ComparisonMarkdown(&page, v.Comparison); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(v.summary, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return fmt.Errorf("%s: %w", summaryVariable, err)
+	}
+	room := int64(export.SummaryLimit)
+	if info, err := f.Stat(); err == nil {
+		room -= info.Size()
+	}
+	text := export.Fit(page.String(), int(room))
+	return writeAndClose(f, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }
 
 // writeHgrm writes the percentiles of all cells into a directory, which is made if need be.
@@ -104,6 +167,11 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 			err = fmt.Errorf("%s= names no file", name)
 		case f.dir != nil && !hasFile:
 			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
+		case !hasFile && f.beside:
+			if slices.ContainsFunc(outputs[1:], func(other output[T]) bool { return other.name == name && other.file == "" }) {
+				err = fmt.Errorf("%s is given twice", name)
+			}
+			outputs = append(outputs, output[T]{f, ""})
 		case !hasFile && named != "":
 			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
 		case !hasFile:
@@ -117,7 +185,7 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 		}
 	}
 	for _, out := range outputs[1:] {
-		if out.dir == nil {
+		if out.dir == nil && out.file != "" {
 			if err := checkReplace(out.file); err != nil {
 				return nil, err
 			}
@@ -127,13 +195,11 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 }
 
 func findFormat[T any](formats []format[T], name string) (format[T], error) {
-	var names []string
-	for _, f := range formats {
-		if f.name == name {
-			return f, nil
-		}
-		names = append(names, f.name)
+	i := slices.IndexFunc(formats, func(f format[T]) bool { return f.name == name })
+	if i >= 0 {
+		return formats[i], nil
 	}
+	names := formatNames(formats)
 	return format[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
 }
 

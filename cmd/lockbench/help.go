@@ -80,7 +80,7 @@ func (p *program) help(c *cobra.Command) error {
 		fmt.Fprintf(&b, "%s\n\nUsage:\n  lockbench %s\n", text, c.Use)
 		var defs []flagDef
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if opt, ok := f.Value.(*option); ok { // not findFlag: commands may mean different things by a name
+			if opt, ok := f.Value.(*option); ok { // of this command: another's of that name may mean something else
 				defs = append(defs, opt.flagDef)
 			}
 		})

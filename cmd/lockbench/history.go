@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -29,7 +30,11 @@ kinds of server are different series. Records of runs that ended early are left 
 
 A step is found by E-divisive with a permutation test, a drift by the test of Mann and Kendall. Both
 are wrong in 5 % of the histories in which nothing happened, all cells and figures together; so the
-more of them there are, the more points it takes: 8 for one, 13 for forty.`,
+more of them there are, the more points it takes: 8 for one, 13 for forty.
+
+-format writes other formats, each into a file of its own, or one in place of the table:
+
+` + strings.TrimSuffix(aboutFormats(historyFormats), "\n"),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageErrorf("history: which file? give the names of record files, or - for standard input")
@@ -42,7 +47,7 @@ more of them there are, the more points it takes: 8 for one, 13 for forty.`,
 		names = append(names, f.Name)
 	}
 	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
-	_ = c.RegisterFlagCompletionFunc("format", listCompletion(historyFormats))
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(historyFormats)))
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
@@ -52,7 +57,24 @@ more of them there are, the more points it takes: 8 for one, 13 for forty.`,
 	return c
 }
 
-var historyFormats = []string{"table", "markdown", "csv"}
+// past is what history has to write.
+type past struct {
+	*history.History
+	shown render.HistoryOptions
+}
+
+// historyFormats are those of history, in the order of the help.
+var historyFormats = []format[past]{
+	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
+		return render.History(w, v.History, v.shown)
+	}},
+	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
+		return render.HistoryMarkdown(w, v.History, v.shown)
+	}},
+	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
+		return render.HistoryCSV(w, v.History)
+	}},
+}
 
 // history reads all files, says what is wrong with them, and shows the history of what is right.
 func (p *program) history(o *options, files []string) error {
@@ -64,8 +86,8 @@ func (p *program) history(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	format := o.text("format")
-	if err := oneOf(o.get("format"), historyFormats); err != nil {
+	outputs, err := parseFormats(o, historyFormats, files)
+	if err != nil {
 		return err
 	}
 	c := history.NewCollector(opts)
@@ -80,19 +102,11 @@ func (p *program) history(o *options, files []string) error {
 	if h.Records == 0 && !failed {
 		return fmt.Errorf("history: nothing to show: %s", leftOut(h))
 	}
-	if len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
+	if h.Records > 0 && len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
-		switch format {
-		case "markdown":
-			err = render.HistoryMarkdown(p.stdout, h, shown)
-		case "csv":
-			err = render.HistoryCSV(p.stdout, h)
-		default:
-			err = render.History(p.stdout, h, shown)
-		}
-		if err != nil {
+		if err := writeOutputs(p, outputs, past{h, shown}); err != nil {
 			return err
 		}
 	}
@@ -146,16 +160,6 @@ func (p *program) historyTable(o *options) (shown render.HistoryOptions, err err
 		return shown, usageErrorf("%s: must be 0, for all, or more", last.written())
 	}
 	return shown, nil
-}
-
-// oneOf refuses a value that is none of names.
-func oneOf(opt *option, names []string) error {
-	for _, name := range names {
-		if opt.text == name {
-			return nil
-		}
-	}
-	return usageErrorf("%s: no such %s%s; there are %s", opt.written(), opt.name, didYouMean("", opt.text, names), strings.Join(names, ", "))
 }
 
 // parseDate reads a day, which begins at midnight UTC, or a moment.

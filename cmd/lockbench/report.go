@@ -18,8 +18,11 @@ import (
 func (p *program) reportCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "report FILE…",
-		Short: "Print the table of records that -o has written",
+		Short: "Print the table of records that -o has written, or another format",
 		Long: "Prints the table of records that -o has written; - is standard input.\n\n" +
+			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
+			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
+			aboutFormats(reportFormats) + "\n" +
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -29,6 +32,7 @@ func (p *program) reportCommand() *cobra.Command {
 			return nil
 		},
 	}, reportFlags)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(reportFormats))) // the flag exists
 	c.RunE = func(c *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
@@ -37,13 +41,17 @@ func (p *program) reportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.report(c.Context(), files, width)
+		outputs, err := parseFormats(o, reportFormats, files)
+		if err != nil {
+			return err
+		}
+		return p.report(c.Context(), files, outputs, width)
 	}
 	return c
 }
 
-// report reads all files, says what is wrong with them, and prints the table of what is right.
-func (p *program) report(_ context.Context, files []string, opts render.Options) error {
+// report reads all files, says what is wrong with them, and writes what is right.
+func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts render.Options) error {
 	var c results.Collector
 	failed := false
 	for _, name := range files {
@@ -53,7 +61,7 @@ func (p *program) report(_ context.Context, files []string, opts render.Options)
 		}
 	}
 	if cells := c.Cells(); len(cells) > 0 {
-		if err := render.Table(p.stdout, cells, opts); err != nil {
+		if err := writeOutputs(p, outputs, reported{cells, opts}); err != nil {
 			return err
 		}
 	}

@@ -29,10 +29,23 @@ type junitSuite struct {
 	Skipped    int             `xml:"skipped,attr"`
 	Time       string          `xml:"time,attr"` // seconds
 	Timestamp  string          `xml:"timestamp,attr,omitempty"`
-	Hostname   string          `xml:"hostname,attr"`
+	Host       string          `xml:"hostname,attr"` // what Ant writes if it does not know; records do not name theirs
 	Properties []junitProperty `xml:"properties>property,omitempty"`
 	Cases      []junitCase     `xml:"testcase"`
-	Out        string          `xml:"system-out,omitempty"`
+	Out        *junitText      `xml:"system-out"`
+}
+
+// junitText stands in CDATA, so that its lines stay lines for those who read the file itself.
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// textOf is text, or no element at all.
+func textOf(s string) *junitText {
+	if s == "" {
+		return nil
+	}
+	return &junitText{xmlText(s)}
 }
 
 type junitProperty struct {
@@ -46,7 +59,7 @@ type junitCase struct {
 	Time    string        `xml:"time,attr"`
 	Skipped *junitSkipped `xml:"skipped"`
 	Failure *junitFailure `xml:"failure"`
-	Out     string        `xml:"system-out,omitempty"`
+	Out     *junitText    `xml:"system-out"`
 }
 
 type junitSkipped struct {
@@ -56,7 +69,7 @@ type junitSkipped struct {
 type junitFailure struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr"`
-	Text    string `xml:",chardata"`
+	Text    string `xml:",cdata"`
 }
 
 // JUnit writes a comparison. A threshold that is missed fails; one of which nothing can be told is skipped, with the reason;
@@ -64,7 +77,7 @@ type junitFailure struct {
 func JUnit(w io.Writer, c *compare.Comparison) error {
 	suite := junitSuite{
 		Name: xmlText(fmt.Sprintf("lockbench compare %s → %s", c.Base.Name, c.Head.Name)),
-		Time: "0", Timestamp: lastStart(c), Out: xmlText(strings.Join(c.Notes, "\n")),
+		Time: "0", Timestamp: lastStart(c), Host: "localhost", Out: textOf(strings.Join(c.Notes, "\n")),
 		Properties: []junitProperty{
 			{"verdict", string(c.Verdict)},
 			{"alpha", digits(c.Alpha)},
@@ -81,13 +94,13 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 				continue
 			}
 			one := junitCase{
-				Class: xmlText(className(cell)), Name: xmlText(r.Threshold.Text), Time: "0", Out: xmlText(details(r, cell.Notes)),
+				Class: xmlText(className(cell)), Name: xmlText(r.Threshold.Text), Time: "0", Out: textOf(details(r, cell.Notes)),
 			}
 			switch r.Verdict {
 			case compare.Regressed:
 				suite.Failures++
-				one.Failure = &junitFailure{Message: xmlText(sentence(r)), Type: string(r.Verdict), Text: one.Out}
-				one.Out = ""
+				one.Failure = &junitFailure{Message: xmlText(sentence(r)), Type: string(r.Verdict), Text: one.Out.Text}
+				one.Out = nil
 			case compare.Inconclusive:
 				suite.Skipped++
 				one.Skipped = &junitSkipped{xmlText("inconclusive: " + r.Why)}

@@ -7,17 +7,17 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// sentence is a result on one line: "locks/s fell by 8.2 % (41,000 → 37,600, p 0.002): …".
+// sentence is a result on one line: "locks/s 41,000 → 37,600, −8.3 %, p 0.002: …".
 func sentence(r compare.Result) string {
 	b, h := r.Change.Base, r.Change.Head
-	s := fmt.Sprintf("%s %s → %s", r.Figure.Name, amount(r.Figure, b.Median), amount(r.Figure, h.Median))
+	s := fmt.Sprintf("%s %s → %s", r.Figure.Name, render.Value(r.Figure.Unit, b.Median), render.Value(r.Figure.Unit, h.Median))
 	if change := signed(r.Change.Ratio - 1); change != "" {
 		s += ", " + change
 	}
@@ -26,6 +26,9 @@ func sentence(r compare.Result) string {
 	}
 	if r.Why != "" {
 		s += ": " + r.Why
+	}
+	if r.Needed > 0 {
+		s += "; " + needed(r)
 	}
 	return plain(s)
 }
@@ -50,7 +53,7 @@ func details(r compare.Result, notes []string) string {
 		lines = append(lines, plain(r.Why))
 	}
 	if r.Needed > 0 {
-		lines = append(lines, fmt.Sprintf("%d trials a side would tell (80 %% power)", r.Needed))
+		lines = append(lines, needed(r))
 	}
 	for _, n := range notes {
 		lines = append(lines, plain(n))
@@ -60,18 +63,16 @@ func details(r compare.Result, notes []string) string {
 
 // estimate is a median, its interval if it has one, and the number of trials.
 func estimate(f figure.Figure, e stats.Estimate) string {
-	s := amount(f, e.Median)
+	s := render.Value(f.Unit, e.Median)
 	if e.Known() {
-		s += fmt.Sprintf(" (%s to %s)", amount(f, e.Low), amount(f, e.High))
+		s += fmt.Sprintf(" (%s to %s)", render.Value(f.Unit, e.Low), render.Value(f.Unit, e.High))
 	}
-	return s + ", " + trials(e.N)
+	return s + ", " + render.Many(int64(e.N), "trial")
 }
 
-func trials(n int) string {
-	if n == 1 {
-		return "1 trial"
-	}
-	return fmt.Sprintf("%d trials", n)
+// needed is how many trials would tell.
+func needed(r compare.Result) string {
+	return fmt.Sprintf("about %s a side would tell", render.Many(int64(r.Needed), "trial"))
 }
 
 // signed is a change as a percentage, with one digit and its sign; "" if there is none.
@@ -80,28 +81,4 @@ func signed(change float64) string {
 		return ""
 	}
 	return strings.Replace(fmt.Sprintf("%+.1f %%", 100*change), "-", "−", 1)
-}
-
-// amount is a figure as people read it.
-func amount(f figure.Figure, v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "unknown"
-	case f.Unit == figure.Duration:
-		return time.Duration(rounded(v)).String()
-	case f.Unit == figure.Share:
-		return strconv.FormatFloat(rounded(100*v), 'f', -1, 64) + " %"
-	case f.Unit == figure.Micros:
-		return strconv.FormatFloat(rounded(v), 'f', -1, 64) + " µs"
-	}
-	return strconv.FormatFloat(rounded(v), 'f', -1, 64)
-}
-
-// rounded has four significant digits.
-func rounded(v float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	if err != nil {
-		return v
-	}
-	return r
 }
