@@ -64,7 +64,10 @@ const (
 )
 
 // runFlags are the flags of run, in the order of the help.
-var runFlags = []flagDef{
+var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutputFlags)
+
+// measuringFlags say what is measured.
+var measuringFlags = []flagDef{
 	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
 	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
 	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "one server, or how several make one service: redlock, replicated,\n" +
@@ -136,11 +139,17 @@ var runFlags = []flagDef{
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
 	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
+}
 
+// sideFlags say what a run is compared with.
+var sideFlags = []flagDef{
 	{"vs", "", groupComparing, "FLAGS", "", false, "measure a head too, the run with these flags in place of its own, by\n" +
 		"turns, and compare: -vs '-wait queue'; '' compares it with itself"},
 	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
+}
 
+// runOutputFlags say where the figures of a run go.
+var runOutputFlags = []flagDef{
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
@@ -187,7 +196,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, comparingFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string
@@ -325,35 +334,6 @@ func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 		o.list = append(o.list, opt)
 	}
 	return o
-}
-
-// environ is the environment, as os.Environ has it.
-type environ []string
-
-func (e environ) lookup(name string) (string, bool) {
-	for _, pair := range e {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			return v, true
-		}
-	}
-	return "", false
-}
-
-// strangers are the variables that begin like ours and are none, each with the nearest that is. They are no error: they
-// may be another version's.
-func (e environ) strangers() []string {
-	known := []string{passwordVariable}
-	for _, f := range allFlags {
-		known = append(known, f.variable())
-	}
-	var list []string
-	for _, pair := range e {
-		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, "LOCKBENCH_") && !slices.Contains(known, name) {
-			list = append(list, name+didYouMean("", name, known))
-		}
-	}
-	return list
 }
 
 // fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty

@@ -61,7 +61,7 @@ var reportFormats = []format[reported]{
 		return export.Benchfmt(w, v.cells)
 	}},
 	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
-	{name: "html", about: "a page of charts in one file, for a browser", write: func(w io.Writer, v reported) error {
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
 		return html.Write(w, v.cells, html.Options{})
 	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {

@@ -30,6 +30,8 @@ Examples:
   lockbench -lock set-nx,setnx -hold 5ms -addr redis://localhost:6379 -dry-run
   lockbench -driver rueidis -rate 1k,5k -arrival poisson -keys 100 -key-dist zipf:1.1 -hold exp:2ms
   lockbench -workload flash-sale -driver rueidis,etcd
+  lockbench -clients 64 -trials 10 -vs '-wait queue' -fail-on 'locks/s<-5%'
+  lockbench -clients 64 -trials 10 -baseline main.jsonl -revision "$(git rev-parse --short HEAD)"
   lockbench -driver null -clients 64         # what the harness itself costs
   lockbench report runs.jsonl
   lockbench compare -fail-on 'locks/s<-5%,acquire.p99>+10%' base.jsonl head.jsonl

@@ -42,11 +42,7 @@ more of them there are, the more points it takes: 8 for one, 13 for forty.
 			return nil
 		},
 	}, historyFlags)
-	var names []string
-	for _, f := range figure.All() {
-		names = append(names, f.Name)
-	}
-	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
+	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(figureNames()))
 	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(historyFormats)))
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
@@ -160,6 +156,13 @@ func (p *program) historyTable(o *options) (shown render.HistoryOptions, err err
 		return shown, usageErrorf("%s: must be 0, for all, or more", last.written())
 	}
 	return shown, nil
+}
+
+func figureNames() (names []string) {
+	for _, f := range figure.All() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // parseDate reads a day, which begins at midnight UTC, or a moment.

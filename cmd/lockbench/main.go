@@ -202,9 +202,12 @@ func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *op
 
 // noArgs refuses arguments that no flag has taken.
 func noArgs(c *cobra.Command, args []string) error {
+	vs := c.Flags().Lookup("vs")
 	switch {
 	case len(args) == 0:
 		return nil
+	case vs != nil && vs.Changed:
+		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
 	case args[0] == switchOn || args[0] == switchOff || args[0] == switchOff+","+switchOn || args[0] == switchOn+","+switchOff:
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
 	case args[0] == "true" || args[0] == "false":

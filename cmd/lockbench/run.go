@@ -28,6 +28,7 @@ func (p *program) runCommand() *cobra.Command {
 	}, runFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
 	p.completeFlags(c)
+	p.completeComparing(c)
 	return c
 }
 
@@ -56,6 +57,14 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := checkLive(o); err != nil {
 		return err
 	}
+	revision, err := readRevision(o)
+	if err != nil {
+		return err
+	}
+	contest, err := contestOf(o, plan)
+	if err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
@@ -63,14 +72,25 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	env := readEnv()
+	env.Revision = revision
+	if contest != nil {
+		if err := p.readBaseline(contest, o, plan, env); err != nil {
+			return err
+		}
+	}
 	live, err := openLive(ctx, o, plan, env.Lockbench)
 	if err != nil {
 		return err
 	}
 	plan.announce(p.stderr)
 	live.announce(p.stderr)
+	if contest != nil {
+		contest.announceTrials(p.stderr, plan.trials, o.versus())
+	}
 
-	r := runner{program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live}
+	r := runner{
+		program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live, contest: contest,
+	}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
 	}
@@ -112,6 +132,7 @@ type runner struct {
 	fleets   map[string]*fleet // by side
 	fleet    *fleet            // of the present trial
 	live     *live
+	contest  *contest // nil if nothing is compared
 
 	id       string // of the run
 	records  results.Collector
@@ -149,8 +170,8 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		r.progress.end()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
-			r.leaveOut(t.cell)
 			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
+			r.leaveOut(t.cell)
 		}
 	}
 	return r.finish(ctx, table)
@@ -158,14 +179,18 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 
 // finish renders the table and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
-	if cells := r.records.Cells(); len(cells) > 0 {
+	cells := r.records.Cells()
+	if len(cells) > 0 {
 		if err := render.Table(r.stdout, cells, table); err != nil {
 			return err
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
+		r.dropContest(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
+	}
+	verdict := r.decide(cells, table)
+	switch {
 	case r.violated:
 		return exitCode(exitViolated)
 	case r.failed:
@@ -173,7 +198,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 	case !r.ran:
 		return usageErrorf("nothing to run")
 	}
-	return nil
+	return verdict
 }
 
 // interrupted is the error of a run that a signal has stopped, and err for any other.
@@ -252,15 +277,16 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 
 // skip leaves out what is left of a cell, and says why.
 func (r *runner) skip(t turn, why string) {
-	r.leaveOut(t.cell)
 	r.say("skipped: " + why)
+	r.leaveOut(t.cell)
 }
 
 // leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
 func (r *runner) leaveOut(i int) {
 	r.out[i] = true
-	if partner, ok := r.partner(i); ok {
+	if partner, ok := r.partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
+		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
 	}
 }
 
