@@ -192,7 +192,7 @@ func name(couples []couple) []string {
 		}
 		plans, kinds = append(plans, b.settings), append(kinds, b.kind)
 	}
-	names := differing(plans)
+	names := telling(plans)
 	labels := make([]string, len(plans))
 	for i, s := range plans {
 		labels[i] = s.label(names)

@@ -37,7 +37,6 @@ var facts = []fact{
 	{"server", false, func(r *results.Record) string { return strings.TrimSpace(r.Server.Name + " " + r.Server.Version) }},
 	{"mode of the server", false, func(r *results.Record) string { return r.Server.Mode }},
 	{"persistence", false, func(r *results.Record) string { return r.Server.Persistence }},
-	{"durability", false, func(r *results.Record) string { return r.Server.Durability }},
 	{"replicas", false, func(r *results.Record) string { return fmt.Sprint(r.Server.Replicas) }},
 	{"network", false, func(r *results.Record) string { return r.Server.Network }},
 	{"address", false, func(r *results.Record) string {

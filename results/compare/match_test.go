@@ -77,6 +77,15 @@ func TestMatching(t *testing.T) {
 	}
 }
 
+func queued(r *results.Record) {
+	r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "release"
+}
+
+func swapped(r *results.Record) {
+	queued(r)
+	r.Plan.Handover, r.Plan.HandoverMax = "swap", 16
+}
+
 func classes(ms int) change {
 	return func(r *results.Record) {
 		r.Plan.Classes = []results.Class{{Name: "a"}, {Name: "b", Load: results.Load{Hold: time.Duration(ms) * time.Millisecond}}}
