@@ -156,11 +156,12 @@ var runOutputFlags = []flagDef{
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
+	formatFlag,
 	widthFlag,
 }
 
 var (
-	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "a comma list of formats, each into a file of its own; what has none\ngoes to standard output in place of the table"}
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "comma list of formats, each into a file of its own; what has none goes\nto standard output in place of the table (help report, help compare)"}
 
 	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}

@@ -98,7 +98,7 @@ func (p *program) history(o *options, files []string) error {
 	if h.Records == 0 && !failed {
 		return fmt.Errorf("history: nothing to show: %s", leftOut(h))
 	}
-	if len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
+	if h.Records > 0 && len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {

@@ -169,12 +169,13 @@ func (v *view) findings() (rate, wait string) {
 	all := group{cells: v.cells, names: v.names}
 	byRate := all.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := byRate[0], byRate[len(byRate)-1]
-	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).", render.Three(v.cells[low].Rate.Median), v.names[low],
-		render.Three(v.cells[top].Rate.Median), v.names[top])
+	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).",
+		render.Three(v.cells[low].Rate.Median), v.names[low], render.Three(v.cells[top].Rate.Median), v.names[top])
 	byWait := slices.DeleteFunc(all.sorted(p99), func(i int) bool { return !(p99(v.cells[i]) > 0) })
 	if len(byWait) > 0 {
 		top, low = byWait[0], byWait[len(byWait)-1]
-		wait = fmt.Sprintf("The p99 goes from %s (%s) to %s (%s).", took(p99(v.cells[low])), v.names[low], took(p99(v.cells[top])), v.names[top])
+		wait = fmt.Sprintf("The p99 goes from %s (%s) to %s (%s).",
+			took(p99(v.cells[low])), v.names[low], took(p99(v.cells[top])), v.names[top])
 	}
 	return rate, wait
 }

@@ -57,7 +57,8 @@ func drawStair(name string, r *results.Record) stair {
 	x, y := linear(most, 5, rateLabel), logTime(least, worst)
 	var all []series
 	st := stair{Name: name, Twice: len(parts) == 2}
-	st.Table = table{Caption: "Steps of " + name, Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
+	st.Table = table{Caption: "Steps of " + name,
+		Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
 	for pass, steps := range parts {
 		suffix, stroke := "", ""
 		if st.Twice {

@@ -82,14 +82,14 @@ func bar(part float64) template.HTML {
 	if math.IsNaN(part) || part < 0 {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true"><rect class="bar good" width="%s" height="4"/></svg>`,
-		share(math.Min(1, part))))
+	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true">`+
+		`<rect class="bar good" width="%s" height="4"/></svg>`, share(math.Min(1, part))))
 }
 
 // fairness is who got the locks, and how fast a key went from one to the next.
 func (v *view) fairness() table {
-	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99", "Jain's index", "fewest – most grants",
-		"starved", "longest wait", "moved on", "longest run")}
+	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99",
+		"Jain's index", "fewest – most grants", "starved", "longest wait", "moved on", "longest run")}
 	t.rows(v, func(c *results.Cell) ([]datum, bool) {
 		if c.Counts.Acquired == 0 {
 			return nil, false
@@ -170,12 +170,14 @@ func (v *view) costs() table {
 
 // classes are the parts of loads that have several kinds of clients.
 func (v *view) classes() table {
-	t := table{Caption: "Classes of clients", Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
+	t := table{Caption: "Classes of clients",
+		Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
 	for i, c := range v.cells {
 		if len(c.Classes) == 0 {
 			continue
 		}
-		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c), Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
+		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c),
+			Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
 		for n, k := range c.Classes {
 			clients := ""
 			m := results.Acquire
@@ -289,7 +291,8 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 		e.Verdict += ". The design claims mutual exclusion."
 	case s.Violations > 0 && s.Violations == s.Overstayed:
 		e.Class = "note"
-		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, which says nothing against the lock."
+		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, " +
+			"which says nothing against the lock."
 	case s.Violations > 0:
 		e.Verdict += ". The design does not claim mutual exclusion."
 	}

@@ -215,7 +215,7 @@ func pointsOf(l *history.Line) (n int) {
 func (p *page) seriesCourse(h *history.History, s *history.Series) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		from, to := reach(l)
+		from, to := extremes(l)
 		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+glue(Value(l.Figure.Unit, from)+" to "+Value(l.Figure.Unit, to)))
 		for j := range l.Steps {
 			p.item(lossColor(l, l.Steps[j].Ratio), "", stepLine(s, l, &l.Steps[j]))
@@ -300,8 +300,8 @@ func cut(s string, most int) string {
 	return s
 }
 
-// reach is the least and the greatest value of a line.
-func reach(l *history.Line) (least, most float64) {
+// extremes are the least and the greatest value of a line.
+func extremes(l *history.Line) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, v := range l.Values {
 		if v.N > 0 {
@@ -315,7 +315,7 @@ func reach(l *history.Line) (least, most float64) {
 // value, not 0: a step of 5 % could not be seen. What varies by less than 10 % altogether is drawn as if it varied by that,
 // or noise would look like mountains.
 func skyline(l *history.Line, most int) string {
-	least, top := reach(l)
+	least, top := extremes(l)
 	if room := 0.1*(least+top)/2 - (top - least); room > 0 {
 		least, top = least-room/2, top+room/2
 	}

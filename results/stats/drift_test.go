@@ -89,6 +89,14 @@ func TestDriftAlarms(t *testing.T) {
 	}
 }
 
+func TestFalls(t *testing.T) {
+	values := []float64{3, 1, 2, 2, 3}
+	// 3 before 1, 2, 2 and 3, and 2 before 2.
+	if got := falls(values, make([]float64, 0, 5)); got != 5 || !slices.IsSorted(values) {
+		t.Errorf("%d, and %v", got, values)
+	}
+}
+
 func TestOrdinals(t *testing.T) {
 	numbers := []float64{math.Inf(-1), -1e300, -2, -1, -5e-324, 0, 5e-324, 1, 2, 1e300, math.Inf(1)}
 	for i, x := range numbers {

@@ -93,10 +93,12 @@ func awkward(t *testing.T) []*results.Cell {
 	for i, c := range cells {
 		c.First().Plan.Lock = strings.Repeat("anUnbreakableName", 6) + fmt.Sprint(i)
 		c.First().Plan.Command = "lockbench " + strings.Repeat("x", 300)
-		c.Warnings = []string{`<script>document.title = "owned"</script><img src=x onerror="document.title = 'owned'">` + strings.Repeat("w", 200)}
+		c.Warnings = []string{`<script>document.title = "owned"</script>` +
+			`<img src=x onerror="document.title = 'owned'">` + strings.Repeat("w", 200)}
 		c.Generator.Saturated, c.Generator.Why = true, "the machine was busy"
 		c.Drifting = 1
-		c.Counts.Errors, c.Counts.ErrorSample = map[string]int64{"timeout": 7}, map[string]string{"timeout": "</style></script><b onclick=x>"}
+		c.Counts.Errors = map[string]int64{"timeout": 7}
+		c.Counts.ErrorSample = map[string]string{"timeout": "</style></script><b onclick=x>"}
 	}
 	empty := &results.Record{ID: "empty", Run: "other", Partial: "interrupted"}
 	more, err := results.Group([]*results.Record{empty})
@@ -266,7 +268,8 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 
 func testThemes(t *testing.T, ctx context.Context) {
 	url := write(t, recorded(t, "front-door"))
-	const colours = `["body", "svg.plot text"].map((s) => { const c = getComputedStyle(document.querySelector(s)); return c.backgroundColor + c.fill }).join()`
+	const colours = `["body", "svg.plot text"].map((s) => { const c = getComputedStyle(document.querySelector(s));
+		return c.backgroundColor + c.fill }).join()`
 	look(t, ctx, url, 1280, "light")
 	light := evaluate[string](t, ctx, colours)
 	look(t, ctx, url, 1280, "dark")
