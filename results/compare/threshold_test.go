@@ -120,7 +120,7 @@ func TestThresholdExcerpt(t *testing.T) {
 		t.Errorf("%q", fault.Excerpt())
 	}
 	_, err = ParseThresholds(strings.Repeat("violations>0,", 20))
-	if !errors.As(err, &fault) || fault.Column != 14 || strings.Index(fault.Excerpt(), "^") < 0 {
+	if !errors.As(err, &fault) || fault.Column != 14 || !strings.Contains(fault.Excerpt(), "^") {
 		t.Errorf("%v", err)
 	}
 	long := strings.Repeat(" ", 300) + "x"
