@@ -1,9 +1,10 @@
 # The same targets here and in CI; `make help` lists them. Nothing but Go, make and git has to be there: what else is
 # needed is either fetched by Go at the pinned versions below or installed by scripts/setup.sh.
 
-# Versions of the tools, in this one place.
+# Versions of the tools, in this one place; that of benchstat, which the tests run too, is in go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
 PKGS     ?= ./...
@@ -12,22 +13,33 @@ FUZZTIME ?= 5s
 ROUNDS   ?= 6
 BENCH    ?= .
 
-export GO STATICCHECK BENCHSTAT FUZZTIME ROUNDS BENCH
+export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH
 
 .DEFAULT_GOAL := help
-.PHONY: run test race lint fuzz bench golden record tables setup clean help
+.PHONY: run test race nested lint gate fuzz bench golden record tables setup clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
 	$(GO) test -race -timeout 20m $(PKGS)
+	@$(MAKE) --no-print-directory nested
 
 race: ## like test, but every test anew, whatever the cache holds, and in random order
 	$(GO) test -race -count=1 -shuffle=on $(PKGS)
+	@$(MAKE) --no-print-directory nested NESTEDARGS='-count=1 -shuffle=on'
 
-lint: ## gofmt, go vet here and for darwin, staticcheck, and shellcheck where it is installed
+# Of a part of the packages it is no part.
+nested: # the tests of modules within this one, which ./... does not mean
+ifeq ($(PKGS),./...)
+	cd results/html/browser && $(GO) test -race $(NESTEDARGS) ./...
+endif
+
+lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, and shellcheck where it is installed
 	./scripts/lint.sh
+
+gate: ## scripts/gate.sh on this project itself: the last change, and a slower lock that it has to stop
+	./scripts/selfgate.sh
 
 fuzz: ## every fuzz target for FUZZTIME (5s) each
 	./scripts/fuzz.sh $(PKGS)

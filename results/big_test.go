@@ -1,7 +1,10 @@
 package results
 
+// Large files: how fast they are read, and one to try a program on.
+
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -67,5 +70,22 @@ func TestWriteBigFile(t *testing.T) {
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// BenchmarkCollect reads records of 100 KB.
+func BenchmarkCollect(b *testing.B) {
+	var text bytes.Buffer
+	kinds := []map[Metric]Latency{bigLatencies(1), bigLatencies(2)}
+	for n := range 20 {
+		text.WriteString(line(b, bigRecord(n%4, 1+n, kinds[n%2])))
+	}
+	b.SetBytes(int64(text.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		var c Collector
+		if _, err := c.Read(bytes.NewReader(text.Bytes())); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -197,6 +197,11 @@ func FuzzPayload(f *testing.F) {
 		f.Add(l.HDR[:len(l.HDR)/2])
 	}
 	f.Add(latencyOf(hdrhistogram.New(1, 1<<50, 2), 0).HDR)
+	coarse := hdrhistogram.New(lowestValue, highestValue, 2)
+	if err := coarse.RecordValue(1e6); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(latencyOf(coarse, 0).HDR)
 	f.Fuzz(agreeWithLibrary)
 }
 
@@ -222,6 +227,7 @@ func FuzzCounts(f *testing.F) {
 		d.ours(l.HDR)
 		f.Add(d.plain[innerHeader:])
 	}
+	f.Add([]byte{0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 2}) // a number ends with its ninth byte, whatever that says
 	f.Add([]byte{1, 0x80, 0x80, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, counts []byte) {
 		var d decoder
@@ -266,6 +272,9 @@ func TestDecoderAfterDamage(t *testing.T) {
 		slots, err := d.decode(good)
 		if h, _ := hdrhistogram.Decode([]byte(good.HDR)); err != nil || !h.Equals(Values{slots: slots}.Histogram()) {
 			t.Errorf("after damage: %v", err)
+		}
+		if _, ok := d.ours(good.HDR); !ok {
+			t.Error("a payload of lockbench's own goes to the library")
 		}
 	}
 }

@@ -151,7 +151,7 @@ interrupted() {
 	exit 130
 }
 
-tmp='' root='' own=''
+tmp='' root='' own='' plan=''
 clean_up() {
 	local code=$? tree
 	for tree in base head; do
@@ -208,9 +208,10 @@ build_both() {
 	# Flags that one side does not know, before anything is measured.
 	local side
 	for side in base head; do
-		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >/dev/null 2>"$tmp/stderr" ||
+		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >"$tmp/plan" 2>"$tmp/stderr" ||
 			{ cat "$tmp/stderr" >&2 && die 2 "the $side cannot run these flags"; }
 	done
+	plan=$(sed -n '/at least 0s/d; s/^# \(.*, at least .*\)$/; each time \1/p' "$tmp/plan")
 }
 
 build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is empty
@@ -277,7 +278,7 @@ trial() { # SIDE ROUND: one process, and what it says, each thing once
 
 measure() {
 	local round side order started=$SECONDS took left
-	say "measuring: $rounds rounds of a trial of each side; how long that takes is known after the first"
+	say "measuring: $rounds rounds, in each base and head once$plan"
 	for ((round = 1; round <= rounds; round++)); do
 		if ((round % 2)); then order='base head'; else order='head base'; fi
 		for side in $order; do
@@ -302,18 +303,17 @@ check_judge() { # before anything is measured: does it know its flags, and are t
 	case $judge in
 	*/*) judge=$(cd "$(dirname "$judge")" && pwd)/$(basename "$judge") ;; # compare changes the directory
 	esac
-	compare /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
+	compare -format table /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
 	[ $code != 2 ] || { cat "$tmp/stderr" >&2 && exit 2; }
 }
 
 answer() { # the comparison in every form, and the exit code
-	local code=0
-	compare -format table,markdown=compare.md,junit=junit.xml base.jsonl head.jsonl >"$dir/compare.txt" || code=$?
-	cat "$dir/compare.txt"
+	local code=0 forms=table,markdown=compare.md,junit=junit.xml
+	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations, below the table, and the step's summary
+	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
+	cat "$tmp/answer"
 	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
-	if [ "${GITHUB_ACTIONS:-}" = true ]; then
-		compare -format github base.jsonl head.jsonl || true # annotations and the step's summary
-	fi
+	grep -v '^::' "$tmp/answer" >"$dir/compare.txt" || true
 	[ -z "$comment" ] || tell "$dir/compare.md"
 	case "$violated " in
 	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check form and find mistakes without running anything. STATICCHECK comes from the Makefile.
+# Check form and find mistakes without running anything. STATICCHECK and ACTIONLINT come from the Makefile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -15,6 +15,10 @@ fi
 # Developers sit at Macs as well, and what is built there only must compile.
 GOOS=darwin "$go" vet ./...
 "$go" run "${STATICCHECK:?run it through make lint}" ./...
+"$go" run "${ACTIONLINT:?run it through make lint}" .github/workflows/*.yml
+
+# A module within this one, which ./... does not mean.
+(cd results/html/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
 
 if command -v shellcheck >/dev/null; then
 	shellcheck scripts/*.sh .ci/run

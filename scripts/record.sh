@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Record the runs that BENCHMARKS.md and README.md quote, on a machine that does nothing else, and fill them in.
-# It takes about an hour; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
+# It takes about an hour and a half; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
 # Raw files go to scripts/recorded; only this script writes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,6 +72,9 @@ bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16
 	[ $? = 4 ] # what deletes another's lock is violated beyond what was planted
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 4s -warmup 1s -trials 3
 bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1 -clients 100k -burst 1h -n 100k -warmup 0s -duration 2m
+
+# What the gate is worth: alarms over nothing, and slow-downs seen. It takes half an hour.
+text alarms.txt "$go" run ./scripts/alarms -alike 200 -slower 60 -trials 10
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 2s
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./cmd/lockbench

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Install the servers that the tests talk to. Quiet and quick when they are all there; where nothing may be installed
-# it says which suites will be skipped, and with CI=true it fails instead.
+# it says which suites will be skipped, and with CI=true it fails instead. Arguments are the packages that are wanted, as
+# they stand in the table; without, it is all of them.
 set -euo pipefail
 
 # What today's tests need: a program or the path of a file, where * stands for anything (any of several, separated by
@@ -13,7 +14,13 @@ ${ZOOKEEPER_HOME:-/usr/share/java}/zookeeper.jar|${ZOOKEEPER_HOME:-}/lib/zookeep
 etcd  etcd-server  the suites of etcd
 mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  the suites of MySQL
 postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  the suites of PostgreSQL
+chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  the suite that looks at HTML reports
 "
+
+only=" $* "
+for package in "$@"; do
+	grep -qE "  $package  " <<<"$table" || { echo "setup: nothing here needs a package $package" >&2 && exit 2; }
+done
 
 have() { # any of the programs and files in $1, which are separated by |
 	local one list
@@ -27,9 +34,10 @@ have() { # any of the programs and files in $1, which are separated by |
 	return 1
 }
 
-missing() { # the rows of the table whose program is not there
+missing() { # the rows of the table, of those that are wanted, whose program is not there
 	local programs package why
 	while read -r programs package why; do
+		[[ $only = "  " || $only = *" $package "* ]] || continue
 		[ -z "$programs" ] || have "$programs" || printf '%s\t%s\t%s\n' "$programs" "$package" "$why"
 	done <<<"$table"
 }

@@ -302,10 +302,7 @@ func verdictCode(v compare.Verdict) int {
 
 // completeComparing offers the names that the flags of a comparison take.
 func (p *program) completeComparing(c *cobra.Command) {
-	var names []string
-	for _, f := range figure.All() {
-		names = append(names, f.Name)
-	}
+	names := figureNames()
 	// They fail only for flags that do not exist, which the tests would see.
 	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
 	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(names))

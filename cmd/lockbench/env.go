@@ -62,12 +62,25 @@ func libraryVersions(info *debug.BuildInfo) map[string]string {
 		if !measured(dep.Path) {
 			continue
 		}
-		if dep.Replace != nil {
-			dep = dep.Replace
-		}
-		versions[dep.Path] = dep.Version
+		versions[dep.Path] = versionOf(dep)
 	}
 	return versions
+}
+
+// versionOf is a module's version or, if go.mod replaces it, what stands in its place: another module, by its path and
+// version, or a directory, whose name is nobody's business: "(devel)". Either stands under the name of what it replaces,
+// because it is measured in its place.
+func versionOf(m *debug.Module) string {
+	switch r := m.Replace; {
+	case r == nil:
+		return m.Version
+	case r.Version == "" || r.Version == "(devel)":
+		return "(devel)"
+	case r.Path == m.Path:
+		return r.Version
+	default:
+		return r.Path + "@" + r.Version
+	}
 }
 
 // parseCPU finds the processor's name in Linux's /proc/cpuinfo, which spells it differently on each architecture.

@@ -156,11 +156,12 @@ var runOutputFlags = []flagDef{
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
+	formatFlag,
 	widthFlag,
 }
 
 var (
-	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "a comma list of formats, each into a file of its own; what has none\ngoes to standard output in place of the table"}
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "comma list of formats, each into a file of its own; what has none goes\nto standard output in place of the table (help report, help compare)"}
 
 	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
@@ -185,7 +186,7 @@ var (
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 
 	historyFlags = []flagDef{
-		{"figures", "", groupOutput, "LIST", "", false, "figures to show, as in locks/s,acquire.p99"},
+		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
 		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
 		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
 		formatFlag,

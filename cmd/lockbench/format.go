@@ -61,7 +61,7 @@ var reportFormats = []format[reported]{
 		return export.Benchfmt(w, v.cells)
 	}},
 	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
-	{name: "html", about: "a page of charts in one file, for a browser", write: func(w io.Writer, v reported) error {
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
 		return html.Write(w, v.cells, html.Options{})
 	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
@@ -134,6 +134,21 @@ func writeHgrm(dir string, v reported) error {
 	return export.Hgrm(v.cells, render.Labels(v.cells), func(name string, write func(io.Writer) error) error {
 		return replaceFile(filepath.Join(dir, name), write)
 	})
+}
+
+// runOutputs reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table
+// comes below the run's own, and whose other formats have standard output for themselves.
+func (o *options) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
+	inputs := []string{o.text("output"), o.text("interval-log"), o.text("baseline"), o.text("workload")}
+	if !compares {
+		cells, err = parseFormats(o, reportFormats, inputs)
+		return cells, nil, err
+	}
+	found, err = parseFormats(o, compareFormats, inputs)
+	if err == nil && found[0].name == tableFormat {
+		cells = []output[reported]{{format: reportFormats[0]}}
+	}
+	return cells, found, err
 }
 
 // aboutFormats lists formats for the help.
@@ -212,7 +227,7 @@ func checkFile[T any](file string, others []output[T], inputs []string) error {
 	}
 	for _, in := range inputs {
 		if sameFile(file, in) {
-			return fmt.Errorf("%s is read: it would be replaced", file)
+			return fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
 		}
 	}
 	return nil

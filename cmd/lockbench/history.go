@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/render"
@@ -23,8 +21,8 @@ func (p *program) historyCommand() *cobra.Command {
 		Use:   "history FILE…",
 		Short: "Show each cell's figures over revisions, with steps and drifts",
 		Long: `Shows the figures of each cell over revisions, and finds steps and slow drifts in them. The files
-are those to which -o has appended, run by run; - is standard input. A cell with the latest loss
-comes first.
+are those to which -o has appended, run by run; - is standard input. The cell that has lost the
+most by its last step or its drift comes first.
 
 Trials of one revision that were measured together are one point, and its value is their median. A
 revision is what -revision said, else the build of lockbench. Different machines and different
@@ -91,7 +89,7 @@ func (p *program) history(o *options, files []string) error {
 	c := history.NewCollector(opts)
 	failed := false
 	for _, name := range files {
-		if err := p.eachRecord(name, c.Add); err != nil {
+		if _, err := p.readRecords(name, c.Add); err != nil {
 			failed = true
 			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
 		}
@@ -100,7 +98,7 @@ func (p *program) history(o *options, files []string) error {
 	if h.Records == 0 && !failed {
 		return fmt.Errorf("history: nothing to show: %s", leftOut(h))
 	}
-	if len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
+	if h.Records > 0 && len(h.Unknown) > 0 && len(h.Unknown) == len(opts.Figures) {
 		return fmt.Errorf("history: no record knows %s", o.text("figures"))
 	}
 	if h.Records > 0 {
@@ -127,9 +125,15 @@ func leftOut(h *history.History) string {
 }
 
 func historyOptions(o *options) (opts history.Options, err error) {
-	if figures := o.get("figures"); figures.text != "" {
-		if opts.Figures, err = parseFigures(figures.text); err != nil {
-			return opts, usageErrorf("%s: %w", figures.written(), err)
+	if o.text("figures") != "" {
+		r := reader{o: o}
+		for _, name := range list(&r, "figures", parseFigure) {
+			if f, ok := figure.Named(name); ok {
+				opts.Figures = append(opts.Figures, f)
+			}
+		}
+		if r.err != nil {
+			return opts, r.err
 		}
 	}
 	if since := o.get("since"); since.text != "" {
@@ -161,23 +165,6 @@ func figureNames() (names []string) {
 	return names
 }
 
-// parseFigures reads the names of figures.
-func parseFigures(s string) ([]figure.Figure, error) {
-	names, err := parseList(s, parseText)
-	if err != nil {
-		return nil, err
-	}
-	var list []figure.Figure
-	for _, name := range names {
-		f, ok := figure.Named(name)
-		if !ok {
-			return nil, fmt.Errorf("no figure is called %q%s", name, didYouMean("", name, figureNames()))
-		}
-		list = append(list, f)
-	}
-	return list, nil
-}
-
 // parseDate reads a day, which begins at midnight UTC, or a moment.
 func parseDate(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
@@ -186,25 +173,4 @@ func parseDate(s string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errors.New("must be a date, 2026-05-04, or a moment, 2026-05-04T03:02:01Z")
-}
-
-// eachRecord reads one file, hands each record on as it comes, and names damaged lines on stderr.
-func (p *program) eachRecord(name string, each func(*results.Record) error) error {
-	in := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return errors.Unwrap(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	report, err := results.Read(in, each)
-	for _, d := range report.Damage {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
-	}
-	if more := report.Damaged - len(report.Damage); more > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
-	}
-	return err
 }

@@ -103,6 +103,26 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// TestLibraryVersions has libraries that go.mod replaces: the record must say of which one it was.
+func TestLibraryVersions(t *testing.T) {
+	const lib = "github.com/bsm/redislock"
+	for _, test := range []struct {
+		replace *debug.Module
+		want    string
+	}{
+		{nil, "v1"},
+		{&debug.Module{Path: lib, Version: "v2"}, "v2"},
+		{&debug.Module{Path: "example.com/fork", Version: "v3"}, "example.com/fork@v3"},
+		{&debug.Module{Path: "/home/me/redislock", Version: "(devel)"}, "(devel)"},
+		{&debug.Module{Path: "../redislock"}, "(devel)"},
+	} {
+		info := &debug.BuildInfo{Deps: []*debug.Module{{Path: lib, Version: "v1", Replace: test.replace}, {Path: "example.com/other", Version: "v4"}}}
+		if got := libraryVersions(info); len(got) != 1 || got[lib] != test.want {
+			t.Errorf("%+v: %v, want %s", test.replace, got, test.want)
+		}
+	}
+}
+
 func TestParseCPU(t *testing.T) {
 	for in, want := range map[string]string{
 		"processor\t: 0\nmodel name\t: AMD  EPYC 7763\ncpu MHz : 1\n": "AMD EPYC 7763",

@@ -48,8 +48,8 @@ func (p *program) readFile(name string, read func(io.Reader) (results.Report, er
 		return results.Report{}, err
 	}
 	report, err := read(in)
-	if err != nil {
-		return report, err
+	if report.Records == 0 {
+		return report, err // which says what the file is like
 	}
 	for _, d := range report.Damage {
 		fmt.Fprintf(p.stderr, "lockbench: %s: %v; skipped\n", name, d)
@@ -57,7 +57,7 @@ func (p *program) readFile(name string, read func(io.Reader) (results.Report, er
 	if more := report.Damaged - len(report.Damage); more > 0 {
 		fmt.Fprintf(p.stderr, "lockbench: %s: %d more damaged lines; skipped\n", name, more)
 	}
-	return report, nil
+	return report, err
 }
 
 // inflated undoes gzip, if that is what in begins with (RFC 1952, section 2.3.1).

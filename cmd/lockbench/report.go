@@ -19,7 +19,8 @@ func (p *program) reportCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
-		Long: "Prints the table of records that -o has written; - is standard input.\n\n" +
+		Long: "Prints the table of records that -o has written; - is standard input. Files may be\n" +
+			"compressed (gzip), and a trial that is in several of them counts once.\n\n" +
 			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
 			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
 			aboutFormats(reportFormats) + "\n" +

@@ -29,6 +29,9 @@ func (p *program) runCommand() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
 	p.completeFlags(c)
 	p.completeComparing(c)
+	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
+	slices.Sort(names)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(slices.Compact(names))) // the flag exists
 	return c
 }
 
@@ -65,6 +68,10 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
+	outputs, found, err := o.runOutputs(contest != nil)
+	if err != nil {
+		return err
+	}
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
@@ -90,6 +97,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 
 	r := runner{
 		program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live, contest: contest,
+		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {
 		r.progress = newProgress(p.stderr, len(plan.order))
@@ -133,6 +141,8 @@ type runner struct {
 	fleet    *fleet            // of the present trial
 	live     *live
 	contest  *contest // nil if nothing is compared
+	outputs  []output[reported]
+	judged   []output[compared] // of the comparison
 
 	id       string // of the run
 	records  results.Collector
@@ -177,13 +187,14 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	return r.finish(ctx, table)
 }
 
-// finish renders the table and chooses the exit code.
+// finish writes the table, or what -format asks for, and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
 	cells := r.records.Cells()
-	if len(cells) > 0 {
-		if err := render.Table(r.stdout, cells, table); err != nil {
-			return err
-		}
+	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
+		r.outputs = []output[reported]{{format: reportFormats[0]}}
+	}
+	if len(cells) > 0 && writeOutputs(r.program, r.outputs, reported{cells, table}) != nil {
+		r.failed = true // it has been said
 	}
 	if ctx.Err() != nil {
 		r.dropContest(len(cells) > 0)

@@ -167,6 +167,9 @@ func (c *Comparison) fill(couples []couple, o Options) {
 		var notes []string
 		notes, d.machines = unlike(p.base.whole, p.head.whole)
 		d.cell.Notes = slices.Concat(asked(p), notes, doubts(p))
+		if len(d.machines) == 0 {
+			d.cell.Notes = append(d.cell.Notes, inTurn(p.base.whole, p.head.whole)...)
+		}
 		d.fill(o)
 		drafts = append(drafts, d)
 	}
@@ -192,7 +195,7 @@ func name(couples []couple) []string {
 		}
 		plans, kinds = append(plans, b.settings), append(kinds, b.kind)
 	}
-	names := differing(plans)
+	names := telling(plans)
 	labels := make([]string, len(plans))
 	for i, s := range plans {
 		labels[i] = s.label(names)

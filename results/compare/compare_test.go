@@ -156,8 +156,8 @@ func holds(recs []*results.Record, ms int) []*results.Record {
 // TestNeeded: with too few trials it says how many can tell anything, and with too much scatter how many would tell.
 func TestNeeded(t *testing.T) {
 	c := compared(t, series(1e5)[:3], series(1e5)[:3], Options{Thresholds: thresholds(t, "locks/s<-5%")})
-	if n := c.Cells[0].Figures[0].Needed; n != 6 { // (1.96 + 0.84)² / 1.5 with hardly any scatter
-		t.Errorf("three trials: needs %d, want 6", n)
+	if n := c.Cells[0].Figures[0].Needed; n != 4 { // 2/C(8,4) = 0.029, and hardly any scatter
+		t.Errorf("three trials: needs %d, want 4", n)
 	}
 	one := compared(t, series(1e5)[:1], series(1e5)[:1], Options{Thresholds: thresholds(t, "locks/s<-5%,acquire.p99>+5%")})
 	if n := one.Cells[0].Figures[0].Needed; n != 5 || one.Tests != 0 { // 2/C(10,5) = 0.0079 < 0.025 < 2/C(8,4)

@@ -37,7 +37,6 @@ var facts = []fact{
 	{"server", false, func(r *results.Record) string { return strings.TrimSpace(r.Server.Name + " " + r.Server.Version) }},
 	{"mode of the server", false, func(r *results.Record) string { return r.Server.Mode }},
 	{"persistence", false, func(r *results.Record) string { return r.Server.Persistence }},
-	{"durability", false, func(r *results.Record) string { return r.Server.Durability }},
 	{"replicas", false, func(r *results.Record) string { return fmt.Sprint(r.Server.Replicas) }},
 	{"network", false, func(r *results.Record) string { return r.Server.Network }},
 	{"address", false, func(r *results.Record) string {
@@ -165,11 +164,28 @@ func doubts(c couple) (notes []string) {
 	return notes
 }
 
+// inTurn says if the trials of one side were all over before those of the other began. It is said of the same machine only;
+// of two it goes without saying.
+func inTurn(base, head []*results.Record) []string {
+	if len(base) < 2 || len(head) < 2 {
+		return nil
+	}
+	began := func(a, b *results.Record) int { return a.Started.Compare(b.Started) }
+	before := func(a, b []*results.Record) bool {
+		return slices.MaxFunc(a, began).Started.Before(slices.MinFunc(b, began).Started)
+	}
+	if !before(base, head) && !before(head, base) {
+		return nil
+	}
+	return []string{"the sides did not take turns, one ran after the other: if the machine is faster or slower by now, " +
+		"that looks like a change (run -vs and scripts/gate.sh let them take turns)"}
+}
+
 func why(r *results.Record) string { return r.Partial }
 
-func number(records []*results.Record, is func(*results.Record) bool) (n int) {
-	for _, r := range records {
-		if is(r) {
+func number[T any](of []T, is func(T) bool) (n int) {
+	for _, one := range of {
+		if is(one) {
 			n++
 		}
 	}

@@ -95,6 +95,18 @@ func (d *draft) add(r Result) {
 	r.P = math.NaN()
 	r.Change = stats.Compare(d.values(r.Figure))
 	d.results = append(d.results, r)
+	if r.Threshold == nil {
+		return
+	}
+	for _, side := range []struct {
+		name      string
+		know, all int
+	}{{"base", r.Change.Base.N, len(d.cell.Base)}, {"head", r.Change.Head.N, len(d.cell.Head)}} {
+		note := fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, many(side.all, "trial"), side.name)
+		if 0 < side.know && side.know < side.all && !slices.Contains(d.cell.Notes, note) {
+			d.cell.Notes = append(d.cell.Notes, note)
+		}
+	}
 }
 
 // comparable says why a change of the figure can't be judged at all; empty if it can.

@@ -168,17 +168,17 @@ func byPair(base, head side) ([]couple, error) {
 	}
 	of := map[place][2]string{} // the keys of the plans of both sides
 	planOf := map[*results.Record]settings{}
-	known := plans{}
+	seen := plans{}
 	for i, s := range []side{base, head} {
 		for _, r := range s.records {
-			plan, err := known.settings(r.Plan)
+			plan, err := seen.read(r.Plan)
 			if err != nil {
 				return nil, err
 			}
-			planOf[r] = plan
+			planOf[r] = plan.settings
 			at := place{r.Run, r.Pair}
 			keys := of[at]
-			keys[i] = kindOf(r) + " " + plan.key(nil)
+			keys[i] = kindOf(r) + " " + plan.whole
 			of[at] = keys
 		}
 	}
@@ -201,15 +201,15 @@ func byPair(base, head side) ([]couple, error) {
 // all that is not ignored.
 func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) {
 	var bs, hs buckets
-	known := plans{}
+	seen := plans{}
 	for i, s := range []side{base, head} {
 		to := []*buckets{&bs, &hs}[i]
 		for _, r := range s.records {
-			plan, err := known.settings(r.Plan)
+			plan, err := seen.read(r.Plan)
 			if err != nil {
 				return nil, err
 			}
-			to.add(kindOf(r)+" "+plan.key(nil), plan, r)
+			to.add(kindOf(r)+" "+plan.whole, plan.settings, r)
 		}
 	}
 	couples := exact(&bs, &hs)

@@ -77,6 +77,15 @@ func TestMatching(t *testing.T) {
 	}
 }
 
+func queued(r *results.Record) {
+	r.Plan.Wait, r.Plan.BackoffMin, r.Plan.Handover = "queue", 0, "release"
+}
+
+func swapped(r *results.Record) {
+	queued(r)
+	r.Plan.Handover, r.Plan.HandoverMax = "swap", 16
+}
+
 func classes(ms int) change {
 	return func(r *results.Record) {
 		r.Plan.Classes = []results.Class{{Name: "a"}, {Name: "b", Load: results.Load{Hold: time.Duration(ms) * time.Millisecond}}}
@@ -172,6 +181,44 @@ func alternately(a, b change) change {
 		} else {
 			b(r)
 		}
+	}
+}
+
+// TestTurns: trials that ran one side after the other say so, if they are of one machine.
+func TestTurns(t *testing.T) {
+	at := func(recs []*results.Record, first, step int) []*results.Record {
+		for i, r := range recs {
+			r.Started = time.Unix(int64(first+i*step), 0)
+		}
+		return recs
+	}
+	for name, c := range map[string]struct {
+		base, head []*results.Record
+		want       int
+	}{
+		"by turns":          {at(series(1e5), 0, 2), at(series(1e5), 1, 2), 0},
+		"base first":        {at(series(1e5), 0, 1), at(series(1e5), 10, 1), 1},
+		"head first":        {at(series(1e5), 10, 1), at(series(1e5), 0, 1), 1},
+		"one trial of each": {at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 1, 1), 0},
+		"two machines":      {at(series(1e5), 0, 1), each(at(series(1e5), 10, 1), machine("B")), 0},
+	} {
+		got := compared(t, c.base, c.head, Options{})
+		n := number(got.Notes, func(note string) bool { return strings.HasPrefix(note, "the sides did not take turns") })
+		if n != c.want {
+			t.Errorf("%s: %q", name, got.Notes)
+		}
+	}
+}
+
+// TestKnownInPart: a figure that some trials do not know is judged by the others, and said.
+func TestKnownInPart(t *testing.T) {
+	head := series(1e5)
+	for _, r := range head[7:] {
+		r.Latency = nil
+	}
+	got := compared(t, series(1e5), head, Options{Thresholds: thresholds(t, "acquire.p99>+10%,acquire.p99>20ms")})
+	if !slices.Equal(got.Notes, []string{"acquire.p99 is known of 7 of 10 trials of the head"}) || got.Verdict != Unchanged {
+		t.Errorf("%s, %q", got.Verdict, got.Notes)
 	}
 }
 

@@ -109,21 +109,28 @@ func ignored(names []string) (map[string]bool, error) {
 // set has none.
 type settings map[string]string
 
-// plans remembers the settings of the plans that it has seen: of thousands of trials there are a few.
-type plans map[string]settings
+// plans remembers the plans that it has seen: of thousands of trials there are a few.
+type plans map[string]known
 
-func (ps plans) settings(p results.Plan) (settings, error) {
+// known is a plan with the key that it has if nothing is ignored.
+type known struct {
+	settings
+	whole string
+}
+
+func (ps plans) read(p results.Plan) (known, error) {
 	p.Seed, p.Command, p.Workload = 0, "", ""
 	text, err := json.Marshal(p)
 	if err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
+		return known{}, fmt.Errorf("plan: %w", err)
 	}
-	if s, seen := ps[string(text)]; seen {
-		return s, nil
+	if k, seen := ps[string(text)]; seen {
+		return k, nil
 	}
 	s, err := settingsOf(&p)
-	ps[string(text)] = s
-	return s, err
+	k := known{s, s.key(nil)}
+	ps[string(text)] = k
+	return k, err
 }
 
 func settingsOf(p *results.Plan) (settings, error) {
@@ -213,6 +220,29 @@ func differing(plans []settings) (names []string) {
 			if s[f.name] != plans[0][f.name] {
 				names = append(names, f.name)
 				break
+			}
+		}
+	}
+	return names
+}
+
+// telling are the flags that tell plans apart: those in which they differ, but for what another of them implies as long as
+// no two plans become alike by it.
+func telling(plans []settings) []string {
+	names := differing(plans)
+	different := func(names []string) int {
+		labels := map[string]bool{}
+		for _, s := range plans {
+			labels[s.label(names)] = true
+		}
+		return len(labels)
+	}
+	all := different(names)
+	for _, f := range flags {
+		for _, implied := range f.implies {
+			less := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == implied })
+			if slices.Contains(names, f.name) && different(less) == all {
+				names = less
 			}
 		}
 	}

@@ -4,7 +4,9 @@ package history
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -30,10 +32,18 @@ func (h *History) judge() {
 			s.Lines[i].Missing = max(0, least-s.Lines[i].points())
 		}
 	}
+	// A search takes a second where there are many lines, long ones, and steps in them. They do not depend on each other.
+	var searches sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, l := range lines {
-		l.findSteps(Alpha/float64(len(lines)), of[i].Points)
-		l.findDrift(len(lines))
+		free <- struct{}{}
+		searches.Go(func() {
+			defer func() { <-free }()
+			l.findSteps(Alpha/float64(len(lines)), of[i].Points)
+			l.findDrift(len(lines))
+		})
 	}
+	searches.Wait()
 }
 
 // LeastPoints is how many points a line needs among so many before it can show a step: with fewer even two halves that do

@@ -107,8 +107,10 @@ func drawCourse(name string, r *results.Record) course {
 		d.path("curve "+class, points, false)
 		return lineChart{Title: title, SVG: d.svg("plot", title, desc, 22)}
 	}
-	c.Rate = draw("Locks a second over time, "+name, fmt.Sprintf("At most %s a second.", render.Three(rate)), yr, rates, "s1", true)
-	c.Latency = draw("Latency over time, "+name, fmt.Sprintf("%s, at most %s in a second.", quantile, took(wait)), yw, waits, "s2", false)
+	c.Rate = draw("Locks a second over time, "+name,
+		fmt.Sprintf("At most %s a second.", render.Three(rate)), yr, rates, "s1", true)
+	c.Latency = draw("Latency over time, "+name,
+		fmt.Sprintf("%s, at most %s in a second.", quantile, took(wait)), yw, waits, "s2", false)
 	return c
 }
 

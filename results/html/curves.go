@@ -5,6 +5,8 @@ package html
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
@@ -22,11 +24,12 @@ const (
 type charts struct {
 	Shown, Folded []lineChart
 	Small         bool // they stand side by side
+	Acquire       bool // some have lines for the acquisition alone
 }
 
 func chartsOf(all []lineChart) charts {
 	n := min(shownCharts, len(all))
-	return charts{all[:n], all[n:], len(all) > 1}
+	return charts{Shown: all[:n], Folded: all[n:], Small: len(all) > 1}
 }
 
 func (v *view) curves() charts {
@@ -43,7 +46,11 @@ func (v *view) curves() charts {
 			}
 		}
 	}
-	return chartsOf(all)
+	c := chartsOf(all)
+	c.Acquire = slices.ContainsFunc(all, func(c lineChart) bool {
+		return slices.ContainsFunc(c.Legend, func(l legend) bool { return strings.HasSuffix(l.Class, dashed) })
+	})
+	return c
 }
 
 func join(a, b string) string {
@@ -77,7 +84,7 @@ func (g group) curves() (chart lineChart, any bool) {
 		m := waiting(c)
 		name := g.names[i]
 		if m == results.Response && len(g.cells) <= 3 {
-			add(name+" · acquire", colour(i)+" dashed", c.Latency[results.Acquire])
+			add(name+" · acquire", colour(i)+dashed, c.Latency[results.Acquire])
 			name += " · response"
 		}
 		add(name, colour(i), c.Latency[m])

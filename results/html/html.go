@@ -27,7 +27,9 @@ type Options struct {
 //go:embed page.html style.css script.js
 var files embed.FS
 
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).ParseFS(files, "page.html"))
+var page = template.Must(template.New("page.html").
+	Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).
+	ParseFS(files, "page.html"))
 
 // Write writes the report of cells, as results.Group makes them, in their order. The same cells make the same bytes.
 // Trials may have lost their histograms and series: distributions are those of the cells, figures those of the trials, and

@@ -99,7 +99,8 @@ func TestPageNeedsNothingElse(t *testing.T) {
 					t.Errorf("nothing has the id of the link %q", link)
 				}
 			}
-			for _, id := range []string{"summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"} {
+			for _, id := range []string{"summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details",
+				"environment", "commands"} {
 				if !ids[id] {
 					t.Errorf("no section %q", id)
 				}
@@ -128,7 +129,8 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	if page := write(t, recorded(t, "front-door")); strings.Contains(page, `id="steps"`) || strings.Contains(page, `id="table"`) {
+	page := write(t, recorded(t, "front-door"))
+	if strings.Contains(page, `id="steps"`) || strings.Contains(page, `id="table"`) {
 		t.Error("sections of which there is nothing to show")
 	}
 }
@@ -149,7 +151,8 @@ func TestEveryCellIsThere(t *testing.T) {
 
 func TestSameCellsSameBytes(t *testing.T) {
 	for _, name := range []string{"overstays", "study", "presets"} {
-		if write(t, recorded(t, name)) != write(t, recorded(t, name)) {
+		first, second := write(t, recorded(t, name)), write(t, recorded(t, name))
+		if first != second {
 			t.Errorf("%s: two pages differ", name)
 		}
 	}
@@ -242,7 +245,9 @@ func TestPartialIsLabelled(t *testing.T) {
 	cells := recorded(t, "overstays")
 	cells[0].First().Partial = "interrupted"
 	page := write(t, cells)
-	for _, want := range []string{"· partial", `<span class="badge warn">partial</span>`, "it ended before its time (interrupted)"} {
+	for _, want := range []string{
+		"· partial", `<span class="badge warn">partial</span>`, "it ended before its time (interrupted)",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

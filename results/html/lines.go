@@ -22,11 +22,17 @@ type lineChart struct {
 	SVG     template.HTML
 	Legend  []legend
 	Gutter  int // pixels on the right for labels, where there is room
-	YTitle  string
-	XTitle  string
 }
 
 type legend struct{ Class, Name string }
+
+// spoken is what a chart is called where it is read out.
+func (c lineChart) spoken() string {
+	if c.Title == "" {
+		return "Wait by percentile"
+	}
+	return "Wait: " + c.Title
+}
 
 // series is a line of a chart.
 type series struct {
@@ -34,6 +40,9 @@ type series struct {
 	class  string // s1 to s8, and dashed
 	points []point
 }
+
+// dashed follows the colour of a line that goes with another.
+const dashed = " dashed"
 
 func colour(i int) string { return fmt.Sprintf("s%d", i%colours+1) }
 
@@ -64,7 +73,7 @@ func lines(c lineChart, x, y scale, all []series, height float64) lineChart {
 	}
 	if len(ends) < 2 {
 		c.Legend = nil
-		c.SVG = d.svg("plot", c.Title, c.Finding, 22)
+		c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)
 		return c
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return b2i(a.y > b.y) - b2i(a.y < b.y) })
@@ -82,7 +91,7 @@ func lines(c lineChart, x, y scale, all []series, height float64) lineChart {
 		c.Gutter = max(c.Gutter, 14+utf8.RuneCountInString(name)*7)
 		d.text("direct "+e.s.class, 1, 8, e.y+4, "start", name)
 	}
-	c.SVG = d.svg("plot", c.Title, c.Finding, 22)
+	c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)
 	return c
 }
 

@@ -28,7 +28,7 @@ type report struct {
 	Full                fullTable
 	Warnings            []warning
 	Details             []detail
-	Environments        []environment
+	Places              []placed
 	Commands            []command
 	Several, Open       bool // cells; an open loop
 }
@@ -51,9 +51,10 @@ type detail struct {
 
 type trial struct{ Number, Rate, P50, P99, Started, ID string }
 
-type environment struct {
-	Names string // of the cells that ran there; empty for all
-	Facts []render.Item
+// placed is a fact about where cells ran, a machine or a server.
+type placed struct {
+	Label, Text string
+	Names       string // of the designs of which it is true; empty for all
 }
 
 type command struct{ Names, Text string }
@@ -67,6 +68,7 @@ type fullTable struct {
 }
 
 type fullRow struct {
+	Name  string // of the cell, or of one of its classes
 	Cells []string
 	State string
 	Class bool
@@ -77,7 +79,7 @@ func (v *view) report(o Options) *report {
 		Title: o.Title, When: v.when(), Common: v.common, Takeaways: v.takeaways(), Key: v.key(),
 		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), Stairs: v.stairs(), Classes: v.classes(),
 		Fairness: v.fairness(), Costs: v.costs(), Full: v.full(), Warnings: v.warnings(), Details: v.details(),
-		Environments: v.environments(), Commands: v.commands(), Several: len(v.cells) > 1,
+		Places: v.places(), Commands: v.commands(), Several: len(v.cells) > 1,
 		Open: slices.ContainsFunc(v.cells, render.Open),
 	}
 	if r.Title == "" {
@@ -167,12 +169,13 @@ func (v *view) findings() (rate, wait string) {
 	all := group{cells: v.cells, names: v.names}
 	byRate := all.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := byRate[0], byRate[len(byRate)-1]
-	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).", render.Three(v.cells[low].Rate.Median), v.names[low],
-		render.Three(v.cells[top].Rate.Median), v.names[top])
+	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).",
+		render.Three(v.cells[low].Rate.Median), v.names[low], render.Three(v.cells[top].Rate.Median), v.names[top])
 	byWait := slices.DeleteFunc(all.sorted(p99), func(i int) bool { return !(p99(v.cells[i]) > 0) })
 	if len(byWait) > 0 {
 		top, low = byWait[0], byWait[len(byWait)-1]
-		wait = fmt.Sprintf("The p99 goes from %s (%s) to %s (%s).", took(p99(v.cells[low])), v.names[low], took(p99(v.cells[top])), v.names[top])
+		wait = fmt.Sprintf("The p99 goes from %s (%s) to %s (%s).",
+			took(p99(v.cells[low])), v.names[low], took(p99(v.cells[top])), v.names[top])
 	}
 	return rate, wait
 }
@@ -180,9 +183,16 @@ func (v *view) findings() (rate, wait string) {
 func (v *view) full() fullTable {
 	s := render.Full(v.cells)
 	t := fullTable{Head: s.Head, Right: s.Right, Notes: s.Notes}
+	nth := 0 // class of the cell
 	for i, cells := range s.Rows {
 		class := i > 0 && s.Cells[i] == s.Cells[i-1]
-		t.Rows = append(t.Rows, fullRow{cells, state(v.cells[s.Cells[i]]), class})
+		name := v.names[s.Cells[i]]
+		if nth++; !class {
+			nth = -1
+		} else {
+			name = render.Clean(v.cells[s.Cells[i]].Classes[nth].Name)
+		}
+		t.Rows = append(t.Rows, fullRow{name, cells, state(v.cells[s.Cells[i]]), class})
 	}
 	return t
 }
@@ -225,25 +235,35 @@ func (v *view) details() (all []detail) {
 	return all
 }
 
-// environments are where the cells ran: each place once.
-func (v *view) environments() (all []environment) {
-	var keys []string
-	names := map[string][]string{}
-	facts := map[string][]render.Item{}
-	for i, c := range v.cells {
-		here := render.Place(c)
-		key := fmt.Sprint(here)
-		if names[key] == nil {
-			keys, facts[key] = append(keys, key), here
+// places are where the cells ran: what is true of all once, and what differs with the designs of which it is true.
+func (v *view) places() (all []placed) {
+	type fact struct{ label, text string }
+	var facts []fact
+	names, count := map[fact][]string{}, map[fact]int{}
+	for _, g := range v.groups {
+		for i, c := range g.cells {
+			for _, item := range render.Place(c) {
+				f := fact{item.Label, strings.Join(item.Lines, " ")}
+				if f.text == "" {
+					continue
+				}
+				if count[f]++; count[f] == 1 {
+					facts = append(facts, f)
+				}
+				if !slices.Contains(names[f], g.names[i]) {
+					names[f] = append(names[f], g.names[i])
+				}
+			}
 		}
-		names[key] = append(names[key], v.names[i])
 	}
-	for _, key := range keys {
-		e := environment{Facts: facts[key], Names: listed(names[key], namedCells)}
-		if len(keys) == 1 {
-			e.Names = ""
+	labels := []string{"server", "machine", "program", "libraries"}
+	slices.SortStableFunc(facts, func(a, b fact) int { return slices.Index(labels, a.label) - slices.Index(labels, b.label) })
+	for _, f := range facts {
+		p := placed{f.label, f.text, ""}
+		if count[f] < len(v.cells) {
+			p.Names = listed(names[f], 2*namedCells)
 		}
-		all = append(all, e)
+		all = append(all, p)
 	}
 	return all
 }

@@ -117,7 +117,8 @@ func rateRow(g group, i int, s scale) chartRow {
 		}
 	}
 	value := render.Three(c.Rate.Median)
-	return chartRow{g.names[i], badges(c), d.svg("rowplot", sentence(g.names[i], value+" locks/s", spread), "", 0), value, spread, g.index[i]}
+	plot := d.svg("rowplot", sentence(g.names[i], value+" locks/s", spread), "", 0)
+	return chartRow{g.names[i], badges(c), plot, value, spread, g.index[i]}
 }
 
 // sentence is what is read out for a row.
@@ -186,7 +187,8 @@ func rangeRow(g group, i int, s scale) chartRow {
 	if waiting(c) == results.Response {
 		beside += " · response"
 	}
-	return chartRow{g.names[i], badges(c), d.svg("rowplot", sentence(g.names[i], value, beside), "", 0), value, beside, g.index[i]}
+	plot := d.svg("rowplot", sentence(g.names[i], value, beside), "", 0)
+	return chartRow{g.names[i], badges(c), plot, value, beside, g.index[i]}
 }
 
 // took writes a duration, or a dash for none.

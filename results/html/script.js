@@ -13,7 +13,7 @@
     return isNaN(x) ? 1 : isNaN(y) ? -1 : x - y;
   };
   for (const table of document.querySelectorAll("table.sortable")) {
-    if (table.querySelector("tr.part")) continue; // rows that belong to others stay below them
+    if (table.querySelector("tr.part, tr.group")) continue; // rows that belong to others stay below them
     table.querySelectorAll("thead th").forEach((th, col) => {
       const button = document.createElement("button");
       button.type = "button";

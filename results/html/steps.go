@@ -57,18 +57,19 @@ func drawStair(name string, r *results.Record) stair {
 	x, y := linear(most, 5, rateLabel), logTime(least, worst)
 	var all []series
 	st := stair{Name: name, Twice: len(parts) == 2}
-	st.Table = table{Caption: "Steps of " + name, Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
+	st.Table = table{Caption: "Steps of " + name,
+		Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
 	for pass, steps := range parts {
-		suffix, dashed := "", ""
+		suffix, stroke := "", ""
 		if st.Twice {
 			suffix = [2]string{", there", ", back"}[pass]
-			dashed = [2]string{"", " dashed"}[pass]
+			stroke = [2]string{"", dashed}[pass]
 		}
 		for _, line := range []struct {
 			q           float64
 			name, class string
 		}{{0.99, "p99", "s2"}, {0.5, "p50", "s1"}} {
-			s := series{name: line.name + suffix, class: line.class + dashed}
+			s := series{name: line.name + suffix, class: line.class + stroke}
 			for _, step := range steps {
 				if t := stepQuantile(step, line.q); !math.IsNaN(t) {
 					s.points = append(s.points, point{x.at(step.Rate), y.at(t)})

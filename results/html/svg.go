@@ -26,7 +26,8 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 }
 
 func (d *drawing) rect(class string, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(d, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, share(x1), px(y1), share(max(0, x2-x1)), px(y2-y1))
+	fmt.Fprintf(d, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`,
+		class, share(x1), px(y1), share(max(0, x2-x1)), px(y2-y1))
 }
 
 func (d *drawing) dot(class string, x, y, r float64) {
@@ -53,7 +54,8 @@ func (d *drawing) path(class string, points []point, area bool) {
 		b.WriteString(px(1000*p.x) + " " + px(p.y))
 	}
 	if area {
-		fmt.Fprintf(&b, "L%s %sL%s %sZ", px(1000*points[len(points)-1].x), px(d.height), px(1000*points[0].x), px(d.height))
+		last := points[len(points)-1]
+		fmt.Fprintf(&b, "L%s %sL%s %sZ", px(1000*last.x), px(d.height), px(1000*points[0].x), px(d.height))
 	}
 	fmt.Fprintf(&d.inner, `<path class="%s" d="%s"/>`, class, b.String())
 }

@@ -25,6 +25,7 @@ type tableRow struct {
 	Badges []badge
 	Cells  []datum
 	Part   bool // of the row above
+	Group  bool // the title of the rows below
 }
 
 type datum struct {
@@ -43,10 +44,37 @@ func texts(s ...string) (all []datum) {
 
 const shownTable = 30 // rows
 
+// fold keeps rows beyond the first few for those who want them, and groups whole if it can.
 func (t *table) fold() {
-	if len(t.Rows) > shownTable+4 {
-		t.Rows, t.More = t.Rows[:shownTable:shownTable], t.Rows[shownTable:]
+	if len(t.Rows) <= shownTable+4 {
+		return
 	}
+	at := shownTable + 4
+	for at > 0 && !t.Rows[at].Group {
+		at--
+	}
+	if at == 0 {
+		at = shownTable
+	}
+	t.Rows, t.More = t.Rows[:at:at], t.Rows[at:]
+}
+
+// rows adds those of all cells, load by load. A cell of which there is nothing to say has none.
+func (t *table) rows(v *view, of func(c *results.Cell) (cells []datum, any bool)) {
+	for _, g := range v.groups {
+		titled := g.title == ""
+		for i, c := range g.cells {
+			cells, any := of(c)
+			if !any {
+				continue
+			}
+			if !titled {
+				t.Rows, titled = append(t.Rows, tableRow{Name: g.title, Group: true}), true
+			}
+			t.Rows = append(t.Rows, tableRow{Name: g.names[i], Badges: badges(c), Cells: cells})
+		}
+	}
+	t.fold()
 }
 
 // bar is a little one beside a figure.
@@ -54,17 +82,17 @@ func bar(part float64) template.HTML {
 	if math.IsNaN(part) || part < 0 {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true"><rect class="bar good" width="%s" height="4"/></svg>`,
-		share(math.Min(1, part))))
+	return template.HTML(fmt.Sprintf(`<svg class="mini" width="100%%" height="4" aria-hidden="true">`+
+		`<rect class="bar good" width="%s" height="4"/></svg>`, share(math.Min(1, part))))
 }
 
 // fairness is who got the locks, and how fast a key went from one to the next.
 func (v *view) fairness() table {
-	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99", "Jain's index", "fewest – most grants",
-		"starved", "longest wait", "moved on", "longest run")}
-	for i, c := range v.cells {
+	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99",
+		"Jain's index", "fewest – most grants", "starved", "longest wait", "moved on", "longest run")}
+	t.rows(v, func(c *results.Cell) ([]datum, bool) {
 		if c.Counts.Acquired == 0 {
-			continue
+			return nil, false
 		}
 		f, h := c.Fairness, c.Latency[results.Handoff]
 		moved, run := "–", "–"
@@ -76,13 +104,11 @@ func (v *view) fairness() table {
 		if f.Starved > 0 {
 			starved.Class = "warn"
 		}
-		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c), Cells: append(
-			texts(took(quantile(h, 0.5)), took(quantile(h, 0.99))),
+		return append(texts(took(quantile(h, 0.5)), took(quantile(h, 0.99))),
 			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
 			datum{Text: render.Thousands(f.MinClient) + " – " + render.Thousands(f.MaxClient)}, starved,
-			datum{Text: render.Measured(f.LongestWait)}, datum{Text: moved}, datum{Text: run})})
-	}
-	t.fold()
+			datum{Text: render.Measured(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
+	})
 	return t
 }
 
@@ -125,8 +151,7 @@ func (v *view) costs() table {
 	}
 	// One scale for both, so that they can be held against each other.
 	cpu := math.Max(most["server CPU, µs"], most["client CPU, µs"])
-	for i, c := range v.cells {
-		row := tableRow{Name: v.names[i], Badges: badges(c)}
+	t.rows(v, func(c *results.Cell) (cells []datum, any bool) {
 		for _, p := range shown {
 			value := p.of(c.Cost)
 			d := datum{Text: "–"}
@@ -136,22 +161,23 @@ func (v *view) costs() table {
 					d.Bar = bar(value / cpu)
 				}
 			}
-			row.Cells = append(row.Cells, d)
+			cells = append(cells, d)
 		}
-		t.Rows = append(t.Rows, row)
-	}
-	t.fold()
+		return cells, true
+	})
 	return t
 }
 
 // classes are the parts of loads that have several kinds of clients.
 func (v *view) classes() table {
-	t := table{Caption: "Classes of clients", Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
+	t := table{Caption: "Classes of clients",
+		Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
 	for i, c := range v.cells {
 		if len(c.Classes) == 0 {
 			continue
 		}
-		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c), Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
+		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c),
+			Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
 		for n, k := range c.Classes {
 			clients := ""
 			m := results.Acquire
@@ -203,17 +229,14 @@ func (v *view) safety() (t table, all []evidence) {
 			seen, t.Head = append(seen, w), append(t.Head, w.head)
 		}
 	}
-	for i, c := range v.cells {
+	t.rows(v, func(c *results.Cell) ([]datum, bool) {
 		s := c.Safety
 		claims := "no"
 		if c.First().Traits.Exclusive {
 			claims = "yes"
 		}
-		row := tableRow{Name: v.names[i], Badges: badges(c)}
 		if !s.Checked {
-			row.Cells = append(texts(claims, "not checked"), slices.Repeat(texts("–"), 3+len(seen))...)
-			t.Rows = append(t.Rows, row)
-			continue
+			return append(texts(claims, "not checked"), slices.Repeat(texts("–"), 3+len(seen))...), true
 		}
 		violations := datum{Text: render.Thousands(s.Violations)}
 		switch {
@@ -222,17 +245,18 @@ func (v *view) safety() (t table, all []evidence) {
 		case s.Violations > s.Overstayed:
 			violations.Class = "warn"
 		}
-		row.Cells = append(texts(claims, render.Thousands(s.Grants)), violations)
-		row.Cells = append(row.Cells, texts(rarity(s), took(orNaN(s.Longest)))...)
+		cells := append(texts(claims, render.Thousands(s.Grants)), violations)
+		cells = append(cells, texts(rarity(s), took(orNaN(s.Longest)))...)
 		for _, w := range seen {
-			row.Cells = append(row.Cells, texts(render.Thousands(w.of(s)))...)
+			cells = append(cells, texts(render.Thousands(w.of(s)))...)
 		}
-		t.Rows = append(t.Rows, row)
+		return cells, true
+	})
+	for i, c := range v.cells {
 		if e, any := evidenceOf(v.names[i], c); any {
 			all = append(all, e)
 		}
 	}
-	t.fold()
 	return t, all
 }
 
@@ -267,7 +291,8 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 		e.Verdict += ". The design claims mutual exclusion."
 	case s.Violations > 0 && s.Violations == s.Overstayed:
 		e.Class = "note"
-		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, which says nothing against the lock."
+		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, " +
+			"which says nothing against the lock."
 	case s.Violations > 0:
 		e.Verdict += ". The design does not claim mutual exclusion."
 	}

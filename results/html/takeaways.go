@@ -89,7 +89,8 @@ func (v *view) exclusion() []takeaway {
 			where = "in this run"
 		}
 		all = append(all, takeaway{"good", "No violation was seen " + where,
-			fmt.Sprintf("over %s. That is a bound and not a proof: row by row it is in the section on safety.", render.Many(grants, "grant"))})
+			fmt.Sprintf("over %s. That is a bound and not a proof: row by row it is in the section on safety.",
+				render.Many(grants, "grant"))})
 	}
 	if unchecked > 0 {
 		all = append(all, takeaway{"warn", "Mutual exclusion was not checked",
@@ -143,7 +144,8 @@ func (v *view) fastest() (all []takeaway) {
 	}
 	text := "there is none in which the first row could be told from the next."
 	if counts != nil {
-		text = "ahead of the next row, by more than the trials scatter, were " + listed(counts, namedCells) + "; in the others the first row cannot be told from the next."
+		text = "ahead of the next row, by more than the trials scatter, were " + listed(counts, namedCells) +
+			"; in the others the first row cannot be told from the next."
 	}
 	return append([]takeaway{{"note", fmt.Sprintf("Of %d loads", len(v.groups)), text}}, all...)
 }
@@ -241,7 +243,8 @@ func (g group) rank() ranking {
 		faster(first.Rate.Median, next.Rate.Median), g.names[fit[1]], how)
 	if byWait {
 		lead = fmt.Sprintf("%s answered soonest:", g.names[fit[0]])
-		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s", took(p99(first)), took(p99(next)), g.names[fit[1]], how)
+		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s",
+			took(p99(first)), took(p99(next)), g.names[fit[1]], how)
 	} else {
 		text += g.wait(fit)
 	}
@@ -344,7 +347,8 @@ func (v *view) reservations() (all []takeaway) {
 			note("partial", "it ended before its time ("+render.Clean(why)+"), so its figures are no whole trial's.", v.names[i])
 		}
 		if c.First().Server.Kind == "embedded" {
-			note("embedded", "measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.names[i])
+			note("embedded",
+				"measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.names[i])
 		}
 		words, means := render.Marks(c)
 		for n, word := range words {

@@ -73,7 +73,8 @@ func TestTakeaways(t *testing.T) {
 		},
 		"intervals overlap": {
 			[][]*results.Record{trialsOf("a", 90, 100, 110, 120, 130, 140), trialsOf("b", 91, 99, 109, 119, 129, 139)}, nil,
-			[]string{"note: No fastest row. a had the most, 115 locks/s, but b cannot be told apart from it: their 95 % intervals overlap"},
+			[]string{"note: No fastest row. a had the most, 115 locks/s, but " +
+				"b cannot be told apart from it: their 95 % intervals overlap"},
 			[]string{"was fastest"},
 		},
 		"few trials": {

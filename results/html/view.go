@@ -53,14 +53,6 @@ func newView(cells []*results.Cell) *view {
 	return v
 }
 
-// name is that of a cell in its group, and which group that is.
-func (g group) full(i int) string {
-	if g.title == "" {
-		return g.names[i]
-	}
-	return g.names[i] + " (" + g.title + ")"
-}
-
 // sorted are the places in g by a figure, the greatest first; cells that do not know it come last.
 func (g group) sorted(figure func(*results.Cell) float64) []int {
 	order := make([]int, len(g.cells))

@@ -109,7 +109,7 @@ func (t *comparison) grid(parts int) (g grid) {
 			e := of(r.Change)
 			text := Value(r.Figure.Unit, e.Median)
 			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
-				text += " ± " + spread(e)
+				text += " ± " + plusMinus(e)
 			}
 			return text
 		}
@@ -136,8 +136,8 @@ func limitText(t *compare.Threshold) string {
 	return t.Figure.Name + " " + text[:1] + " " + strings.Replace(text[1:], "-", "−", 1)
 }
 
-// spread is how far the interval of a median reaches, as a share of it.
-func spread(e stats.Estimate) string {
+// plusMinus is how far the interval of a median reaches, as a share of it.
+func plusMinus(e stats.Estimate) string {
 	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
 }
 
@@ -235,10 +235,8 @@ func (t *comparison) below() (lines []note) {
 	say := func(mark, format string, args ...any) {
 		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
 	}
-	for _, r := range t.rows {
-		if text := reason(r.Result); text != "" {
-			say("", "%s%s", t.of(r), text)
-		}
+	for _, text := range t.reasons() {
+		say("", "%s", text)
 	}
 	for _, text := range t.notes() {
 		say("", "%s", text)
@@ -274,16 +272,62 @@ func (t *comparison) of(r figureRow) string {
 	return r.Figure.Name + ": "
 }
 
-// reason is what stands behind a verdict, and what it takes to come to another.
-func reason(r *compare.Result) string {
-	text := r.Why
-	if r.Verdict == compare.Inconclusive && r.Needed > 0 {
-		text += fmt.Sprintf(". To see %s takes about %s a side", strings.Replace(changeText(r.Threshold.Value), ".0 %", " %", 1), Many(int64(r.Needed), "trial"))
+// namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
+const namedFirst = 3
+
+// reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it.
+func (t *comparison) reasons() (list []string) {
+	of := map[string][]figureRow{}
+	var order []string
+	for _, r := range t.rows {
+		if r.Why == "" {
+			continue
+		}
+		if of[r.Why] == nil {
+			order = append(order, r.Why)
+		}
+		of[r.Why] = append(of[r.Why], r)
 	}
-	if text == "" {
+	for _, why := range order {
+		rows := of[why]
+		var names []string
+		for _, r := range rows {
+			names = append(names, strings.TrimSuffix(t.of(r), ": "))
+		}
+		list = append(list, firstOf(names, "; ")+": "+why+"."+needed(rows))
+	}
+	return list
+}
+
+// firstOf names the first few of many.
+func firstOf(names []string, between string) string {
+	if more := len(names) - namedFirst; more > 1 {
+		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", Thousands(int64(more)))
+	}
+	return strings.Join(names, between)
+}
+
+// needed is how many trials would tell, for the figure of rows that takes the most.
+func needed(rows []figureRow) string {
+	worst, same := rows[0], true
+	for _, r := range rows {
+		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
+		if r.Needed > worst.Needed {
+			worst = r
+		}
+	}
+	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
 		return ""
 	}
-	return strings.TrimSuffix(text, ".") + "."
+	what := "such changes"
+	if same {
+		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+	}
+	const many = 1000 // more than anybody runs, and the estimate is no longer one
+	if worst.Needed > many {
+		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
+	}
+	return fmt.Sprintf(" To see %s takes about %s a side.", what, Many(int64(worst.Needed), "trial"))
 }
 
 // notes are what holds for a cell or for all, and the cells that had no partner.
@@ -304,7 +348,7 @@ func (t *comparison) notes() (list []string) {
 		where  string
 	}{{t.Missing, "base"}, {t.Added, "head"}} {
 		if n := len(lone.labels); n > 0 {
-			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, strings.Join(lone.labels, "; ")))
+			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, firstOf(lone.labels, "; ")))
 		}
 	}
 	return list
@@ -347,18 +391,14 @@ func (t *comparison) summary() string {
 		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
 	}
 	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
-	if t.Verdict == compare.Unchanged || len(worst) == 0 {
+	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
 	}
-	const shown = 3
 	var parts []string
-	for _, r := range worst[:min(shown, len(worst))] {
+	for _, r := range worst {
 		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
 	}
-	if more := len(worst) - shown; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return text + " · " + strings.Join(parts, "; ")
+	return text + " · " + firstOf(parts, "; ")
 }
 
 // changeOf is the change of a judged figure in a few words.

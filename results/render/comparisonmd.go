@@ -35,10 +35,8 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 			return err
 		}
 	}
-	for _, r := range open.rows {
-		if text := reason(r.Result); text != "" {
-			p.add("", "- "+escaped(open.of(r)+text))
-		}
+	for _, text := range open.reasons() {
+		p.add("", "- "+escaped(text))
 	}
 	if notes := judged.notes(); len(notes) > 0 {
 		p.add("", "", "<details><summary>"+Many(int64(len(notes)), "note")+"</summary>", "")

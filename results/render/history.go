@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	figures "github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -56,53 +56,36 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	return p.writeTo(w)
 }
 
-// seriesNames tell series apart: by the axes in which their cells differ, and by their machines if there are several.
+// seriesNames are the labels of the cells, and what all of them have in common.
 func seriesNames(h *history.History) (names []string, common string) {
 	var cells []*results.Cell
 	for _, s := range h.Series {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
 	}
-	var own, shared []string
+	names = Labels(cells)
+	if len(cells) == 1 {
+		p := plan(cells[0])
+		names[0] = strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · ")
+	}
+	for i := range names {
+		names[i] = glueless(clean(names[i]))
+	}
+	var shared []string
 	for _, a := range axes {
 		first, differs := a.compare(cells)
 		switch {
-		case slices.Contains(changing, a.title) || a.server && a.title != "address":
-		case differs:
-			own = append(own, a.title)
+		case differs || slices.Contains(changing, a.title) || a.server && a.title != "address":
 		case a.title == "load":
 			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
 		case first != "" && first != a.unsaid:
 			shared = append(shared, a.title+unbroken+first)
 		}
 	}
-	for _, c := range cells {
-		var parts []string
-		for _, a := range axes {
-			if v := a.value(c); v != "" && slices.Contains(own, a.title) {
-				parts = append(parts, nameOf(a.title, v))
-			}
-		}
-		if len(parts) == 0 {
-			parts = []string{plan(c).Driver, plan(c).Lock, plan(c).Wait}
-		}
-		names = append(names, glueless(clean(strings.Join(parts, " "))))
-	}
 	return names, list(shared...)
 }
 
 // changing are the axes that belong to points, not to series.
 var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
-
-// nameOf is a value with what it is of, unless that goes without saying.
-func nameOf(title, value string) string {
-	switch title {
-	case "driver", "lock", "wait", "topology", "load", "kind", "machine":
-		return value
-	case "clients", "keys":
-		return value + " " + strings.TrimSuffix(title, strings.Repeat("s", strings.Count(" "+value+" ", " 1 ")))
-	}
-	return title + " " + value
-}
 
 // extent is how much there is.
 func extent(h *history.History) []string {
@@ -180,7 +163,7 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 		name := fmt.Sprintf("%d. %s", i+1, names[i])
 		for j := range s.Lines {
 			l := &s.Lines[j]
-			row := []string{name, l.Figure.Name, Thousands(int64(pointsOf(l))), amount(l.Figure, l.Values[l.Latest()].Median), none, "", "", "0", none}
+			row := []string{name, l.Figure.Name, Thousands(int64(pointsOf(l))), Value(l.Figure.Unit, l.Values[l.Latest()].Median), none, "", "", "0", none}
 			color := ""
 			if step := l.LastStep(); step != nil {
 				at := s.Points[step.At]
@@ -193,7 +176,9 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 			}
 			if l.Drifts {
 				row[8] = change(l.Drifted())
-				color = max(color, lossColor(l, l.Drifted()))
+				if drift := lossColor(l, l.Drifted()); color != red {
+					color = drift
+				}
 			}
 			g.rows, colors = append(g.rows, row), append(colors, color)
 			name = ""
@@ -205,12 +190,15 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 	return g.keeping(func(col int) bool { return col < 4 || told(col) }), colors
 }
 
-// lossColor is red for what got worse.
+// lossColor is red for what got worse, and green for what got better.
 func lossColor(l *history.Line, ratio float64) string {
-	if l.Figure.Better != figures.Neither && l.Loss(ratio) > 0 {
+	switch {
+	case l.Figure.Better == figure.Neither || math.IsNaN(ratio):
+		return ""
+	case l.Loss(ratio) > 0:
 		return red
 	}
-	return ""
+	return green
 }
 
 // pointsOf is how many of them know the figure.
@@ -228,7 +216,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		from, to := extremes(l)
-		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+glue(amount(l.Figure, from)+" to "+amount(l.Figure, to)))
+		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+glue(Value(l.Figure.Unit, from)+" to "+Value(l.Figure.Unit, to)))
 		for j := range l.Steps {
 			p.item(lossColor(l, l.Steps[j].Ratio), "", stepLine(s, l, &l.Steps[j]))
 		}
@@ -249,7 +237,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
 	at, last := s.Points[step.At], s.Points[step.Last]
 	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
-		revisionName(at.Revision), day(at.Started), amount(l.Figure, step.Before), amount(l.Figure, step.After), odds(step.P),
+		revisionName(at.Revision), day(at.Started), Value(l.Figure.Unit, step.Before), Value(l.Figure.Unit, step.After), probability(step.P),
 		revisionName(last.Revision), day(last.Started))
 	if at.Revision == last.Revision {
 		text += ": the same revision, so it is not its doing"
@@ -270,13 +258,13 @@ func driftLine(s *history.Series, l *history.Line) string {
 		since = "since that step"
 	}
 	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(1+l.Drift.Slope), change(l.Drifted()), direction(l, l.Drifted()),
-		since, odds(l.P))
+		since, probability(l.P))
 }
 
 // direction is what a change of the figure means.
 func direction(l *history.Line, ratio float64) string {
 	switch {
-	case l.Figure.Better == figures.Neither:
+	case l.Figure.Better == figure.Neither:
 		return "changed"
 	case l.Loss(ratio) > 0:
 		return "worse"
@@ -285,40 +273,7 @@ func direction(l *history.Line, ratio float64) string {
 }
 
 // change writes a ratio as what became of the figure: +3.4 %.
-func change(ratio float64) string {
-	v := 100 * (ratio - 1)
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return none
-	case math.Abs(v) >= 99.95:
-		return fmt.Sprintf("%+.0f %%", v)
-	case math.Abs(v) < 0.095 && v != 0:
-		return fmt.Sprintf("%+.2f %%", v)
-	}
-	return fmt.Sprintf("%+.1f %%", v)
-}
-
-// amount writes a value of a figure with its unit, unless the name of the figure says it.
-func amount(f figures.Figure, v float64) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	switch f.Unit {
-	case figures.Duration:
-		return measured(time.Duration(v))
-	case figures.Count:
-		return Thousands(int64(math.Round(v)))
-	case figures.Share:
-		return percent(v)
-	case figures.Ratio:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case figures.Micros:
-		return three(v) + " µs"
-	case figures.Bytes:
-		return three(v/(1<<20)) + " MiB"
-	}
-	return three(v)
-}
+func change(ratio float64) string { return changeText(ratio - 1) }
 
 // revisionName is a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
 // a part that does it.

@@ -129,7 +129,7 @@ func TestHistoryCSV(t *testing.T) {
 	for _, row := range rows[1:] {
 		if row[13] != "" {
 			steps++
-			if row[2] != "2026-03-18T02:00:00Z" || row[0] != "64 clients" || row[7] == "" || row[14] == "" {
+			if row[2] != "2026-03-18T02:00:00Z" || row[0] != "clients 64" || row[7] == "" || row[14] == "" {
 				t.Errorf("a step in %q", row)
 			}
 		}

@@ -65,7 +65,8 @@ func Names(cells []*results.Cell) (names []string, common string) {
 	for i, c := range cells {
 		if names[i] == "" {
 			p := plan(c)
-			names[i] = clean(strings.Join(slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" }), " · "))
+			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" })
+			names[i] = clean(strings.Join(parts, " · "))
 		}
 		if c.Partial() != "" {
 			names[i] += " · partial"
@@ -86,7 +87,9 @@ func Names(cells []*results.Cell) (names []string, common string) {
 }
 
 // placed are the axes that Place speaks of.
-var placed = []string{"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries"}
+var placed = []string{
+	"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries",
+}
 
 // namingAxes stay in a name even if cells could be told apart without them.
 var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
@@ -103,6 +106,9 @@ func shortest(cells []*results.Cell) []string {
 	names := namesBy(kept, cells)
 	if distinct(names) < len(cells) {
 		return Labels(cells)
+	}
+	if slices.ContainsFunc(kept, func(a axis) bool { return a.title == "side" }) {
+		return names // what the other side has different is what a reader wants to know
 	}
 	for i := len(kept) - 1; i >= 0; i-- {
 		if slices.Contains(namingAxes, kept[i].title) {

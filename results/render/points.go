@@ -38,11 +38,7 @@ func (p *page) points(s *history.Series, last int) error {
 		p.add("", fmt.Sprintf("  … %s before", Many(int64(from), "point")))
 	}
 	for i, line := range lines[head:] {
-		if text, bad := stepsAt(s, from+i); text != "" {
-			color := ""
-			if bad {
-				color = red
-			}
+		if text, color := stepsAt(s, from+i); text != "" {
 			p.add(color, "  "+glueless(text))
 		}
 		p.add("", "  "+line)
@@ -59,22 +55,25 @@ func firstShown(s *history.Series, last int) int {
 	return max(0, len(s.Points)-last)
 }
 
-// stepsAt says which lines step at a point.
-func stepsAt(s *history.Series, at int) (text string, bad bool) {
+// stepsAt says which lines step at a point, and the colour of the worst of them.
+func stepsAt(s *history.Series, at int) (text, color string) {
 	var parts []string
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		for _, step := range l.Steps {
-			if step.At == at {
-				parts = append(parts, fmt.Sprintf("%s %s %s", l.Figure.Name, change(step.Ratio), direction(l, step.Ratio)))
-				bad = bad || lossColor(l, step.Ratio) != ""
+			if step.At != at {
+				continue
+			}
+			parts = append(parts, fmt.Sprintf("%s %s %s", l.Figure.Name, change(step.Ratio), direction(l, step.Ratio)))
+			if color != red {
+				color = lossColor(l, step.Ratio)
 			}
 		}
 	}
 	if len(parts) == 0 {
-		return "", false
+		return "", ""
 	}
-	return "── " + strings.Join(parts, ", ") + " ──", bad
+	return "── " + strings.Join(parts, ", ") + " ──", color
 }
 
 // pointGrid is a row a point. Notes are a column that is there only if a point has one.
@@ -98,7 +97,7 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 	add("n", true, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
 	for j := range s.Lines {
 		l := &s.Lines[j]
-		add(l.Figure.Name, true, func(i int) string { return amount(l.Figure, l.Values[i].Median) })
+		add(l.Figure.Name, true, func(i int) string { return Value(l.Figure.Unit, l.Values[i].Median) })
 		if slices.ContainsFunc(l.Values[from:], stats.Estimate.Known) {
 			add("±", true, func(i int) string { return halfWidth(l.Values[i]) })
 		}
@@ -116,7 +115,7 @@ func halfWidth(e stats.Estimate) string {
 	if !e.Known() || e.Median <= 0 {
 		return none
 	}
-	return strings.TrimPrefix(change(1+max(e.High-e.Median, e.Median-e.Low)/e.Median), "+")
+	return strings.TrimPrefix(changeText(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
 
 // toPrevious is the ratio of a point to the last one before it that is known; NaN for the first.

@@ -1,0 +1,326 @@
+// Package browser looks at reports in a real browser, without a screen: whether they are whole, legible and alone.
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/html"
+)
+
+//go:embed audit.js
+var audit string
+
+// patience is how long the browser may take for one page.
+const patience = time.Minute
+
+// browser starts one for the test, on a tab of its own. Where none is installed the test is skipped; with CI=true it fails,
+// lest a suite that never ran pass for a green one.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path, err := find()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // it refuses to be root's with one
+	}
+	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("end the browser: %v", err)
+		}
+		closeTab()
+		end()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+func find() (string, error) {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no browser: none of %s is on PATH (package chromium)", strings.Join(names, ", "))
+}
+
+// recorded are the cells of a run that is kept with the scripts.
+func recorded(t *testing.T, name string) []*results.Cell {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all results.Collector
+	if _, err := results.Read(f, all.Add); err != nil {
+		t.Fatal(err)
+	}
+	return all.Cells()
+}
+
+// awkward are cells made so that a page has it hard: long names without a blank, markup, every mark, and no figures.
+func awkward(t *testing.T) []*results.Cell {
+	cells := recorded(t, "overstays")
+	for i, c := range cells {
+		c.First().Plan.Lock = strings.Repeat("anUnbreakableName", 6) + fmt.Sprint(i)
+		c.First().Plan.Command = "lockbench " + strings.Repeat("x", 300)
+		c.Warnings = []string{`<script>document.title = "owned"</script>` +
+			`<img src=x onerror="document.title = 'owned'">` + strings.Repeat("w", 200)}
+		c.Generator.Saturated, c.Generator.Why = true, "the machine was busy"
+		c.Drifting = 1
+		c.Counts.Errors = map[string]int64{"timeout": 7}
+		c.Counts.ErrorSample = map[string]string{"timeout": "</style></script><b onclick=x>"}
+	}
+	empty := &results.Record{ID: "empty", Run: "other", Partial: "interrupted"}
+	more, err := results.Group([]*results.Record{empty})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(cells, more...)
+}
+
+// twoHundred are as many cells.
+func twoHundred(t *testing.T) (cells []*results.Cell) {
+	few := recorded(t, "topologies")
+	for n := 1; len(cells) < 200; n++ {
+		for _, c := range few {
+			r := *c.First()
+			r.Plan.Keys += 100 * n
+			other := *c
+			other.Trials = []*results.Record{&r}
+			cells = append(cells, &other)
+		}
+	}
+	return cells[:200]
+}
+
+// write makes a report, and is its address.
+func write(t *testing.T, cells []*results.Cell) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "report.html")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(html.Write(f, cells, html.Options{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + name
+}
+
+// trouble collects what the browser complains of.
+type trouble struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (tr *trouble) add(format string, args ...any) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.list = append(tr.list, fmt.Sprintf(format, args...))
+}
+
+// take is what there was since the last call.
+func (tr *trouble) take() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	list := tr.list
+	tr.list = nil
+	return list
+}
+
+// watch notes errors on the console, in scripts and of the page's policy, and whatever is fetched besides the file itself.
+func watch(t *testing.T, ctx context.Context) *trouble {
+	t.Helper()
+	tr := &trouble{}
+	err := chromedp.Listen(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			tr.add("exception: %s", ev.ExceptionDetails.Text)
+		case *runtime.EventConsoleAPICalled:
+			tr.add("console: %s", ev.Type)
+		case *cdplog.EventEntryAdded:
+			tr.add("log: %s %s", ev.Entry.Level, ev.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if url := ev.Request.URL; !strings.HasSuffix(url, "/report.html") && !strings.HasPrefix(url, "data:") {
+				tr.add("request: %s", url)
+			}
+		case *page.EventJavascriptDialogOpening:
+			tr.add("dialog: %s", ev.Message)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enable := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
+		_, err2 := cdp.Call(ctx, target, cdplog.Enable, cdp.Empty{})
+		return errors.Join(err, err2)
+	})
+	if err := chromedp.Do(ctx, enable); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// look opens a page on a screen of that width, in that theme.
+func look(t *testing.T, ctx context.Context, url string, width int64, theme string) {
+	t.Helper()
+	scheme := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+		})
+		return err
+	})
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, scheme, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func evaluate[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestBrowser has one browser for all, since it takes longer to start than to look.
+func TestBrowser(t *testing.T) {
+	ctx := browser(t)
+	tr := watch(t, ctx)
+	t.Run("legible", func(t *testing.T) { testLegible(t, ctx, tr) })
+	t.Run("themes", func(t *testing.T) { testThemes(t, ctx) })
+	t.Run("sorting", func(t *testing.T) { testSorting(t, ctx, tr) })
+	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
+}
+
+type screen struct {
+	width int64
+	theme string
+}
+
+// large are the reports that take long to look at, each with the one screen on which that is done.
+var large = map[string]screen{"designs": {375, "light"}, "two hundred": {1280, "dark"}}
+
+func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
+	reports := map[string]func(*testing.T) []*results.Cell{"awkward": awkward, "two hundred": twoHundred}
+	for _, name := range []string{"front-door", "overstays", "ladder", "presets", "response", "designs"} {
+		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
+	}
+	for name, cells := range reports {
+		url := write(t, cells(t))
+		for _, width := range []int64{375, 1280} {
+			for _, theme := range []string{"light", "dark"} {
+				if only, large := large[name]; large && only != (screen{width, theme}) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%d/%s", name, width, theme), func(t *testing.T) {
+					look(t, ctx, url, width, theme)
+					for _, fault := range evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(%d)", audit, width)) {
+						t.Error(fault)
+					}
+					for _, fault := range tr.take() {
+						t.Error(fault)
+					}
+					if title := evaluate[string](t, ctx, "document.title"); strings.Contains(title, "owned") {
+						t.Error("text of a record ran as a script")
+					}
+				})
+			}
+		}
+	}
+}
+
+func testThemes(t *testing.T, ctx context.Context) {
+	url := write(t, recorded(t, "front-door"))
+	const colours = `["body", "svg.plot text"].map((s) => { const c = getComputedStyle(document.querySelector(s));
+		return c.backgroundColor + c.fill }).join()`
+	look(t, ctx, url, 1280, "light")
+	light := evaluate[string](t, ctx, colours)
+	look(t, ctx, url, 1280, "dark")
+	if dark := evaluate[string](t, ctx, colours); dark == light {
+		t.Errorf("light and dark are both %s", light)
+	}
+}
+
+// Tables sort by number, not by letter.
+func testSorting(t *testing.T, ctx context.Context, tr *trouble) {
+	look(t, ctx, write(t, recorded(t, "overstays")), 1280, "light")
+	const click = `[...document.querySelectorAll("#table thead button")].find((b) => b.textContent === "locks/s").click()`
+	const column = `(() => { const t = document.querySelector("#table table");
+		const at = [...t.tHead.rows[0].cells].findIndex((c) => c.textContent === "locks/s");
+		return [...t.tBodies[0].rows].map((r) => parseFloat(r.cells[at].textContent.replaceAll(",", ""))) })()`
+	for _, up := range []bool{true, false} {
+		evaluate[chromedp.Void](t, ctx, click)
+		rates := evaluate[[]float64](t, ctx, column)
+		if len(rates) != 3 {
+			t.Fatalf("%d rows", len(rates))
+		}
+		for i := range rates[1:] {
+			if up != (rates[i] < rates[i+1]) {
+				t.Errorf("up is %t: %v", up, rates)
+			}
+		}
+	}
+	for _, fault := range tr.take() {
+		t.Error(fault)
+	}
+}
+
+// What the audit is to find, it must find.
+func testAudit(t *testing.T, ctx context.Context) {
+	url := write(t, recorded(t, "overstays"))
+	for harm, want := range map[string]string{
+		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
+		`document.documentElement.style.setProperty("--soft", "#ccc")`:                                 "contrast",
+		`document.querySelector("#cost").remove()`:                                                     "section cost",
+		`document.querySelector(".hint").style.fontSize = "9px"`:                                       "text of 9.0 px",
+		`document.querySelector("svg.plot").setAttribute("viewBox", "0 0 2000 2000")`:                  "text of",
+		`document.querySelectorAll("svg.plot .tick").forEach((t) => { t.setAttribute("x", 0) })`:       "labels overlap",
+		`document.querySelectorAll("svg.plot > .tick").forEach((t) => { t.setAttribute("dx", 2000) })`: "off the screen",
+		`document.querySelectorAll("svg.plot > title").forEach((t) => t.remove())`:                     "no title",
+		`document.querySelectorAll("path.curve").forEach((p) => { p.style.stroke = "none" })`:          "no colour",
+	} {
+		look(t, ctx, url, 375, "light")
+		evaluate[chromedp.Void](t, ctx, harm)
+		faults := strings.Join(evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(375)", audit)), "\n")
+		if !strings.Contains(faults, want) {
+			t.Errorf("%s: no %q in\n%s", harm, want, faults)
+		}
+	}
+}

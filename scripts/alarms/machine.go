@@ -1,0 +1,213 @@
+package main
+
+// Trials: the same load on the same server, each with a service of its own, as runs of a gate have it.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// machine makes the trials of one driver.
+type machine struct {
+	driver drivers.Driver
+	plan   results.Plan
+	server results.Server
+	addrs  []string
+	close  func()
+	trials int // a side
+	made   int
+}
+
+// newMachine starts a server if the driver has one.
+func newMachine(ctx context.Context, driver string, o options) (*machine, error) {
+	d, err := drivers.Lookup(driver)
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{driver: d, trials: o.trials, close: func() {}, plan: results.Plan{
+		Driver: driver, Lock: "set-nx", Wait: "backoff", Keys: o.keys, Duration: o.duration, Warmup: o.warmup,
+		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+		Load: results.Load{Clients: o.clients, TTL: 30 * time.Second},
+	}}
+	m.server = results.Server{Kind: "private", Name: "redis"}
+	if driver == "memory" {
+		// Trials of it scatter so little that shorter ones will do.
+		m.plan.Lock, m.plan.Server, m.plan.Duration, m.plan.Warmup = "mutex", "in-process", o.duration/4, o.warmup/4
+		m.server = results.Server{Kind: "in-process", Name: "memory"}
+		return m, nil
+	}
+	s, err := servers.StartRedis(ctx, servers.RedisOptions{})
+	if err != nil {
+		return nil, err
+	}
+	m.addrs, m.close = []string{s.URL()}, func() { s.Close() }
+	return m, nil
+}
+
+// trial makes one, in which each granted lock costs so many turns of spin besides.
+func (m *machine) trial(ctx context.Context, turns int) (*results.Record, error) {
+	m.made++
+	prefix := fmt.Sprintf("alarms:%d:", m.made)
+	svc, err := m.driver.Open(ctx, drivers.Config{
+		Lock: m.plan.Lock, Addrs: m.addrs, Clients: m.plan.Clients, Prefix: prefix, TTL: m.plan.TTL, IOTimeout: m.plan.IOTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer svc.Close()
+	r := workloads.Run{Plan: m.plan, Service: slow{svc, turns}, Prefix: prefix}
+	r.Plan.Seed = uint64(m.made)
+	rec, err := r.Do(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case rec.Partial != "":
+		return nil, fmt.Errorf("a trial ended early: %s", rec.Partial)
+	case len(rec.Counts.ErrorSample) > 0:
+		return nil, fmt.Errorf("%s: %v", m.plan.Driver, rec.Counts.ErrorSample)
+	}
+	rec.Schema, rec.Run, rec.Trial, rec.Server = results.SchemaVersion, "alarms", 1, m.server
+	rec.Env = results.Env{Lockbench: "alarms", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0)}
+	return rec, nil
+}
+
+// rounds makes trials of all sides, each of which has its turns of spin. A round has one of each, in random order.
+func (m *machine) rounds(ctx context.Context, n int, turns []int, rng *rand.Rand) ([][]*results.Record, error) {
+	sides := make([][]*results.Record, len(turns))
+	for range n {
+		for _, side := range rng.Perm(len(turns)) {
+			rec, err := m.trial(ctx, turns[side])
+			if err != nil {
+				return nil, err
+			}
+			sides[side] = append(sides[side], rec)
+		}
+	}
+	return sides, nil
+}
+
+// series makes the trials of n comparisons, one after the other, and hands those of each on.
+func (m *machine) series(ctx context.Context, n int, turns []int, rng *rand.Rand, progress io.Writer, each func([][]*results.Record) error) error {
+	began := time.Now()
+	for i := range n {
+		sides, err := m.rounds(ctx, m.trials, turns, rng)
+		if err != nil {
+			return err
+		}
+		if err := each(sides); err != nil {
+			return err
+		}
+		if (i+1)%20 == 0 || i+1 == n {
+			fmt.Fprintf(progress, "alarms: %s, %d sides: %d of %d comparisons in %v\n",
+				m.plan.Driver, len(turns), i+1, n, time.Since(began).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// calibrate finds how many turns of spin bring throughput down by each of the effects. Work that each lock makes adds to
+// its time in proportion, so it is found from turns that cost more and are easier to measure; then once more from near
+// the mark, for what processors idle away hides the first bit. What really came of it is in the table. Where all is lost
+// in the noise of a busy machine, why says so, and the turns are those of processors that are never idle.
+func (m *machine) calibrate(ctx context.Context, effects []float64, rng *rand.Rand) (spins []int, why string, err error) {
+	first, err := m.rounds(ctx, 3, []int{0}, rng)
+	if err != nil {
+		return nil, "", err
+	}
+	perLock := float64(runtime.GOMAXPROCS(0)) / throughput(first[0]) // seconds of all processors
+	turns := perLock / turnTime().Seconds()                          // that double the time of a lock
+	for _, stage := range []struct {
+		part  float64
+		pairs int
+	}{{0.25, 20}, {0.08, 40}} {
+		sides, err := m.rounds(ctx, stage.pairs, []int{0, max(1, int(turns*stage.part))}, rng)
+		if err != nil {
+			return nil, "", err
+		}
+		if cost := slowed(sides[0], sides[1]); cost > stage.part/4 && cost < stage.part*4 {
+			turns *= stage.part / cost
+		} else {
+			why = fmt.Sprintf("calibration is lost in the noise: what should have cost %.0f %% cost %.1f %%", 100*stage.part, 100*cost)
+		}
+	}
+	for _, effect := range effects {
+		spins = append(spins, max(1, int(turns*effect/(1-effect))))
+	}
+	return spins, why, nil
+}
+
+// slowed is by what share the time of a lock is longer in head: the median over the rounds, whose trials are neighbours.
+func slowed(base, head []*results.Record) float64 {
+	ratios := make([]float64, len(base))
+	for i := range base {
+		ratios[i] = base[i].Throughput()/head[i].Throughput() - 1
+	}
+	return stats.Of(ratios).Median
+}
+
+// throughput is the median of the trials'.
+func throughput(trials []*results.Record) float64 {
+	return stats.Trials(trials, (*results.Record).Throughput).Median
+}
+
+// slow is a service whose every release is followed by work: what a slower library, or a slower caller, would do.
+type slow struct {
+	drivers.Service
+	turns int
+}
+
+func (s slow) Unwrap() drivers.Service { return s.Service }
+
+func (s slow) Session(ctx context.Context, id int) (drivers.Session, error) {
+	inner, err := s.Service.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return slowSession{inner, s.turns}, nil
+}
+
+type slowSession struct {
+	drivers.Session
+	turns int
+}
+
+func (s slowSession) Unwrap() drivers.Session { return s.Session }
+
+// Release gives the lock back first, so that nobody waits for it longer.
+func (s slowSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	owned, err := s.Session.Release(ctx, l)
+	spin(s.turns)
+	return owned, err
+}
+
+// spin keeps a processor busy. It counts turns and looks at no clock, so that being put off the processor does not count.
+//
+//go:noinline
+func spin(turns int) (x uint32) {
+	x = 1
+	for range turns {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+	}
+	return x
+}
+
+// turnTime is what one turn takes.
+func turnTime() time.Duration {
+	const turns = 10_000_000
+	began := time.Now()
+	spin(turns)
+	return max(time.Since(began)/turns, 1)
+}

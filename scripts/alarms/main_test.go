@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+)
+
+// TestBounds has known answers, from the binomial distribution in whole numbers (Python's math.comb).
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int
+		low, high float64
+	}{
+		{0, 200, 0, 0.01828}, {1, 200, 0.00013, 0.02754}, {10, 200, 0.02424, 0.09003}, {60, 60, 0.94038, 1}, {30, 60, 0.36806, 0.63194},
+	} {
+		if low, high := bounds(c.k, c.n); math.Abs(low-c.low) > 1e-5 || math.Abs(high-c.high) > 1e-5 {
+			t.Errorf("%d of %d: %.5f to %.5f, want %.5f to %.5f", c.k, c.n, low, high, c.low, c.high)
+		}
+	}
+}
+
+// made is a trial that nobody ran.
+func made(id int, rate float64) *results.Record {
+	return &results.Record{
+		Schema: results.SchemaVersion, ID: fmt.Sprint(id), Run: "alarms", Trial: 1, Started: time.Unix(int64(id), 0), Elapsed: time.Second,
+		Plan:    results.Plan{Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1, Server: "in-process", Load: results.Load{Clients: 1}},
+		Server:  results.Server{Kind: "in-process"},
+		Env:     results.Env{Lockbench: "alarms", CPUs: 2, GOMAXPROCS: 2},
+		Counts:  results.Counts{Acquired: int64(rate)},
+		Latency: map[results.Metric]results.Latency{results.Acquire: {Count: int64(rate), P50: 1000, P99: time.Duration(1e12 / rate)}},
+		Safety:  results.Safety{Checked: true},
+	}
+}
+
+// TestTally holds the verdicts to what was planted.
+func TestTally(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	side := func(at int, level float64) (recs []*results.Record) {
+		for i := range 10 {
+			recs = append(recs, made(at+i, level*(1+0.005*rng.NormFloat64())))
+		}
+		return recs
+	}
+	slower := newTally("memory", 0.1, "default", "locks/s<-1%", "locks/s<-5%")
+	for n := range 5 {
+		if err := slower.add(side(100*n, 100_000), side(100*n+50, 90_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, set := range slower.sets {
+		if v := slower.verdicts[i]; v[compare.Regressed] != 5 {
+			t.Errorf("%s: %v, want 5 regressed", set, v)
+		}
+	}
+	if slower.all == 0 || slower.agree != slower.all || len(slower.needed) != 5 {
+		t.Errorf("benchmath agrees on %d of %d figures; %v trials needed", slower.agree, slower.all, slower.needed)
+	}
+	var out bytes.Buffer
+	writeTallies(&out, []*tally{slower})
+	if !strings.Contains(out.String(), "5/5 = 100.0 %  [47.8 % – 100.0 %]") {
+		t.Error(out.String())
+	}
+	if err := newTally("memory", 0, "locks/s<-1").add(side(0, 1000), side(50, 1000)); err == nil {
+		t.Error("a threshold that is none is taken")
+	}
+}
+
+// TestSlow spins after a release, and answers what the lock answered.
+func TestSlow(t *testing.T) {
+	d, err := drivers.Lookup("memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := d.Open(context.Background(), drivers.Config{Lock: "mutex", Clients: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer svc.Close()
+	s, err := slow{svc, 10}.Session(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &drivers.Lease{Key: "a", TTL: time.Second}
+	if held, err := s.Try(context.Background(), l); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	if owned, err := s.Release(context.Background(), l); !owned || err != nil {
+		t.Fatal(owned, err)
+	}
+	if spin(10) == spin(11) {
+		t.Error("the compiler has thrown the work away")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if e, err := parseEffects("3, 5,10"); err != nil || fmt.Sprint(e) != "[0.03 0.05 0.1]" {
+		t.Error(e, err)
+	}
+	for _, s := range []string{"", "0", "50", "x", "3,,5", "NaN"} {
+		if _, err := parseEffects(s); err == nil {
+			t.Errorf("%q is taken", s)
+		}
+	}
+}
+
+// TestSeries makes real trials of the in-process lock, in rounds.
+func TestSeries(t *testing.T) {
+	o := options{trials: 2, duration: 20 * time.Millisecond, warmup: time.Millisecond, clients: 4, keys: 2}
+	m, err := newMachine(context.Background(), "memory", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	seen := map[string]bool{}
+	n := 0
+	rng := rand.New(rand.NewPCG(1, 1))
+	err = m.series(context.Background(), 3, []int{0, 5, 10}, rng, io.Discard, func(sides [][]*results.Record) error {
+		n++
+		for _, side := range sides {
+			for _, r := range side {
+				seen[r.ID] = true
+			}
+		}
+		return newTally("memory", 0, "default").add(sides[0], sides[2])
+	})
+	if err != nil || n != 3 || len(seen) != 18 {
+		t.Errorf("%d comparisons of %d trials, %v", n, len(seen), err)
+	}
+}
