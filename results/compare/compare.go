@@ -95,6 +95,12 @@ type Result struct {
 	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
 }
 
+// Guessed tells whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
+// number once in ten times, twice of it once more, and what happens seldom has not been seen yet.
+func (r Result) Guessed() bool {
+	return r.Needed > 0 && min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials
+}
+
 // Compare matches the cells of both sides and judges what became of their figures.
 //
 // Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
