@@ -237,6 +237,11 @@ func TestDefaults(t *testing.T) {
 	if !slices.Contains(c.Notes, "violations is not judged: the oracle was off") {
 		t.Errorf("notes %q", c.Notes)
 	}
+	short := func(r *results.Record) { r.Latency = nil }
+	c = compared(t, each(series(1e5), short), each(series(1e5), short), Options{})
+	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
+		t.Errorf("notes %q", c.Notes)
+	}
 	jain, _ := figure.Named("jain")
 	if _, shown := names(compared(t, series(1e5), series(1e5), Options{Figures: []figure.Figure{jain}})); shown != "jain " {
 		t.Errorf("asked for jain: %q", shown)

@@ -62,7 +62,7 @@ func (d *draft) thresholds(o Options) []Threshold {
 		if d.known(t.Figure) || t.Figure.Name == "locks/s" {
 			return false
 		}
-		why := "no trial knows it"
+		why := "no trial has values enough for it; longer ones (-duration) would"
 		if t.Figure.Name == "violations" {
 			why = "the oracle was off"
 		}
