@@ -246,6 +246,15 @@ func TestLeftOut(t *testing.T) {
 	if !slices.Equal(got.Notes, want) {
 		t.Errorf("%q, want %q", got.Notes, want)
 	}
+	// Nor is one passed over that the head does not have at all, unless that is meant.
+	for o, want := range map[*Options]Verdict{{}: Inconclusive, {Subset: true}: Unchanged, {Force: true}: Unchanged} {
+		if got := compared(t, cells(clients(8), clients(16)), cells(clients(16)), *o); got.Verdict != want || len(got.Missing) != 1 {
+			t.Errorf("a cell that the head lacks, %+v: %s, %q", o, got.Verdict, got.Missing)
+		}
+	}
+	if got := compared(t, cells(clients(16)), cells(clients(8), clients(16)), Options{}); got.Verdict != Unchanged || len(got.Added) != 1 {
+		t.Errorf("a cell that the base lacks: %s, %q", got.Verdict, got.Added)
+	}
 	// A cell that has nothing else is not forgotten.
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
