@@ -150,6 +150,9 @@ func TestEnvironments(t *testing.T) {
 			[]string{"rueidis: none in the base, v2 in the head"}},
 		"several machines on both sides": {alternately(machine("A"), machine("B")), alternately(machine("B"), machine("A")), false, Regressed,
 			[]string{"machine: both sides have trials of several, which count together: 2 × A; 2 × B"}},
+		"several machines, other shares": {alternately(machine("A"), machine("B")), seldom(machine("A"), machine("B")), false, Inconclusive,
+			[]string{"machine: the sides have other shares of them, 5 × (2 × A) and 5 × (2 × B) in the base, 9 × (2 × A) and 1 × (2 × B) in the head",
+				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
 		"several machines on one": {alternately(machine("A"), machine("B")), machine("A"), false, Inconclusive,
 			[]string{"machine: 2 × A and 2 × B in the base, 2 × A in the head",
 				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
@@ -184,6 +187,18 @@ func alternately(a, b change) change {
 	}
 }
 
+// seldom does b once in ten times.
+func seldom(a, b change) change {
+	n := 0
+	return func(r *results.Record) {
+		if n++; n%10 == 0 {
+			b(r)
+		} else {
+			a(r)
+		}
+	}
+}
+
 // TestTurns: trials that ran one side after the other say so, if they are of one machine.
 func TestTurns(t *testing.T) {
 	at := func(recs []*results.Record, first, step int) []*results.Record {
@@ -192,6 +207,7 @@ func TestTurns(t *testing.T) {
 		}
 		return recs
 	}
+	night := func(first int) []*results.Record { return at(series(1e5)[:5], first, 1) }
 	for name, c := range map[string]struct {
 		base, head []*results.Record
 		want       int
@@ -200,10 +216,15 @@ func TestTurns(t *testing.T) {
 		"base first":        {at(series(1e5), 0, 1), at(series(1e5), 10, 1), 1},
 		"head first":        {at(series(1e5), 10, 1), at(series(1e5), 0, 1), 1},
 		"one trial of each": {at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 1, 1), 0},
+		"nights by turns":   {slices.Concat(night(0), night(20)), slices.Concat(night(10), night(30)), 1},
+		"more nights":       {slices.Concat(night(0), night(20), night(40)), slices.Concat(night(10), night(30), night(50)), 1},
+		"there and back":    {slices.Concat(at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 3, 1)), at(series(1e5)[:2], 1, 1), 0},
 		"two machines":      {at(series(1e5), 0, 1), each(at(series(1e5), 10, 1), machine("B")), 0},
 	} {
 		got := compared(t, c.base, c.head, Options{})
-		n := number(got.Notes, func(note string) bool { return strings.HasPrefix(note, "the sides did not take turns") })
+		n := number(got.Notes, func(note string) bool {
+			return strings.Contains(note, " take turns, one ran after") || strings.Contains(note, "hardly took turns")
+		})
 		if n != c.want {
 			t.Errorf("%s: %q", name, got.Notes)
 		}
