@@ -167,6 +167,10 @@ func (c *Comparison) fill(couples []couple, o Options) {
 			continue
 		case p.base == nil:
 			c.Added = append(c.Added, labels[i])
+			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
+					labels[i], n, many(len(p.head.all()), "trial")))
+			}
 			continue
 		}
 		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}

@@ -276,6 +276,11 @@ func TestLeftOut(t *testing.T) {
 	if got := compared(t, cells(clients(16)), cells(clients(8), clients(16)), Options{}); got.Verdict != Unchanged || len(got.Added) != 1 {
 		t.Errorf("a cell that the base lacks: %s, %q", got.Verdict, got.Added)
 	}
+	bad := slices.Concat(cells(of(clients(8), func(r *results.Record) { r.Safety.Violations = 1 })), cells(clients(16)))
+	got = compared(t, cells(clients(16)), bad, Options{})
+	if n := got.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "clients 8, which only the head has: mutual exclusion was violated in 10 of 10 trials") {
+		t.Errorf("a violation in a cell that the base lacks: %q", n)
+	}
 	// A cell that has nothing else is not forgotten.
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
