@@ -14,12 +14,13 @@ import (
 	"time"
 )
 
-// bigLatencies are those of a long trial, whose distributions fill thousands of slots each: some 100 KB of a record.
-func bigLatencies(seed uint64) map[Metric]Latency {
+// bigLatencies are those of a long trial, whose distributions fill thousands of slots each: some 100 KB of a record for
+// 110,000 values.
+func bigLatencies(seed uint64, values int) map[Metric]Latency {
 	random := rand.New(rand.NewPCG(seed, 1))
 	rec := NewRecorder(1)
 	for _, m := range []MetricIndex{AcquireIndex, RefusalIndex, HandoffIndex, HoldIndex, ReleaseIndex, ResponseIndex, BacklogIndex} {
-		for range 110_000 {
+		for range values {
 			value := time.Duration(1e6 * math.Exp(2*random.NormFloat64()))
 			rec.Borrow().Record(m, value)
 		}
@@ -58,7 +59,7 @@ func TestWriteBigFile(t *testing.T) {
 	w := bufio.NewWriter(f)
 	var kinds []map[Metric]Latency // compressing takes longer than anything else here
 	for i := range 20 {
-		kinds = append(kinds, bigLatencies(uint64(i)))
+		kinds = append(kinds, bigLatencies(uint64(i), 110_000))
 	}
 	out := json.NewEncoder(w)
 	for trial := range 100 {
@@ -76,7 +77,7 @@ func TestWriteBigFile(t *testing.T) {
 // BenchmarkCollect reads records of 100 KB.
 func BenchmarkCollect(b *testing.B) {
 	var text bytes.Buffer
-	kinds := []map[Metric]Latency{bigLatencies(1), bigLatencies(2)}
+	kinds := []map[Metric]Latency{bigLatencies(1, 110_000), bigLatencies(2, 110_000)}
 	for n := range 20 {
 		text.WriteString(line(b, bigRecord(n%4, 1+n, kinds[n%2])))
 	}

@@ -167,12 +167,37 @@ func (l *lineReader) explain(err error, line []byte) error {
 	switch {
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s: %s is no %v", kind.Field, kind.Value, kind.Type)
-	case !errors.As(err, &syntax) || syntax.Offset < int64(len(line)):
+	case !errors.As(err, &syntax):
+		return err
+	case syntax.Offset < int64(len(line)):
+		if text := notFinite(line, int(syntax.Offset)-1); text != "" {
+			return errors.New(text)
+		}
 		return err
 	case l.last:
 		return errors.New("truncated: the file ends within the record")
 	}
 	return errors.New("truncated: the line ends within the record")
+}
+
+// notFinite says what is wrong if it is a number that JSON has no spelling for, and some programs write all the same. At is
+// where the decoder has given up.
+func notFinite(line []byte, at int) string {
+	for _, name := range []string{"NaN", "nan", "Infinity", "Inf", "inf"} {
+		if at < 0 || !bytes.HasPrefix(line[at:], []byte(name)) {
+			continue
+		}
+		before, minus := bytes.CutSuffix(line[:at], []byte("-"))
+		if minus {
+			name = "-" + name
+		}
+		before = bytes.TrimRight(before, " \t")
+		if quoted, isField := bytes.CutSuffix(before, []byte(`":`)); isField {
+			return fmt.Sprintf("%.40s: %s is no number in JSON", quoted[bytes.LastIndexByte(quoted, '"')+1:], name)
+		}
+		return name + " is no number in JSON"
+	}
+	return ""
 }
 
 // lineReader hands out the lines of a stream and keeps none that is longer than limit bytes.

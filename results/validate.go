@@ -57,8 +57,8 @@ func (r *Record) validate(payloads bool) error {
 	if err := checkNumbers(reflect.ValueOf(*r), ""); err != nil {
 		return err
 	}
-	if r.Elapsed == 0 && r.Partial == "" {
-		return errors.New("elapsed_ns: a whole trial took no time")
+	if err := r.checkElapsed(); err != nil {
+		return err
 	}
 	if err := r.checkCounts(); err != nil {
 		return err
@@ -70,6 +70,20 @@ func (r *Record) validate(payloads bool) error {
 		if err := validateAll(c.Latency, payloads); err != nil {
 			return fmt.Errorf("classes[%d].%w", i, err)
 		}
+	}
+	return nil
+}
+
+// checkElapsed finds a window that cannot have been this short: a whole trial without -n ends when its time is over, and no
+// processor grants a lock each nanosecond.
+func (r *Record) checkElapsed() error {
+	switch asked := r.Plan.Duration; {
+	case r.Elapsed == 0 && r.Partial == "":
+		return errors.New("elapsed_ns: a whole trial took no time")
+	case r.Partial == "" && r.Plan.Ops == 0 && r.Elapsed < asked/2:
+		return fmt.Errorf("elapsed_ns: %d, and a whole trial was to take %d", r.Elapsed, asked)
+	case r.Elapsed > 0 && r.Counts.Acquired/int64(max(1, r.Env.GOMAXPROCS)) > int64(r.Elapsed):
+		return fmt.Errorf("elapsed_ns: %d, which is too short for %d locks", r.Elapsed, r.Counts.Acquired)
 	}
 	return nil
 }

@@ -14,6 +14,12 @@ func TestValidate(t *testing.T) {
 	}{
 		{func(*Record) {}, ""},
 		{func(r *Record) { r.Partial, r.Elapsed = "interrupted", 0 }, ""},
+		{func(r *Record) { r.Elapsed, r.Plan.Ops = 1, 0 }, "elapsed_ns: 1, and a whole trial was to take 5000000000"},
+		{func(r *Record) { r.Elapsed, r.Plan.Ops = r.Plan.Duration/2-1, 0 }, "elapsed_ns: 2499999999, and a whole trial was to take 5000000000"},
+		{func(r *Record) { r.Elapsed, r.Plan.Ops = 1, 100 }, "elapsed_ns: 1, which is too short for 100 locks"},
+		{func(r *Record) { r.Elapsed, r.Plan.Ops = 100, 100 }, ""},
+		{func(r *Record) { r.Elapsed, r.Partial = 1, "interrupted" }, "elapsed_ns: 1, which is too short for 100 locks"},
+		{func(r *Record) { r.Elapsed, r.Partial = 1e6, "interrupted" }, ""},
 		{func(r *Record) { r.Latency = nil }, ""},
 		{func(r *Record) { r.Cost, r.Generator.Machine = Cost{Tries: -1, Commands: -1, Allocs: -1}, -1 }, ""},
 		{func(r *Record) { r.Schema = SchemaVersion + 1 }, "schema: 2 is newer than 1: written by a newer lockbench: read it with that one, or update this one"},

@@ -211,7 +211,11 @@ func parseIgnored(s string) (string, error) {
 	case s == "server":
 		return "", errors.New("another kind of server is not ignored: -force compares with it all the same")
 	}
-	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, didYouMean("", s, names))
+	hint := didYouMean("", s, names)
+	if hint == "" {
+		hint = " (lockbench help run has the flags of a plan)"
+	}
+	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, hint)
 }
 
 // parseAlpha reads a probability: 0.05 or 5%.

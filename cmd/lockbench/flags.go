@@ -337,6 +337,21 @@ func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
 	return o
 }
 
+// mayBeEmpty are the flags that mean something, or leave something out, when they are given and empty: a head like the
+// base; a revision, where there is no repository; what stands in an address anyway.
+var mayBeEmpty = []string{"vs", "revision", "user", "db"}
+
+// checkEmpty refuses flags with an empty value. Mostly it is a variable of a script that is not set, and to go on as if the
+// flag were not there would measure another server, or let a gate pass that compares nothing.
+func (o *options) checkEmpty() error {
+	for _, opt := range o.list {
+		if opt.from == fromFlag && !opt.axis && strings.TrimSpace(opt.text) == "" && !slices.Contains(mayBeEmpty, opt.name) {
+			return usageErrorf("%s: is empty: leave the flag out, or give it a value", opt.written())
+		}
+	}
+	return nil
+}
+
 // fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty
 // variable counts as unset. A workload comes after it, see readWorkload.
 func (o *options) fill(env environ) error {
@@ -344,6 +359,9 @@ func (o *options) fill(env environ) error {
 		if v, ok := env.lookup(opt.variable()); ok && v != "" && opt.from == fromDefault {
 			opt.text, opt.from = v, fromVariable
 		}
+	}
+	if err := o.checkEmpty(); err != nil {
+		return err
 	}
 	return o.checkSwitches()
 }

@@ -46,6 +46,9 @@ func (o *options) head(stdin io.Reader) (*options, error) {
 	if err != nil {
 		return nil, inVersus(err)
 	}
+	if err := head.checkEmpty(); err != nil {
+		return nil, inVersus(err)
+	}
 	for i, base := range o.list { // in the order of the same table
 		opt := head.list[i]
 		if opt.from == fromFlag || base.name == "vs" {

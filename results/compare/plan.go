@@ -238,7 +238,7 @@ func telling(plans []settings) []string {
 		return len(labels)
 	}
 	all := different(names)
-	for _, f := range flags {
+	for _, f := range slices.Backward(flags) { // -handover before -wait, which implies more
 		for _, implied := range f.implies {
 			less := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == implied })
 			if slices.Contains(names, f.name) && different(less) == all {

@@ -24,7 +24,11 @@ type Threshold struct {
 	Text     string  // as it was written
 }
 
-// ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks where one likes.
+// blanks may stand anywhere between names and values. Line breaks are among them, since a block of YAML ends with one.
+const blanks = " \t\r\n"
+
+// ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks and line breaks where one
+// likes.
 //
 // A value with a sign and a percent sign is relative to the base, <-5% or >+10%; the sign has to fit, for a rise of more
 // than -5% is no condition that anybody means. A value without a sign is an amount of the head's: 50k, 0, 20ms, and for
@@ -46,7 +50,7 @@ func ParseThresholds(text string) ([]Threshold, error) {
 			return o.Figure.Name == t.Figure.Name && o.Less == t.Less && o.Relative == t.Relative
 		}
 		if i := slices.IndexFunc(list, twice); i >= 0 {
-			column := utf8.RuneCountInString(text[:at+len(part)-len(strings.TrimLeft(part, " "))])
+			column := utf8.RuneCountInString(text[:at+len(part)-len(strings.TrimLeft(part, blanks))])
 			return nil, &ThresholdError{Text: text, Column: column + 1, What: fmt.Sprintf("the same condition twice, first as %s", list[i])}
 		}
 		list = append(list, t)
@@ -89,7 +93,7 @@ type scanner struct {
 }
 
 func (s *scanner) blanks() {
-	for s.at < len(s.text) && s.text[s.at] == ' ' {
+	for s.at < len(s.text) && strings.IndexByte(blanks, s.text[s.at]) >= 0 {
 		s.at++
 	}
 }
@@ -103,7 +107,7 @@ func (s *scanner) until(stop string) (word string, from int) {
 	} else {
 		s.at = len(s.text)
 	}
-	return strings.TrimRight(s.text[from:s.at], " "), from
+	return strings.TrimRight(s.text[from:s.at], blanks), from
 }
 
 func (s *scanner) fault(from int, format string, args ...any) *ThresholdError {
@@ -113,6 +117,10 @@ func (s *scanner) fault(from int, format string, args ...any) *ThresholdError {
 // parseThreshold reads one condition; the column of the error counts from its beginning.
 func parseThreshold(text string) (Threshold, *ThresholdError) {
 	s := scanner{text: text}
+	if from := strings.IndexFunc(text, lookalike); from >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[from:])
+		return Threshold{}, s.fault(from, "%q (%U) looks like %s and is another character: type it anew", r, r, lookalikes[r])
+	}
 	name, from := s.until("<>=")
 	if name == "" {
 		return Threshold{}, s.fault(from, "here belongs a condition such as locks/s<-5%%: a figure, < or >, and a value")
@@ -129,7 +137,7 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	if text[s.at] == '=' {
 		return Threshold{}, s.fault(s.at, "conditions are written with < or >")
 	}
-	t := Threshold{Figure: f, Less: text[s.at] == '<', Text: strings.TrimSpace(text)}
+	t := Threshold{Figure: f, Less: text[s.at] == '<', Text: strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text))}
 	s.at++
 	if s.at < len(text) && strings.IndexByte("<>=", text[s.at]) >= 0 {
 		return Threshold{}, s.fault(s.at, "conditions are written with < or > alone")
@@ -138,11 +146,23 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	if value == "" {
 		return Threshold{}, s.fault(from, "after %s belongs a value: %s", text[s.at-1:s.at], allowed(f))
 	}
+	if i := strings.IndexAny(value, blanks+";"); i >= 0 && strings.ContainsAny(value, "<>") {
+		return Threshold{}, s.fault(from+i, "between two conditions belongs a comma")
+	}
 	if what := t.read(value); what != "" {
 		return Threshold{}, s.fault(from, "%s", what)
 	}
 	return t, nil
 }
+
+// lookalikes are what word processors and web pages make of the characters of an expression.
+var lookalikes = map[rune]string{
+	'\u2212': "a minus", '\u2013': "a minus", '\u2014': "a minus", '\u2010': "a minus", '\u2011': "a minus", '\uff0d': "a minus",
+	'\u00a0': "a blank", '\u202f': "a blank", '\u2009': "a blank", '\u200b': "nothing", '\ufeff': "nothing",
+	'\uff1c': "<", '\u2039': "<", '\uff1e': ">", '\u203a': ">", '\uff05': "%", '\uff0c': "a comma", '\uff0b': "+",
+}
+
+func lookalike(r rune) bool { return lookalikes[r] != "" }
 
 // read takes the value in; what is wrong with it is the answer.
 func (t *Threshold) read(value string) (what string) {

@@ -63,7 +63,7 @@ func elements(t testing.TB, page string) (all []xml.StartElement) {
 // pages are reports of runs of all kinds.
 func pages(t testing.TB) map[string]string {
 	all := map[string]string{}
-	for _, name := range []string{"front-door", "overstays", "presets", "ladder", "response", "study"} {
+	for _, name := range []string{"front-door", "overstays", "presets", "ladder", "response"} {
 		all[name] = write(t, recorded(t, name))
 	}
 	return all
@@ -150,7 +150,7 @@ func TestEveryCellIsThere(t *testing.T) {
 }
 
 func TestSameCellsSameBytes(t *testing.T) {
-	for _, name := range []string{"overstays", "study", "presets"} {
+	for _, name := range []string{"overstays", "presets"} {
 		first, second := write(t, recorded(t, name)), write(t, recorded(t, name))
 		if first != second {
 			t.Errorf("%s: two pages differ", name)
@@ -209,7 +209,7 @@ func TestControlCharactersAreCleaned(t *testing.T) {
 }
 
 func TestTrialsWithoutTheirHistograms(t *testing.T) {
-	cells := recorded(t, "study")
+	cells := recorded(t, "overstays")
 	for _, c := range cells {
 		for m, l := range c.Latency {
 			l.HDR = ""

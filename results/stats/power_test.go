@@ -14,7 +14,7 @@ func TestPower(t *testing.T) {
 		cv, alpha float64
 	}{{5, 0.05, 0.05}, {10, 0.02, 0.05}, {10, 0.05, 0.05}, {10, 0.05, 0.0025}, {20, 0.1, 0.05}} {
 		rng := rand.New(rand.NewPCG(9, 10))
-		const runs = 200
+		const runs = 150
 		seen := 0
 		for range runs {
 			n := TrialsNeeded(lognormal(rng, c.trials, 100, c.cv), lognormal(rng, c.trials, 100, c.cv), 0.05, c.alpha, 0.8)

@@ -187,7 +187,7 @@ func (s slowSession) Unwrap() drivers.Session { return s.Session }
 // Release gives the lock back first, so that nobody waits for it longer.
 func (s slowSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.Session.Release(ctx, l)
-	spin(s.turns)
+	runtime.KeepAlive(spin(s.turns))
 	return owned, err
 }
 
@@ -208,6 +208,6 @@ func spin(turns int) (x uint32) {
 func turnTime() time.Duration {
 	const turns = 10_000_000
 	began := time.Now()
-	spin(turns)
+	runtime.KeepAlive(spin(turns))
 	return max(time.Since(began)/turns, 1)
 }
