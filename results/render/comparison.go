@@ -412,6 +412,9 @@ func (t *comparison) summary() string {
 		}
 		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
 	}
+	if n := len(t.Missing); n > 0 {
+		text += " · " + Many(int64(n), "cell") + " only in the base"
+	}
 	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
 	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
