@@ -42,6 +42,7 @@ func contestOf(o *options, run plan) (*contest, error) {
 		return nil, err
 	}
 	if baseline.text != "" {
+		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
 		return &contest{how: how, head: "this run"}, checkBaseline(o)
 	}
 	how.Ignore = nil

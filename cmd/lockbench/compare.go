@@ -92,7 +92,8 @@ Cells belong together if they were asked for alike, whatever the seed, and ran o
 server. A figure has regressed if it is beyond its threshold and the difference is significant
 (Mann-Whitney, p corrected by Holm for all that is tested, below -alpha); there is no change if the
 95 % interval of the change rules the threshold out; else it is inconclusive, and it is said how
-many trials would tell. Machines that differ make every change inconclusive, unless -force.
+many trials would tell. Machines that differ make every change inconclusive, unless -force, and so
+does a cell that only the base has.
 
 -format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
 files, each whole or not at all:

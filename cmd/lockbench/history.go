@@ -30,7 +30,9 @@ kinds of server are different series. Records of runs that ended early are left 
 
 A step is found by E-divisive with a permutation test, a drift by the test of Mann and Kendall. Both
 are wrong in 5 % of the histories in which nothing happened, all cells and figures together; so the
-more of them there are, the more points it takes: 8 for one, 13 for forty.
+more of them there are, the more points it takes: 8 for one, 13 for forty. That holds for points
+that scatter independently. Where the machine itself has better and worse weeks, those are steps
+too, and there will be more: look at what else changed, and measure on a machine that is left alone.
 
 -format writes other formats, each into a file of its own, or one in place of the table:
 

@@ -45,7 +45,8 @@ type Options struct {
 	Alpha      float64         // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
 	MinEffect  float64         // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
 	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
-	Force      bool            // judge in spite of unlike machines and kinds of server
+	Force      bool            // judge in spite of unlike machines and kinds of server, and of cells that the head lacks
+	Subset     bool            // the head is meant to have some cells of the base only
 }
 
 // Input is one side of a comparison as it was read.
@@ -95,12 +96,19 @@ type Result struct {
 	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
 }
 
+// Guessed tells whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
+// number once in ten times, twice of it once more, and what happens seldom has not been seen yet.
+func (r Result) Guessed() bool {
+	return r.Needed > 0 && min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials
+}
+
 // Compare matches the cells of both sides and judges what became of their figures.
 //
 // Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
 // names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
-// two configurations (results.Record.Side), by their place in those runs. The error says what is wrong with the Options,
-// or, if no cell has a partner, in what the nearest two differ.
+// two configurations (results.Record.Side), by their place in those runs. A cell that only the base has makes the
+// whole inconclusive, as a head that fails to run it would pass otherwise; one that only the head has does not. The error
+// says what is wrong with the Options, or, if no cell has a partner, in what the nearest two differ.
 //
 // What Alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
 // against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
@@ -159,6 +167,10 @@ func (c *Comparison) fill(couples []couple, o Options) {
 			continue
 		case p.base == nil:
 			c.Added = append(c.Added, labels[i])
+			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
+					labels[i], n, many(len(p.head.all()), "trial")))
+			}
 			continue
 		}
 		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
@@ -179,6 +191,9 @@ func (c *Comparison) fill(couples []couple, o Options) {
 		d.judge(o, wanted)
 		c.Cells = append(c.Cells, *d.cell)
 		c.Verdict = worse(c.Verdict, d.cell.Verdict)
+	}
+	if len(c.Missing) > 0 && !o.Subset && !o.Force {
+		c.Verdict = worse(c.Verdict, Inconclusive)
 	}
 	c.lift()
 	c.remark(drafts, o)
@@ -234,6 +249,9 @@ func (c *Comparison) remark(drafts []*draft, o Options) {
 		} else {
 			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
 		}
+	}
+	if len(c.Missing) > 0 && !o.Subset && !o.Force {
+		say("the head has no trial of %s of the base, which is no pass (-force: judge by the others)", many(len(c.Missing), "cell"))
 	}
 	for _, s := range []struct {
 		name string

@@ -97,6 +97,7 @@ func TestVerdicts(t *testing.T) {
 	errors := func(base int64) []*results.Record {
 		return each(series(1e5), func(r *results.Record) { r.Counts.Errors = map[string]int64{"timeout": base + int64(ids%3)} })
 	}
+	none := func() []*results.Record { return series(0) }
 	partial := series(1e5)[:1]
 	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
 	for name, c := range map[string]struct {
@@ -131,6 +132,11 @@ func TestVerdicts(t *testing.T) {
 		"errors, none":            {"errors>+10%", series(1e5), series(1e5), Unchanged, ""},
 		"fewer errors":            {"errors>+10%", errors(100), errors(50), Improved, ""},
 		"errors below 0":          {"errors<-10%", series(1e5), errors(50), Unchanged, ""},
+		"no lock on either side":  {"locks/s<-5%", none(), none(), Inconclusive, "0 in the base"},
+		"locks at last":           {"locks/s<-5%", none(), series(1e5), Improved, ""},
+		"a lock now and then":     {"locks/s<-5%", slices.Concat(none()[:9], series(1e5)[:1]), none(), Inconclusive, "0 in the base"},
+		"no lock any more":        {"locks/s<-5%", series(1e5), none(), Regressed, "fell by 100"},
+		"no lock, any change":     {"locks/s>+5%", none(), none(), Inconclusive, "0 in the base"},
 		"a single error":          {"errors>+10%", series(1e5), slices.Concat(series(1e5)[:9], errors(1)[:1]), Inconclusive, "0 in the base"},
 		"no direction":            {"hold.p50>+5%", holds(series(1e5), 10), holds(series(1e5), 5), Unchanged, ""},
 		"the worst of many":       {"errors<5", series(1e5), slices.Concat(errors(50), series(1e5)[:1]), Regressed, "a trial of the head has 0"},
@@ -159,9 +165,22 @@ func TestNeeded(t *testing.T) {
 	if n := c.Cells[0].Figures[0].Needed; n != 4 { // 2/C(8,4) = 0.029, and hardly any scatter
 		t.Errorf("three trials: needs %d, want 4", n)
 	}
+	if !c.Cells[0].Figures[0].Guessed() {
+		t.Error("what three trials need is more than a guess")
+	}
 	one := compared(t, series(1e5)[:1], series(1e5)[:1], Options{Thresholds: thresholds(t, "locks/s<-5%,acquire.p99>+5%")})
 	if n := one.Cells[0].Figures[0].Needed; n != 5 || one.Tests != 0 { // 2/C(10,5) = 0.0079 < 0.025 < 2/C(8,4)
 		t.Errorf("one trial, two figures: needs %d after %d tests, want 5 after none", n, one.Tests)
+	}
+	wide := func(recs []*results.Record) []*results.Record { // as far apart as a threshold is away
+		for i, r := range recs {
+			r.Counts.Acquired += int64(5000 * (i % 4))
+		}
+		return recs
+	}
+	six := compared(t, wide(series(1e5)[:6]), wide(series(1e5)[:6]), Options{Thresholds: thresholds(t, "locks/s<-5%")})
+	if r := six.Cells[0].Figures[0]; r.Needed <= 6 || r.Guessed() {
+		t.Errorf("six trials that scatter: %+v", r)
 	}
 }
 
@@ -216,6 +235,11 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("open loop, the oracle off: %q", judged)
 	}
 	if !slices.Contains(c.Notes, "violations is not judged: the oracle was off") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	short := func(r *results.Record) { r.Latency = nil }
+	c = compared(t, each(series(1e5), short), each(series(1e5), short), Options{})
+	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
 	}
 	jain, _ := figure.Named("jain")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 )
@@ -90,6 +91,9 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 		b, h := distinct(base, f.of), distinct(head, f.of)
 		switch same := slices.Equal(slices.Sorted(slices.Values(b)), slices.Sorted(slices.Values(h))); {
 		case same && len(b) == 1:
+		case same && f.machine && !inProportion(base, head, f.of):
+			notes = append(notes, fmt.Sprintf("%s: the sides have other shares of them, %s in the base, %s in the head", f.name, shares(base, f.of), shares(head, f.of)))
+			machines = append(machines, f.name)
 		case same:
 			notes = append(notes, fmt.Sprintf("%s: both sides have trials of several, which count together: %s", f.name, strings.Join(b, "; ")))
 		default:
@@ -100,6 +104,28 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 		}
 	}
 	return notes, machines
+}
+
+// inProportion tells whether each value is as frequent on one side as on the other. If one machine has more of the head
+// and the other more of the base, what looks like a change may be what the machines differ by (Simpson's paradox).
+func inProportion(base, head []*results.Record, of func(*results.Record) string) bool {
+	for _, v := range distinct(base, of) {
+		is := func(r *results.Record) bool { return of(r) == v }
+		if number(base, is)*len(head) != number(head, is)*len(base) {
+			return false
+		}
+	}
+	return true
+}
+
+// shares are the values of records with how many have each.
+func shares(records []*results.Record, of func(*results.Record) string) string {
+	var parts []string
+	for _, v := range distinct(records, of) {
+		n := number(records, func(r *results.Record) bool { return of(r) == v })
+		parts = append(parts, fmt.Sprintf("%d × (%s)", n, orNone(v)))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // libraries are the names of all client libraries that the records know.
@@ -164,18 +190,40 @@ func doubts(c couple) (notes []string) {
 	return notes
 }
 
-// inTurn says if the trials of one side were all over before those of the other began. It is said of the same machine only;
-// of two it goes without saying.
+// inTurn says if the trials of one side were all over before those of the other began, or if they came in a few blocks,
+// such as those of a night: the trials of a block are alike for what the machine was like then, and not as many
+// observations as they look. By turns there is a block a trial or so; in random order with ten trials
+// a side there are five or fewer once in 200 times. It is said of the same machine only; of two it goes without saying.
 func inTurn(base, head []*results.Record) []string {
 	if len(base) < 2 || len(head) < 2 {
 		return nil
 	}
-	began := func(a, b *results.Record) int { return a.Started.Compare(b.Started) }
-	before := func(a, b []*results.Record) bool {
-		return slices.MaxFunc(a, began).Started.Before(slices.MinFunc(b, began).Started)
+	type start struct {
+		at   time.Time
+		head bool
 	}
-	if !before(base, head) && !before(head, base) {
+	var starts []start
+	for _, r := range base {
+		starts = append(starts, start{r.Started, false})
+	}
+	for _, r := range head {
+		starts = append(starts, start{r.Started, true})
+	}
+	slices.SortStableFunc(starts, func(a, b start) int { return a.at.Compare(b.at) })
+	blocks := 1
+	for i, s := range starts[1:] {
+		if s.head != starts[i].head {
+			blocks++
+		}
+	}
+	switch last := len(starts) - 1; {
+	case starts[0].at.Equal(starts[last].at): // nobody knows
 		return nil
+	case blocks > 2 && 2*blocks > min(len(base), len(head)):
+		return nil
+	case blocks > 2:
+		return []string{fmt.Sprintf("the sides hardly took turns, their trials came in %d blocks: those of a block are alike for what the machine "+
+			"was like then, so that p is smaller than it should be (run -vs and scripts/gate.sh take turns trial by trial)", blocks)}
 	}
 	return []string{"the sides did not take turns, one ran after the other: if the machine is faster or slower by now, " +
 		"that looks like a change (run -vs and scripts/gate.sh let them take turns)"}

@@ -62,7 +62,7 @@ func (d *draft) thresholds(o Options) []Threshold {
 		if d.known(t.Figure) || t.Figure.Name == "locks/s" {
 			return false
 		}
-		why := "no trial knows it"
+		why := "no trial has values enough for it; longer ones (-duration) would"
 		if t.Figure.Name == "violations" {
 			why = "the oracle was off"
 		}
@@ -241,13 +241,19 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, tests int) {
 }
 
 // fromZero judges a figure whose median is 0 in the base, where there is no ratio: nothing falls below that, and if it
-// rises significantly it is beyond any percentage.
+// rises significantly it is beyond any percentage. A base that got no lock at all is none: that its head gets none either
+// says that something is broken, not that nothing has changed.
 func fromZero(r *Result, alpha float64) {
-	c := r.Change
+	c, less, higher := r.Change, r.Threshold.Less, r.Figure.Better == figure.Higher
+	rose := r.P < alpha && c.Head.Median > 0
 	switch {
-	case r.Threshold.Less, c.Base.Max == 0 && c.Head.Max == 0:
+	case less && higher && rose:
+		r.Verdict = Improved
+	case higher && (less || !rose):
+		r.Verdict, r.Why = Inconclusive, "0 in the base, which is nothing to compare with"
+	case less, c.Base.Max == 0 && c.Head.Max == 0:
 		r.Verdict = Unchanged
-	case r.P < alpha && c.Head.Median > 0:
+	case rose:
 		r.Verdict, r.Why = Regressed, "rose from 0, which is beyond any percentage"
 	default:
 		r.Verdict, r.Why = Inconclusive, "0 in the base, where a percentage says nothing: an absolute limit would"
@@ -278,6 +284,9 @@ func (d *draft) absolute(r *Result) {
 		}
 	}
 	r.Verdict = Unchanged
+	if len(d.cell.Head) == 0 { // witnesses of what was seen, not of what was not
+		r.Verdict, r.Why = Inconclusive, "the head has no whole trial"
+	}
 	if t.Less && v < t.Value || !t.Less && v > t.Value {
 		r.Verdict = Regressed
 		r.Why = fmt.Sprintf("%s of the head has %s", what, about(t.Figure.Unit, v))

@@ -153,6 +153,9 @@ func TestEnvironments(t *testing.T) {
 			[]string{"rueidis: none in the base, v2 in the head"}},
 		"several machines on both sides": {alternately(machine("A"), machine("B")), alternately(machine("B"), machine("A")), false, Regressed,
 			[]string{"machine: both sides have trials of several, which count together: 2 × A; 2 × B"}},
+		"several machines, other shares": {alternately(machine("A"), machine("B")), seldom(machine("A"), machine("B")), false, Inconclusive,
+			[]string{"machine: the sides have other shares of them, 5 × (2 × A) and 5 × (2 × B) in the base, 9 × (2 × A) and 1 × (2 × B) in the head",
+				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
 		"several machines on one": {alternately(machine("A"), machine("B")), machine("A"), false, Inconclusive,
 			[]string{"machine: 2 × A and 2 × B in the base, 2 × A in the head",
 				"the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)"}},
@@ -187,6 +190,18 @@ func alternately(a, b change) change {
 	}
 }
 
+// seldom does b once in ten times.
+func seldom(a, b change) change {
+	n := 0
+	return func(r *results.Record) {
+		if n++; n%10 == 0 {
+			b(r)
+		} else {
+			a(r)
+		}
+	}
+}
+
 // TestTurns: trials that ran one side after the other say so, if they are of one machine.
 func TestTurns(t *testing.T) {
 	at := func(recs []*results.Record, first, step int) []*results.Record {
@@ -195,6 +210,7 @@ func TestTurns(t *testing.T) {
 		}
 		return recs
 	}
+	night := func(first int) []*results.Record { return at(series(1e5)[:5], first, 1) }
 	for name, c := range map[string]struct {
 		base, head []*results.Record
 		want       int
@@ -203,10 +219,15 @@ func TestTurns(t *testing.T) {
 		"base first":        {at(series(1e5), 0, 1), at(series(1e5), 10, 1), 1},
 		"head first":        {at(series(1e5), 10, 1), at(series(1e5), 0, 1), 1},
 		"one trial of each": {at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 1, 1), 0},
+		"nights by turns":   {slices.Concat(night(0), night(20)), slices.Concat(night(10), night(30)), 1},
+		"more nights":       {slices.Concat(night(0), night(20), night(40)), slices.Concat(night(10), night(30), night(50)), 1},
+		"there and back":    {slices.Concat(at(series(1e5)[:1], 0, 1), at(series(1e5)[:1], 3, 1)), at(series(1e5)[:2], 1, 1), 0},
 		"two machines":      {at(series(1e5), 0, 1), each(at(series(1e5), 10, 1), machine("B")), 0},
 	} {
 		got := compared(t, c.base, c.head, Options{})
-		n := number(got.Notes, func(note string) bool { return strings.HasPrefix(note, "the sides did not take turns") })
+		n := number(got.Notes, func(note string) bool {
+			return strings.Contains(note, " take turns, one ran after") || strings.Contains(note, "hardly took turns")
+		})
 		if n != c.want {
 			t.Errorf("%s: %q", name, got.Notes)
 		}
@@ -249,11 +270,32 @@ func TestLeftOut(t *testing.T) {
 	if !slices.Equal(got.Notes, want) {
 		t.Errorf("%q, want %q", got.Notes, want)
 	}
+	// Nor is one passed over that the head does not have at all, unless that is meant.
+	for o, want := range map[*Options]Verdict{{}: Inconclusive, {Subset: true}: Unchanged, {Force: true}: Unchanged} {
+		if got := compared(t, cells(clients(8), clients(16)), cells(clients(16)), *o); got.Verdict != want || len(got.Missing) != 1 {
+			t.Errorf("a cell that the head lacks, %+v: %s, %q", o, got.Verdict, got.Missing)
+		}
+	}
+	if got := compared(t, cells(clients(16)), cells(clients(8), clients(16)), Options{}); got.Verdict != Unchanged || len(got.Added) != 1 {
+		t.Errorf("a cell that the base lacks: %s, %q", got.Verdict, got.Added)
+	}
+	bad := slices.Concat(cells(of(clients(8), func(r *results.Record) { r.Safety.Violations = 1 })), cells(clients(16)))
+	got = compared(t, cells(clients(16)), bad, Options{})
+	if n := got.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "clients 8, which only the head has: mutual exclusion was violated in 10 of 10 trials") {
+		t.Errorf("a violation in a cell that the base lacks: %q", n)
+	}
 	// A cell that has nothing else is not forgotten.
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
-	if got.Verdict != Inconclusive || got.Cells[0].Figures[0].Why != "the head has no whole trial" || got.Cells[2-1].Verdict != Unchanged {
-		t.Errorf("%s: %+v", got.Verdict, got.Cells[0].Figures[0])
+	for i, r := range got.Cells[0].Figures {
+		if r.Threshold != nil && (r.Verdict != Inconclusive || r.Why != "the head has no whole trial") || got.Cells[1].Verdict != Unchanged {
+			t.Errorf("figure %d: %s: %+v", i, got.Verdict, r)
+		}
+	}
+	cut[3].Safety.Violations = 1
+	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
+	if got.Verdict != Regressed {
+		t.Errorf("a violation of a trial that ended early, where none was whole: %s", got.Verdict)
 	}
 }
 

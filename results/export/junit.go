@@ -109,6 +109,13 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 			suite.Cases = append(suite.Cases, one)
 		}
 	}
+	for _, label := range c.Missing {
+		suite.Tests++
+		suite.Skipped++
+		suite.Cases = append(suite.Cases, junitCase{
+			Class: xmlText(className(compare.Cell{Label: label})), Name: "all", Time: "0", Skipped: &junitSkipped{"only in the base, and not compared"},
+		})
+	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}

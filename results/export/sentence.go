@@ -72,7 +72,11 @@ func estimate(f figure.Figure, e stats.Estimate) string {
 
 // needed is how many trials would tell.
 func needed(r compare.Result) string {
-	return fmt.Sprintf("about %s a side would tell", render.Many(int64(r.Needed), "trial"))
+	text := fmt.Sprintf("about %s a side would tell", render.Many(int64(r.Needed), "trial"))
+	if r.Guessed() {
+		text += fmt.Sprintf(", if not many more: fewer than %d show little of the scatter", stats.MinTrials)
+	}
+	return text
 }
 
 // signed is a change as a percentage, with one digit and its sign; "" if there is none.

@@ -125,7 +125,7 @@ func checkXML(t *testing.T, s string, c *compare.Comparison) {
 			skipped++
 		}
 	}
-	if u := back.Suite; u.Tests != 4 || len(u.Cases) != 4 || u.Failures != 1 || failed != 1 || u.Skipped != 1 || skipped != 1 {
+	if u := back.Suite; u.Tests != 5 || len(u.Cases) != 5 || u.Failures != 1 || failed != 1 || u.Skipped != 2 || skipped != 2 {
 		t.Errorf("%q: %+v", s, u)
 	}
 	if strings.ContainsAny(b.String(), "\x00\x1b") {

@@ -21,7 +21,8 @@ type Options struct {
 }
 
 // Alpha is how often one step or more is false in a history in which nothing happened, over all its lines together, and
-// the same for drifts.
+// the same for drifts. It takes points that scatter independently of one another (see stats.Steps for how many are false
+// where they don't).
 const Alpha = 0.05
 
 // History is what a Collector makes of its records.

@@ -102,7 +102,10 @@ func timeLabel(ns float64) string {
 	return trim(d.Seconds()) + " s"
 }
 
-func trim(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// trim writes no more digits than v needs, and not those that a sum leaves behind: 3 × 0.2 is 0.6.
+func trim(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)
+}
 
 // rateLabel is short, for ticks: 0, 500, 20k, 1.5M.
 func rateLabel(v float64) string {

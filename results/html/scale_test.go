@@ -23,6 +23,7 @@ func TestScales(t *testing.T) {
 	}{
 		{"rates", linear(81_196, 5, rateLabel), "0 20k 40k 60k 80k"},
 		{"small rates", linear(867, 5, rateLabel), "0 200 400 600 800"},
+		{"seconds", linear(0.65, 5, func(s float64) string { return trim(s) + " s" }), "0 s 0.2 s 0.4 s 0.6 s"},
 		{"millions", linear(2.4e6, 5, rateLabel), "0 500k 1M 1.5M 2M"},
 		{"nothing", linear(0, 5, rateLabel), "0 0.2 0.4 0.6 0.8 1"},
 		{"decades", logTime(16_000, 1.2e9), "10 µs 100 µs 1 ms 10 ms 100 ms 1 s"},

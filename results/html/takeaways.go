@@ -5,6 +5,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -118,11 +119,14 @@ func (v *view) fastest() (all []takeaway) {
 		return v.across()
 	}
 	wins := map[string]int{}
-	told := 0
+	told, level := 0, 0
 	for _, g := range v.groups {
 		r := g.rank()
-		if r.winner >= 0 {
+		switch {
+		case r.winner >= 0:
 			wins[g.names[r.winner]]++
+		case r.text.Text != "":
+			level++
 		}
 		if r.text.Text != "" && told < namedLoads {
 			told++
@@ -136,28 +140,33 @@ func (v *view) fastest() (all []takeaway) {
 	if len(v.groups) <= namedLoads {
 		return all
 	}
-	var counts []string
-	for _, name := range slices.SortedFunc(mapsKeys(wins), func(a, b string) int {
+	sum := tally(wins, level, len(v.groups))
+	if told > 1 && told < len(v.groups) {
+		sum.Text += fmt.Sprintf(" Here are %d of them:", told)
+	}
+	return append([]takeaway{sum}, all...)
+}
+
+// tally counts the loads by what can be said of them; one in which fewer than two rows may be believed is none of the first two.
+func tally(wins map[string]int, level, loads int) takeaway {
+	rest := loads - level
+	var counts, parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
 		return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b))
 	}) {
 		counts = append(counts, fmt.Sprintf("%s in %d", name, wins[name]))
+		rest -= wins[name]
 	}
-	text := "there is none in which the first row could be told from the next."
 	if counts != nil {
-		text = "ahead of the next row, by more than the trials scatter, were " + listed(counts, namedCells) +
-			"; in the others the first row cannot be told from the next."
+		parts = append(parts, "first by more than the trials scatter came "+listed(counts, namedCells))
 	}
-	return append([]takeaway{{"note", fmt.Sprintf("Of %d loads", len(v.groups)), text}}, all...)
-}
-
-func mapsKeys(m map[string]int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
+	if level > 0 {
+		parts = append(parts, fmt.Sprintf("in %d the first row cannot be told from the next", level))
 	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("in %d there are no two rows that may be believed as they stand", rest))
+	}
+	return takeaway{"note", fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
 }
 
 // single is the one cell of a run.

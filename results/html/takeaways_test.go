@@ -190,3 +190,21 @@ func TestAnOpenLoopIsRankedByItsWait(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }
+
+func TestTallyOfManyLoads(t *testing.T) {
+	for _, tt := range []struct {
+		wins  map[string]int
+		level int
+		want  string
+	}{
+		{map[string]int{"a": 1, "b": 4}, 7, "first by more than the trials scatter came b in 4 and a in 1; " +
+			"in 7 the first row cannot be told from the next."},
+		{nil, 12, "in 12 the first row cannot be told from the next."},
+		{map[string]int{"a": 2}, 3, "first by more than the trials scatter came a in 2; in 3 the first row cannot be told " +
+			"from the next; in 7 there are no two rows that may be believed as they stand."},
+	} {
+		if got := tally(tt.wins, tt.level, 12); got.Lead != "Of 12 loads:" || got.Text != tt.want {
+			t.Errorf("%v: %s %s, want %s", tt.wins, got.Lead, got.Text, tt.want)
+		}
+	}
+}

@@ -327,7 +327,11 @@ func needed(rows []figureRow) string {
 	if worst.Needed > many {
 		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
 	}
-	return fmt.Sprintf(" To see %s takes about %s a side.", what, Many(int64(worst.Needed), "trial"))
+	text := fmt.Sprintf(" To see %s takes about %s a side", what, Many(int64(worst.Needed), "trial"))
+	if worst.Guessed() {
+		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
+	}
+	return text + "."
 }
 
 // notes are what holds for a cell or for all, and the cells that had no partner.
@@ -389,6 +393,9 @@ func (t *comparison) summary() string {
 			}
 		}
 		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
+	}
+	if n := len(t.Missing); n > 0 {
+		text += " · " + Many(int64(n), "cell") + " only in the base"
 	}
 	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
 	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {

@@ -77,7 +77,8 @@ func parseEffects(s string) (effects []float64, err error) {
 
 // run makes both parts of the study, and prints a table for each.
 func run(ctx context.Context, o options, out, progress io.Writer) error {
-	fmt.Fprintf(out, "%d CPUs, %s; %d clients, %d keys, trials of %v after %v, %d a side, in random order within each round\n",
+	fmt.Fprintf(out, "%d CPUs, %s; %d clients, %d keys, trials of %v after %v, %d a side,\n"+
+		"in random order within each round, all of a driver in one process and on one server\n",
 		runtime.NumCPU(), runtime.Version(), o.clients, o.keys, o.duration, o.warmup, o.trials)
 	began := time.Now()
 	rng := rand.New(rand.NewPCG(o.seed, 1))

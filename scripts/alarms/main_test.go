@@ -114,6 +114,27 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestAsked: a slow-down that is not the one that was asked for is not sold as it.
+func TestAsked(t *testing.T) {
+	for _, c := range []struct {
+		effect, ratio float64
+		want          string
+		off           bool
+	}{
+		{0, 0.8, "x, nothing added: locks/s changed by -20.00 %", false},
+		{0.1, 0.91, "x, meant to be slower by 10 %: locks/s changed by -9.00 %", false},
+		{0.1, 0.74, "x, meant to be slower by 10 %: locks/s changed by -26.00 %", true},
+		{0.1, 0.97, "x, meant to be slower by 10 %", true},
+		{0.1, 1.1, "x, meant to be slower by 10 %", true},
+	} {
+		var b strings.Builder
+		writeTallies(&b, []*tally{{driver: "x", effect: c.effect, ratios: []float64{c.ratio}, scatters: []float64{0.1}}})
+		if !strings.Contains(b.String(), c.want) || strings.Contains(b.String(), "not the slow-down") != c.off {
+			t.Errorf("%+v: %s", c, b.String())
+		}
+	}
+}
+
 // TestSeries makes real trials of the in-process lock, in rounds.
 func TestSeries(t *testing.T) {
 	o := options{trials: 2, duration: 20 * time.Millisecond, warmup: time.Millisecond, clients: 4, keys: 2}

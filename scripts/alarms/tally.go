@@ -123,10 +123,14 @@ func writeTallies(out io.Writer, tallies []*tally) {
 	agree, all := 0, 0
 	for _, t := range tallies {
 		agree, all = agree+t.agree, all+t.all
-		fmt.Fprintf(out, "\n%s, slowed by %g %%: locks/s changed by %s, CV of trials %s", t.driver, 100*t.effect,
+		fmt.Fprintf(out, "\n%s, %s: locks/s changed by %s, CV of trials %s", t.driver, t.asked(),
 			change(stats.Of(t.ratios)), percent(stats.Of(t.scatters).Median))
 		if len(t.needed) > 0 {
-			fmt.Fprintf(out, ";\nto see 5 %% of locks/s with 80 %% takes %.0f trials a side (median of the comparisons)", stats.Of(t.needed).Median)
+			fmt.Fprintf(out, ";\nto see 5 %% of locks/s with 80 %% takes %.0f trials a side (median of the %d comparisons that tell)",
+				stats.Of(t.needed).Median, len(t.needed))
+		}
+		if t.off() {
+			fmt.Fprint(out, ".\nThis is not the slow-down that was asked for: what follows holds for the one that was measured")
 		}
 		fmt.Fprintln(out)
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -144,6 +148,20 @@ func writeTallies(out io.Writer, tallies []*tally) {
 		w.Flush()
 	}
 	fmt.Fprintf(out, "\nMedians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures.\n", agree, all)
+}
+
+// asked is what the heads were made to be.
+func (t *tally) asked() string {
+	if t.effect == 0 {
+		return "nothing added"
+	}
+	return fmt.Sprintf("meant to be slower by %g %%", 100*t.effect)
+}
+
+// off tells of a slow-down that came out as less than two thirds or more than one and a half times of what was asked for.
+func (t *tally) off() bool {
+	got := 1 - stats.Of(t.ratios).Median
+	return t.effect > 0 && !(got > t.effect/1.5 && got < t.effect*1.5)
 }
 
 // change is the median of ratios as a change, with its interval if there is one.
