@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/workloads"
@@ -226,7 +228,18 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()
-	return l.w.Write(p)
+	if _, err := l.w.Write(bytes.Map(still, p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// still keeps a message, which may quote a file or a server, from moving the cursor.
+func still(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return ' '
+	}
+	return r
 }
 
 // status replaces the status line; an empty one takes it away.

@@ -132,7 +132,7 @@ func word(v string) string {
 			return '_'
 		}
 		return r
-	}, v)
+	}, plain(v))
 }
 
 // configuration are the file's keys for a record: those of go test, and what else must be alike.

@@ -16,17 +16,18 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/render"
 )
 
 // plain is s on one line, without what a terminal or a parser would take for more than text: what a server has answered
 // stands in records too.
 func plain(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.TrimSpace(render.Tame(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}
 		return r
-	}, s))
+	}, s)))
 }
 
 // digits writes a figure with all its digits, and without an exponent; "" is one that is not known.
@@ -65,4 +66,13 @@ func direction(f figure.Figure) string {
 		return "lower"
 	}
 	return ""
+}
+
+// plains is plain of each.
+func plains(lines []string) []string {
+	var all []string
+	for _, s := range lines {
+		all = append(all, plain(s))
+	}
+	return all
 }

@@ -77,15 +77,15 @@ type junitFailure struct {
 func JUnit(w io.Writer, c *compare.Comparison) error {
 	suite := junitSuite{
 		Name: xmlText(fmt.Sprintf("lockbench compare %s → %s", c.Base.Name, c.Head.Name)),
-		Time: "0", Timestamp: lastStart(c), Host: "localhost", Out: textOf(strings.Join(c.Notes, "\n")),
+		Time: "0", Timestamp: lastStart(c), Host: "localhost", Out: textOf(strings.Join(plains(c.Notes), "\n")),
 		Properties: []junitProperty{
 			{"verdict", string(c.Verdict)},
 			{"alpha", digits(c.Alpha)},
 			{"tests", strconv.Itoa(c.Tests)},
 			{"base.trials", strconv.Itoa(c.Base.Trials)},
 			{"head.trials", strconv.Itoa(c.Head.Trials)},
-			{"base.revisions", xmlText(strings.Join(c.Base.Revisions, ", "))},
-			{"head.revisions", xmlText(strings.Join(c.Head.Revisions, ", "))},
+			{"base.revisions", plain(strings.Join(c.Base.Revisions, ", "))},
+			{"head.revisions", plain(strings.Join(c.Head.Revisions, ", "))},
 		},
 	}
 	for _, cell := range c.Cells {
@@ -94,7 +94,7 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 				continue
 			}
 			one := junitCase{
-				Class: xmlText(className(cell)), Name: xmlText(r.Threshold.Text), Time: "0", Out: textOf(details(r, cell.Notes)),
+				Class: xmlText(className(cell)), Name: plain(r.Threshold.Text), Time: "0", Out: textOf(details(r, cell.Notes)),
 			}
 			switch r.Verdict {
 			case compare.Regressed:
@@ -103,7 +103,7 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 				one.Out = nil
 			case compare.Inconclusive:
 				suite.Skipped++
-				one.Skipped = &junitSkipped{xmlText("inconclusive: " + r.Why)}
+				one.Skipped = &junitSkipped{plain("inconclusive: " + r.Why)}
 			}
 			suite.Tests++
 			suite.Cases = append(suite.Cases, one)
@@ -133,7 +133,7 @@ func className(cell compare.Cell) string {
 	if cell.Label == "" {
 		return "lockbench"
 	}
-	return strings.ReplaceAll(cell.Label, ".", "·")
+	return strings.ReplaceAll(plain(cell.Label), ".", "·")
 }
 
 // lastStart is when the youngest trial began, in the form without a zone that the schemas ask for; it is UTC.

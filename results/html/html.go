@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"unicode"
 
 	"github.com/lockbench/lockbench/results"
 )
@@ -53,10 +54,20 @@ func Write(w io.Writer, cells []*results.Cell, o Options) error {
 	if err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
-	if _, err := w.Write(out.Bytes()); err != nil {
+	if _, err := w.Write(bytes.Map(harmless, out.Bytes())); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
 	return nil
+}
+
+// harmless takes out what HTML does not allow in any text, and what turns the direction of the text around it: a record may hold
+// what a server has answered. The page itself has none of them.
+func harmless(r rune) rune {
+	switch {
+	case r != '\n' && r != '\t' && unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return ' '
+	}
+	return r
 }
 
 func mustRead(name string) string {

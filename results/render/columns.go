@@ -236,7 +236,7 @@ func nameBounds(columns []column, cells []*results.Cell) {
 		}
 	}
 	if by != "" {
-		columns[i].group, columns[i].title = "of bound", "by "+by
+		columns[i].group, columns[i].title = "of bound", clean("by "+by)
 	}
 }
 

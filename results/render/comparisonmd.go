@@ -5,8 +5,8 @@ package render
 
 import (
 	"fmt"
-	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,9 +86,26 @@ func (p *page) markdownTable(t *comparison) error {
 
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
 func escaped(text string) string {
-	text = html.EscapeString(clean(text))
-	return strings.NewReplacer("*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
-		"@", "@\u200b").Replace(text)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
+		"@", "@\u200b").Replace(clean(text))
+}
+
+// tags are where HTML begins in Markdown.
+var tags = regexp.MustCompile(`<([A-Za-z/!?])`)
+
+// inert is text of a table in Markdown that has markup of its own: what a record holds must not become HTML, a picture or a link.
+func inert(text string) string {
+	return strings.ReplaceAll(tags.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+}
+
+// inertRows makes all cells of g inert.
+func inertRows(g grid) grid {
+	for _, row := range g.rows {
+		for i := range row {
+			row[i] = inert(strings.ReplaceAll(clean(row[i]), unbroken, " "))
+		}
+	}
+	return g
 }
 
 // method says how the verdicts came about.

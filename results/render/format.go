@@ -5,6 +5,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -99,12 +100,26 @@ func percent(share float64) string {
 // clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
 // escape sequences. The blanks of glue stay, for wrap to replace.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
+	return Tame(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
 		}
 		return r
-	}, s)
+	}, s))
+}
+
+// commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line, blanks at the
+// beginning left out, and a word may come to stand there.
+var commands = regexp.MustCompile(`(^|\s)::([a-z]+(?:-[a-z]+)*(?:\s[^:]*)?::)|##\[`)
+
+// Tame takes text of a record that a build server would obey apart, so that it is read only.
+func Tame(s string) string {
+	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
+		return s
+	}
+	return commands.ReplaceAllStringFunc(s, func(found string) string {
+		return strings.NewReplacer("::", ": :", "##[", "## [").Replace(found)
+	})
 }
 
 // unbroken stands for a blank at which wrap must not break a line.

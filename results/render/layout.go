@@ -85,7 +85,7 @@ func oneLine(head string) string {
 // markdown lays the grid out as a Markdown table.
 func (g grid) markdown() ([]string, error) {
 	for i, head := range g.head {
-		g.head[i] = oneLine(head)
+		g.head[i] = strings.ReplaceAll(oneLine(head), "|", `\|`)
 	}
 	for _, row := range g.rows {
 		for i := range row {

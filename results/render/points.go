@@ -150,16 +150,16 @@ func pointNotes(p history.Point) string {
 func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	p := &page{}
 	names, common := seriesNames(h)
-	plain := func(s string) string { return escapeHTML(glueless(clean(s))) }
+	plain := func(s string) string { return inert(escapeHTML(glueless(clean(s)))) }
 	p.add("", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
 	g, _ := summaryGrid(h, names)
-	lines, err := g.markdown()
+	lines, err := inertRows(g).markdown()
 	if err != nil {
 		return err
 	}
 	p.add("", lines...)
 	for i, s := range h.Series {
-		p.add("", "", "<details><summary>"+escapeHTML(fmt.Sprintf("%d. %s", i+1, names[i]))+"</summary>", "")
+		p.add("", "", "<details><summary>"+plain(fmt.Sprintf("%d. %s", i+1, names[i]))+"</summary>", "")
 		for j := range s.Lines {
 			l := &s.Lines[j]
 			for k := range l.Steps {
@@ -171,7 +171,7 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 		}
 		p.blank()
 		points := markSteps(s, firstShown(s, o.Last), pointGrid(s, firstShown(s, o.Last), true))
-		if lines, err = points.markdown(); err != nil {
+		if lines, err = inertRows(points).markdown(); err != nil {
 			return err
 		}
 		p.add("", lines...)
@@ -231,9 +231,9 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 	return nil
 }
 
-// text keeps a spreadsheet from taking what a user has named for a formula.
+// text keeps a spreadsheet from taking what a user has named for a formula, and a terminal from taking it for more than text.
 func text(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if s = strings.TrimSpace(clean(s)); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
 	return s

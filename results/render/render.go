@@ -55,16 +55,21 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 		return errNone
 	}
 	t := newTable(cells)
-	lines, err := t.grid().markdown()
+	plain := func(s string) string { return inert(strings.ReplaceAll(clean(s), unbroken, " ")) }
+	g := t.grid()
+	for i := range g.head {
+		g.head[i] = plain(oneLine(g.head[i]))
+	}
+	lines, err := inertRows(g).markdown()
 	if err != nil {
 		return err
 	}
 	p := &page{}
-	p.add("", strings.ReplaceAll(clean(t.common), unbroken, " "), "")
+	p.add("", plain(t.common), "")
 	p.add("", lines...)
 	for _, note := range t.below() {
 		text := strings.TrimSpace(note.mark + " " + note.text)
-		p.add("", "", strings.ReplaceAll(clean(text), unbroken, " "))
+		p.add("", "", plain(text))
 	}
 	return p.writeTo(w)
 }
