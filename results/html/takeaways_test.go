@@ -208,3 +208,14 @@ func TestTallyOfManyLoads(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsNoLockIsNotFastest(t *testing.T) {
+	none := trialsOf("none", 900, 901)
+	for _, r := range none {
+		r.Traits.Exclusive, r.Safety.Violations = false, 7
+	}
+	got := said(t, nil, none, trialsOf("a", 200, 201), trialsOf("b", 100, 101))
+	if !strings.Contains(got, "good: a came first:") || !strings.Contains(got, "Left out, though its figure was better: none (violated)") {
+		t.Error(got)
+	}
+}
