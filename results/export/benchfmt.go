@@ -40,6 +40,11 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	if err := writeUnits(w, out, figures); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
+		if _, err := fmt.Fprintln(w, sidesHint); err != nil {
+			return err
+		}
+	}
 	version := ""
 	for _, c := range cells {
 		for _, r := range c.Trials {
@@ -69,6 +74,9 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	}
 	return nil
 }
+
+// sidesHint is for who wonders why benchstat puts the sides of -vs into rows of their own.
+const sidesHint = "# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver"
 
 // writeUnits says of each unit that follows which direction is the good one.
 func writeUnits(w io.Writer, out *benchfmt.Writer, figures []figure.Figure) error {

@@ -154,7 +154,7 @@ func benchstatRows(t *testing.T, text string) map[string]benchstatRow {
 func TestBenchstatReads(t *testing.T) {
 	recs := scattered(6, 3, 1)
 	for _, r := range scattered(6, 4, 1.2) {
-		r.Side = results.SideHead
+		r.Side, r.Plan.Wait = results.SideHead, "pubsub"
 		recs = append(recs, r)
 	}
 	for _, r := range recs {
@@ -171,8 +171,11 @@ func TestBenchstatReads(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := benchstat(t, "-col", "/side", "-filter", ".unit:(locks/s OR acquire-p99-sec)", file)
-	for _, want := range []string{"base", "head", "locks/s", "acquire-p99-sec", "/param=tries=3_a_b-2", "n=6", "server: redis 7.0.15 private"} {
+	if !strings.Contains(b.String(), sidesHint) {
+		t.Errorf("no hint at the sides in:\n%.300s", b.String())
+	}
+	out := benchstat(t, "-col", "/side", "-ignore", "/wait", "-filter", ".unit:(locks/s OR acquire-p99-sec)", file)
+	for _, want := range []string{"base", "head", "locks/s", "acquire-p99-sec", "/param=tries=3_a_b-2", "(p=", "n=6", "server: redis 7.0.15 private"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
