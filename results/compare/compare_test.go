@@ -98,6 +98,13 @@ func TestVerdicts(t *testing.T) {
 		return each(series(1e5), func(r *results.Record) { r.Counts.Errors = map[string]int64{"timeout": base + int64(ids%3)} })
 	}
 	none := func() []*results.Record { return series(0) }
+	survivors := func(whole int) []*results.Record {
+		recs := series(1e5)
+		for _, r := range recs[whole:] {
+			r.Partial = "the server was gone"
+		}
+		return recs
+	}
 	partial := series(1e5)[:1]
 	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
 	for name, c := range map[string]struct {
@@ -121,6 +128,8 @@ func TestVerdicts(t *testing.T) {
 		"one violation":           {"violations>0", series(1e5), violating(series(1e5)), Regressed, "a trial of the head has 2"},
 		"only in the base":        {"violations>0", violating(series(1e5)), series(1e5), Unchanged, ""},
 		"in a partial trial":      {"violations>0", series(1e5), slices.Concat(series(1e5), partial), Regressed, "a trial of the head has 1"},
+		"survivors":               {"locks/s<-5%", series(1e5), survivors(3), Inconclusive, "7 of 10 trials of the head ended early"},
+		"a few ended early":       {"locks/s<-5%", series(1e5), survivors(8), Unchanged, ""},
 		"the oracle off":          {"violations>0", series(1e5), unchecked(series(1e5)), Inconclusive, "the head does not know it: the oracle was off"},
 		"neither knows":           {"recovery.p99>+5%", series(1e5), series(1e5), Inconclusive, "neither side knows it"},
 		"closed loop":             {"response.p99>+5%", series(1e5), series(1e5), Inconclusive, "neither side knows it: only an open loop has it"},

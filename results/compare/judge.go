@@ -117,6 +117,10 @@ func (d *draft) comparable(r *Result, force bool) string {
 		return "the base has no whole trial"
 	case head == 0:
 		return "the head has no whole trial"
+	case !force && len(d.base.partial) > base:
+		return fmt.Sprintf("%d of %s of the base ended early, and those that did not may be the lucky ones", len(d.base.partial), many(base+len(d.base.partial), "trial"))
+	case !force && len(d.head.partial) > head:
+		return fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), many(head+len(d.head.partial), "trial"))
 	case r.Change.Base.N == 0 && r.Change.Head.N == 0:
 		return "neither side knows it" + unknown(r.Figure)
 	case r.Change.Base.N == 0:
