@@ -324,7 +324,7 @@ answer() { # the comparison in every form, and the exit code
 	case $code$lenient in
 	0*) say 'passed' ;;
 	3*) die 3 'failed: a threshold is missed' ;;
-	5) die 5 'inconclusive: more rounds (-n), or a quieter machine, would tell; -allow-inconclusive lets it pass' ;;
+	5) die 5 'inconclusive: the reason stands above; more rounds (-n) or a quieter machine may tell; -allow-inconclusive lets it pass' ;;
 	5yes) say 'passed: inconclusive, which is allowed' ;;
 	esac
 }

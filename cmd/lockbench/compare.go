@@ -59,6 +59,7 @@ func (p *program) compareCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		page.Plan = true
 		return p.judge(found, o, page, outputs...)
 	}
 	p.completeComparing(c)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
@@ -26,6 +27,9 @@ func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
 	}
 	t := newComparison(c, o.Figures)
 	p.para(bold, "", t.title())
+	if o.Plan {
+		p.para("", "", t.measured())
+	}
 	p.blank()
 	if err := p.comparison(t); err != nil {
 		return err
@@ -81,6 +85,20 @@ func (t *comparison) title() string {
 		return clean(t.Base.Name) + ": base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
 	}
 	return "base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
+}
+
+// measured is what all trials of both sides have in common.
+func (t *comparison) measured() string {
+	var cells []*results.Cell
+	for _, c := range t.Cells {
+		for _, r := range slices.Concat(c.Base, c.Head) {
+			cells = append(cells, &results.Cell{Trials: []*results.Record{r}})
+		}
+	}
+	if len(cells) == 0 {
+		return ""
+	}
+	return inCommon(cells)
 }
 
 // The parts of a row, in the order in which they go when there is no room for them.

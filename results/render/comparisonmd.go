@@ -24,6 +24,9 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
 	p := &page{}
 	p.add("", "**"+escaped(judged.summary())+"**", "", escaped(strings.ReplaceAll(judged.title(), unbroken, " ")), "")
+	if text := judged.measured(); text != "" {
+		p.add("", escaped(strings.ReplaceAll(text, unbroken, " ")), "")
+	}
 	open := *judged
 	if len(open.rows) > maxOpenRows {
 		open.rows = slices.DeleteFunc(slices.Clone(open.rows), func(r figureRow) bool {

@@ -70,6 +70,11 @@ func seriesNames(h *history.History) (names []string, common string) {
 	for i := range names {
 		names[i] = glueless(clean(names[i]))
 	}
+	return names, inCommon(cells)
+}
+
+// inCommon is what all cells were asked for alike, and the kind of server and the machine if those are alike.
+func inCommon(cells []*results.Cell) string {
 	var shared []string
 	for _, a := range axes {
 		first, differs := a.compare(cells)
@@ -81,7 +86,7 @@ func seriesNames(h *history.History) (names []string, common string) {
 			shared = append(shared, a.title+unbroken+first)
 		}
 	}
-	return names, list(shared...)
+	return list(shared...)
 }
 
 // changing are the axes that belong to points, not to series.
