@@ -232,6 +232,7 @@ build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is
 compile() { # TREE PROGRAM
 	cd "$1"
 	exec >&2
+	export GOTMPDIR=$tmp # a compiler that is told to stop leaves its directory behind
 	if [ -z "$build" ]; then exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
 	TREE=$1 OUT=$2 exec sh -c "$build"
 }
