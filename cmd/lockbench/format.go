@@ -65,10 +65,10 @@ var reportFormats = []format[reported]{
 		return html.Write(w, v.cells, html.Options{})
 	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, render.Labels(v.cells), figure.Higher)
+		return export.Action(w, v.cells, figure.Higher)
 	}},
 	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, render.Labels(v.cells), figure.Lower)
+		return export.Action(w, v.cells, figure.Lower)
 	}},
 }
 

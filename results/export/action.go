@@ -37,17 +37,15 @@ var charted = []string{
 
 // Action writes the figures of which more is better (figure.Higher), or less (figure.Lower), as the action wants them in a file
 // of their own. Each is the median over the whole trials of a cell; the range is half the distance between the lowest and
-// the highest of them. Labels tell the cells apart, one for each. Cells that ended early have no point.
-func Action(w io.Writer, cells []*results.Cell, labels []string, better figure.Better) error {
+// the highest of them. A chart goes on from run to run by its name, which is the plan of the cell whatever other cells
+// there are. Cells that ended early have no point.
+func Action(w io.Writer, cells []*results.Cell, better figure.Better) error {
 	entries := []actionEntry{}
-	for i, c := range cells {
+	for _, c := range cells {
 		if c.Partial() != "" {
 			continue
 		}
-		name := c.First().Plan.Driver + " " + c.First().Plan.Lock
-		if i < len(labels) && labels[i] != "" {
-			name = labels[i]
-		}
+		name := strings.ReplaceAll(planName(c.First()), "/", " ")
 		for _, f := range figure.All() {
 			if f.Better != better || !slices.Contains(charted, f.Name) {
 				continue

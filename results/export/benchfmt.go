@@ -111,18 +111,21 @@ func comment(r *results.Record) string {
 // benchmarkName is Lock, what tells the plan from others, and GOMAXPROCS at its place:
 // Lock/driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10-2.
 func benchmarkName(r *results.Record) string {
-	var b strings.Builder
-	b.WriteString("Lock")
+	return fmt.Sprintf("Lock/%s-%d", planName(r), max(1, r.Env.GOMAXPROCS))
+}
+
+// planName is what tells the plan from others: driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10.
+func planName(r *results.Record) string {
+	var parts []string
 	if r.Side != "" {
-		b.WriteString("/side=" + word(r.Side))
+		parts = append(parts, "side="+word(r.Side))
 	}
 	for _, s := range settings {
 		if v := s.value(&r.Plan); v != "" && !s.constant {
-			b.WriteString("/" + s.name + "=" + word(v))
+			parts = append(parts, s.name+"="+word(v))
 		}
 	}
-	fmt.Fprintf(&b, "-%d", max(1, r.Env.GOMAXPROCS))
-	return b.String()
+	return strings.Join(parts, "/")
 }
 
 // word makes one word of v, which a slash must not divide either.

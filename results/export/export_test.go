@@ -172,13 +172,12 @@ func comparison(t *testing.T, label, why string) *compare.Comparison {
 // TestGoldens pins what every format looks like.
 func TestGoldens(t *testing.T) {
 	all := three(t)
-	labels := []string{"rueidis · clients 64", "go-redis · clients 512", "rueidis · clients 64 · partial"}
 	c := comparison(t, "rueidis · clients 64, 1.5 ms", "a drop of 8.3 %: more than 5 %")
 	for name, write := range map[string]func(io.Writer) error{
 		"cells.csv":               func(w io.Writer) error { return CSV(w, all) },
 		"cells.bench.txt":         func(w io.Writer) error { return Benchfmt(w, all) },
-		"bigger-is-better.json":   func(w io.Writer) error { return Action(w, all, labels, figure.Higher) },
-		"smaller-is-better.json":  func(w io.Writer) error { return Action(w, all, labels, figure.Lower) },
+		"bigger-is-better.json":   func(w io.Writer) error { return Action(w, all, figure.Higher) },
+		"smaller-is-better.json":  func(w io.Writer) error { return Action(w, all, figure.Lower) },
 		"acquire.hgrm":            func(w io.Writer) error { return WriteHgrm(w, all[0].Latency[results.Acquire]) },
 		"comparison.csv":          func(w io.Writer) error { return ComparisonCSV(w, c) },
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
@@ -203,7 +202,7 @@ func TestErrors(t *testing.T) {
 	all, c := three(t), comparison(t, "", "")
 	for name, write := range map[string]func() error{
 		"csv": func() error { return CSV(full{}, all) }, "benchfmt": func() error { return Benchfmt(full{}, all) },
-		"action": func() error { return Action(full{}, all, nil, figure.Lower) },
+		"action": func() error { return Action(full{}, all, figure.Lower) },
 		"hgrm": func() error {
 			return Hgrm(all, nil, func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
@@ -219,7 +218,7 @@ func TestErrors(t *testing.T) {
 // TestNothing is what becomes of no cells: an empty file of the format rather than none.
 func TestNothing(t *testing.T) {
 	var b bytes.Buffer
-	if err := Action(&b, nil, nil, figure.Higher); err != nil || b.String() != "[]\n" {
+	if err := Action(&b, nil, figure.Higher); err != nil || b.String() != "[]\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	b.Reset()

@@ -37,8 +37,8 @@ func (v *view) broken() (all []takeaway) {
 	for i, c := range v.cells {
 		switch {
 		case broken(c):
-			names = append(names, fmt.Sprintf("%s (%s in %s)", v.names[i],
-				render.Many(c.Safety.Violations-c.Safety.Overstayed, "violation"), render.Many(c.Safety.Grants, "grant")))
+			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.names[i],
+				render.Many(c.Safety.Violations-c.Safety.Overstayed, "violation"), render.Many(c.Safety.Grants, "grant"), invited(c)))
 		case c.Safety.Violations > c.Safety.Overstayed:
 			free = append(free, v.names[i])
 		}
@@ -58,6 +58,20 @@ func (v *view) broken() (all []takeaway) {
 				verb(planted, "violation was made", "violations were made"))})
 	}
 	return all
+}
+
+// invited says that the plan let holds outlast the lease, for which the lock is not to blame.
+func invited(c *results.Cell) string {
+	p := &c.First().Plan
+	if !c.First().Traits.Expires || p.Renew {
+		return ""
+	}
+	for _, g := range p.Groups() {
+		if g.TTL > 0 && g.Hold >= g.TTL {
+			return fmt.Sprintf("; its holds of %v were meant to outlast its lease of %v", g.Hold, g.TTL)
+		}
+	}
+	return ""
 }
 
 func verb(n int64, one, many string) string {

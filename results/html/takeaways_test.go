@@ -219,3 +219,20 @@ func TestWhatIsNoLockIsNotFastest(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestInvited tells a lock that failed from one that was asked for more than its lease.
+func TestInvited(t *testing.T) {
+	for want, load := range map[string]results.Load{
+		"": {Hold: time.Millisecond, TTL: time.Second},
+		"; its holds of 30ms were meant to outlast its lease of 20ms": {Hold: 30 * time.Millisecond, TTL: 20 * time.Millisecond},
+	} {
+		r := &results.Record{Plan: results.Plan{Load: load}, Traits: results.Traits{Exclusive: true, Expires: true}}
+		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		r.Plan.Renew = true
+		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != "" {
+			t.Errorf("renewed: %q", got)
+		}
+	}
+}
