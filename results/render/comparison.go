@@ -148,10 +148,10 @@ func (t *comparison) grid(parts int) (g grid) {
 	return g
 }
 
-// limitText is a threshold with the blanks that make it easy to read.
+// limitText is a threshold with the blanks that make it easy to read, and else as -fail-on takes it.
 func limitText(t *compare.Threshold) string {
 	text := strings.Replace(t.String(), t.Figure.Name, "", 1)
-	return t.Figure.Name + " " + text[:1] + " " + strings.Replace(text[1:], "-", "−", 1)
+	return t.Figure.Name + " " + text[:1] + " " + text[1:]
 }
 
 // plusMinus is how far the interval of a median reaches, as a share of it.
