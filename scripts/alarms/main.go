@@ -77,7 +77,7 @@ func parseEffects(s string) (effects []float64, err error) {
 
 // run makes both parts of the study, and prints a table for each.
 func run(ctx context.Context, o options, out, progress io.Writer) error {
-	fmt.Fprintf(out, "%d CPUs, %s; %d clients, %d keys, trials of %v after %v, %d a side,\n"+
+	fmt.Fprintf(out, "%d CPUs, %s; clients: %d, keys: %d; trials of %v after %v, %d a side,\n"+
 		"in random order within each round, all of a driver in one process and on one server\n",
 		runtime.NumCPU(), runtime.Version(), o.clients, o.keys, o.duration, o.warmup, o.trials)
 	began := time.Now()
@@ -90,8 +90,10 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 		}
 		alike = append(alike, t)
 	}
-	fmt.Fprintf(out, "\nThe same build on both sides\n")
-	writeTallies(out, alike)
+	if o.alike > 0 {
+		fmt.Fprintf(out, "\nThe same build on both sides\n")
+		writeTallies(out, alike)
+	}
 	if o.slower > 0 {
 		if err := slowDowns(ctx, o, rng, out, progress); err != nil {
 			return err

@@ -4,7 +4,7 @@
 //
 //	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with the commands that make them
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
-//	<!-- text overhead.txt -->       the file as it is
+//	<!-- text overhead.txt -->       the file as it is; with the words of a line: the command, and from that line on
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
 //	<!-- designs - -->               the lock designs, their traits and what is wrong with them
@@ -89,6 +89,9 @@ func figure(kind, path, words string) ([]byte, error) {
 	switch kind {
 	case "text":
 		text, err := os.ReadFile(path)
+		if err == nil && words != "" {
+			text, err = from(text, words)
+		}
 		return fenced(text), err
 	case "designs":
 		return designs(), nil
@@ -119,6 +122,16 @@ func figure(kind, path, words string) ([]byte, error) {
 		return b.Bytes(), nil
 	}
 	return nil, fmt.Errorf("no figure is called %q; there are table, output, text, ratio and designs", kind)
+}
+
+// from is the first line of a text, which is the command that made it, and what follows from the line with those words on.
+func from(text []byte, words string) ([]byte, error) {
+	command, _, _ := bytes.Cut(text, []byte("\n"))
+	at := bytes.Index(text, []byte("\n"+words+"\n"))
+	if at < 0 {
+		return nil, fmt.Errorf("no line says %q", words)
+	}
+	return slices.Concat(command, []byte("\n…\n"), text[at+1:]), nil
 }
 
 func fenced(text []byte) []byte {

@@ -137,3 +137,13 @@ func TestFillRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestFrom(t *testing.T) {
+	text := []byte("$ make it\nfirst\n\nsecond\nbelow\n")
+	if got, err := from(text, "second"); err != nil || string(got) != "$ make it\n…\nsecond\nbelow\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := from(text, "seco"); err == nil {
+		t.Error("a part of a line passes for the line")
+	}
+}

@@ -124,15 +124,26 @@ func of(recs []*results.Record, words string, get func(*results.Cell) float64) (
 	if err != nil {
 		return 0, err
 	}
-	cells, err := results.Group(chosen)
-	if err != nil {
-		return 0, err
+	cells, ok := grouped[chosen[0]]
+	if !ok || !slices.Equal(cells.of, chosen) {
+		if cells.list, err = results.Group(chosen); err != nil {
+			return 0, err
+		}
+		cells.of = chosen
+		grouped[chosen[0]] = cells
 	}
-	if len(cells) != 1 {
-		return 0, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells))
+	if len(cells.list) != 1 {
+		return 0, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells.list))
 	}
-	return get(cells[0]), nil
+	return get(cells.list[0]), nil
 }
+
+// grouped are the cells of the records that were asked for last, by the first of them: several figures of a sentence come
+// from the same ones, and merging their histograms takes time.
+var grouped = map[*results.Record]struct {
+	of   []*results.Record
+	list []*results.Cell
+}{}
 
 // having chooses the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that of
 // the plan in JSON, without its unit; what a plan leaves out, because it is the usual, has the empty value: topology=
@@ -142,9 +153,13 @@ func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	}
 	var chosen []*results.Record
 	for _, r := range recs {
-		fields, err := planFields(r)
-		if err != nil {
-			return nil, err
+		fields, known := fieldsOf[r]
+		if !known {
+			var err error
+			if fields, err = planFields(r); err != nil {
+				return nil, err
+			}
+			fieldsOf[r] = fields
 		}
 		all := true
 		for _, word := range words {
@@ -163,6 +178,9 @@ func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	}
 	return chosen, nil
 }
+
+// fieldsOf are the planFields of records that were looked at before.
+var fieldsOf = map[*results.Record]map[string]string{}
 
 // planFields are the fields of a plan as text; a time's name loses its "_ns" and its value is spelt 1ms.
 func planFields(r *results.Record) (map[string]string, error) {
