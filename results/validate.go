@@ -127,8 +127,6 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
 	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:
 		return fmt.Errorf("counts.node_errors: of %d nodes, and there are %d", len(r.Counts.NodeErrors), r.Plan.Nodes)
-	case s.Overstayed > s.Violations:
-		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
 	case n.Dropped > n.Offered:
 		return fmt.Errorf("counts.dropped: %d of %d arrivals", n.Dropped, n.Offered)
 	case r.Steady.P > 1:

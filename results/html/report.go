@@ -145,19 +145,13 @@ func (v *view) key() (all []keyFigure) {
 	if len(v.cells) > 1 {
 		all = append(all, keyFigure{render.Thousands(int64(len(v.cells))), "rows"})
 	}
-	all = append(all, keyFigure{render.Thousands(int64(trials)), plural(trials, "trial")},
+	count, noun, _ := strings.Cut(render.Many(int64(trials), "trial"), " ")
+	all = append(all, keyFigure{count, noun},
 		keyFigure{render.Thousands(grants), "locks granted"})
 	if len(v.cells) == 1 {
 		all = append(all, keyFigure{render.Three(v.cells[0].Rate.Median), "locks/s"}, keyFigure{took(p99(v.cells[0])), "p99"})
 	}
 	return all
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 // findings are what the two charts with a row a cell show, in a sentence.

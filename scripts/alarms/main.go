@@ -82,15 +82,15 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 		runtime.NumCPU(), runtime.Version(), o.clients, o.keys, o.duration, o.warmup, o.trials)
 	began := time.Now()
 	rng := rand.New(rand.NewPCG(o.seed, 1))
-	var alike []*tally
-	for _, driver := range []string{"rueidis", "memory"} {
-		t := newTally(driver, 0, "default", "locks/s<-1%", "acquire.p99>+1%")
-		if err := alikeOn(ctx, driver, o, rng, progress, t); err != nil {
-			return err
-		}
-		alike = append(alike, t)
-	}
 	if o.alike > 0 {
+		var alike []*tally
+		for _, driver := range []string{"rueidis", "memory"} {
+			t := newTally(driver, 0, "default", "locks/s<-1%", "acquire.p99>+1%")
+			if err := alikeOn(ctx, driver, o, rng, progress, t); err != nil {
+				return err
+			}
+			alike = append(alike, t)
+		}
 		fmt.Fprintf(out, "\nThe same build on both sides\n")
 		writeTallies(out, alike)
 	}
