@@ -4,6 +4,7 @@ package drivertest
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -226,15 +227,18 @@ func waitByListening(t *T) {
 	svc := t.open(clients(crowds))
 	for _, waiting := range crowds {
 		if e := t.listen(svc); e != nil {
-			t.everybodyGetsThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring()} })
+			_, votes := drivers.As[drivers.Voter](svc)
+			t.everybodyGetsThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring(), votes: votes} })
 		}
 	}
 }
 
-// sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up.
+// sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up. Those who all try at once never
+// agree where several nodes vote, so there each tries after a random delay.
 type sleeper struct {
 	ear   *ear
 	ring  chan struct{}
+	votes bool
 	added bool
 }
 
@@ -247,6 +251,9 @@ func (s *sleeper) Wait(ctx context.Context, l *drivers.Lease) error {
 	defer timer.Stop()
 	select {
 	case <-s.ring:
+		if s.votes {
+			time.Sleep(rand.N(settle))
+		}
 	case <-timer.C:
 	case <-ctx.Done():
 		return ctx.Err()

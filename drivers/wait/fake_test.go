@@ -286,6 +286,12 @@ func (w wrapped) Unwrap() drivers.Session { return w.Session }
 // deaf is a service that cannot be listened to.
 type deaf struct{ drivers.Service }
 
+// voting is a service of several nodes.
+type voting struct{ *service }
+
+func (voting) Watch(func(drivers.Vote)) {}
+func (voting) Nodes() []drivers.Node    { return nil }
+
 // client is a session with its waiter and its lease.
 type client struct {
 	*session

@@ -12,7 +12,7 @@ import (
 // TestLinesLeaveNothing makes lines for many keys, one after the other: they use the same memory again.
 func TestLinesLeaveNothing(t *testing.T) {
 	room := &Room{lines: newLines(), traits: drivers.Traits{}, options: Options{Handover: HandoverRelease}}
-	q, err := room.queued(held{})
+	q, err := room.queued(held{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -249,6 +249,63 @@ func TestMessageWakesItsKeyAlone(t *testing.T) {
 	})
 }
 
+// Where several nodes vote, those whom one message wakes try one after the other, and further apart after each that was
+// in vain; what they hear meanwhile they do not try again for.
+func TestVotersTryApart(t *testing.T) {
+	const clients = 10
+	synctest.Test(t, func(t *testing.T) {
+		svc := newService()
+		room := newRoom(t, wait.PubSub, voting{svc}, wait.Options{})
+		defer closeRoom(t, room)
+		ctx, cancel := context.WithCancel(t.Context())
+		svc.hold("k", time.Hour)
+		var line []*client
+		var all sync.WaitGroup
+		for i := range clients {
+			c := newClient(t, svc, room, i, "k")
+			c.lease.TTL = time.Microsecond // its grant does not keep the others waiting
+			line = append(line, c)
+			all.Go(func() {
+				if a, err := c.acquire(ctx); (!a.Held || err != nil) && ctx.Err() == nil {
+					t.Errorf("got %+v, %v", a, err)
+				}
+			})
+		}
+		synctest.Wait()
+		bound := wait.DefaultBackoffMin
+		for wakes := 1; wakes <= 9; wakes++ {
+			for _, c := range line {
+				c.base, c.at = time.Now(), nil
+			}
+			if wakes == 9 {
+				svc.free("k")
+			}
+			svc.wake("k")
+			synctest.Wait() // all of them draw their delays, and hear the next
+			svc.wake("k")
+			time.Sleep(2 * bound)
+			synctest.Wait()
+			var first, last time.Duration = time.Hour, 0
+			apart := map[time.Duration]bool{}
+			for _, c := range line {
+				if len(c.at) != 1 {
+					t.Errorf("wake-up %d: a client tried at %v, want one try", wakes, c.at)
+					continue
+				}
+				apart[c.at[0]] = true
+				first, last = min(first, c.at[0]), max(last, c.at[0])
+			}
+			if len(apart) < clients || first < 0 || last >= bound || last-first < bound/4 {
+				t.Errorf("wake-up %d: %d clients tried at %d moments from %v to %v, want as many as clients within %v",
+					wakes, clients, len(apart), first, last, bound)
+			}
+			bound = min(2*bound, wait.DefaultBackoffMax)
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
 // A wake-up that is left over from one acquisition does not disturb the next.
 func TestWakeupsEndWithTheAcquisition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

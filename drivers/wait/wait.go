@@ -149,6 +149,7 @@ type Room struct {
 	kind    Kind
 	options Options
 	traits  drivers.Traits
+	votes   bool   // several nodes grant a lock together
 	hub     *hub   // the shared subscription; nil unless the kind needs one
 	lines   *lines // of the kind queue; else nil
 }
@@ -168,6 +169,7 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 			"it can be waited for by poll and backoff", kind)
 	}
 	r := &Room{kind: k, options: o, traits: svc.Traits()}
+	_, r.votes = drivers.As[drivers.Voter](svc)
 	if !k.Wakes {
 		return r, nil
 	}
@@ -197,20 +199,15 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 	case Poll:
 		return s, &poller{every: r.options.Poll}, nil
 	case Backoff:
-		return s, &backoff{
-			min:    r.options.BackoffMin,
-			max:    r.options.BackoffMax,
-			bound:  r.options.BackoffMin,
-			random: rand.New(rand.NewPCG(r.options.Seed, uint64(id))),
-		}, nil
+		return s, r.backoff(id, r.options.BackoffMin, r.options.BackoffMax), nil
 	case PubSub:
-		sub, err := r.subscriber(s)
+		sub, err := r.subscriber(s, id)
 		if err != nil {
 			return nil, nil, err
 		}
 		return s, &sub, nil
 	case Queue:
-		q, err := r.queued(s)
+		q, err := r.queued(s, id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -232,9 +229,17 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 	return s, nil, nil
 }
 
-func (r *Room) subscriber(s drivers.Session) (subscriber, error) {
+func (r *Room) backoff(id int, least, most time.Duration) *backoff {
+	return &backoff{min: least, max: most, bound: least, random: rand.New(rand.NewPCG(r.options.Seed, uint64(id)))}
+}
+
+func (r *Room) subscriber(s drivers.Session, id int) (subscriber, error) {
 	lease, err := r.remainer(s)
-	return subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}, err
+	sub := subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}
+	if r.votes {
+		sub.apart = r.backoff(id, DefaultBackoffMin, DefaultBackoffMax)
+	}
+	return sub, err
 }
 
 // remainer tells how long a sleep may be at the most; nil if leases do not end.
@@ -256,8 +261,8 @@ func (r *Room) blocked(s drivers.Session) (*blocked, error) {
 	return &blocked{server: server, lease: lease}, err
 }
 
-func (r *Room) queued(s drivers.Session) (*queued, error) {
-	sub, err := r.subscriber(s)
+func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
+	sub, err := r.subscriber(s, id)
 	if err != nil {
 		return nil, err
 	}
