@@ -35,7 +35,7 @@ SHORT = $(if $(filter ./...,$(PKGS)),-short)
 plain: # what -short leaves out, without the race detector
 ifeq ($(PKGS),./...)
 	$(GO) test ./results/stats ./scripts/tables
-	$(GO) test -run '^(TestEmbeddedConformance|TestBooksAddUp)$$' ./drivers/redis ./workloads
+	$(GO) test -run '^(TestEmbeddedConformance|TestBooksAddUp)$$' ./drivers/redis ./drivers/quorum ./workloads
 endif
 
 race: ## like test, but every test anew, whatever the cache holds, and in random order
