@@ -159,9 +159,7 @@ func (l Latency) validate() error {
 
 // decodes checks the histogram.
 func (l Latency) decodes() error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	if _, err := d.decode(l); err != nil {
+	if _, err := l.unpack(); err != nil {
 		return fmt.Errorf("hdr: %w", err)
 	}
 	return nil
