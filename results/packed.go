@@ -32,31 +32,54 @@ type dense struct {
 // denses are empty ones.
 var denses = sync.Pool{New: func() any { return new(dense) }}
 
-// add adds p, which has been checked. What is too much for a slot leaves it full.
-func (d *dense) add(p packed) {
-	slot := 0
-	for i := 0; i < len(p); slot++ {
-		u := uint64(p[i])
-		i++
-		if u >= 0x80 { // as few are
-			u &= 0x7f
+// unpacker reads a packed distribution, which has been checked.
+type unpacker struct {
+	p     packed
+	slot  int // the current slot, which is filled
+	count int64
+}
+
+func (p packed) read() unpacker { return unpacker{p: p, slot: -1} }
+
+func (u *unpacker) next() bool {
+	for len(u.p) > 0 {
+		v, n := uint64(u.p[0]), 1
+		if v >= 0x80 { // as few are
+			v &= 0x7f
 			for shift := 7; ; shift += 7 {
-				u |= uint64(p[i]&0x7f) << shift
-				if i++; p[i-1] < 0x80 {
+				c := u.p[n]
+				n++
+				if v |= uint64(c&0x7f) << shift; c < 0x80 {
 					break
 				}
 			}
 		}
-		n := int64(u>>1) ^ -int64(u&1)
-		if n < 0 {
-			slot -= int(n) + 1
-			continue
+		u.p = u.p[n:]
+		u.slot++
+		if u.count = int64(v>>1) ^ -int64(v&1); u.count > 0 {
+			return true
 		}
-		if d.counts[slot] += n; d.counts[slot] < 0 {
-			d.counts[slot] = math.MaxInt64
+		if u.count < 0 {
+			u.slot -= int(u.count) + 1
 		}
 	}
-	d.end = max(d.end, slot)
+	return false
+}
+
+// add adds p.
+func (d *dense) add(p packed) {
+	for u := p.read(); u.next(); {
+		d.count(u.slot, u.count)
+	}
+}
+
+// count adds n to a slot, which is full when it cannot hold more.
+func (d *dense) count(slot int, n int64) {
+	if n > math.MaxInt64-d.counts[slot] {
+		n = math.MaxInt64 - d.counts[slot]
+	}
+	d.counts[slot] += n
+	d.end = max(d.end, slot+1)
 }
 
 // pack packs what has been added, and empties d.
@@ -69,13 +92,21 @@ func (d *dense) pack() packed {
 			continue
 		}
 		if zeros > 0 {
-			d.out, zeros = binary.AppendVarint(d.out, -zeros), 0
+			d.out, zeros = appendNumber(d.out, -zeros), 0
 		}
-		d.out = binary.AppendVarint(d.out, n)
+		d.out = appendNumber(d.out, n)
 		d.counts[i] = 0
 	}
 	d.end = 0
 	return packed(d.out)
+}
+
+// appendNumber is binary.AppendVarint, which takes longer for a number of one byte, as most are.
+func appendNumber(b []byte, n int64) []byte {
+	if u := uint64(n<<1) ^ uint64(n>>63); u < 0x80 {
+		return append(b, byte(u))
+	}
+	return binary.AppendVarint(b, n)
 }
 
 // together is all of ps in one.
@@ -90,23 +121,10 @@ func together(ps ...packed) packed {
 
 // slots are the filled slots of p.
 func (p packed) slots() []filled {
-	d := denses.Get().(*dense)
-	defer denses.Put(d)
-	d.add(p)
-	n := 0
-	for _, count := range d.counts[:d.end] {
-		if count > 0 {
-			n++
-		}
+	slots := make([]filled, 0, len(p))
+	for u := p.read(); u.next(); {
+		slots = append(slots, filled{int32(u.slot), u.count})
 	}
-	slots := make([]filled, 0, n)
-	for i, count := range d.counts[:d.end] {
-		if count > 0 {
-			slots = append(slots, filled{int32(i), count})
-		}
-	}
-	clear(d.counts[:d.end])
-	d.end = 0
 	return slots
 }
 

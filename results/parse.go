@@ -33,6 +33,7 @@ func withoutPayloads(line []byte) (short []byte, payloads []string, ok bool) {
 	if bytes.Contains(line, markInJSON) {
 		return nil, nil, false
 	}
+	short = make([]byte, 0, 16<<10) // as few are longer
 	for {
 		before, after, found := bytes.Cut(line, hdrField)
 		if !found {
