@@ -306,7 +306,7 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 
 // judge writes a comparison in all formats, as a table if there are none, and ends with its exit code.
 func (p *program) judge(found *compare.Comparison, o *options, page render.Options, outputs ...output[compared]) error {
-	page.Figures = o.text("figures") != ""
+	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{format: compareFormats[0]}}
 	}
