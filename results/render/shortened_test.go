@@ -51,11 +51,11 @@ func crowd(t *testing.T, cells int, label func(i int) string) *compare.Compariso
 	return c
 }
 
-func numbered(i int) string { return fmt.Sprintf("clients %d", i) }
+func byClients(i int) string { return fmt.Sprintf("clients %d", i) }
 
 // TestCrowd: of thousands of rows the worst are shown and the others counted.
 func TestCrowd(t *testing.T) {
-	c := crowd(t, 300, numbered)
+	c := crowd(t, 300, byClients)
 	var text, all, markdown bytes.Buffer
 	if err := Comparison(&text, c, Options{}); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestCommentFits(t *testing.T) {
 	for name, label := range map[string]func(int) string{
 		"markup": func(i int) string { return strings.Repeat("<*_`[@&", 200) + fmt.Sprint(i) },
 		"long":   func(i int) string { return strings.Repeat("ä", 30_000) + fmt.Sprint(i) },
-		"short":  numbered,
+		"short":  byClients,
 	} {
 		for _, cells := range []int{1, 15, 70, 300} {
 			c := crowd(t, cells, label)
