@@ -47,6 +47,7 @@ type comparison struct {
 	Commands             []command
 	Left                 int // commands that are not shown
 	Command              string
+	Open                 bool // the figures that no threshold judges are
 	Several, Turned      bool // cells; a figure whose change is drawn beyond the scale
 }
 
@@ -204,10 +205,10 @@ func (t *contest) page(o Options) *comparison {
 		Title: cmp.Or(o.Title, t.headline()), Mark: mark(t.Verdict), Class: class(t.Verdict),
 		Sides: t.sides(), Key: t.tallies(), Takeaways: t.takeaways(), Criteria: t.criteria(),
 		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: render.Tested(t.Comparison),
-		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Several: !t.single(),
+		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
 	}
 	for _, note := range t.Notes {
-		c.Notes = append(c.Notes, upper(render.Clean(note)))
+		c.Notes = append(c.Notes, begun(render.Clean(note)))
 	}
 	c.CellNotes, c.MoreNotes = t.cellNotes()
 	c.Commands, c.Left = t.commands()
@@ -222,7 +223,15 @@ func (t *contest) page(o Options) *comparison {
 	return c
 }
 
-const shownNotes = 30 // cells whose notes are open
+// begun is a sentence with its first letter in upper case, unless that is the name of a figure.
+func begun(s string) string {
+	if word, _, _ := strings.Cut(s, " "); strings.ContainsAny(word, "./-") {
+		return s
+	}
+	return upper(s)
+}
+
+const shownNotes = 6 // cells whose notes are open
 
 func (t *contest) cellNotes() (shown, more []cellNote) {
 	for i, cell := range t.Cells {
@@ -231,7 +240,7 @@ func (t *contest) cellNotes() (shown, more []cellNote) {
 		}
 		n := cellNote{Name: t.names[i]}
 		for _, text := range cell.Notes {
-			n.Notes = append(n.Notes, upper(render.Clean(text)))
+			n.Notes = append(n.Notes, begun(render.Clean(text)))
 		}
 		if len(shown) < shownNotes {
 			shown = append(shown, n)
@@ -261,7 +270,7 @@ func (t *contest) criteria() (all []render.Item) {
 	say := func(label string, lines ...string) { all = append(all, render.Item{Label: label, Lines: lines}) }
 	var limits []string
 	for _, g := range t.judged {
-		limits = append(limits, render.Limit(g.threshold))
+		limits = append(limits, glued(render.Limit(g.threshold)))
 	}
 	say("must not be", strings.Join(limits, " · "))
 	alpha := fmt.Sprintf("%v", t.Alpha)

@@ -157,12 +157,12 @@ func (t *contest) forestRow(r judged, s scale) (row forestRow, turned bool) {
 		Value: render.Changed(c.Ratio - 1)}
 	var beside []string
 	if !math.IsNaN(c.Low) {
-		beside = append(beside, render.ChangeInterval(c))
+		beside = append(beside, glued(render.ChangeInterval(c)))
 	}
 	if row.Verdict == "" {
 		row.Verdict = "not judged"
 	} else if !math.IsNaN(r.P) {
-		beside = append(beside, "p "+render.P(r.Result))
+		beside = append(beside, glued("p "+render.P(r.Result)))
 	}
 	row.Beside = strings.Join(beside, " · ")
 	text := row.Value

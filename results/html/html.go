@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"unicode"
 
 	"github.com/lockbench/lockbench/results"
@@ -24,6 +25,7 @@ import (
 type Options struct {
 	Title   string // of the page; empty: what was measured, or what came out of the comparison
 	Command string // that made the page of a comparison; empty: it is not known
+	Figures bool   // of a comparison: show those that no threshold judges at once
 }
 
 //go:embed parts.html page.html comparison.html style.css script.js
@@ -80,6 +82,11 @@ func harmless(r rune) rune {
 	}
 	return r
 }
+
+const unbroken = "\u00a0"
+
+// glued is text that stays on one line.
+func glued(s string) string { return strings.ReplaceAll(s, " ", unbroken) }
 
 func mustRead(name string) string {
 	text, err := files.ReadFile(name)

@@ -165,7 +165,7 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	if t.single() {
 		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
 	}
-	lead += fmt.Sprintf(" in %s of %s:", render.Thousands(int64(len(list))), render.Many(int64(len(g.results)), "cell"))
+	lead += fmt.Sprintf(" in %s of %s:", render.Thousands(int64(len(list))), render.Many(int64(len(t.Cells)), "cell"))
 	switch v {
 	case compare.Inconclusive:
 		return []takeaway{{kind, lead, t.doubts(list)}}
@@ -196,15 +196,9 @@ func joined(texts []string, most int) string {
 
 // limit is the value of a threshold, without its figure.
 func limit(t *compare.Threshold) string {
-	text := strings.TrimPrefix(render.Limit(t), t.Figure.Name)
-	if !t.Relative {
-		return strings.TrimSpace(text)
-	}
-	return percent(strings.TrimLeft(text, " <>"))
+	text := strings.TrimLeft(strings.TrimPrefix(render.Limit(t), t.Figure.Name), " <>")
+	return strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(text)
 }
-
-// percent writes a percentage of an expression as this page writes all others: "−5 %" for "-5%".
-func percent(s string) string { return strings.NewReplacer("-", "−", "%", " %").Replace(s) }
 
 // moved is what became of a result: "80,000 → 70,000 (−12.5 %)".
 func (t *contest) moved(r judged) string {
