@@ -165,6 +165,9 @@ func TestForest(t *testing.T) {
 			}
 			form := forms[r.Verdict]
 			if strings.Contains(r.Value, "−70") || strings.Contains(r.Value, "+40") { // beyond the scale
+				if strings.Contains(plot, `d="`+form) {
+					t.Errorf("%s: %s has its mark at the end of the scale, as if it lay there", r.Name, r.Value)
+				}
 				form = map[int]string{0: "M7 -5L0 0", 1: "M-7 -5L0 0"}[i]
 			}
 			if form == "" || strings.Count(plot, `d="`+form) == 0 {
@@ -216,6 +219,16 @@ func TestChangeScale(t *testing.T) {
 	}
 	if s := changeScale([]judged{result(90, 100, 110, 0.1)}); s.to > 2.2 {
 		t.Errorf("one change of a hundred times makes a scale to %v", s.to)
+	}
+}
+
+// TestPlaces: what is true of both sides is said once, and else which side it is true of.
+func TestPlaces(t *testing.T) {
+	for _, p := range newContest(comparisons(t)["unlike"]).page(Options{}).Places {
+		both := p.Label != "machine"
+		if both != (len(p.Both) == 1) || both != (len(p.Base)+len(p.Head) == 0) {
+			t.Errorf("%+v", p)
+		}
 	}
 }
 
