@@ -60,7 +60,7 @@ func (p *program) compareCommand() *cobra.Command {
 			return err
 		}
 		page.Plan = true
-		return p.judge(found, o, page, outputs...)
+		return p.judge(found, o, compareLine(o, files), page, outputs...)
 	}
 	p.completeComparing(c)
 	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
@@ -304,14 +304,29 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	return found, err
 }
 
-// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code.
-func (p *program) judge(found *compare.Comparison, o *options, page render.Options, outputs ...output[compared]) error {
+// compareLine is the command line that makes the comparison again, without its formats.
+func compareLine(o *options, files []string) string {
+	words := []string{"lockbench", "compare"}
+	for _, opt := range o.list {
+		if opt.group == groupComparing && opt.from != fromDefault {
+			words = append(words, opt.assign(opt.text))
+		}
+	}
+	for _, name := range files {
+		words = append(words, quote(name))
+	}
+	return strings.Join(words, " ")
+}
+
+// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
+// if the command line does more than compare.
+func (p *program) judge(found *compare.Comparison, o *options, command string, page render.Options, outputs ...output[compared]) error {
 	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{format: compareFormats[0]}}
 	}
 	summary, _ := p.env.lookup(summaryVariable)
-	if err := writeOutputs(p, outputs, compared{found, page, summary}); err != nil {
+	if err := writeOutputs(p, outputs, compared{found, page, command, summary}); err != nil {
 		return err
 	}
 	code := verdictCode(found.Verdict)

@@ -77,7 +77,8 @@ var reportFormats = []format[reported]{
 // compared is what compare has to write.
 type compared struct {
 	*compare.Comparison
-	table   render.Options // of the table alone
+	table   render.Options // of the table; whether all figures were asked for, of the page too
+	command string         // that makes the comparison again; empty of a run, which is made again by its own
 	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
 }
 
@@ -92,7 +93,10 @@ var compareFormats = []format[compared]{
 	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
 		return export.ComparisonCSV(w, v.Comparison)
 	}},
-	{name: "json", about: "all of it, for programs", write: func(w io.Writer, v compared) error {
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v compared) error {
+		return html.WriteComparison(w, v.Comparison, html.Options{Command: v.command, Figures: v.table.Figures})
+	}},
+	{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: func(w io.Writer, v compared) error {
 		return export.ComparisonJSON(w, v.Comparison)
 	}},
 	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -141,24 +140,17 @@ func (t *comparison) grid(parts int) (g grid) {
 	})
 	side := func(of func(c stats.Change) stats.Estimate) func(r figureRow) string {
 		return func(r figureRow) string {
-			e := of(r.Change)
-			text := Value(r.Figure.Unit, e.Median)
-			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
-				text += " ± " + plusMinus(e)
+			if parts&withSpread != 0 {
+				return Spread(r.Figure, of(r.Change))
 			}
-			return text
+			return Value(r.Figure.Unit, of(r.Change).Median)
 		}
 	}
 	add("base", true, side(func(c stats.Change) stats.Estimate { return c.Base }))
 	add("head", true, side(func(c stats.Change) stats.Estimate { return c.Head }))
 	add("change", true, func(r figureRow) string { return changeText(r.Change.Ratio - 1) })
 	if parts&withInterval != 0 {
-		add("95 % interval", true, func(r figureRow) string {
-			if math.IsNaN(r.Change.Low) {
-				return none
-			}
-			return strings.TrimSuffix(changeText(r.Change.Low-1), " %") + " to " + changeText(r.Change.High-1)
-		})
+		add("95 % interval", true, func(r figureRow) string { return ChangeInterval(r.Change) })
 	}
 	add("p", true, func(r figureRow) string { return pText(r.Result) })
 	add("", false, func(r figureRow) string { return verdictText(r.Result) })
