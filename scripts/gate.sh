@@ -12,7 +12,7 @@
 #   -fail-on EXPR         what must not happen: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help compare
 #   -alpha, -min-effect, -figures, -ignore VALUE and -force: as lockbench compare has them
 #   -allow-inconclusive   exit with 0 if nothing can be told, in place of 5
-#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown and JUnit XML, and a log
+#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown, a page and JUnit XML, and a log
 #                         (default: a temporary directory, which goes if the gate passes)
 #   -comment              say it in one comment on the pull request, which later runs replace; takes gh and GITHUB_TOKEN
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
@@ -309,7 +309,7 @@ check_judge() { # before anything is measured: does it know its flags, and are t
 }
 
 answer() { # the comparison in every form, and the exit code
-	local code=0 forms=table,markdown=compare.md,junit=junit.xml
+	local code=0 forms=table,markdown=compare.md,html=compare.html,junit=junit.xml
 	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations, below the table, and the step's summary
 	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
 	cat "$tmp/answer"
