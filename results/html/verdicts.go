@@ -42,14 +42,22 @@ func (t *contest) headline() string {
 		}
 		return verdict + " in " + render.Many(int64(len(t.Cells)), "cell")
 	}
-	n, of := t.counts[t.Verdict], int64(len(t.Cells))
+	n := t.counts[t.Verdict]
 	switch {
 	case n == 0: // a cell that the head lacks
 		return verdict + ": " + render.Many(int64(len(t.Missing)), "cell") + " of the base not in the head"
 	case t.single():
 		return verdict + ": " + listed(t.figuresOf(t.Verdict), namedCells)
 	}
-	return fmt.Sprintf("%s: %s of %s", verdict, render.Thousands(int64(n)), render.Many(of, "cell"))
+	return verdict + ": " + partOf(n, len(t.Cells))
+}
+
+// partOf is "3 of 8 cells", or "all 8 cells".
+func partOf(n, all int) string {
+	if n == all {
+		return "all " + render.Many(int64(all), "cell")
+	}
+	return render.Thousands(int64(n)) + " of " + render.Many(int64(all), "cell")
 }
 
 // figuresOf are the figures that have a verdict, each once.
@@ -165,7 +173,7 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	if t.single() {
 		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
 	}
-	lead += fmt.Sprintf(" in %s of %s:", render.Thousands(int64(len(list))), render.Many(int64(len(t.Cells)), "cell"))
+	lead += " in " + partOf(len(list), len(t.Cells)) + ":"
 	switch v {
 	case compare.Inconclusive:
 		return []takeaway{{kind, lead, t.doubts(list)}}
