@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -47,8 +46,8 @@ type Collector struct {
 type gathering struct {
 	trials     []kept
 	first      int // of trials: the one that comes first in the end, which keeps its series
-	latency    map[Metric]Latency
-	classes    []map[Metric]Latency
+	latency    sums
+	classes    []sums
 	events     int
 	duplicates int
 }
@@ -133,7 +132,7 @@ func (c *Collector) Cells() []*Cell {
 	var all []sorted
 	for _, g := range c.cells {
 		trials := slices.SortedFunc(slices.Values(g.trials), kept.before)
-		cell := &Cell{Duplicates: g.duplicates, Latency: spelt(g.latency)}
+		cell := &Cell{Duplicates: g.duplicates, Latency: g.latency.spelt()}
 		for _, k := range trials {
 			cell.Trials = append(cell.Trials, k.Record)
 		}
@@ -174,76 +173,27 @@ func brief(r *Record) *Record {
 
 // merge adds the histograms of r, all of them or, with an error, none.
 func (g *gathering) merge(r *Record) error {
-	latency, err := mergeAll(g.latency, r.Latency)
+	latency, err := unpackAll(r.Latency)
 	if err != nil {
 		return fmt.Errorf("latency.%w", err)
 	}
-	classes := slices.Clone(g.classes)
+	classes := make([]map[Metric]packed, len(r.Classes))
 	for i, c := range r.Classes {
-		if i == len(classes) {
-			classes = append(classes, nil)
-		}
-		if classes[i], err = mergeAll(classes[i], c.Latency); err != nil {
+		if classes[i], err = unpackAll(c.Latency); err != nil {
 			return fmt.Errorf("classes[%d].latency.%w", i, err)
 		}
 	}
-	g.latency, g.classes = latency, classes
+	if g.latency == nil {
+		g.latency = sums{}
+	}
+	g.latency.add(r.Latency, latency)
+	for i, c := range r.Classes {
+		if i == len(g.classes) {
+			g.classes = append(g.classes, sums{})
+		}
+		g.classes[i].add(c.Latency, classes[i])
+	}
 	return nil
-}
-
-// mergeAll is sum with the distributions of more, metric by metric. The error begins with the metric.
-func mergeAll(sum, more map[Metric]Latency) (map[Metric]Latency, error) {
-	merged := maps.Clone(sum)
-	if merged == nil {
-		merged = make(map[Metric]Latency, len(more))
-	}
-	for m, l := range more {
-		both, err := addTo(merged[m], l)
-		if err != nil {
-			return nil, fmt.Errorf("%s.hdr: %w", m, err)
-		}
-		merged[m] = both
-	}
-	return merged, nil
-}
-
-// addTo is the sum of both. While there is one trial it is as that recorded it; the quantiles of more are spelt out in the
-// end, for spelling takes longer than adding.
-func addTo(sum, l Latency) (Latency, error) {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	if sum.Count > 0 && sum.merged == "" { // it has been decoded before, and was no damage then
-		slots, err := d.decode(sum)
-		if err != nil {
-			return Latency{}, err
-		}
-		sum.merged = pack(slots)
-	}
-	slots, err := d.decode(l)
-	switch {
-	case err != nil:
-		return Latency{}, err
-	case sum.Count == 0:
-		return l, nil
-	case l.Count == 0:
-		return sum, nil
-	}
-	return Latency{Count: sum.Count + l.Count, Overflow: sum.Overflow + l.Overflow, merged: sum.merged.plus(slots)}, nil
-}
-
-// spelt is merged distributions with their quantiles.
-func spelt(sums map[Metric]Latency) map[Metric]Latency {
-	all := make(map[Metric]Latency, len(sums))
-	for m, l := range sums {
-		if l.merged != "" {
-			packed := l.merged
-			v := Values{packed.slots(nil), l.Count, l.Overflow}
-			l = spell(v.Histogram(), l.Overflow)
-			l.merged = packed
-		}
-		all[m] = l
-	}
-	return all
 }
 
 // outline is a copy of r without its histograms. What it has in common with the trials of its cell, or with any other

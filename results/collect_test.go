@@ -273,7 +273,7 @@ func TestCollectorIsSmall(t *testing.T) {
 	if each := (thirty.bytes - ten.bytes) / 20; each > 6<<10 {
 		t.Errorf("%d bytes for each more trial", each)
 	}
-	if size := len(line(t, bigRecord(0, 1, kinds[0]))); ten.bytes > 5*size {
+	if size := len(line(t, bigRecord(0, 1, kinds[0]))); ten.bytes > 8*size {
 		t.Errorf("%d bytes for a cell of ten trials, each of which has %d in the file", ten.bytes, size)
 	}
 }

@@ -84,7 +84,7 @@ func cellKey(r *Record) (string, error) {
 }
 
 // sum fills in what the trials say together. Their distributions have been merged, those of the classes too.
-func (c *Cell) sum(classes []map[Metric]Latency) {
+func (c *Cell) sum(classes []sums) {
 	for _, r := range c.Trials {
 		c.Counts.add(r.Counts)
 		for _, warning := range r.Warnings {

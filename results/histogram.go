@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -89,13 +88,11 @@ func latencyOf(h *hdrhistogram.Histogram, overflow int64) Latency {
 // Values decodes the distribution of l, of a record or of a cell. Without one it is empty, and an error if l has counted
 // something: a trial that a Collector has kept has no more than its quantiles.
 func (l Latency) Values() (Values, error) {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	slots, err := d.decode(l)
+	p, err := l.unpack()
 	if err != nil {
 		return Values{}, err
 	}
-	return Values{slices.Clone(slots), l.Count, l.Overflow}, nil
+	return Values{p.slots(), l.Count, l.Overflow}, nil
 }
 
 // Histogram is what Values has, as a histogram of the library.

@@ -5,7 +5,6 @@ package results
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -14,103 +13,119 @@ import (
 	"sync"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/klauspost/compress/zlib"
 )
 
-// packed is a distribution in two or three bytes a filled slot: for each of them how far it is from the one before, and
-// its count, as varints. It never changes, so copies may share it.
+// packed is a distribution as HdrHistogram's V2 encoding has it before it is deflated, in some one and a half bytes a slot:
+// ZigZag LEB128 numbers of how often a slot was hit or, negative, of how many slots were not. (Beyond 2^56 the numbers
+// differ from the format's, see check.) What a payload of ours inflates to is packed already. It never changes, so
+// copies may share it.
 type packed string
 
-// next takes the first number off p, which is not empty.
-func (p packed) next() (uint64, packed) {
-	var v uint64
-	for i, shift := 0, 0; i < len(p); i, shift = i+1, shift+7 {
-		v |= uint64(p[i]&0x7f) << shift
-		if p[i] < 0x80 {
-			return v, p[i+1:]
-		}
-	}
-	return v, ""
+// dense is a distribution with all its slots, 270 KB, for as long as somebody adds others up in it.
+type dense struct {
+	counts [slotCount]int64
+	end    int // no slot is filled from here on
+	out    []byte
 }
 
-// pack packs slots, which are in order.
-func pack(slots []filled) packed {
-	var out packer
-	for _, f := range slots {
-		out.add(f)
-	}
-	return packed(out.b)
-}
+// denses are empty ones.
+var denses = sync.Pool{New: func() any { return new(dense) }}
 
-// packer writes a packed distribution.
-type packer struct {
-	b    []byte
-	last int32
-}
-
-func (w *packer) add(f filled) {
-	if gap := f.slot - w.last; gap < 0x80 && uint64(f.count) < 0x80 { // as most are
-		w.b = append(w.b, byte(gap), byte(f.count))
-		w.last = f.slot
-		return
-	}
-	w.b = binary.AppendUvarint(w.b, uint64(f.slot-w.last))
-	w.b = binary.AppendUvarint(w.b, uint64(f.count))
-	w.last = f.slot
-}
-
-// unpacker reads a packed distribution slot by slot.
+// unpacker reads a packed distribution, which has been checked.
 type unpacker struct {
-	rest packed
-	at   filled // the current slot; valid while more is true
-	more bool
+	p     packed
+	slot  int // the current slot, which is filled
+	count int64
 }
 
-func (p packed) read() unpacker {
-	u := unpacker{rest: p}
-	u.next()
-	return u
-}
+func (p packed) read() unpacker { return unpacker{p: p, slot: -1} }
 
-func (u *unpacker) next() {
-	if u.more = u.rest != ""; !u.more {
-		return
-	}
-	if p := u.rest; len(p) > 1 && p[0]|p[1] < 0x80 { // as most are
-		u.at.slot, u.at.count, u.rest = u.at.slot+int32(p[0]), int64(p[1]), p[2:]
-		return
-	}
-	var gap, count uint64
-	gap, u.rest = u.rest.next()
-	count, u.rest = u.rest.next()
-	u.at.slot, u.at.count = u.at.slot+int32(gap), int64(count)
-}
-
-// plus is p and the slots, which are in order, together.
-func (p packed) plus(slots []filled) packed {
-	out := packer{b: make([]byte, 0, len(p)+len(p)/8+4*len(slots)/8)}
-	u := p.read()
-	for _, f := range slots {
-		for ; u.more && u.at.slot < f.slot; u.next() {
-			out.add(u.at)
+func (u *unpacker) next() bool {
+	for len(u.p) > 0 {
+		v, n := uint64(u.p[0]), 1
+		if v >= 0x80 { // as few are
+			v &= 0x7f
+			for shift := 7; ; shift += 7 {
+				c := u.p[n]
+				n++
+				if v |= uint64(c&0x7f) << shift; c < 0x80 {
+					break
+				}
+			}
 		}
-		if u.more && u.at.slot == f.slot {
-			f.count += u.at.count
-			u.next()
+		u.p = u.p[n:]
+		u.slot++
+		if u.count = int64(v>>1) ^ -int64(v&1); u.count > 0 {
+			return true
 		}
-		out.add(f)
+		if u.count < 0 {
+			u.slot -= int(u.count) + 1
+		}
 	}
-	for ; u.more; u.next() {
-		out.add(u.at)
-	}
-	return packed(out.b)
+	return false
 }
 
-// slots appends the filled slots of p.
-func (p packed) slots(to []filled) []filled {
-	for u := p.read(); u.more; u.next() {
-		to = append(to, u.at)
+// add adds p.
+func (d *dense) add(p packed) {
+	for u := p.read(); u.next(); {
+		d.count(u.slot, u.count)
 	}
-	return to
+}
+
+// count adds n to a slot, which is full when it cannot hold more.
+func (d *dense) count(slot int, n int64) {
+	if n > math.MaxInt64-d.counts[slot] {
+		n = math.MaxInt64 - d.counts[slot]
+	}
+	d.counts[slot] += n
+	d.end = max(d.end, slot+1)
+}
+
+// pack packs what has been added, and empties d.
+func (d *dense) pack() packed {
+	d.out = d.out[:0]
+	zeros := int64(0)
+	for i, n := range d.counts[:d.end] {
+		if n == 0 {
+			zeros++
+			continue
+		}
+		if zeros > 0 {
+			d.out, zeros = appendNumber(d.out, -zeros), 0
+		}
+		d.out = appendNumber(d.out, n)
+		d.counts[i] = 0
+	}
+	d.end = 0
+	return packed(d.out)
+}
+
+// appendNumber is binary.AppendVarint, which takes longer for a number of one byte, as most are.
+func appendNumber(b []byte, n int64) []byte {
+	if u := uint64(n<<1) ^ uint64(n>>63); u < 0x80 {
+		return append(b, byte(u))
+	}
+	return binary.AppendVarint(b, n)
+}
+
+// together is all of ps in one.
+func together(ps ...packed) packed {
+	d := denses.Get().(*dense)
+	defer denses.Put(d)
+	for _, p := range ps {
+		d.add(p)
+	}
+	return d.pack()
+}
+
+// slots are the filled slots of p.
+func (p packed) slots() []filled {
+	slots := make([]filled, 0, len(p))
+	for u := p.read(); u.next(); {
+		slots = append(slots, filled{int32(u.slot), u.count})
+	}
+	return slots
 }
 
 // decoder takes payloads apart with buffers that it keeps from one to the next. The library's Decode makes all of them
@@ -120,7 +135,6 @@ type decoder struct {
 	in    bytes.Reader
 	zlib  io.ReadCloser // nil before the first
 	plain []byte
-	slots []filled // valid until the next payload
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -132,72 +146,80 @@ const (
 	mostOfCounts = 9 * slotCount
 )
 
-// decode finds the filled slots of l, in order. What is not exactly as lockbench writes it goes to the library, which says
-// what is wrong with it, or knows what other program has made it.
-func (d *decoder) decode(l Latency) (slots []filled, err error) {
+// unpack is the distribution of l. What is not exactly as lockbench writes it goes to the library, which says what is wrong
+// with it, or knows what other program has made it.
+func (l Latency) unpack() (packed, error) {
 	switch {
 	case l.merged != "":
-		d.slots = l.merged.slots(d.slots[:0])
-		return d.slots, nil
+		return l.merged, nil
 	case l.HDR == "" && l.Count != 0:
-		return nil, fmt.Errorf("no payload for %d values", l.Count)
+		return "", fmt.Errorf("no payload for %d values", l.Count)
 	case l.HDR == "":
-		return nil, nil
+		return "", nil
 	}
-	total, ok := d.ours(l.HDR)
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	counts, total, ok := d.ours(l.HDR)
+	p := packed(counts)
 	if !ok {
-		h, err := hdrhistogram.Decode([]byte(l.HDR))
-		if err != nil {
-			return nil, fmt.Errorf("payload does not decode: %w", err)
-		}
-		if total, err = d.theirs(h); err != nil {
-			return nil, err
+		var err error
+		if p, total, err = theirs(l.HDR); err != nil {
+			return "", err
 		}
 	}
 	if total != l.Count {
-		return nil, fmt.Errorf("payload holds %d values, but count is %d", total, l.Count)
+		return "", fmt.Errorf("payload holds %d values, but count is %d", total, l.Count)
 	}
-	return d.slots, nil
+	return p, nil
 }
+
+// oneForeign keeps the memory that a payload may ask for, 50 MB if its range is the widest, from being asked for by several
+// at once.
+var oneForeign sync.Mutex
 
 // theirs takes over the values of a histogram of any range.
-func (d *decoder) theirs(h *hdrhistogram.Histogram) (total int64, err error) {
+func theirs(payload string) (p packed, total int64, err error) {
+	oneForeign.Lock()
+	defer oneForeign.Unlock()
+	h, err := hdrhistogram.Decode([]byte(payload))
+	if err != nil {
+		return "", 0, fmt.Errorf("payload does not decode: %w", err)
+	}
 	ours := newHistogram()
 	if dropped := ours.Merge(h); dropped > 0 {
-		return 0, fmt.Errorf("%d values do not fit", dropped)
+		return "", 0, fmt.Errorf("%d values do not fit", dropped)
 	}
-	d.slots = d.slots[:0]
-	for i, n := range ours.Export().Counts {
-		if n > 0 {
-			d.slots = append(d.slots, filled{int32(i), n})
-		}
-	}
-	return ours.TotalCount(), nil
+	d := denses.Get().(*dense)
+	defer denses.Put(d)
+	d.end = copy(d.counts[:], ours.Export().Counts)
+	return d.pack(), ours.TotalCount(), nil
 }
 
-// ours decodes a payload of lockbench's own range, and tells whether it is one.
-func (d *decoder) ours(payload string) (total int64, ok bool) {
+// ours decodes a payload of lockbench's own range, and tells whether it is one. The counts are valid until the next.
+func (d *decoder) ours(payload string) (counts []byte, total int64, ok bool) {
 	d.raw = append(d.raw[:0], payload...)
 	n, err := base64.StdEncoding.Decode(d.raw, d.raw) // in place: it writes behind what it reads
 	if err != nil || n < outerHeader {
-		return 0, false
+		return nil, 0, false
 	}
 	raw := d.raw[:n]
 	length := uint64(binary.BigEndian.Uint32(raw[4:]))
 	raw, magic := raw[outerHeader:], cookie(raw)
 	if magic != hdrhistogram.V2CompressedEncodingCookieBase || length > uint64(len(raw)) {
-		return 0, false
+		return nil, 0, false
 	}
 	if err := d.inflate(raw[:length]); err != nil || len(d.plain) < innerHeader {
-		return 0, false
+		return nil, 0, false
 	}
-	head, counts := d.plain[:innerHeader], d.plain[innerHeader:]
+	head := d.plain[:innerHeader]
+	counts = d.plain[innerHeader:]
 	word := binary.BigEndian
 	if cookie(head) != hdrhistogram.V2EncodingCookieBase || int(word.Uint32(head[4:])) != len(counts) ||
 		word.Uint32(head[12:]) != digits || word.Uint64(head[16:]) != lowestValue || word.Uint64(head[24:]) != uint64(highestValue) {
-		return 0, false
+		return nil, 0, false
 	}
-	return d.count(counts)
+	total, ok = check(counts)
+	return counts, total, ok
 }
 
 func cookie(b []byte) int32 { return int32(binary.BigEndian.Uint32(b) &^ 0xf0) }
@@ -231,9 +253,8 @@ func (d *decoder) inflate(deflated []byte) error {
 	return io.ErrShortBuffer
 }
 
-// count reads ZigZag numbers: how often a slot was hit, or, negative, how many slots were not.
-func (d *decoder) count(counts []byte) (total int64, ok bool) {
-	d.slots = d.slots[:0]
+// check adds counts up, which are numbers as packed has them, and tells whether they make a distribution of our range.
+func check(counts []byte) (total int64, ok bool) {
 	slot := int64(0)
 	for len(counts) > 0 {
 		v, n := int64(counts[0]>>1)^-int64(counts[0]&1), 1 // as most are
@@ -254,10 +275,7 @@ func (d *decoder) count(counts []byte) (total int64, ok bool) {
 		if slot >= slotCount || v > math.MaxInt64-total {
 			return 0, false
 		}
-		if v > 0 {
-			d.slots = append(d.slots, filled{int32(slot), v})
-			total += v
-		}
+		total += v
 		slot++
 	}
 	return total, slot <= slotCount

@@ -47,46 +47,33 @@ type lineError struct{ error }
 
 func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, error) {
 	var report Report
-	lines.in = bufio.NewReaderSize(r, 64<<10)
 	foreign := true // no damaged line looks as if it had been a record
-	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return report, fmt.Errorf("results: read: line %d: %w", lines.number, err)
-		}
-		if len(bytes.TrimSpace(line)) == 0 && !lines.tooLong {
-			continue
-		}
-		rec, bad := lines.record(line)
+	lines.in = bufio.NewReaderSize(r, 64<<10)
+	err := lines.parsed(func(e *entry) error {
+		bad := e.bad
 		if bad == nil {
-			report.Records++
-			err := each(rec)
-			if err == nil {
-				continue
-			}
+			err := each(e.rec)
 			var ofLine lineError
 			if !errors.As(err, &ofLine) {
-				return report, err
+				report.Records++
+				return err
 			}
-			report.Records--
 			bad = ofLine.error
 		}
 		if errors.Is(bad, ErrNewerSchema) {
-			return report, fmt.Errorf("results: read: line %d: %w", lines.number, bad)
+			return fmt.Errorf("results: read: line %d: %w", e.at.number, bad)
 		}
 		var alien foreignError
 		foreign = foreign && errors.As(bad, &alien)
 		report.Damaged++
 		if len(report.Damage) < maxDamage {
-			report.Damage = append(report.Damage, Damage{lines.number, bad.Error()})
+			report.Damage = append(report.Damage, Damage{e.at.number, bad.Error()})
 		}
-	}
+		return nil
+	})
 	switch {
-	case report.Records > 0:
-		return report, nil
+	case err != nil || report.Records > 0:
+		return report, err
 	case report.Damaged == 0:
 		return report, errors.New("results: read: the input is empty: no records")
 	case foreign:
@@ -101,7 +88,7 @@ type foreignError string
 func (e foreignError) Error() string { return string(e) }
 
 // record parses and checks the current line.
-func (l *lineReader) record(line []byte) (*Record, error) {
+func (l lineReader) record(line []byte) (*Record, error) {
 	if l.tooLong {
 		return nil, fmt.Errorf("longer than %d MiB", l.limit>>20)
 	}
@@ -116,7 +103,7 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 		return nil, foreignError(fmt.Sprintf("not a JSON object: %.20q", line))
 	}
 	rec := new(Record)
-	if err := json.Unmarshal(line, rec); err != nil || rec.Schema != SchemaVersion {
+	if err := parse(line, rec); err != nil || rec.Schema != SchemaVersion {
 		if err := l.checkSchema(line); err != nil {
 			return nil, err
 		}
@@ -127,12 +114,15 @@ func (l *lineReader) record(line []byte) (*Record, error) {
 	if err := rec.validate(l.payloads); err != nil {
 		return nil, err
 	}
+	if !l.payloads {
+		rec.unpack()
+	}
 	return rec, nil
 }
 
 // checkSchema looks for the reason in the schema if a line is no record of this version: what follows may mean something
 // else in another one.
-func (l *lineReader) checkSchema(line []byte) error {
+func (l lineReader) checkSchema(line []byte) error {
 	var head struct{ Schema *int }
 	if err := json.Unmarshal(line, &head); err != nil {
 		return l.explain(err, line)
@@ -161,7 +151,7 @@ func wholeRunes(line []byte) []byte {
 
 // explain puts an error of the JSON decoder into the terms of a record. What is wrong only because nothing follows is
 // a truncation, whatever the decoder calls it ("invalid character ' ' in literal true").
-func (l *lineReader) explain(err error, line []byte) error {
+func (l lineReader) explain(err error, line []byte) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -205,7 +195,9 @@ type lineReader struct {
 	in    *bufio.Reader
 	limit int
 
-	payloads bool // whether to decode the histograms, to see that they can be
+	// Payloads tells whether a histogram that does not decode is damage. If not, those that do are in the record as
+	// Latency.merged too, and it is left to others to complain about the rest.
+	payloads bool
 
 	buf     []byte
 	number  int  // of the current line, from 1

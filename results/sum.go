@@ -45,7 +45,7 @@ func medianKnown(trials []*Record, value func(*Record) float64) float64 {
 
 // sumClasses adds up class by class; the distributions have been merged. All trials of a cell have the same plan, and so
 // the same classes; records in which some are missing add what they have.
-func sumClasses(trials []*Record, merged []map[Metric]Latency) (classes []ClassCell) {
+func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 	for i := range trials[0].Classes {
 		sum := ClassCell{ClassResult: ClassResult{Name: trials[0].Classes[i].Name}}
 		var rates, jains []float64
@@ -66,7 +66,7 @@ func sumClasses(trials []*Record, merged []map[Metric]Latency) (classes []ClassC
 		}
 		sum.Jain = median(jains)
 		if i < len(merged) {
-			sum.Latency = spelt(merged[i])
+			sum.Latency = merged[i].spelt()
 		}
 		classes = append(classes, sum)
 	}

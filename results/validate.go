@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func (r *Record) validate(payloads bool) error {
 	case !slices.Contains(durabilities, r.Server.Durability):
 		return fmt.Errorf("server.durability: %q is none", r.Server.Durability)
 	}
-	if err := checkNumbers(reflect.ValueOf(*r), ""); err != nil {
+	if err := checkNumbers(reflect.ValueOf(r).Elem(), nil); err != nil {
 		return err
 	}
 	if err := r.checkElapsed(); err != nil {
@@ -159,9 +160,7 @@ func (l Latency) validate() error {
 
 // decodes checks the histogram.
 func (l Latency) decodes() error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	if _, err := d.decode(l); err != nil {
+	if _, err := l.unpack(); err != nil {
 		return fmt.Errorf("hdr: %w", err)
 	}
 	return nil
@@ -169,47 +168,80 @@ func (l Latency) decodes() error {
 
 // checkNumbers walks a part of a record and finds numbers that none of its fields can have: negative ones, and
 // floats that are no number. Fields added later are covered without a word here.
-func checkNumbers(v reflect.Value, path string) error {
+func checkNumbers(v reflect.Value, at *place) error {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
-		if v.Int() < 0 && !negativeAllowed(path) {
-			return fmt.Errorf("%s: %d is negative", path, v.Int())
+		if v.Int() < 0 && !negativeAllowed(at.String()) {
+			return fmt.Errorf("%s: %d is negative", at.String(), v.Int())
 		}
 	case reflect.Float64:
 		f := v.Float()
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%s: %v is no number", path, f)
+			return fmt.Errorf("%s: %v is no number", at.String(), f)
 		}
-		if f < 0 && !negativeAllowed(path) {
-			return fmt.Errorf("%s: %v is negative", path, f)
+		if f < 0 && !negativeAllowed(at.String()) {
+			return fmt.Errorf("%s: %v is negative", at.String(), f)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return nil
 		}
-		for i := range v.NumField() {
-			below := path // of an embedded struct, whose fields are its owner's
-			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
-				below = join(path, name)
+		for i, name := range fieldNames(v.Type()) {
+			below := at // of an embedded struct, whose fields are its owner's
+			if name != "" {
+				below = &place{in: at, name: name}
 			}
 			if err := checkNumbers(v.Field(i), below); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			if err := checkNumbers(v.MapIndex(key), join(path, key.String())); err != nil {
+		for it := v.MapRange(); it.Next(); {
+			if err := checkNumbers(it.Value(), &place{in: at, name: it.Key().String()}); err != nil {
 				return err
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if err := checkNumbers(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := checkNumbers(v.Index(i), &place{in: at, index: i}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// names are the names that the fields of a struct have in JSON, by its type. An embedded struct has none.
+var names sync.Map
+
+func fieldNames(t reflect.Type) []string {
+	if known, ok := names.Load(t); ok {
+		return known.([]string)
+	}
+	var all []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		all = append(all, name)
+	}
+	names.Store(t, all)
+	return all
+}
+
+// place is where in a record a value is, spelt out only if something is wrong with it. The whole record's is nil.
+type place struct {
+	in    *place
+	name  string // empty for an element of a list
+	index int
+}
+
+func (p *place) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.name == "":
+		return fmt.Sprintf("%s[%d]", p.in.String(), p.index)
+	}
+	return join(p.in.String(), p.name)
 }
 
 func join(path, name string) string {

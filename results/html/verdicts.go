@@ -116,7 +116,7 @@ func (t *contest) missing() takeaway {
 	n := len(t.Missing)
 	one := takeaway{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
 		render.Many(int64(n), "cell"), joined(cleaned(t.Missing), namedCells))}
-	if t.Verdict == compare.Inconclusive && t.counts[compare.Inconclusive] == 0 { // they are the reason
+	if t.Lacking {
 		one.Kind = "warn"
 		one.Text += " What did not run has not passed."
 	}
@@ -174,11 +174,8 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
 	}
 	lead += " in " + partOf(len(list), len(t.Cells)) + ":"
-	switch v {
-	case compare.Inconclusive:
+	if v == compare.Inconclusive {
 		return []takeaway{{kind, lead, t.doubts(list)}}
-	case compare.Improved: // here the best is what matters
-		slices.Reverse(list)
 	}
 	var names []string
 	for _, r := range list {
@@ -245,34 +242,44 @@ func (t *contest) sentence(r judged) string {
 	return text
 }
 
-// doubts say why nothing can be told, each reason once, and what it would take.
+// doubts say why nothing can be told, each kind of reason once, and what it would take.
 func (t *contest) doubts(list []judged) string {
-	var reasons []string
-	names := map[string][]string{}
-	most := list[0]
-	for _, r := range list {
-		why := render.Clean(r.Why)
-		if names[why] == nil {
-			reasons = append(reasons, why)
-		}
-		names[why] = append(names[why], t.names[r.cell])
-		if r.Needed > most.Needed {
-			most = r
-		}
-	}
 	var parts []string
-	for _, why := range reasons {
-		if len(reasons) == 1 && len(names[why]) == len(t.Cells) {
-			parts = append(parts, why)
-			continue
+	most := list[0]
+	for len(list) > 0 { // those of a reason stand together
+		n := 1
+		for n < len(list) && list[n].Reason == list[0].Reason {
+			n++
 		}
-		parts = append(parts, listed(names[why], namedCells)+": "+why)
+		parts = append(parts, t.doubt(list[:n]))
+		for _, r := range list[:n] {
+			if r.Needed > most.Needed {
+				most = r
+			}
+		}
+		list = list[n:]
 	}
-	text := joined(parts, 2) + "."
+	text := strings.Join(parts, "; ") + "."
 	if more := render.Needed(most.Result); more != "" {
 		text += " " + more
 	}
 	return text
+}
+
+// doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
+func (t *contest) doubt(list []judged) string {
+	why := render.Clean(list[0].Why)
+	var names []string
+	for _, r := range list {
+		names = append(names, t.names[r.cell])
+		if render.Clean(r.Why) != why {
+			why = list[0].Reason.About()
+		}
+	}
+	if len(names) == len(t.Cells) {
+		return why
+	}
+	return why + " (" + listed(names, namedCells-1) + ")"
 }
 
 // unchanged says what the rest is: nothing to worry about, and why that may be said.
