@@ -13,7 +13,7 @@
 #   -alpha, -min-effect, -figures, -ignore VALUE and -force: as lockbench compare has them
 #   -allow-inconclusive   exit with 0, in place of 5, if nothing can be told because the trials scatter too much; what the
 #                         head lacks, what was not measured, and what too few rounds can never show is no pass
-#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown and JUnit XML, and a log
+#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown, a page and JUnit XML, and a log
 #                         (default: a temporary directory, which goes if the gate passes)
 #   -comment              say it in one comment on the pull request, which later runs replace; takes gh and GITHUB_TOKEN
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
@@ -310,7 +310,7 @@ check_judge() { # before anything is measured: does it know its flags, and are t
 }
 
 answer() { # the comparison in every form, and the exit code
-	local code=0 forms=table,markdown=compare.md,junit=junit.xml
+	local code=0 forms=table,markdown=compare.md,html=compare.html,junit=junit.xml
 	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations, below the table, and the step's summary
 	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
 	cat "$tmp/answer"
