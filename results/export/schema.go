@@ -31,6 +31,8 @@ func ComparisonSchema() ([]byte, error) {
 		Fields: map[string]map[string]any{
 			"schema":          {"minimum": 1, "maximum": comparisonSchema, "description": "version of this form"},
 			"verdict":         {"enum": compare.Verdicts, "description": "of the whole: the worst of all, and of cells that the head lacks"},
+			"reasons":         {"description": "of all that is inconclusive, each once"},
+			"reasons[]":       {"enum": compare.Reasons},
 			"alpha":           {"exclusiveMinimum": 0, "maximum": 0.5, "description": "how often a comparison may report a regression if nothing has changed"},
 			"tests":           {"description": "for which p_adjusted is corrected (Holm)"},
 			"notes":           {"description": "what a reader must know of the whole, in words"},
@@ -46,7 +48,14 @@ func ComparisonSchema() ([]byte, error) {
 			"cells[].base_trials": {"description": "IDs of the records"},
 			"cells[].head_trials": {"description": "IDs of the records"},
 
-			"cells[].figures[]":               {"dependentRequired": map[string][]string{"threshold": {"verdict"}, "verdict": {"threshold"}}},
+			"cells[].figures[]": {
+				"dependentRequired": map[string][]string{"threshold": {"verdict"}, "verdict": {"threshold"}},
+				"if": map[string]any{
+					"properties": map[string]any{"verdict": map[string]any{"const": compare.Inconclusive}}, "required": []string{"verdict"},
+				},
+				"then": map[string]any{"required": []string{"reason"}},
+				"else": map[string]any{"properties": map[string]any{"reason": false}},
+			},
 			"cells[].figures[].figure":        {"minLength": 1, "description": "as -fail-on names it"},
 			"cells[].figures[].unit":          {"enum": units},
 			"cells[].figures[].better":        {"enum": []string{"higher", "lower"}, "description": "absent if neither is"},
@@ -57,6 +66,7 @@ func ComparisonSchema() ([]byte, error) {
 			"cells[].figures[].p_adjusted":    {"maximum": 1, "description": "by which it was judged; null if it was not tested"},
 			"cells[].figures[].threshold":     {"minLength": 1, "description": "as -fail-on has it; " + unjudged},
 			"cells[].figures[].verdict":       {"enum": compare.Verdicts, "description": unjudged},
+			"cells[].figures[].reason":        {"enum": compare.Reasons, "description": "of inconclusive, and absent from all others; why says it in words"},
 			"cells[].figures[].why":           {"description": "in words; absent if nothing is to be said"},
 			"cells[].figures[].needed_trials": {"description": "a side, that would tell; absent if that is not known"},
 

@@ -33,10 +33,11 @@ func (t changeTable) Folded() changeTable {
 
 // LeftOut says how many rows there are not.
 func (t changeTable) LeftOut() string {
-	if !t.Judged {
-		return fmt.Sprintf("Those that moved the most; %s are left out here, and are in the CSV and JSON of the comparison.", render.Many(int64(t.Left), "more row"))
+	where := render.Many(int64(t.Left), "more row") + "%s left out here, and are in the CSV and JSON of the comparison."
+	if t.Judged {
+		return fmt.Sprintf(where, " without a change are")
 	}
-	return fmt.Sprintf("%s without a change are left out here, and are in the CSV and JSON of the comparison.", render.Many(int64(t.Left), "more row"))
+	return "Those that moved the most; " + fmt.Sprintf(where, " are")
 }
 
 type changeRow struct {

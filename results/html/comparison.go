@@ -164,26 +164,26 @@ func worse(a, b compare.Verdict) compare.Verdict {
 	return a
 }
 
-// worstFirst sorts by verdict, and then by how far a figure has gone in the bad direction. What has no change in percent
-// comes last of its verdict, and of figures that have no bad direction those first that moved the most.
+// worstFirst is the order of compare.Worse. What nobody judges begins with what has moved the most, in the bad direction if
+// there is one, and what has not changed with what has a place in a chart.
 func worstFirst(a, b judged) int {
-	if by := cmp.Compare(rank(a.Verdict), rank(b.Verdict)); by != 0 {
-		return by
+	switch {
+	case a.Threshold == nil:
+		x, y := a.badness(), b.badness()
+		return cmp.Or(cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y))), cmp.Compare(y, x))
+	case a.Verdict == compare.Unchanged && b.Verdict == compare.Unchanged && a.charted() != b.charted():
+		return cmp.Compare(b2i(b.charted()), b2i(a.charted()))
 	}
-	x, y := a.badness(), b.badness()
-	if math.IsNaN(x) || math.IsNaN(y) {
-		return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
-	}
-	return cmp.Compare(y, x)
+	return compare.Worse(a.Result, b.Result)
 }
 
-// badness is how far a figure has moved in the direction of its limit, or the bad one, as the logarithm of a ratio.
+// badness is how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
 func (r judged) badness() float64 {
 	moved := math.Log(r.Change.Ratio)
-	switch {
-	case r.Threshold != nil && r.Threshold.Less, r.Threshold == nil && r.Figure.Better == figure.Higher:
+	switch r.Figure.Better {
+	case figure.Higher:
 		return -moved
-	case r.Threshold == nil && r.Figure.Better == figure.Neither:
+	case figure.Neither:
 		return math.Abs(moved)
 	}
 	return moved

@@ -42,14 +42,22 @@ func (t *contest) headline() string {
 		}
 		return verdict + " in " + render.Many(int64(len(t.Cells)), "cell")
 	}
-	n, of := t.counts[t.Verdict], int64(len(t.Cells))
+	n := t.counts[t.Verdict]
 	switch {
 	case n == 0: // a cell that the head lacks
 		return verdict + ": " + render.Many(int64(len(t.Missing)), "cell") + " of the base not in the head"
 	case t.single():
 		return verdict + ": " + listed(t.figuresOf(t.Verdict), namedCells)
 	}
-	return fmt.Sprintf("%s: %s of %s", verdict, render.Thousands(int64(n)), render.Many(of, "cell"))
+	return verdict + ": " + partOf(n, len(t.Cells))
+}
+
+// partOf is "3 of 8 cells", or "all 8 cells".
+func partOf(n, all int) string {
+	if n == all {
+		return "all " + render.Many(int64(all), "cell")
+	}
+	return render.Thousands(int64(n)) + " of " + render.Many(int64(all), "cell")
 }
 
 // figuresOf are the figures that have a verdict, each once.
@@ -108,7 +116,7 @@ func (t *contest) missing() takeaway {
 	n := len(t.Missing)
 	one := takeaway{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
 		render.Many(int64(n), "cell"), joined(cleaned(t.Missing), namedCells))}
-	if t.Verdict == compare.Inconclusive && t.counts[compare.Inconclusive] == 0 { // they are the reason
+	if t.Lacking {
 		one.Kind = "warn"
 		one.Text += " What did not run has not passed."
 	}
@@ -165,12 +173,9 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	if t.single() {
 		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
 	}
-	lead += fmt.Sprintf(" in %s of %s:", render.Thousands(int64(len(list))), render.Many(int64(len(t.Cells)), "cell"))
-	switch v {
-	case compare.Inconclusive:
+	lead += " in " + partOf(len(list), len(t.Cells)) + ":"
+	if v == compare.Inconclusive {
 		return []takeaway{{kind, lead, t.doubts(list)}}
-	case compare.Improved: // here the best is what matters
-		slices.Reverse(list)
 	}
 	var names []string
 	for _, r := range list {
@@ -237,34 +242,44 @@ func (t *contest) sentence(r judged) string {
 	return text
 }
 
-// doubts say why nothing can be told, each reason once, and what it would take.
+// doubts say why nothing can be told, each kind of reason once, and what it would take.
 func (t *contest) doubts(list []judged) string {
-	var reasons []string
-	names := map[string][]string{}
-	most := list[0]
-	for _, r := range list {
-		why := render.Clean(r.Why)
-		if names[why] == nil {
-			reasons = append(reasons, why)
-		}
-		names[why] = append(names[why], t.names[r.cell])
-		if r.Needed > most.Needed {
-			most = r
-		}
-	}
 	var parts []string
-	for _, why := range reasons {
-		if len(reasons) == 1 && len(names[why]) == len(t.Cells) {
-			parts = append(parts, why)
-			continue
+	most := list[0]
+	for len(list) > 0 { // those of a reason stand together
+		n := 1
+		for n < len(list) && list[n].Reason == list[0].Reason {
+			n++
 		}
-		parts = append(parts, listed(names[why], namedCells)+": "+why)
+		parts = append(parts, t.doubt(list[:n]))
+		for _, r := range list[:n] {
+			if r.Needed > most.Needed {
+				most = r
+			}
+		}
+		list = list[n:]
 	}
-	text := joined(parts, 2) + "."
+	text := strings.Join(parts, "; ") + "."
 	if more := render.Needed(most.Result); more != "" {
 		text += " " + more
 	}
 	return text
+}
+
+// doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
+func (t *contest) doubt(list []judged) string {
+	why := render.Clean(list[0].Why)
+	var names []string
+	for _, r := range list {
+		names = append(names, t.names[r.cell])
+		if render.Clean(r.Why) != why {
+			why = list[0].Reason.About()
+		}
+	}
+	if len(names) == len(t.Cells) {
+		return why
+	}
+	return why + " (" + listed(names, namedCells-1) + ")"
 }
 
 // unchanged says what the rest is: nothing to worry about, and why that may be said.

@@ -317,6 +317,7 @@ func needed(rows []figureRow) string {
 	what := "such changes"
 	if same {
 		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
 	}
 	const many = 1000 // more than anybody runs, and the estimate is no longer one
 	if worst.Needed > many {
