@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patient gives a request more time than the library's own 20 ms: machines stall.
 func patient(majority string) map[string]string {
-	return map[string]string{"try-next-after": "500ms", "key-majority": majority}
+	return map[string]string{"try-next-after": "1500ms", "key-majority": majority}
 }
 
 func TestConformance(t *testing.T) {
