@@ -7,26 +7,39 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
+# SUITES is how many packages are tested at once: many of them wait for servers and leases most of the time, so that it is
+# more than a small machine has processors.
 PKGS     ?= ./...
 ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
 FUZZTIME ?= 5s
 ROUNDS   ?= 6
+SUITES   ?= 4
 BENCH    ?= .
 
 export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH
 
 .DEFAULT_GOAL := help
-.PHONY: run test race nested lint gate fuzz bench golden record tables setup clean help
+.PHONY: run test race plain nested lint gate fuzz bench golden record tables setup clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
 
 test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
-	$(GO) test -race -timeout 20m $(PKGS)
+	@$(MAKE) --no-print-directory plain
+	$(GO) test -race $(SHORT) -p $(SUITES) -timeout 20m $(PKGS)
 	@$(MAKE) --no-print-directory nested
 
+# Under the race detector tests take five to ten times as long, and a few compute much that it has no need to see. They do
+# less of it with -short, and all of it without the detector. Of a part of the packages nothing is left out.
+SHORT = $(if $(filter ./...,$(PKGS)),-short)
+plain: # what -short leaves out, without the race detector
+ifeq ($(PKGS),./...)
+	$(GO) test ./results/stats ./scripts/tables
+	$(GO) test -run '^(TestEmbeddedConformance|TestBooksAddUp)$$' ./drivers/redis ./drivers/quorum ./workloads
+endif
+
 race: ## like test, but every test anew, whatever the cache holds, and in random order
-	$(GO) test -race -count=1 -shuffle=on $(PKGS)
+	$(GO) test -race -count=1 -shuffle=on -p $(SUITES) -timeout 30m $(PKGS)
 	@$(MAKE) --no-print-directory nested NESTEDARGS='-count=1 -shuffle=on'
 
 # Of a part of the packages it is no part.

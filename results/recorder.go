@@ -128,8 +128,17 @@ func (c *slots) clamp(d time.Duration) time.Duration {
 // Latency is the distribution of one metric over all shards. While others record, it is some state between the
 // call and the return.
 func (r *Recorder) Latency(m MetricIndex) Latency {
-	return latencyOf(r.merge(m))
+	for i := range r.shards {
+		if r.shards[i].metrics[m].Load() != nil {
+			return latencyOf(r.merge(m))
+		}
+	}
+	return noLatency()
 }
+
+// noLatency is the distribution of a metric that has no values. Most metrics of a run have none, and to count and encode
+// that many slots for each of them anew would take most of the time that a record takes.
+var noLatency = sync.OnceValue(func() Latency { return latencyOf(newHistogram(), 0) })
 
 // merge adds up the shards into a histogram, and tells how many of its values were beyond the range.
 func (r *Recorder) merge(m MetricIndex) (h *hdrhistogram.Histogram, overflow int64) {

@@ -162,6 +162,7 @@ func TestTryOnly(t *testing.T) {
 		})
 	}
 	p.Wait, p.Rate, p.Arrival, p.Clients, p.Hold, p.Think = "poll", "2000", "constant", 1000, time.Hour, 0
+	p.Poll = 20 * ms
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) { // in the end all clients wait for the one that has the lock
 		near(t, "share of the arrivals in a hurry", float64(r.Counts.Contended)/float64(r.Counts.Contended+1000), 0.2, 0.15)
 	})

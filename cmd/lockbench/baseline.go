@@ -205,7 +205,7 @@ func (r *runner) decide(cells []*results.Cell, table render.Options) error {
 	if len(r.outputs) > 0 { // the table of the run stands above it
 		fmt.Fprintln(r.stdout)
 	}
-	return r.judge(found, r.options, table, r.judged...)
+	return r.judge(found, r.options, "", table, r.judged...)
 }
 
 // dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to

@@ -60,7 +60,7 @@ func (p *program) compareCommand() *cobra.Command {
 			return err
 		}
 		page.Plan = true
-		return p.judge(found, o, page, outputs...)
+		return p.judge(found, o, compareLine(o, files), page, outputs...)
 	}
 	p.completeComparing(c)
 	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
@@ -94,7 +94,8 @@ server. A figure has regressed if it is beyond its threshold and the difference 
 (Mann-Whitney, p corrected by Holm for all that is tested, below -alpha); there is no change if the
 95 % interval of the change rules the threshold out; else it is inconclusive, and it is said how
 many trials would tell. Machines that differ make every change inconclusive, unless -force, and so
-does a cell that only the base has.
+does a cell that only the base has. Where lockbench or its machine was the bottleneck of the base
+(saturated), a loss of the lock need not show: only a regression is believed there, unless -force.
 
 -format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
 files, each whole or not at all:
@@ -108,7 +109,7 @@ Figures:
 		wrapped("  ", strings.Join(single, ", ")) + `
 Exit codes:
   0  no change, or improved      3  a threshold is missed
-  1  error                       5  inconclusive
+  1  error                       5  inconclusive (-allow-inconclusive: unless it is scatter alone)
   2  usage`
 }
 
@@ -221,29 +222,53 @@ func parseIgnored(s string) (string, error) {
 
 // parseAlpha reads a probability: 0.05 or 5%.
 func parseAlpha(s string) (float64, error) {
-	v, err := parseProbability(s)
+	v, percent, err := parseShare(s)
 	if err != nil || !(v > 0 && v <= 0.5) {
-		return 0, errors.New("must be above 0 and not above 0.5, as 0.05 or 5%")
+		return 0, errors.New("must be above 0 and not above 0.5, as 0.05 or 5%" + mistaken(s, v, percent, err))
 	}
-	return v, nil
+	return v, checkPercent(s, v, percent)
 }
 
 // parseEffect reads the least effect: 2% or 0.02.
 func parseEffect(s string) (float64, error) {
-	v, err := parseProbability(s)
+	v, percent, err := parseShare(s)
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, errors.New("must be above 0 and below 100%, as 2%")
+		return 0, errors.New("must be above 0 and below 100%, as 2% or 0.02" + mistaken(s, v, percent, err))
 	}
-	return v, nil
+	return v, checkPercent(s, v, percent)
 }
 
-func parseProbability(s string) (float64, error) {
+// checkPercent refuses percentages up to 0.1%: that 0.05% is 0.0005 is right, and nearly everyone who writes it means 0.05.
+// Whoever does not can leave the sign out.
+func checkPercent(s string, v float64, percent bool) error {
+	if !percent || v > 0.001 {
+		return nil
+	}
+	return fmt.Errorf("%s is %s: write %s or %s%% if that was meant, and %s if not", s, plainly(v), plainly(100*v), plainly(10_000*v), plainly(v))
+}
+
+// mistaken says what a number stands for that was probably meant as a percentage; nothing if it was not.
+func mistaken(s string, v float64, percent bool, err error) string {
+	if err != nil || percent || !(v >= 1 && v < 100) {
+		return ""
+	}
+	return fmt.Sprintf("; %s without a %% sign is %s", s, plainly(100*v)+"%")
+}
+
+// plainly writes a number without an exponent and without what binary fractions add to it.
+func plainly(v float64) string {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64) // of our own making
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// parseShare reads a share: 0.05 or 5%.
+func parseShare(s string) (v float64, percent bool, err error) {
 	number, percent := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(number, 64)
+	v, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
 		v /= 100
 	}
-	return v, err
+	return v, percent, err
 }
 
 // sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.
@@ -279,20 +304,55 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	return found, err
 }
 
-// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code.
-func (p *program) judge(found *compare.Comparison, o *options, page render.Options, outputs ...output[compared]) error {
-	page.Figures = o.text("figures") != ""
+// compareLine is the command line that makes the comparison again, without its formats.
+func compareLine(o *options, files []string) string {
+	words := []string{"lockbench", "compare"}
+	for _, opt := range o.list {
+		if opt.group == groupComparing && opt.from != fromDefault {
+			words = append(words, opt.assign(opt.text))
+		}
+	}
+	for _, name := range files {
+		words = append(words, quote(name))
+	}
+	return strings.Join(words, " ")
+}
+
+// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
+// if the command line does more than compare.
+func (p *program) judge(found *compare.Comparison, o *options, command string, page render.Options, outputs ...output[compared]) error {
+	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{format: compareFormats[0]}}
 	}
 	summary, _ := p.env.lookup(summaryVariable)
-	if err := writeOutputs(p, outputs, compared{found, page, summary}); err != nil {
+	if err := writeOutputs(p, outputs, compared{found, page, command, summary}); err != nil {
 		return err
 	}
-	if code := verdictCode(found.Verdict); code != exitOK {
+	code := verdictCode(found.Verdict)
+	if code == exitInconclusive && o.on("allow-inconclusive") {
+		code = p.allow(found)
+	}
+	if code != exitOK {
 		return exitCode(code)
 	}
 	return nil
+}
+
+// allow lets an inconclusive comparison pass if the scatter of the trials is all that is in its way, and else says what is.
+func (p *program) allow(found *compare.Comparison) int {
+	if found.Scattered() {
+		fmt.Fprintln(p.stderr, "lockbench: inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
+		return exitOK
+	}
+	var why []string
+	for _, r := range found.Reasons() {
+		if r != compare.Scatter {
+			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
+		}
+	}
+	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is about scatter alone: %s\n", strings.Join(why, "; "))
+	return exitInconclusive
 }
 
 // verdictCode is the exit code that a verdict stands for.

@@ -51,6 +51,9 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 		if v := set["violations"]; v != "" {
 			r.Safety.Violations = int64(number("violations"))
 		}
+		if set["saturated"] != "" {
+			r.Generator.Saturated, r.Generator.Why = true, "lockbench used all of its cores"
+		}
 		rec := results.NewRecorder(1)
 		for range 1000 {
 			rec.Borrow().Record(results.AcquireIndex, p99)

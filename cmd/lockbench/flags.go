@@ -172,12 +172,14 @@ var (
 var comparingFlags = []flagDef{
 	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
 		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
-	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged (default 0.05)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged: 0.05 or 5% (default 0.05)"},
 	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
 	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
 		"handoff.p50, jain and CPU per lock, if there is one cell)"},
 	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
-	{"force", "", groupComparing, "", "false", false, "compare unlike machines, and unlike kinds of server"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike machines and kinds of server, a saturated base, and\na head that lacks cells of the base"},
+	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where nothing but the scatter of the trials is in the\nway of an answer; what was not measured is no pass"},
+	{"all-rows", "", groupComparing, "", "false", false, "of a comparison of many figures print every row, not the worst"},
 }
 
 var (

@@ -154,3 +154,34 @@ func TestFlagTable(t *testing.T) {
 		t.Errorf("the table's axes are %v, the matrix's %v", starred, crossed)
 	}
 }
+
+// TestVariablesAreNamed: whoever has set a variable is told about the variable, not about a flag that he has not given.
+func TestVariablesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	run1 := []string{"-driver", "memory", "-dry-run"}
+	compare2, history1, report1 := []string{"compare", "a", "b"}, []string{"history", "a"}, []string{"report", "a"}
+	for _, c := range []struct {
+		args     []string
+		variable string
+		value    string
+	}{
+		{compare2, "LOCKBENCH_FAIL_ON", "locks/s"}, {compare2, "LOCKBENCH_ALPHA", "5"}, {compare2, "LOCKBENCH_ALPHA", "0.05%"},
+		{compare2, "LOCKBENCH_MIN_EFFECT", "x"}, {compare2, "LOCKBENCH_FIGURES", "speed"}, {compare2, "LOCKBENCH_IGNORE", "clints"},
+		{compare2, "LOCKBENCH_FORCE", "maybe"}, {compare2, "LOCKBENCH_ALLOW_INCONCLUSIVE", "maybe"}, {compare2, "LOCKBENCH_ALL_ROWS", "maybe"},
+		{compare2, "LOCKBENCH_FORMAT", "xml"}, {compare2, "LOCKBENCH_FORMAT", "csv=" + dir}, {compare2, "LOCKBENCH_FORMAT", "csv=" + dir + "/none/x.csv"},
+		{compare2, "LOCKBENCH_WIDTH", "3"}, {compare2, "LOCKBENCH_WIDTH", "wide"},
+		{history1, "LOCKBENCH_FIGURES", "speed"}, {history1, "LOCKBENCH_LAST", "-1"}, {history1, "LOCKBENCH_LAST", "few"},
+		{history1, "LOCKBENCH_SINCE", "yesterday"}, {history1, "LOCKBENCH_FORMAT", "csv="}, {history1, "LOCKBENCH_WIDTH", "3"},
+		{report1, "LOCKBENCH_FORMAT", "hgrm"}, {report1, "LOCKBENCH_WIDTH", "3"},
+		{run1, "LOCKBENCH_VS", "-wiat queue"}, {run1, "LOCKBENCH_VS", "'"}, {run1, "LOCKBENCH_VS", "-driver nothing"}, {run1, "LOCKBENCH_VS", "-trials 3"},
+		{run1, "LOCKBENCH_VS", "-clients 1,2"}, {run1, "LOCKBENCH_VS", "-clients 0"}, {run1, "LOCKBENCH_VS", "x"}, {run1, "LOCKBENCH_VS", "-workload none.yaml"},
+		{run1[:2], "LOCKBENCH_BASELINE", dir + "/none.jsonl"}, {run1[:2], "LOCKBENCH_OUTPUT", "-"}, {run1[:2], "LOCKBENCH_OUTPUT", dir},
+		{run1[:2], "LOCKBENCH_OUTPUT", dir + "/none/x.jsonl"},
+	} {
+		var stdout, stderr strings.Builder
+		code := run(c.args, strings.NewReader(""), &stdout, &stderr, environment(c.variable, c.value), nil)
+		if code == exitOK || !strings.HasPrefix(stderr.String(), "lockbench: "+c.variable) {
+			t.Errorf("%s=%s: exit code %d, %s", c.variable, c.value, code, &stderr)
+		}
+	}
+}

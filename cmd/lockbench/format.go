@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,7 @@ type format[T any] struct {
 type output[T any] struct {
 	format[T]
 	file string // or directory; empty: standard output
+	from string // the flag or the variable that asks for it; empty: nobody has
 }
 
 // tableFormat is what goes to standard output unless -format names another that does.
@@ -75,7 +77,8 @@ var reportFormats = []format[reported]{
 // compared is what compare has to write.
 type compared struct {
 	*compare.Comparison
-	table   render.Options // of the table alone
+	table   render.Options // of the table; whether all figures were asked for, of the page too
+	command string         // that makes the comparison again; empty of a run, which is made again by its own
 	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
 }
 
@@ -90,7 +93,10 @@ var compareFormats = []format[compared]{
 	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
 		return export.ComparisonCSV(w, v.Comparison)
 	}},
-	{name: "json", about: "all of it, for programs", write: func(w io.Writer, v compared) error {
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v compared) error {
+		return html.WriteComparison(w, v.Comparison, html.Options{Command: v.command, Figures: v.table.Figures})
+	}},
+	{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: func(w io.Writer, v compared) error {
 		return export.ComparisonJSON(w, v.Comparison)
 	}},
 	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {
@@ -186,13 +192,13 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 			if slices.ContainsFunc(outputs[1:], func(other output[T]) bool { return other.name == name && other.file == "" }) {
 				err = fmt.Errorf("%s is given twice", name)
 			}
-			outputs = append(outputs, output[T]{f, ""})
+			outputs = append(outputs, output[T]{f, "", opt.flagOrVariable()})
 		case !hasFile && named != "":
 			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
 		case !hasFile:
-			named, outputs[0].format = name, f
+			named, outputs[0] = name, output[T]{f, "", opt.flagOrVariable()}
 		default:
-			outputs = append(outputs, output[T]{f, file})
+			outputs = append(outputs, output[T]{f, file, opt.flagOrVariable()})
 			err = checkFile(file, outputs[:len(outputs)-1], inputs)
 		}
 		if err != nil {
@@ -201,7 +207,7 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 	}
 	for _, out := range outputs[1:] {
 		if out.dir == nil && out.file != "" {
-			if err := checkReplace(out.file); err != nil {
+			if err := checkReplace(out.from, out.file); err != nil {
 				return nil, err
 			}
 		}
@@ -233,16 +239,16 @@ func checkFile[T any](file string, others []output[T], inputs []string) error {
 	return nil
 }
 
-// checkReplace tells before the work begins that a file cannot be made.
-func checkReplace(path string) error {
+// checkReplace tells before the work begins that a file cannot be made, which that flag or variable names.
+func checkReplace(name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("-format %s: is a directory", path)
+		return fmt.Errorf("%s %s: is a directory", name, path)
 	case err == nil && !info.Mode().IsRegular():
 		return nil
 	}
-	return checkCreate("format", path)
+	return checkCreate(name, path)
 }
 
 // writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
@@ -261,7 +267,7 @@ func writeOutputs[T any](p *program, outputs []output[T], v T) error {
 		}
 		if err != nil {
 			failed = true
-			fmt.Fprintf(p.stderr, "lockbench: -format %s: %s\n", out.name, oneLine(err.Error()))
+			fmt.Fprintf(p.stderr, "lockbench: %s %s: %s\n", cmp.Or(out.from, "-format"), out.name, oneLine(err.Error()))
 		}
 	}
 	if failed {

@@ -19,7 +19,7 @@ Usage:
   lockbench compare A B     what became of the figures of A's records in B's: the gate of a change
   lockbench history FILE…   each cell's figures over revisions, with steps and drifts
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
-  lockbench schema [NAME]   JSON schema of the files for -workload, or of records
+  lockbench schema [NAME]   JSON schema of workload files, of records or of comparisons
   lockbench version         version of lockbench and of its client libraries
   lockbench completion SH   completion for bash, zsh, fish or powershell
 

@@ -55,7 +55,7 @@ func checkIntervalLog(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return checkCreate("interval-log", path)
+		return checkCreate("-interval-log", path)
 	}
 	if err != nil {
 		return fmt.Errorf("-interval-log: %w", err)

@@ -75,7 +75,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if o.on("dry-run") {
 		return plan.print(p.stdout)
 	}
-	if err := checkOutput(o.text("output")); err != nil {
+	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
 	env := readEnv()

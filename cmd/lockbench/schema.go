@@ -1,6 +1,6 @@
 // lockbench schema: the JSON schemas of what lockbench reads and writes. That of workload files is made from the table of
-// flags, like the parser's vocabulary, so that neither knows a field that the other does not; that of records is package
-// results' affair.
+// flags, like the parser's vocabulary, so that neither knows a field that the other does not; those of records and comparisons
+// are the affair of packages results and export.
 
 package main
 
@@ -13,25 +13,32 @@ import (
 
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/export"
 )
 
 // schemas are what has one, the default first.
-var schemas = []string{"workload", "record"}
+var schemas = []string{"workload", "record", "comparison"}
+
+// schemaOf makes one of them.
+var schemaOf = map[string]func() ([]byte, error){
+	"workload": workloadSchema, "record": results.JSONSchema, "comparison": export.ComparisonSchema,
+}
 
 func (p *program) schemaCommand() *cobra.Command {
 	c, _ := p.command(&cobra.Command{
-		Use:   "schema [workload|record]",
-		Short: "Print the JSON schema of workload files or of records",
+		Use:   "schema [workload|record|comparison]",
+		Short: "Print the JSON schema of workload files, of records or of comparisons",
 		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
 			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
 			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
 			"see -dry-run.\n\n" +
-			"record is that of a line of the files that -o writes, for programs that read them. They have to\n" +
-			"expect fields that it does not name: later versions add some.",
+			"record is that of a line of the files that -o writes, comparison that of what compare -format json\n" +
+			"writes, for programs that read them. They have to expect fields that it does not name: later\n" +
+			"versions add some.",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, " or "))
+				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, ", "))
 			}
 			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
 				return usageErrorf("schema: there is none of %q%s; there are %s",
@@ -41,11 +48,7 @@ func (p *program) schemaCommand() *cobra.Command {
 		},
 	}, nil)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		schema := workloadSchema
-		if len(args) == 1 && args[0] == "record" {
-			schema = results.JSONSchema
-		}
-		text, err := schema()
+		text, err := schemaOf[append(args, schemas[0])[0]]()
 		if err != nil {
 			return err
 		}

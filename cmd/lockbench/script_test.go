@@ -19,13 +19,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
 // set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
-// measures, and keeps its exit code. A service's name as a condition asks whether it is installed. GATE is the gate's
+// measures, and keeps its exit code; valid holds a file of JSON to a schema that lockbench has printed. A service's name as a condition asks whether it is installed. GATE is the gate's
 // script.
 func TestScripts(t *testing.T) {
 	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
@@ -45,8 +46,9 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
-			e.Setenv("BIN", first)                  // where lockbench is
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // or each lockbench of a -race run ends with a second's sleep
+			e.Setenv("BIN", first)                                      // where lockbench is
+			e.Setenv("GORACE", "atexit_sleep_ms=0")                     // or each lockbench of a -race run ends with a second's sleep
+			e.Setenv("JDK_JAVA_OPTIONS", os.Getenv("JDK_JAVA_OPTIONS")) // see servertest.QuickJava
 			e.Setenv("GATE", filepath.Join(e.WorkDir, ".gate.sh"))
 			return os.WriteFile(e.Getenv("GATE"), gate, 0o700)
 		},
@@ -65,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
 			"nights":  cmdNights,
 			"records": cmdRecords,
+			"valid":   cmdValid,
 		},
 	})
 }
@@ -186,6 +189,24 @@ func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdValid holds files of JSON to a schema: valid schema.json file.json.
+func cmdValid(ts *testscript.TestScript, refused bool, args []string) {
+	read := func(name string) any {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(name)))
+		ts.Check(err)
+		return doc
+	}
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource(args[0], read(args[0])))
+	s, err := c.Compile(args[0])
+	ts.Check(err)
+	for _, name := range args[1:] {
+		if err := s.Validate(read(name)); (err != nil) != refused {
+			ts.Fatalf("%s: %v", name, err)
+		}
 	}
 }
 

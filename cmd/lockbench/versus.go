@@ -44,10 +44,10 @@ func (f flagDef) notOfASide() string {
 func (o *options) head(stdin io.Reader) (*options, error) {
 	head, err := o.parseVersus()
 	if err != nil {
-		return nil, inVersus(err)
+		return nil, o.inVersus(err)
 	}
 	if err := head.checkEmpty(); err != nil {
-		return nil, inVersus(err)
+		return nil, o.inVersus(err)
 	}
 	for i, base := range o.list { // in the order of the same table
 		opt := head.list[i]
@@ -62,15 +62,15 @@ func (o *options) head(stdin io.Reader) (*options, error) {
 		}
 	}
 	if err := head.checkSwitches(); err != nil {
-		return nil, inVersus(err)
+		return nil, o.inVersus(err)
 	}
 	if err := head.shareWorkload(o, stdin); err != nil {
-		return nil, inVersus(err)
+		return nil, o.inVersus(err)
 	}
 	for _, name := range measuredAlike {
 		if mine, its := o.text(name), head.text(name); mine != its {
-			return nil, usageErrorf("-vs: the base has %s %s and the workload of the head %s: both sides are measured alike",
-				name, mine, its)
+			return nil, usageErrorf("%s: the base has %s %s and the workload of the head %s: both sides are measured alike",
+				o.get("vs").flagOrVariable(), name, mine, its)
 		}
 	}
 	return head, checkPartners(o, head)
@@ -104,12 +104,13 @@ func (o *options) parseVersus() (*options, error) {
 }
 
 // inVersus says that an error is about the words of -vs, or about what they make of the run.
-func inVersus(err error) error {
+func (o *options) inVersus(err error) error {
+	name := o.get("vs").flagOrVariable()
 	var usage *usageError
 	if errors.As(err, &usage) {
-		return &usageError{fmt.Errorf("-vs: %w", usage.err)}
+		return &usageError{fmt.Errorf("%s: %w", name, usage.err)}
 	}
-	return fmt.Errorf("-vs: %w", err)
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // shareWorkload gives the head the workload of the base, unless it has one of its own.
@@ -129,9 +130,10 @@ func (o *options) shareWorkload(base *options, stdin io.Reader) error {
 // checkPartners makes sure that each combination of the base has one of the head in its place. Pairing lists of unlike
 // lengths by their places would compare 512 clients with 64 and say nothing of it.
 func checkPartners(base, head *options) error {
+	vs := base.get("vs").flagOrVariable()
 	b, h := base.sheets(), head.sheets()
 	if len(b) != len(h) {
-		return usageErrorf("-vs: the workload of the base lists %d cells and that of the head %d: each needs one partner", len(b), len(h))
+		return usageErrorf("%s: the workload of the base lists %d cells and that of the head %d: each needs one partner", vs, len(b), len(h))
 	}
 	for i := range b {
 		for j, opt := range b[i].list {
@@ -139,8 +141,8 @@ func checkPartners(base, head *options) error {
 			if !opt.axis || strings.Count(opt.text, ",") == strings.Count(other.text, ",") {
 				continue
 			}
-			return usageErrorf("-vs: the base has %s %s and the head %s: as many values on both sides, since each cell needs one partner",
-				opt.name, opt.text, other.text)
+			return usageErrorf("%s: the base has %s %s and the head %s: as many values on both sides, since each cell needs one partner",
+				vs, opt.name, opt.text, other.text)
 		}
 	}
 	return nil
@@ -315,7 +317,7 @@ func planAll(o *options, env environ, stdin io.Reader, find func(*service) (stri
 	}
 	head, err := planOfSide(other, env, find)
 	if err != nil {
-		return head, inVersus(err)
+		return head, o.inVersus(err)
 	}
 	return pairUp(base, head)
 }

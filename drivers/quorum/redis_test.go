@@ -73,7 +73,7 @@ func forBoth(t *testing.T, test func(t *testing.T, driver string)) {
 func TestStoppedNodes(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		nodes := startNodes(t, five)
-		s := openRedis(t, driver, drivers.Config{Addrs: nodes.urls(), IOTimeout: time.Minute, NodeTimeout: time.Second})
+		s := openRedis(t, driver, drivers.Config{Addrs: nodes.urls(), IOTimeout: time.Minute, NodeTimeout: 3 * time.Second})
 		const clients = 16
 		var sessions [clients]drivers.Session
 		for i := range sessions {

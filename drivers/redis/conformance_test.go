@@ -2,6 +2,7 @@
 package redis_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,38 +16,42 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, server := range []struct {
-		name  string
-		start func(t *testing.T) (url string)
-		slots int // how many cells run at once
-		drivers.Config
-	}{
-		// Most of the time goes into waiting, so more can run at once than there are processors; t.Parallel would not do
-		// that. The embedded server works in this process.
-		{"redis-server", func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, 4, drivers.Config{}},
-		{"embedded", func(t *testing.T) string { return servertest.Embedded(t).URL() }, 3, drivers.Config{Embedded: true}},
-	} {
-		t.Run(server.name, func(t *testing.T) {
-			var all sync.WaitGroup
-			slots := make(chan struct{}, server.slots)
-			for _, name := range []string{"go-redis", "rueidis"} {
-				d, err := drivers.Lookup(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, cell := range cells(d, server.Embedded) {
-					cfg := server.Config
-					cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
-					all.Go(func() {
-						slots <- struct{}{}
-						defer func() { <-slots }()
-						t.Run(name+"/"+cell.name, func(t *testing.T) { conform(t, d, cfg, server.start(t)) })
-					})
-				}
-			}
-			all.Wait()
-		})
+	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
+}
+
+// TestEmbeddedConformance computes most of its time, in the embedded server, which works in this process. What the race
+// detector could find in a driver it finds in TestConformance, so that with -short it gets a few cells to see.
+func TestEmbeddedConformance(t *testing.T) {
+	list := embeddedCells
+	if testing.Short() {
+		list = func(d drivers.Driver) []cell {
+			return slices.DeleteFunc(embeddedCells(d), func(c cell) bool { return c.Lock != "set-nx" && c.Lock != "redisson" })
+		}
 	}
+	conformAll(t, 3, drivers.Config{Embedded: true}, list, func(t *testing.T) string { return servertest.Embedded(t).URL() })
+}
+
+// conformAll runs the suite on cells of both libraries, each with a server of its own. Most of the time of a real server
+// goes into waiting, so more can run at once than there are processors; t.Parallel would not do that.
+func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(drivers.Driver) []cell, start func(t *testing.T) (url string)) {
+	var all sync.WaitGroup
+	free := make(chan struct{}, slots)
+	for _, name := range []string{"go-redis", "rueidis"} {
+		d, err := drivers.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range cells(d) {
+			cfg := cfg
+			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
+			all.Go(func() {
+				free <- struct{}{}
+				defer func() { <-free }()
+				t.Run(name+"/"+cell.name, func(t *testing.T) { conform(t, d, cfg, start(t)) })
+			})
+		}
+	}
+	all.Wait()
 }
 
 // cell is one way to open a service.
@@ -68,24 +73,22 @@ func (d awake) Designs() []drivers.Design {
 }
 
 // cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without
-// it, the releases that are no script, and the line of clients that poll.
-func cells(d drivers.Driver, embedded bool) []cell {
-	var list []cell
+// it, the release that is no script, and the line of clients that poll.
+func cells(d drivers.Driver) []cell {
+	return append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
+}
+
+// embeddedCells leave out the line of clients that poll: the server makes an interpreter for each of their many scripts.
+func embeddedCells(d drivers.Driver) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
+
+func cellsWith(d drivers.Driver, release drivers.Release) (list []cell) {
 	for _, design := range d.Designs() {
 		list = append(list, cell{design.Name, drivers.Config{Lock: design.Name, Pipelining: drivers.PipeliningAuto}})
 	}
-	release := drivers.ReleaseWatch
-	if embedded {
-		release = drivers.ReleaseDelEx
-	}
-	list = append(list,
-		cell{"set-nx without pipelining", drivers.Config{Pipelining: drivers.PipeliningOff}},
+	return append(list,
+		cell{"set-nx without pipelining", drivers.Config{Lock: "set-nx", Pipelining: drivers.PipeliningOff}},
 		cell{"set-nx by " + string(release), drivers.Config{Lock: "set-nx", Release: release}},
 	)
-	if !embedded { // which makes an interpreter for each of its many scripts
-		list = append(list, cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
-	}
-	return list
 }
 
 // conform runs the suite through a proxy that can break the connections.

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms.
-	startPatience = 20 * time.Second
+	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms, a Java process
+	// on a machine with ten others for each processor in half a minute. A program that has ended is not waited for.
+	startPatience = time.Minute
 	// stopPatience is how long a server that has to end processes of its own may take for that. PostgreSQL needs 10 ms.
 	stopPatience = 5 * time.Second
 	// The pauses between two questions "are you ready?" grow from the first to the second of these.

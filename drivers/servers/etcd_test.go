@@ -258,6 +258,6 @@ func TestSweepLooksIntoMemory(t *testing.T) {
 	}
 	if exists(d.path) {
 		t.Errorf("%s is left", d.path)
-		_ = removeDir(d.path)
+		_, _ = removeDir(d.path)
 	}
 }

@@ -73,27 +73,38 @@ func (d *tempDir) record(pid int) error {
 
 // remove deletes the directory and gives up its lock.
 func (d *tempDir) remove() error {
-	return errors.Join(removeDir(d.path), d.lock.Close())
+	_, err := removeDir(d.path)
+	return errors.Join(err, d.lock.Close())
 }
 
-// removeDir deletes a directory, its lock file last: what an interrupted removal leaves is swept another time.
-func removeDir(path string) error {
+// removeDir deletes a directory, its lock file last: what an interrupted removal leaves is swept another time. Without its
+// lock file it is anybody's, and removed tells whether it was the caller who removed it.
+func removeDir(path string) (removed bool, err error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, e := range entries {
 		if e.Name() == lockFile {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return os.RemoveAll(path)
+	if err := os.Remove(filepath.Join(path, lockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	switch err := os.Remove(path); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return true, os.RemoveAll(path) // a process at its end has put something there meanwhile
 }
 
 // tempRoot is where private directories are made: the system's temp dir, or /tmp where a unix socket below the
@@ -200,7 +211,7 @@ func sweepDir(path string) (removed bool, err error) {
 	if err := tidyPostgres(filepath.Join(path, postgresData)); err != nil {
 		return false, err
 	}
-	return true, removeDir(path)
+	return removeDir(path)
 }
 
 // stillAt tells whether f is the file that path names now.

@@ -228,6 +228,26 @@ func TestSweepWhileOthersStart(t *testing.T) {
 	}
 }
 
+// Of two that remove a directory one has done it.
+func TestRemoveDirOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dir")
+	for _, files := range [][]string{{lockFile}, {lockFile, "redis.conf"}, nil} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, want := range []bool{true, false} {
+			if removed, err := removeDir(path); removed != want || err != nil {
+				t.Errorf("%q: removed %v, %v, want %v", files, removed, err, want)
+			}
+		}
+	}
+}
+
 func TestTempRootIsShortEnoughForSockets(t *testing.T) {
 	short := canonical(t.TempDir())
 	long := filepath.Join(short, strings.Repeat("x", maxSocketPath-len(short)))

@@ -24,6 +24,9 @@ func open(t *testing.T, cfg drivers.Config) drivers.Service {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "test:"
 	}
+	if cfg.IOTimeout == 0 { // whoever is about time-outs sets one: no other test is to fail because the machine stalls
+		cfg.IOTimeout = 20 * time.Second
+	}
 	return drivertest.Open(t, zookeeper(t), cfg)
 }
 

@@ -237,7 +237,7 @@ func TestTLS(t *testing.T) {
 	if server, _, err := inspector.Inspect(t.Context()); err != nil || server.Mode != "standalone" {
 		t.Errorf("Inspect: %+v, %v", server, err)
 	}
-	strange := drivers.Config{Addrs: []string{"zks://" + front}, IOTimeout: time.Second}
+	strange := drivers.Config{Addrs: []string{"zks://" + front}, IOTimeout: 20 * time.Second} // it does not take that long
 	if svc, err := zookeeper(t).Open(t.Context(), strange); err == nil {
 		svc.Close()
 		t.Error("a certificate of nobody's authority is taken")

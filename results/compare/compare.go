@@ -45,7 +45,7 @@ type Options struct {
 	Alpha      float64         // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
 	MinEffect  float64         // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
 	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
-	Force      bool            // judge in spite of unlike machines and kinds of server, and of cells that the head lacks
+	Force      bool            // judge in spite of unlike machines and kinds of server, of cells that the head lacks, and of a saturated base
 	Subset     bool            // the head is meant to have some cells of the base only
 }
 
@@ -60,6 +60,7 @@ type Comparison struct {
 	Base, Head Side
 	Cells      []Cell
 	Missing    []string // cells of the base that the head does not have, by what tells them from the others
+	Lacking    bool     // that makes the whole inconclusive: nobody has asked for a part of the cells (Options.Subset, Force)
 	Added      []string // cells of the head that the base does not have
 	Notes      []string // what a reader must know before he believes it: unlike environments, partial records, duplicates
 	Alpha      float64
@@ -91,9 +92,12 @@ type Result struct {
 	Threshold *Threshold // that it was judged by; nil: it is shown only
 	Change    stats.Change
 	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested
-	Verdict   Verdict // empty without a threshold
+	Verdict   Verdict // empty without a threshold; inconclusive if lockbench was the bottleneck of the base, unless it regressed
+	Reason    Reason  // of Inconclusive, else empty
 	Why       string  // in words: of Regressed and Inconclusive, and of Unchanged if it is worse within the threshold
 	Needed    int     // of Inconclusive: trials a side that would tell, at 80 % power; 0 if that can't be said
+
+	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
 }
 
 // Guessed tells whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
@@ -185,14 +189,14 @@ func (c *Comparison) fill(couples []couple, o Options) {
 		d.fill(o)
 		drafts = append(drafts, d)
 	}
-	tests, wanted := test(drafts, o)
-	c.Tests = tests
+	t := test(drafts, o)
+	c.Tests = t.made
 	for _, d := range drafts {
-		d.judge(o, wanted)
+		d.judge(o, t)
 		c.Cells = append(c.Cells, *d.cell)
 		c.Verdict = worse(c.Verdict, d.cell.Verdict)
 	}
-	if len(c.Missing) > 0 && !o.Subset && !o.Force {
+	if c.Lacking = len(c.Missing) > 0 && !o.Subset && !o.Force; c.Lacking {
 		c.Verdict = worse(c.Verdict, Inconclusive)
 	}
 	c.lift()
@@ -250,7 +254,7 @@ func (c *Comparison) remark(drafts []*draft, o Options) {
 			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
 		}
 	}
-	if len(c.Missing) > 0 && !o.Subset && !o.Force {
+	if c.Lacking {
 		say("the head has no trial of %s of the base, which is no pass (-force: judge by the others)", many(len(c.Missing), "cell"))
 	}
 	for _, s := range []struct {

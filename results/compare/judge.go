@@ -92,7 +92,7 @@ func (d *draft) fill(o Options) {
 }
 
 func (d *draft) add(r Result) {
-	r.P = math.NaN()
+	r.P, r.least = math.NaN(), math.NaN()
 	r.Change = stats.Compare(d.values(r.Figure))
 	d.results = append(d.results, r)
 	if r.Threshold == nil {
@@ -110,27 +110,27 @@ func (d *draft) add(r Result) {
 }
 
 // comparable says why a change of the figure can't be judged at all; empty if it can.
-func (d *draft) comparable(r *Result, force bool) string {
+func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 	base, head := len(d.cell.Base), len(d.cell.Head)
 	switch {
 	case base == 0:
-		return "the base has no whole trial"
+		return NoTrials, "the base has no whole trial"
 	case head == 0:
-		return "the head has no whole trial"
+		return NoTrials, "the head has no whole trial"
 	case !force && len(d.base.partial) > base:
-		return fmt.Sprintf("%d of %s of the base ended early, and those that did not may be the lucky ones", len(d.base.partial), many(base+len(d.base.partial), "trial"))
+		return NoTrials, fmt.Sprintf("%d of %s of the base ended early, and those that did not may be the lucky ones", len(d.base.partial), many(base+len(d.base.partial), "trial"))
 	case !force && len(d.head.partial) > head:
-		return fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), many(head+len(d.head.partial), "trial"))
+		return NoTrials, fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), many(head+len(d.head.partial), "trial"))
 	case r.Change.Base.N == 0 && r.Change.Head.N == 0:
-		return "neither side knows it" + unknown(r.Figure)
+		return Unmeasured, "neither side knows it" + unknown(r.Figure)
 	case r.Change.Base.N == 0:
-		return "the base does not know it" + unknown(r.Figure)
+		return Unmeasured, "the base does not know it" + unknown(r.Figure)
 	case r.Change.Head.N == 0:
-		return "the head does not know it" + unknown(r.Figure)
+		return Unmeasured, "the head does not know it" + unknown(r.Figure)
 	case len(d.machines) > 0 && !force:
-		return "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
+		return Unlike, "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
 	}
-	return ""
+	return "", ""
 }
 
 // unknown gives the likely reason why a figure is not known.
@@ -147,50 +147,62 @@ func unknown(f figure.Figure) string {
 	return ""
 }
 
+// tests are how many there are in a comparison.
+type tests struct {
+	wanted int // figures that are judged by their change
+	made   int // of these: those with trials enough for any difference to be significant
+	first  int // of these: those that can be significant if every one has the least p that its trials can have
+}
+
 // test adjusts the p of everything that is judged by its change, each figure of each cell once, however many thresholds
 // it has: Holm's method over all of them. Where there are too few trials for any difference to be significant there is no
 // test, which is decided by their number and not by what they say, so that it costs the others nothing.
-func test(drafts []*draft, o Options) (tests, wanted int) {
+func test(drafts []*draft, o Options) (t tests) {
 	type place struct {
 		draft  int
 		figure string
 	}
 	at := map[place]int{}
-	var ps []float64
+	var ps, leasts []float64
 	seen := map[place]bool{}
 	for i, d := range drafts {
 		for _, r := range d.results {
 			where := place{i, r.Figure.Name}
-			if r.Threshold == nil || !r.Threshold.Relative || seen[where] || d.comparable(&r, o.Force) != "" {
+			if r.Threshold == nil || !r.Threshold.Relative || seen[where] {
+				continue
+			}
+			if _, why := d.comparable(&r, o.Force); why != "" {
 				continue
 			}
 			seen[where] = true
-			wanted++
-			if stats.LeastP(r.Change.Base.N, r.Change.Head.N) <= o.Alpha {
+			t.wanted++
+			if least := stats.LeastP(r.Change.Base.N, r.Change.Head.N); least < o.Alpha {
 				at[where] = len(ps)
-				ps = append(ps, r.Change.P)
+				ps, leasts = append(ps, r.Change.P), append(leasts, least)
 			}
 		}
 	}
-	adjusted := stats.Holm(ps)
+	adjusted, best := stats.Holm(ps), stats.Holm(leasts)
+	t.made, t.first = len(ps), number(best, func(p float64) bool { return p < o.Alpha })
 	for i, d := range drafts {
 		for j := range d.results {
 			r := &d.results[j]
 			if n, tested := at[place{i, r.Figure.Name}]; tested && r.Threshold != nil && r.Threshold.Relative {
-				r.P = adjusted[n]
+				r.P, r.least = adjusted[n], best[n]
 			}
 		}
 	}
-	return len(ps), wanted
+	return t
 }
 
 // relative judges a change.
-func (d *draft) relative(r *Result, o Options, tests int) {
+func (d *draft) relative(r *Result, o Options, of tests) {
 	t := r.Threshold
-	if why := d.comparable(r, o.Force); why != "" {
-		r.Verdict, r.Why = Inconclusive, why
+	if reason, why := d.comparable(r, o.Force); why != "" {
+		r.cannot(reason, why)
 		return
 	}
+	defer d.hidden(r, o.Force)
 	if !(r.Change.Base.Median > 0) {
 		fromZero(r, o.Alpha)
 		return
@@ -215,33 +227,51 @@ func (d *draft) relative(r *Result, o Options, tests int) {
 			r.Why = fmt.Sprintf("%s, which %s allows", moved(c.Ratio), t)
 		}
 	default:
-		d.undecided(r, beyond, o, tests)
+		d.undecided(r, beyond, o, of)
 	}
 }
 
-// undecided says why nothing can be told, and what it would take.
-func (d *draft) undecided(r *Result, beyond bool, o Options, tests int) {
-	r.Verdict = Inconclusive
+// undecided says why nothing can be told, and what it would take. That is reckoned for all tests that are wanted, as those
+// for which there are too few trials now will be made once there are enough.
+func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	c, t := r.Change, r.Threshold
-	each := o.Alpha / float64(max(1, tests)) // what Holm leaves to the smallest p
+	each := o.Alpha / float64(max(1, of.wanted)) // what Holm leaves to the smallest p
 	base, head := d.values(r.Figure)
 	r.Needed = stats.TrialsNeeded(base, head, t.Value, each, Power)
 	if least := stats.LeastTrials(each); r.Needed > 0 || min(c.Base.N, c.Head.N) < least {
 		r.Needed = max(r.Needed, least)
 	}
 	switch {
-	case stats.LeastP(c.Base.N, c.Head.N) > each:
-		r.Why = fmt.Sprintf("%s can never show p < %s", trials(c), number3(each))
-		if tests > 1 {
-			r.Why += fmt.Sprintf(" (%s over %d tests)", number3(o.Alpha), tests)
-		}
+	case !(r.least < o.Alpha): // it was not tested, or it was in vain
+		r.cannot(TooFew, never(r, o.Alpha, of))
 	case beyond:
-		r.Why = fmt.Sprintf("%s, which may be chance", moved(c.Ratio))
+		r.cannot(Scatter, fmt.Sprintf("%s, which may be chance", moved(c.Ratio)))
+	case math.IsNaN(c.Low) && stats.LeastP(c.Base.N, c.Head.N) > 1-stats.Confidence: // with an alpha above 5 %
+		r.cannot(TooFew, fmt.Sprintf("no interval can be given of its change from %s", trials(c)))
 	case math.IsNaN(c.Low):
-		r.Why = "no interval can be given of its change"
+		r.cannot(Scatter, "no interval can be given of its change")
 	default:
-		r.Why = fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), limit(t))
+		r.cannot(Scatter, fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), limit(t)))
 	}
+}
+
+// never says what p the trials of a figure would have to have, and cannot. Alone a figure would have to be below alpha,
+// and of those that are tested the first has to be below alpha over the number of tests; but each that is significant
+// leaves more to the next (Holm), so what counts is how many are left when all have gone that can.
+func never(r *Result, alpha float64, of tests) string {
+	left := of.made - of.first
+	if math.IsNaN(r.least) || left < 2 {
+		return fmt.Sprintf("%s can never show p < %s", trials(r.Change), number3(alpha))
+	}
+	text := fmt.Sprintf("%s can never show p < %s (%s over %d tests", trials(r.Change), number3(alpha/float64(left)), number3(alpha), left)
+	switch of.first {
+	case 0:
+	case 1:
+		text += ", if the other one is significant"
+	default:
+		text += fmt.Sprintf(", if the %d others are all significant", of.first)
+	}
+	return text + ")"
 }
 
 // fromZero judges a figure whose median is 0 in the base, where there is no ratio: nothing falls below that, and if it
@@ -254,13 +284,13 @@ func fromZero(r *Result, alpha float64) {
 	case less && higher && rose:
 		r.Verdict = Improved
 	case higher && (less || !rose):
-		r.Verdict, r.Why = Inconclusive, "0 in the base, which is nothing to compare with"
+		r.cannot(Zero, "0 in the base, which is nothing to compare with")
 	case less, c.Base.Max == 0 && c.Head.Max == 0:
 		r.Verdict = Unchanged
 	case rose:
 		r.Verdict, r.Why = Regressed, "rose from 0, which is beyond any percentage"
 	default:
-		r.Verdict, r.Why = Inconclusive, "0 in the base, where a percentage says nothing: an absolute limit would"
+		r.cannot(Zero, "0 in the base, where a percentage says nothing: an absolute limit would")
 	}
 }
 
@@ -272,11 +302,13 @@ func (d *draft) absolute(r *Result) {
 		values = append(values, r.Figure.Values(d.head.partial)...)
 	}
 	values = slices.DeleteFunc(values, math.IsNaN)
-	if len(values) == 0 {
-		r.Verdict, r.Why = Inconclusive, "the head does not know it"+unknown(r.Figure)
-		if len(d.cell.Head) == 0 {
-			r.Why = "the head has no whole trial"
-		}
+	switch {
+	case len(values) > 0:
+	case len(d.cell.Head) == 0:
+		r.cannot(NoTrials, "the head has no whole trial")
+		return
+	default:
+		r.cannot(Unmeasured, "the head does not know it"+unknown(r.Figure))
 		return
 	}
 	t, what := r.Threshold, "the median"
@@ -289,16 +321,16 @@ func (d *draft) absolute(r *Result) {
 	}
 	r.Verdict = Unchanged
 	if len(d.cell.Head) == 0 { // witnesses of what was seen, not of what was not
-		r.Verdict, r.Why = Inconclusive, "the head has no whole trial"
+		r.cannot(NoTrials, "the head has no whole trial")
 	}
 	if t.Less && v < t.Value || !t.Less && v > t.Value {
-		r.Verdict = Regressed
+		r.Verdict, r.Reason = Regressed, ""
 		r.Why = fmt.Sprintf("%s of the head has %s", what, about(t.Figure.Unit, v))
 	}
 }
 
 // judge gives every result its verdict, and the cell the worst of them.
-func (d *draft) judge(o Options, tests int) {
+func (d *draft) judge(o Options, of tests) {
 	d.cell.Verdict = Unchanged
 	for i := range d.results {
 		r := &d.results[i]
@@ -306,7 +338,7 @@ func (d *draft) judge(o Options, tests int) {
 			continue
 		}
 		if r.Threshold.Relative {
-			d.relative(r, o, tests)
+			d.relative(r, o, of)
 		} else {
 			d.absolute(r)
 		}

@@ -108,7 +108,7 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{
 		"cell", "figure", "unit", "base_n", "base_median", "base_low", "base_high", "head_n", "head_median", "head_low", "head_high",
-		"change", "change_low", "change_high", "p", "p_adjusted", "threshold", "verdict", "why", "needed_trials",
+		"change", "change_low", "change_high", "p", "p_adjusted", "threshold", "verdict", "why", "needed_trials", "reason",
 	})
 	for _, cell := range c.Cells {
 		for _, r := range cell.Figures {
@@ -122,7 +122,7 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 				strconv.Itoa(b.N), digits(b.Median), digits(b.Low), digits(b.High),
 				strconv.Itoa(h.N), digits(h.Median), digits(h.Low), digits(h.High),
 				digits(r.Change.Ratio - 1), digits(r.Change.Low - 1), digits(r.Change.High - 1),
-				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), typedInt(r.Needed),
+				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), typedInt(r.Needed), string(r.Reason),
 			})
 		}
 	}

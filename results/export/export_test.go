@@ -148,7 +148,7 @@ func comparison(t *testing.T, label, why string) *compare.Comparison {
 	return &compare.Comparison{
 		Base:  compare.Side{Name: "base.jsonl", Trials: 20, Partial: 1, Revisions: []string{"v1"}},
 		Head:  compare.Side{Name: "head.jsonl", Trials: 20, Duplicates: 2},
-		Notes: []string{"the base has lockbench v0.1.0, the head v0.2.0"}, Missing: []string{"etcd"},
+		Notes: []string{"the base has lockbench v0.1.0, the head v0.2.0"}, Missing: []string{"etcd"}, Lacking: true,
 		Alpha: 0.05, Tests: 4, Verdict: compare.Regressed,
 		Cells: []compare.Cell{
 			{
@@ -156,7 +156,7 @@ func comparison(t *testing.T, label, why string) *compare.Comparison {
 				Notes: []string{"1 trial of the head drifts"}, Verdict: compare.Regressed,
 				Figures: []compare.Result{
 					{Figure: rate, Threshold: slower, Change: fell, P: 0.0004, Verdict: compare.Regressed, Why: why},
-					{Figure: p99, Threshold: later, Change: rose, P: 0.4, Verdict: compare.Inconclusive, Why: "3 trials a side can't tell", Needed: 12},
+					{Figure: p99, Threshold: later, Change: rose, P: 0.4, Verdict: compare.Inconclusive, Reason: compare.TooFew, Why: "3 trials a side can't tell", Needed: 12},
 					{Figure: violations, Threshold: unsafe, Change: same, P: nan, Verdict: compare.Unchanged},
 					{Figure: jain, Change: same, P: nan},
 				},
@@ -189,6 +189,48 @@ func TestGoldens(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden(t, name, b.String())
+	}
+}
+
+// TestWorstFirst: what GitHub shows of many is the worst.
+func TestWorstFirst(t *testing.T) {
+	c := comparison(t, "", "")
+	first := c.Cells[0]
+	c.Cells = nil
+	for i := range 30 {
+		cell := first
+		cell.Label = fmt.Sprint("cell ", i)
+		r := first.Figures[0]
+		r.Change.Ratio = 1 - 0.02*float64(i+3)
+		unmeasured := first.Figures[1]
+		if i == 29 {
+			unmeasured.Reason = compare.Unmeasured
+		}
+		cell.Figures = []compare.Result{r, unmeasured}
+		if i == 28 {
+			violated := first.Figures[2]
+			violated.Verdict = compare.Regressed
+			cell.Figures = append(cell.Figures, violated)
+		}
+		c.Cells = append(c.Cells, cell)
+	}
+	var b bytes.Buffer
+	if err := Annotations(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i, want := range map[int]string{
+		0: "::error title=regressed%3A violations>0 in cell 28::", 1: "::error title=regressed%3A locks/s<-5%25 in cell 29::",
+		2: "::error title=regressed%3A locks/s<-5%25 in cell 28::", 9: "::error title=22 more::",
+		10: "::warning title=inconclusive%3A 1 cell only in the base::etcd", 11: "::warning title=inconclusive%3A acquire.p99>+10%25 in cell 29::",
+		19: "::warning title=22 more::",
+	} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %s, want %s", i, lines[i], want)
+		}
+	}
+	if len(lines) != 21 {
+		t.Errorf("%d lines", len(lines)-1)
 	}
 }
 

@@ -6,9 +6,11 @@ package export
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/render"
 )
 
 // annotationsShown is how many annotations of a level GitHub shows of one step; what comes after them is lost without a word.
@@ -18,22 +20,25 @@ const annotationsShown = 10
 type annotation struct{ level, title, message string }
 
 // Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told, and a
-// notice for every improvement. If there are more of a level than GitHub shows, the last one says how many there are besides.
+// notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub shows, the
+// last one says how many there are besides.
 func Annotations(w io.Writer, c *compare.Comparison) error {
 	levels := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}
 	found := map[string][]annotation{}
-	for _, cell := range c.Cells {
-		for _, r := range cell.Figures {
-			level := levels[r.Verdict]
-			if level == "" || r.Threshold == nil {
-				continue
-			}
-			title := string(r.Verdict) + ": " + r.Threshold.Text
-			if cell.Label != "" {
-				title += " in " + cell.Label
-			}
-			found[level] = append(found[level], annotation{level, plain(title), sentence(r)})
+	if c.Lacking {
+		title := fmt.Sprintf("inconclusive: %s only in the base", render.Many(int64(len(c.Missing)), "cell"))
+		found["warning"] = []annotation{{"warning", title, listed(c.Missing)}}
+	}
+	for _, r := range worstFirst(c) {
+		level := levels[r.Verdict]
+		if level == "" {
+			continue
 		}
+		title := string(r.Verdict) + ": " + r.Threshold.Text
+		if r.cell != "" {
+			title += " in " + r.cell
+		}
+		found[level] = append(found[level], annotation{level, plain(title), sentence(*r.Result)})
 	}
 	if all := c.Verdict; found[levels[all]] == nil && levels[all] != "" { // nothing was compared, or a reason beyond the figures
 		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; "))}
@@ -52,6 +57,33 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		}
 	}
 	return nil
+}
+
+// listed are some names, of which the first few are said.
+func listed(names []string) string {
+	const few = 10
+	if more := len(names) - few; more > 1 {
+		names = append(slices.Clone(names[:few]), fmt.Sprintf("and %d more", more))
+	}
+	return plain(strings.Join(names, "; "))
+}
+
+// placed is a judged figure and the label of its cell.
+type placed struct {
+	*compare.Result
+	cell string
+}
+
+func worstFirst(c *compare.Comparison) (list []placed) {
+	for _, cell := range c.Cells {
+		for i := range cell.Figures {
+			if r := &cell.Figures[i]; r.Threshold != nil {
+				list = append(list, placed{r, cell.Label})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return compare.Worse(a.Result, b.Result) })
+	return list
 }
 
 // message escapes what would end a command, as actions/toolkit does (packages/core/src/command.ts).

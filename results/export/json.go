@@ -18,6 +18,7 @@ const comparisonSchema = 1
 type comparisonJSON struct {
 	Schema  int        `json:"schema"`
 	Verdict string     `json:"verdict"` // of the whole: the worst of all
+	Reasons []string   `json:"reasons"` // of all that is inconclusive, each once: compare.Reasons; "scatter" alone may pass
 	Alpha   float64    `json:"alpha"`
 	Tests   int        `json:"tests"`
 	Base    sideJSON   `json:"base"`
@@ -60,6 +61,7 @@ type resultJSON struct {
 	PAdjusted  *float64     `json:"p_adjusted"`
 	Threshold  string       `json:"threshold,omitempty"` // empty: it is shown, and judged by none
 	Verdict    string       `json:"verdict,omitempty"`
+	Reason     string       `json:"reason,omitempty"` // of "inconclusive", one of compare.Reasons; Why says it in words
 	Why        string       `json:"why,omitempty"`
 	Needed     int          `json:"needed_trials,omitempty"`
 }
@@ -74,7 +76,7 @@ type estimateJSON struct {
 // ComparisonJSON writes a comparison with every digit, in the base units of its figures.
 func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	all := comparisonJSON{
-		Schema: comparisonSchema, Verdict: string(c.Verdict), Alpha: c.Alpha, Tests: c.Tests,
+		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: reasons(c), Alpha: c.Alpha, Tests: c.Tests,
 		Base: sideOf(c.Base), Head: sideOf(c.Head),
 		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Cells: []cellJSON{},
 	}
@@ -97,13 +99,21 @@ func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	return out.Encode(all)
 }
 
+func reasons(c *compare.Comparison) []string {
+	list := []string{}
+	for _, r := range c.Reasons() {
+		list = append(list, string(r))
+	}
+	return list
+}
+
 func resultOf(r compare.Result) resultJSON {
 	one := resultJSON{
 		Figure: r.Figure.Name, Unit: unitWord(r.Figure.Unit), Better: direction(r.Figure),
 		Base: estimateOf(r.Change.Base), Head: estimateOf(r.Change.Head),
 		Change: known(r.Change.Ratio - 1), ChangeLow: known(r.Change.Low - 1), ChangeHigh: known(r.Change.High - 1),
 		P: known(r.Change.P), PAdjusted: known(r.P),
-		Verdict: verdictOf(r), Why: r.Why, Needed: r.Needed,
+		Verdict: verdictOf(r), Reason: string(r.Reason), Why: r.Why, Needed: r.Needed,
 	}
 	if r.Threshold != nil {
 		one.Threshold = r.Threshold.Text

@@ -80,6 +80,7 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 		Time: "0", Timestamp: lastStart(c), Host: "localhost", Out: textOf(strings.Join(plains(c.Notes), "\n")),
 		Properties: []junitProperty{
 			{"verdict", string(c.Verdict)},
+			{"reasons", strings.Join(reasons(c), ", ")},
 			{"alpha", digits(c.Alpha)},
 			{"tests", strconv.Itoa(c.Tests)},
 			{"base.trials", strconv.Itoa(c.Base.Trials)},
@@ -103,7 +104,7 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 				one.Out = nil
 			case compare.Inconclusive:
 				suite.Skipped++
-				one.Skipped = &junitSkipped{plain("inconclusive: " + r.Why)}
+				one.Skipped = &junitSkipped{plain(fmt.Sprintf("inconclusive (%s): %s", r.Reason, r.Why))}
 			}
 			suite.Tests++
 			suite.Cases = append(suite.Cases, one)

@@ -37,7 +37,7 @@ type History struct {
 
 	Machines int             // different machines have series of their own
 	Lines    int             // that had points enough to be looked at: Alpha holds for all of them together
-	Unknown  []figure.Figure // of Options.Figures: those that no record knows
+	Unknown  []figure.Figure // of those that were to be followed, by the Options or by default: those that no record knows
 }
 
 // Series is one cell on one machine in the course of time. A cell is a plan without its seed, its command and the name
@@ -45,7 +45,9 @@ type History struct {
 type Series struct {
 	Sample *results.Record // what they have in common: plan, traits, and of the machine and the server what tells series apart
 	Points []Point         // in order of time; at least one
-	Lines  []Line          // one a figure
+	Lines  []Line          // one a figure that any trial knows
+
+	Unknown []figure.Figure // those that none of its trials knows
 }
 
 // Point is a revision measured at one time: trials of one run, or of runs that follow one another within an hour, as

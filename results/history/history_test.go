@@ -264,6 +264,30 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestUnknown leaves out a default figure that no trial of a cell knows, and says of which, and whether of all.
+func TestUnknown(t *testing.T) {
+	quick := func(clients int) *results.Record {
+		r := trialAt(0, clients, 50_000)
+		r.ID, r.Plan.Clients = fmt.Sprint(clients), clients
+		r.Latency = nil
+		return r
+	}
+	names := func(list []figure.Figure) (names []string) {
+		for _, f := range list {
+			names = append(names, f.Name)
+		}
+		return names
+	}
+	h := collect(t, Options{}, quick(1), quick(2))
+	if got := names(h.Unknown); !slices.Equal(got, []string{"acquire.p99"}) || len(h.Series[1].Unknown) != 1 {
+		t.Errorf("unknown are %v", got)
+	}
+	h = collect(t, Options{}, quick(1), trialAt(0, 0, 50_000))
+	if len(h.Unknown) != 0 || !slices.Equal(names(h.Series[0].Unknown), []string{"acquire.p99"}) || h.Series[1].Unknown != nil {
+		t.Errorf("of all %v, of the first cell %v, of the second %v", names(h.Unknown), names(h.Series[0].Unknown), names(h.Series[1].Unknown))
+	}
+}
+
 // TestGaps has nights on which the figure is not known.
 func TestGaps(t *testing.T) {
 	recs := nights(rng(6), 0.005, levels([2]float64{12, 50_000}, [2]float64{12, 40_000})...)

@@ -72,25 +72,32 @@ func (c *Collector) History() *History {
 	for _, b := range c.order {
 		h.Series = append(h.Series, b.build())
 	}
-	h.forget(c.options)
+	h.forget()
 	h.Machines = machines(h.Series)
 	h.judge()
 	slices.SortStableFunc(h.Series, func(a, b *Series) int { return cmp.Compare(b.Loss(), a.Loss()) })
 	return h
 }
 
-// forget leaves out the lines of figures that no record of their series knows.
-func (h *History) forget(o Options) {
+// forget leaves out the lines of figures that no record of their series knows, and notes which those are.
+func (h *History) forget() {
 	known := map[string]bool{}
 	for _, s := range h.Series {
-		s.Lines = slices.DeleteFunc(s.Lines, func(l Line) bool { return l.Latest() < 0 })
 		for _, l := range s.Lines {
-			known[l.Figure.Name] = true
+			if l.Latest() < 0 {
+				s.Unknown = append(s.Unknown, l.Figure)
+			} else {
+				known[l.Figure.Name] = true
+			}
 		}
+		s.Lines = slices.DeleteFunc(s.Lines, func(l Line) bool { return l.Latest() < 0 })
 	}
-	for _, f := range o.Figures {
-		if !known[f.Name] {
-			h.Unknown = append(h.Unknown, f)
+	for _, s := range h.Series {
+		for _, f := range s.Unknown {
+			if !known[f.Name] {
+				known[f.Name] = true // said once
+				h.Unknown = append(h.Unknown, f)
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package html writes a report of runs as one HTML file: no other file, no network and no script are needed to read it.
+// Package html writes a report of runs, or a comparison, as one HTML file: no other file, no network and no script are needed to read it.
 //
 // The charts are inline SVG of our own. gonum/plot and other libraries write SVG with fixed colours, fonts and sizes,
 // which cannot follow a dark theme, turns illegible on a telephone, and names nothing for those who do not see it. Here
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"unicode"
 
 	"github.com/lockbench/lockbench/results"
@@ -22,15 +23,18 @@ import (
 
 // Options are what the records do not say. The zero value will do.
 type Options struct {
-	Title string // of the page; empty: what was measured
+	Title   string // of the page; empty: what was measured, or what came out of the comparison
+	Command string // that made the page of a comparison; empty: it is not known
+	Figures bool   // of a comparison: show those that no threshold judges at once
 }
 
-//go:embed page.html style.css script.js
+//go:embed parts.html page.html comparison.html style.css script.js
 var files embed.FS
 
-var page = template.Must(template.New("page.html").
+// templates are what can be written; parts.html is what they have in common.
+var templates = template.Must(template.New("").
 	Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).
-	ParseFS(files, "page.html"))
+	ParseFS(files, "parts.html", "page.html", "comparison.html"))
 
 // Write writes the report of cells, as results.Group makes them, in their order. The same cells make the same bytes.
 // Trials may have lost their histograms and series: distributions are those of the cells, figures those of the trials, and
@@ -41,16 +45,25 @@ func Write(w io.Writer, cells []*results.Cell, o Options) error {
 	if len(cells) == 0 {
 		return errors.New("html: no records")
 	}
-	style, script := mustRead("style.css"), mustRead("script.js")
+	return writePage(w, "page.html", newView(cells).report(o))
+}
+
+// frame is a page with what it brings along.
+type frame struct {
+	Page   any
+	Title  string
+	Style  template.CSS
+	Script template.JS
+	Hash   string // of the script: the page forbids itself to run any other
+}
+
+// writePage writes nothing until the page is whole.
+func writePage(w io.Writer, name string, content interface{ title() string }) error {
+	script := mustRead("script.js")
 	hash := sha256.Sum256([]byte(script))
-	v := newView(cells)
 	var out bytes.Buffer
-	err := page.Execute(&out, struct {
-		*report
-		Style  template.CSS
-		Script template.JS
-		Hash   string // of the script: the page forbids itself to run any other
-	}{v.report(o), template.CSS(style), template.JS(script), base64.StdEncoding.EncodeToString(hash[:])})
+	err := templates.ExecuteTemplate(&out, name, frame{content, content.title(), template.CSS(mustRead("style.css")), template.JS(script),
+		base64.StdEncoding.EncodeToString(hash[:])})
 	if err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
@@ -69,6 +82,11 @@ func harmless(r rune) rune {
 	}
 	return r
 }
+
+const unbroken = "\u00a0"
+
+// glued is text that stays on one line.
+func glued(s string) string { return strings.ReplaceAll(s, " ", unbroken) }
 
 func mustRead(name string) string {
 	text, err := files.ReadFile(name)

@@ -69,47 +69,54 @@ func pages(t testing.TB) map[string]string {
 	return all
 }
 
+// checkAlone holds a page to what all have to be: well-formed, without anything from elsewhere, with no link that leads
+// nowhere and no number that is none, and with some sections.
+func checkAlone(t *testing.T, page string, sections ...string) {
+	t.Helper()
+	ids := map[string]bool{}
+	var links []string
+	for _, e := range elements(t, page) {
+		for _, a := range e.Attr {
+			switch a.Name.Local {
+			case "id":
+				if ids[a.Value] {
+					t.Errorf("id %q twice", a.Value)
+				}
+				ids[a.Value] = true
+			case "src", "href", "srcset", "action", "data", "poster":
+				if !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "data:") {
+					t.Errorf("%s refers to %q", e.Name.Local, a.Value)
+				}
+				links = append(links, a.Value)
+			}
+		}
+		switch e.Name.Local {
+		case "iframe", "object", "embed", "img", "base":
+			t.Errorf("there is a %s", e.Name.Local)
+		}
+	}
+	for _, link := range links {
+		if id, ok := strings.CutPrefix(link, "#"); ok && !ids[id] {
+			t.Errorf("nothing has the id of the link %q", link)
+		}
+	}
+	for _, id := range sections {
+		if !ids[id] {
+			t.Errorf("no section %q", id)
+		}
+	}
+	for _, bad := range []string{"url(", "@import", "NaN", "Inf", "ZgotmplZ", "%!"} {
+		if strings.Contains(script.ReplaceAllString(page, ""), bad) {
+			t.Errorf("page has %q", bad)
+		}
+	}
+}
+
 func TestPageNeedsNothingElse(t *testing.T) {
 	for name, page := range pages(t) {
 		t.Run(name, func(t *testing.T) {
-			ids := map[string]bool{}
-			var links []string
-			for _, e := range elements(t, page) {
-				for _, a := range e.Attr {
-					switch a.Name.Local {
-					case "id":
-						if ids[a.Value] {
-							t.Errorf("id %q twice", a.Value)
-						}
-						ids[a.Value] = true
-					case "src", "href", "srcset", "action", "data", "poster":
-						if !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "data:") {
-							t.Errorf("%s refers to %q", e.Name.Local, a.Value)
-						}
-						links = append(links, a.Value)
-					}
-				}
-				switch e.Name.Local {
-				case "iframe", "object", "embed", "img", "base":
-					t.Errorf("there is a %s", e.Name.Local)
-				}
-			}
-			for _, link := range links {
-				if id, ok := strings.CutPrefix(link, "#"); ok && !ids[id] {
-					t.Errorf("nothing has the id of the link %q", link)
-				}
-			}
-			for _, id := range []string{"summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details",
-				"environment", "commands"} {
-				if !ids[id] {
-					t.Errorf("no section %q", id)
-				}
-			}
-			for _, bad := range []string{"url(", "@import", "NaN", "Inf", "ZgotmplZ", "%!"} {
-				if strings.Contains(script.ReplaceAllString(page, ""), bad) {
-					t.Errorf("page has %q", bad)
-				}
-			}
+			checkAlone(t, page, "summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment",
+				"commands")
 			if style := mustRead("style.css"); strings.Contains(style, "url(") || strings.Contains(style, "@import") {
 				t.Error("the style refers to another file")
 			}

@@ -33,6 +33,8 @@ type report struct {
 	Several, Open       bool // cells; an open loop
 }
 
+func (r *report) title() string { return r.Title }
+
 type keyFigure struct{ Value, Label string }
 
 type warning struct {
@@ -124,6 +126,11 @@ func (v *view) when() string {
 			}
 		}
 	}
+	return span(first, last)
+}
+
+// span is from the first time to the last, to the minute.
+func span(first, last time.Time) string {
 	const minute = "2006-01-02 15:04"
 	a, b := first.UTC().Format(minute), last.UTC().Format(minute)
 	switch {

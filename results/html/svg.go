@@ -34,6 +34,11 @@ func (d *drawing) dot(class string, x, y, r float64) {
 	fmt.Fprintf(d, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, share(x), px(y), px(r))
 }
 
+// sign is a little path whose pixels begin at x and y, so that it keeps its form on every width.
+func (d *drawing) sign(class string, x, y float64, path string) {
+	fmt.Fprintf(d, `<svg x="%s" y="%s" overflow="visible"><path class="%s" d="%s"/></svg>`, share(x), px(y), class, path)
+}
+
 // text is written at x and dx pixels beside it; anchor is start, middle or end.
 func (d *drawing) text(class string, x, dx, y float64, anchor, s string) {
 	fmt.Fprintf(d, `<text class="%s" x="%s" dx="%s" y="%s" text-anchor="%s">%s</text>`,

@@ -12,30 +12,45 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // Comparison writes c for a terminal: a row for each figure, under the name of its cell if there are several, then what a
 // reader must know, what the verdicts are for, and at the end the verdict of the whole. Figures that no threshold judges
 // are left out if there are several cells, unless Options.Figures asks for them. When the rows are too wide, the intervals
-// of the two sides go first, then that of the change.
+// of the two sides go first, then that of the change. Of more than fullRows rows it shows the worst and counts the others,
+// unless Options.All asks for them.
 func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
 	p := &page{width: o.Width, color: o.Color}
 	if p.width <= 0 {
 		p.width = defaultWidth
 	}
 	t := newComparison(c, o.Figures)
+	most := fullNotes
+	if o.All {
+		most = math.MaxInt
+	} else {
+		t.shorten(fullRows)
+	}
 	p.para(bold, "", t.title())
 	if o.Plan {
 		p.para("", "", t.measured())
 	}
 	p.blank()
-	if err := p.comparison(t); err != nil {
-		return err
+	if len(t.rows) > 0 {
+		if err := p.comparison(t); err != nil {
+			return err
+		}
+		p.blank()
 	}
-	p.blank()
-	for _, line := range t.below() {
+	if lead, lines := t.counts("-all-rows shows every one"); len(lines) > 0 {
+		p.para("", "", lead)
+		for _, text := range lines {
+			p.para("", "  ", text)
+		}
+		p.blank()
+	}
+	for _, line := range t.below(most) {
 		p.para("", line.mark, line.text)
 	}
 	if p.lines[len(p.lines)-1] != "" {
@@ -48,7 +63,8 @@ func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
 // comparison is what a comparison shows, before it takes a format.
 type comparison struct {
 	*compare.Comparison
-	rows []figureRow
+	rows   []figureRow
+	hidden []figureRow // that are left out; see shorten
 }
 
 // figureRow is one figure of one cell.
@@ -74,7 +90,7 @@ func newComparison(c *compare.Comparison, all bool) *comparison {
 func (t *comparison) title() string {
 	of := func(s compare.Side, other string) string {
 		parts := []string{Many(int64(s.Trials), "trial")}
-		if text := strings.Join(s.Revisions, ", "); text != other {
+		if text := firstOf(s.Revisions, ", "); text != other {
 			parts = append([]string{text}, parts...)
 		}
 		return strings.TrimPrefix(clean(s.Name)+unbroken, unbroken) + "(" + list(parts...) + ")"
@@ -82,9 +98,9 @@ func (t *comparison) title() string {
 	b, h := t.Base, t.Head
 	if b.Name == h.Name { // both sides of one run
 		b.Name, h.Name = "", ""
-		return clean(t.Base.Name) + ": base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
+		return clean(t.Base.Name) + ": base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
 	}
-	return "base " + of(b, strings.Join(h.Revisions, ", ")) + " → head " + of(h, strings.Join(b.Revisions, ", "))
+	return "base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
 }
 
 // measured is what all trials of both sides have in common.
@@ -124,24 +140,17 @@ func (t *comparison) grid(parts int) (g grid) {
 	})
 	side := func(of func(c stats.Change) stats.Estimate) func(r figureRow) string {
 		return func(r figureRow) string {
-			e := of(r.Change)
-			text := Value(r.Figure.Unit, e.Median)
-			if parts&withSpread != 0 && e.Known() && e.Median > 0 && r.Figure.Unit != figure.Count {
-				text += " ± " + plusMinus(e)
+			if parts&withSpread != 0 {
+				return Spread(r.Figure, of(r.Change))
 			}
-			return text
+			return Value(r.Figure.Unit, of(r.Change).Median)
 		}
 	}
 	add("base", true, side(func(c stats.Change) stats.Estimate { return c.Base }))
 	add("head", true, side(func(c stats.Change) stats.Estimate { return c.Head }))
 	add("change", true, func(r figureRow) string { return changeText(r.Change.Ratio - 1) })
 	if parts&withInterval != 0 {
-		add("95 % interval", true, func(r figureRow) string {
-			if math.IsNaN(r.Change.Low) {
-				return none
-			}
-			return strings.TrimSuffix(changeText(r.Change.Low-1), " %") + " to " + changeText(r.Change.High-1)
-		})
+		add("95 % interval", true, func(r figureRow) string { return ChangeInterval(r.Change) })
 	}
 	add("p", true, func(r figureRow) string { return pText(r.Result) })
 	add("", false, func(r figureRow) string { return verdictText(r.Result) })
@@ -249,14 +258,14 @@ func colour(v compare.Verdict) string {
 }
 
 // below is what the table needs said: why figures are judged as they are, what holds for a cell or for all, and how to read it.
-func (t *comparison) below() (lines []note) {
+func (t *comparison) below(notes int) (lines []note) {
 	say := func(mark, format string, args ...any) {
 		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
 	}
 	for _, text := range t.reasons() {
 		say("", "%s", text)
 	}
-	for _, text := range t.notes() {
+	for _, text := range t.notes(notes) {
 		say("", "%s", text)
 	}
 	if few := t.fewest(); few > 0 && few < stats.MinTrials {
@@ -272,7 +281,7 @@ func (t *comparison) below() (lines []note) {
 func (t *comparison) tested() string {
 	text := "p: Mann-Whitney"
 	if t.Tests > 1 {
-		text += fmt.Sprintf(", adjusted for %d tests (Holm)", t.Tests)
+		text += fmt.Sprintf(", adjusted for %s tests (Holm)", Thousands(int64(t.Tests)))
 	}
 	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
 		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
@@ -293,38 +302,6 @@ func (t *comparison) of(r figureRow) string {
 // namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
 const namedFirst = 3
 
-// reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it.
-func (t *comparison) reasons() (list []string) {
-	of := map[string][]figureRow{}
-	var order []string
-	for _, r := range t.rows {
-		if r.Why == "" {
-			continue
-		}
-		if of[r.Why] == nil {
-			order = append(order, r.Why)
-		}
-		of[r.Why] = append(of[r.Why], r)
-	}
-	for _, why := range order {
-		rows := of[why]
-		var names []string
-		for _, r := range rows {
-			names = append(names, strings.TrimSuffix(t.of(r), ": "))
-		}
-		list = append(list, firstOf(names, "; ")+": "+why+"."+needed(rows))
-	}
-	return list
-}
-
-// firstOf names the first few of many.
-func firstOf(names []string, between string) string {
-	if more := len(names) - namedFirst; more > 1 {
-		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", Thousands(int64(more)))
-	}
-	return strings.Join(names, between)
-}
-
 // needed is how many trials would tell, for the figure of rows that takes the most.
 func needed(rows []figureRow) string {
 	worst, same := rows[0], true
@@ -340,6 +317,7 @@ func needed(rows []figureRow) string {
 	what := "such changes"
 	if same {
 		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
 	}
 	const many = 1000 // more than anybody runs, and the estimate is no longer one
 	if worst.Needed > many {
@@ -350,30 +328,6 @@ func needed(rows []figureRow) string {
 		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
 	}
 	return text + "."
-}
-
-// notes are what holds for a cell or for all, and the cells that had no partner.
-func (t *comparison) notes() (list []string) {
-	for _, c := range t.Cells {
-		for _, text := range c.Notes {
-			if c.Label != "" {
-				text = c.Label + ": " + text
-			}
-			list = append(list, text+".")
-		}
-	}
-	for _, text := range t.Notes {
-		list = append(list, text+".")
-	}
-	for _, lone := range []struct {
-		labels []string
-		where  string
-	}{{t.Missing, "base"}, {t.Added, "head"}} {
-		if n := len(lone.labels); n > 0 {
-			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, firstOf(lone.labels, "; ")))
-		}
-	}
-	return list
 }
 
 // fewest is the least number of trials of a side of a cell.
@@ -407,7 +361,7 @@ func (t *comparison) summary() string {
 				}
 			}
 			if of > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", of, v))
+				parts = append(parts, Thousands(int64(of))+" "+string(v))
 			}
 		}
 		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
@@ -415,10 +369,11 @@ func (t *comparison) summary() string {
 	if n := len(t.Missing); n > 0 {
 		text += " · " + Many(int64(n), "cell") + " only in the base"
 	}
-	worst := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
+	worst := slices.DeleteFunc(slices.Concat(t.rows, t.hidden), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
 	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
 	}
+	slices.SortStableFunc(worst, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
 	var parts []string
 	for _, r := range worst {
 		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))

@@ -17,15 +17,29 @@ import (
 // maxOpenRows is how many rows a comment may have before those that nobody has to look at are folded away.
 const maxOpenRows = 12
 
-// ComparisonMarkdown writes c as GitHub-flavoured Markdown. Of a comparison with many figures the table that is open at
-// once has those that regressed or are inconclusive; the others, and those that no threshold judges, are below a fold.
+// commentRoom is how many bytes a comparison takes in Markdown at the most. GitHub refuses a comment of more than 65,536
+// characters; what is left is for who adds to it.
+const commentRoom = 60_000
+
+// The parts of it that have no length of their own. What is left after them is for the table of all figures.
+const (
+	tableRoom   = 24_000
+	reasonsRoom = 12_000
+	notesRoom   = 8_000
+	longText    = 2_000 // runes of a sentence
+	longName    = 160   // runes of a cell's name
+)
+
+// ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many figures
+// the table that is open at once has those that regressed or are inconclusive, the worst of them if they are too many; the
+// others, and those that no threshold judges, are below a fold, as many as there is room for.
 func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged, all := newComparison(c, false), newComparison(c, true)
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
 	p := &page{}
-	p.add("", "**"+escaped(judged.summary())+"**", "", escaped(strings.ReplaceAll(judged.title(), unbroken, " ")), "")
+	p.add("", "**"+sentenceOf(judged.summary())+"**", "", sentenceOf(judged.title()), "")
 	if text := judged.measured(); text != "" {
-		p.add("", escaped(strings.ReplaceAll(text, unbroken, " ")), "")
+		p.add("", sentenceOf(text), "")
 	}
 	open := *judged
 	if len(open.rows) > maxOpenRows {
@@ -33,39 +47,74 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 			return r.Verdict == compare.Unchanged || r.Verdict == compare.Improved
 		})
 	}
-	if len(open.rows) > 0 {
-		if err := p.markdownTable(&open); err != nil {
+	shown := open
+	shown.shorten(fullRows)
+	if len(shown.rows) > 0 {
+		if err := p.markdownTable(&shown, tableRoom); err != nil {
 			return err
 		}
 	}
-	for _, text := range open.reasons() {
-		p.add("", "- "+escaped(text))
+	whole := *judged
+	whole.shorten(fullRows)
+	if lead, lines := whole.counts("in full as CSV or JSON"); len(lines) > 0 {
+		p.add("", lead, "")
+		p.list(lines, reasonsRoom)
+		p.blank()
 	}
-	if notes := judged.notes(); len(notes) > 0 {
+	p.list(shown.reasons(), reasonsRoom)
+	if notes := judged.notes(fullNotes); len(notes) > 0 {
 		p.add("", "", "<details><summary>"+Many(int64(len(notes)), "note")+"</summary>", "")
-		for _, text := range notes {
-			p.add("", "- "+escaped(text))
-		}
+		p.list(notes, notesRoom)
 		p.add("", "", "</details>")
 	}
-	if len(all.rows) > len(open.rows) {
+	method := "<sub>" + escaped(judged.method()) + "</sub>"
+	if room := commentRoom - p.size() - len(method); len(all.rows) > len(shown.rows) {
 		p.add("", "", "<details><summary>All "+Many(int64(len(all.rows)), "figure")+"</summary>", "")
-		if err := p.markdownTable(all); err != nil {
+		if err := p.markdownTable(all, room-300); err != nil { // with what stands around it
 			return err
 		}
 		p.add("", "</details>")
 	}
-	p.add("", "", "<sub>"+escaped(judged.method())+"</sub>")
+	p.add("", "", method)
 	return p.writeTo(w)
 }
 
-// markdownTable writes the rows with the cell of each in a column of its own, if there are several.
-func (p *page) markdownTable(t *comparison) error {
+// sentenceOf is text for Markdown, cut if it is longer than anybody reads.
+func sentenceOf(text string) string {
+	return escaped(cut(strings.ReplaceAll(text, unbroken, " "), longText))
+}
+
+// size is how many bytes the page has so far.
+func (p *page) size() (n int) {
+	for _, line := range p.lines {
+		n += len(line) + 1
+	}
+	return n
+}
+
+// list adds texts as the items of a list, as many as there is room for.
+func (p *page) list(texts []string, room int) {
+	for i, text := range texts {
+		line := "- " + sentenceOf(text)
+		if room -= len(line) + 1; room < 0 {
+			p.add("", "- and "+Thousands(int64(len(texts)-i))+" more")
+			return
+		}
+		p.add("", line)
+	}
+}
+
+// markdownTable writes the rows with the cell of each in a column of its own, if there are several: as many rows as there
+// is room for, in bytes.
+func (p *page) markdownTable(all *comparison, room int) error {
+	const least = 40 // bytes of a row
+	t := *all
+	t.rows = t.rows[:min(len(t.rows), max(room, 0)/least)]
 	g := t.grid(withInterval | withSpread)
 	if len(t.Cells) > 1 {
 		g.head, g.right = append([]string{"cell"}, g.head...), append([]bool{false}, g.right...)
 		for i, r := range t.rows {
-			g.rows[i] = append([]string{t.Cells[r.cell].Label}, g.rows[i]...)
+			g.rows[i] = append([]string{cut(t.Cells[r.cell].Label, longName)}, g.rows[i]...)
 		}
 	}
 	g.head[len(g.head)-1] = "verdict"
@@ -79,9 +128,22 @@ func (p *page) markdownTable(t *comparison) error {
 		}
 	}
 	lines, err := g.markdown()
-	p.add("", lines...)
+	if err != nil {
+		return err
+	}
+	shown := -2 // the head and the line below it
+	for _, line := range lines {
+		if room -= len(line) + 1; room < 0 {
+			break
+		}
+		p.add("", line)
+		shown++
+	}
+	if more := len(all.rows) - max(0, shown); more > 0 {
+		p.add("", "", "*… and "+Many(int64(more), "row")+" more, for which there is no room here: CSV and JSON have all of them.*")
+	}
 	p.blank()
-	return err
+	return nil
 }
 
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.

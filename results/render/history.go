@@ -41,7 +41,7 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	}
 	for i, s := range h.Series {
 		p.blank()
-		p.add(bold, wrap("", names[i], p.width)...)
+		p.add(bold, wrap("", numbered(h, i, names[i]), p.width)...)
 		p.seriesCourse(h, s)
 		if err := p.points(s, o.Last); err != nil {
 			return err
@@ -188,6 +188,9 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 			g.rows, colors = append(g.rows, row), append(colors, color)
 			name = ""
 		}
+		if len(s.Lines) == 0 { // or its number would stand nowhere
+			g.rows, colors = append(g.rows, []string{name, none, "0", none, none, "", "", "0", none}), append(colors, "")
+		}
 	}
 	told := func(col int) bool {
 		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != none })
@@ -235,6 +238,9 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 		case l.Missing == 0 && len(l.Steps) == 0 && !l.Drifts:
 			p.item("", "", "no step and no drift")
 		}
+	}
+	for _, f := range unknownHere(h, s) {
+		p.item("", f.Name, "in no record of this cell: "+unknownWhy(f))
 	}
 }
 
@@ -364,7 +370,7 @@ func historyNotes(h *history.History) (notes []string) {
 	if h.Lines > 0 {
 		together := ""
 		if h.Lines > 1 {
-			together = ", over all " + Many(int64(h.Lines), "line") + " together; p is adjusted for that"
+			together = ", over all " + Many(int64(h.Lines), "figure") + " of all cells together; p is adjusted for that"
 		}
 		notes = append(notes, fmt.Sprintf("Of histories without any change %g %% show a step by chance, and as many a drift%s. "+
 			"It takes points that are independent: a machine that is slow for some days makes a step.", 100*history.Alpha, together))
@@ -377,7 +383,7 @@ func historyNotes(h *history.History) (notes []string) {
 	add(h.Earlier, "record", "from before -since: left out.")
 	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")
 	for _, f := range h.Unknown {
-		notes = append(notes, f.Name+" is in no record.")
+		notes = append(notes, f.Name+" is in no record, and left out: "+unknownWhy(f)+".")
 	}
 	return notes
 }

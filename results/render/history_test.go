@@ -81,11 +81,20 @@ func TestHistory(t *testing.T) {
 		recs[0].Partial = "interrupted"
 		return append(recs, recs[3])
 	}
+	unknown := func() (recs []*results.Record) {
+		for _, r := range years() {
+			if r.Plan.Clients == 16 {
+				r.Latency = nil
+			}
+			recs = append(recs, r)
+		}
+		return recs
+	}
 	for name, c := range map[string]struct {
 		recs  []*results.Record
 		width int
 		last  int
-	}{"history": {years(), 100, 12}, "history1": {one(), 80, 0}, "historynarrow": {one(), 54, 5}, "historymachines": {machines(), 100, 3}} {
+	}{"history": {years(), 100, 12}, "historyunknown": {unknown(), 100, 2}, "history1": {one(), 80, 0}, "historynarrow": {one(), 54, 5}, "historymachines": {machines(), 100, 3}} {
 		h := historyOf(t, c.recs)
 		o := HistoryOptions{Options: Options{Width: c.width}, Last: c.last}
 		var text, md bytes.Buffer

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -146,6 +148,34 @@ func pointNotes(p history.Point) string {
 	return strings.Join(words, ", ")
 }
 
+// numbered is the name of a cell behind its number in the table, if there is one.
+func numbered(h *history.History, i int, name string) string {
+	if len(h.Series) == 1 {
+		return name
+	}
+	return fmt.Sprintf("%d. %s", i+1, name)
+}
+
+// unknownHere are the figures that no trial of a series knows, though some of another does: those that nobody knows are
+// said of the whole.
+func unknownHere(h *history.History, s *history.Series) []figure.Figure {
+	return slices.DeleteFunc(slices.Clone(s.Unknown), func(f figure.Figure) bool {
+		return slices.ContainsFunc(h.Unknown, func(u figure.Figure) bool { return u.Name == f.Name })
+	})
+}
+
+// unknownWhy is the likely reason why no record knows a figure.
+func unknownWhy(f figure.Figure) string {
+	metric, _, quantile := strings.Cut(f.Name, ".")
+	switch {
+	case slices.Contains([]results.Metric{results.Response, results.Lag, results.Backlog}, results.Metric(metric)):
+		return "only an open loop has it"
+	case quantile:
+		return "no trial has values enough for it, which a longer -duration gives, or none at all"
+	}
+	return "no trial knows it"
+}
+
 // HistoryMarkdown writes a history as Markdown: the table of all lines, and the points of each cell folded.
 func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	p := &page{}
@@ -168,6 +198,9 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 			if l.Drifts {
 				p.add("", "- "+l.Figure.Name+": "+plain(driftLine(s, l)))
 			}
+		}
+		for _, f := range unknownHere(h, s) {
+			p.add("", "- "+f.Name+": "+plain("in no record of this cell: "+unknownWhy(f)))
 		}
 		p.blank()
 		points := markSteps(s, firstShown(s, o.Last), pointGrid(s, firstShown(s, o.Last), true))

@@ -16,6 +16,7 @@ type Options struct {
 	Color bool // whether ANSI escape sequences are welcome
 
 	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
+	All     bool // of a comparison of many figures: show every row, not the worst of them alone
 	Plan    bool // of a comparison: say what was measured, where no table above it has
 }
 

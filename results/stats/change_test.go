@@ -191,6 +191,7 @@ func TestIntervalAndPAgree(t *testing.T) {
 
 // TestChangeCoverage counts how often the interval holds the true ratio: 95.7 % for 10 trials a side, whatever the scatter.
 func TestChangeCoverage(t *testing.T) {
+	simulates(t)
 	for _, cv := range []float64{0.02, 0.3} {
 		rng := rand.New(rand.NewPCG(5, 6))
 		const runs = 2000

@@ -69,6 +69,7 @@ func TestDriftOfTheNile(t *testing.T) {
 }
 
 func TestDriftAlarms(t *testing.T) {
+	simulates(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	const runs = 1000
 	idle, slow := 0, 0

@@ -35,6 +35,7 @@ func TestHolm(t *testing.T) {
 // TestHolmFalseAlarms compares 20 cells that have not changed: without the correction more than every other time one of
 // them is significant.
 func TestHolmFalseAlarms(t *testing.T) {
+	simulates(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	const runs = 500
 	plain, adjusted := 0, 0

@@ -9,6 +9,7 @@ import (
 // TestPower does what it is told: it estimates from a few trials, makes as many as it takes and counts how often it sees
 // the change. The estimates are uncertain themselves, so that the share is that over many of them.
 func TestPower(t *testing.T) {
+	simulates(t)
 	for _, c := range []struct {
 		trials    int
 		cv, alpha float64

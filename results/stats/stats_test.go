@@ -8,6 +8,15 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
+// simulates leaves a test out with -short, which draws series by the hundred in one goroutine: the race detector makes
+// that ten times as long, and can find nothing there.
+func simulates(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a simulation, with -short")
+	}
+}
+
 // TestIntervals has known answers: the least order statistics that hold the median with 95 %, by the binomial
 // distribution. For 8 the narrower ones are not symmetric: 1 − (1+9)/256 = 96.1 %.
 func TestIntervals(t *testing.T) {

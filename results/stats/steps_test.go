@@ -114,6 +114,7 @@ func wander(rng *rand.Rand, n int, rho, cv float64) []float64 {
 // TestFalseSteps draws histories in which nothing happens. That neighbours which are alike make for more alarms than were
 // promised stands here, too, as the docs say it.
 func TestFalseSteps(t *testing.T) {
+	simulates(t)
 	for _, c := range []struct {
 		n, runs          int
 		rho, least, most float64
@@ -131,6 +132,7 @@ func TestFalseSteps(t *testing.T) {
 
 // TestStepsSeen draws histories with a step of 5 %.
 func TestStepsSeen(t *testing.T) {
+	simulates(t)
 	for _, c := range []struct {
 		cv    float64
 		n, at int
@@ -147,6 +149,7 @@ func TestStepsSeen(t *testing.T) {
 
 // TestStepsAt is for one of a hundred series: what could be chance is not said any more, what could not be, is.
 func TestStepsAt(t *testing.T) {
+	simulates(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	found, still := 0, 0
 	for i := range uint64(20) {
@@ -164,6 +167,7 @@ func TestStepsAt(t *testing.T) {
 
 // TestStepsAreBounded gives up with what it has when the work is used up.
 func TestStepsAreBounded(t *testing.T) {
+	simulates(t)
 	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 20, slices.Repeat([]float64{100, 120}, 5)...)
 	s := search{alpha: stepAlpha, rng: rand.New(rand.NewPCG(1, 2)), work: 200 * 500, at: make([]int, len(values)), values: values, levels: values}
 	s.run()

@@ -1,5 +1,6 @@
 // What is wrong with a page as it is laid out now: a list of sentences. All that is folded is opened first.
-(width) => {
+// Sections are the ids of those that it has to show.
+(width, sections) => {
   const faults = [];
   const fault = (text) => { if (faults.length < 40) faults.push(text); };
   for (const d of document.querySelectorAll("details")) d.open = true;
@@ -10,7 +11,7 @@
       if (e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll")) { fault(`too far right: ${e.tagName}.${e.getAttribute("class")}`); break; }
     }
   }
-  for (const id of ["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]) {
+  for (const id of sections) {
     const e = document.getElementById(id);
     if (!e || e.getBoundingClientRect().height < 20) fault(`section ${id} is not to be seen`);
   }
@@ -71,6 +72,21 @@
       }
     }
     if (svg.getBoundingClientRect().width < 80) fault(`a chart is ${svg.getBoundingClientRect().width} px wide`);
+  }
+  for (const row of document.querySelectorAll(".row")) {
+    const boxes = [...row.children].map((e) => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width > 0 && b.height > 0);
+    for (const [i, [e, a]] of boxes.entries()) {
+      for (const [other, b] of boxes.slice(i + 1)) {
+        const x = Math.min(a.right, b.right) - Math.max(a.left, b.left), y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (x > 1 && y > 1) fault(`${e.className} overlaps ${other.className} in the row ${row.textContent.slice(0, 40)}`);
+      }
+      if (e.scrollWidth > e.clientWidth + 1 && e.className !== "plotbox") fault(`${e.className} overlaps what is beside it: ${e.textContent.slice(0, 40)}`);
+    }
+  }
+  for (const sign of document.querySelectorAll("path.sign")) {
+    const style = getComputedStyle(sign), box = sign.getBoundingClientRect();
+    if (style.stroke === "none" && style.fill === "none") { fault("a mark has no colour"); break; }
+    if (box.width > 0 && (box.left < -1 || box.right > width + 1)) fault("a mark is off the screen");
   }
   for (const curve of document.querySelectorAll("path.curve")) {
     if (curve.getBoundingClientRect().width < 5) continue; // of a single point

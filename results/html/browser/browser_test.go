@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/html"
 )
 
@@ -123,15 +125,91 @@ func twoHundred(t *testing.T) (cells []*results.Cell) {
 	return cells[:200]
 }
 
+// compared are n cells of a kept run, ten trials on each side, that become slower, faster, scatter too much or stay as they
+// are, in turn.
+func compared(t *testing.T, n int, each func(r *results.Record)) *compare.Comparison {
+	t.Helper()
+	few := recorded(t, "topologies")
+	sides := [2]compare.Input{{Name: "base.jsonl"}, {Name: strings.Repeat("aVeryLongNameOfAFile", 4) + ".jsonl"}}
+	for i := range n {
+		first := few[i%len(few)].First()
+		for side := range sides {
+			c := &results.Cell{}
+			for trial := range 10 {
+				r := *first
+				r.ID, r.Trial, r.Series = fmt.Sprint(i, side, trial), trial+1, nil
+				r.Started = r.Started.Add(time.Duration(2*trial+side) * time.Minute)
+				r.Plan.Keys += 100 * (i / len(few))
+				scatter := []float64{0.01, 0.01, 0.01, 0.4, 0.01}[i%5] * float64(trial*7%10-5) / 5
+				factor := 1 + scatter
+				if side == 1 {
+					factor *= []float64{1, 0.8, 1.3, 1, 0.1}[i%5]
+				}
+				r.Counts.Acquired = int64(float64(r.Counts.Acquired) * factor)
+				r.Latency = map[results.Metric]results.Latency{}
+				for m, l := range first.Latency {
+					l.P99 = time.Duration(float64(l.P99) / factor)
+					r.Latency[m] = l
+				}
+				each(&r)
+				c.Trials = append(c.Trials, &r)
+			}
+			sides[side].Cells = append(sides[side].Cells, c)
+		}
+	}
+	sides[1].Cells = sides[1].Cells[:max(1, n-1)] // and one cell that the head lacks
+	c, err := compare.Compare(sides[0], sides[1], compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// comparisons are the pages of comparisons to look at.
+var comparisons = map[string]func(*testing.T) *compare.Comparison{
+	"one": func(t *testing.T) *compare.Comparison {
+		return compared(t, 1, func(r *results.Record) { r.Steady.Drifts = true })
+	},
+	"twelve":      func(t *testing.T) *compare.Comparison { return compared(t, 12, func(*results.Record) {}) },
+	"two hundred": func(t *testing.T) *compare.Comparison { return compared(t, 200, func(*results.Record) {}) },
+	"awkward": func(t *testing.T) *compare.Comparison {
+		c := compared(t, 10, func(r *results.Record) {
+			r.Plan.Lock = strings.Repeat("anUnbreakableName", 6)
+			r.Plan.Command = "lockbench " + strings.Repeat("x", 300)
+			r.Env.Revision = strings.Repeat("r", 100)
+			r.Env.CPU = `<script>document.title = "owned"</script><img src=x onerror="document.title = 'owned'">`
+		})
+		c.Notes = append(c.Notes, "</style></script><b onclick=x>"+strings.Repeat("w", 200))
+		c.Missing = []string{strings.Repeat("missing", 30)}
+		for i := range c.Cells {
+			c.Cells[i].Label += strings.Repeat("anUnbreakableName", 6)
+		}
+		return c
+	},
+}
+
 // write makes a report, and is its address.
 func write(t *testing.T, cells []*results.Cell) string {
+	t.Helper()
+	return written(t, func(w io.Writer) error { return html.Write(w, cells, html.Options{}) })
+}
+
+// writeComparison makes the page of a comparison, and is its address.
+func writeComparison(t *testing.T, c *compare.Comparison) string {
+	t.Helper()
+	return written(t, func(w io.Writer) error {
+		return html.WriteComparison(w, c, html.Options{Command: "lockbench compare " + strings.Repeat("y", 200)})
+	})
+}
+
+func written(t *testing.T, page func(w io.Writer) error) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(html.Write(f, cells, html.Options{}), f.Close()); err != nil {
+	if err := errors.Join(page(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return "file://" + name
@@ -234,8 +312,23 @@ type screen struct {
 	theme string
 }
 
-// large are the reports that take long to look at, each with the one screen on which that is done.
-var large = map[string]screen{"designs": {375, "light"}, "two hundred": {1280, "dark"}}
+// large are the pages that take long to look at, or look like others, each with the one screen on which that is done.
+var large = map[string]screen{
+	"designs": {375, "light"}, "two hundred": {1280, "dark"},
+	"comparison of two hundred": {375, "dark"}, "comparison of one": {375, "light"}, "comparison of awkward": {375, "dark"},
+}
+
+// The sections that a page has to show.
+const (
+	ofReport     = `["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
+	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
+)
+
+// faults are what the audit finds.
+func faults(t *testing.T, ctx context.Context, width int64, sections string) []string {
+	t.Helper()
+	return evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(%d, %s)", audit, width, sections))
+}
 
 func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	reports := map[string]func(*testing.T) []*results.Cell{"awkward": awkward, "two hundred": twoHundred}
@@ -243,25 +336,29 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
 	}
 	for name, cells := range reports {
-		url := write(t, cells(t))
-		for _, width := range []int64{375, 1280} {
-			for _, theme := range []string{"light", "dark"} {
-				if only, large := large[name]; large && only != (screen{width, theme}) {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%d/%s", name, width, theme), func(t *testing.T) {
-					look(t, ctx, url, width, theme)
-					for _, fault := range evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(%d)", audit, width)) {
-						t.Error(fault)
-					}
-					for _, fault := range tr.take() {
-						t.Error(fault)
-					}
-					if title := evaluate[string](t, ctx, "document.title"); strings.Contains(title, "owned") {
-						t.Error("text of a record ran as a script")
-					}
-				})
+		legible(t, ctx, tr, name, write(t, cells(t)), ofReport)
+	}
+	for name, of := range comparisons {
+		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
+	}
+}
+
+// legible looks at one page on all screens.
+func legible(t *testing.T, ctx context.Context, tr *trouble, name, url, sections string) {
+	for _, width := range []int64{375, 1280} {
+		for _, theme := range []string{"light", "dark"} {
+			if only, large := large[name]; large && only != (screen{width, theme}) {
+				continue
 			}
+			t.Run(fmt.Sprintf("%s/%d/%s", name, width, theme), func(t *testing.T) {
+				look(t, ctx, url, width, theme)
+				for _, fault := range append(faults(t, ctx, width, sections), tr.take()...) {
+					t.Error(fault)
+				}
+				if title := evaluate[string](t, ctx, "document.title"); strings.Contains(title, "owned") {
+					t.Error("text of a record ran as a script")
+				}
+			})
 		}
 	}
 }
@@ -304,6 +401,13 @@ func testSorting(t *testing.T, ctx context.Context, tr *trouble) {
 
 // What the audit is to find, it must find.
 func testAudit(t *testing.T, ctx context.Context) {
+	harmed := func(url, sections, harm, want string) {
+		look(t, ctx, url, 375, "light")
+		evaluate[chromedp.Void](t, ctx, harm)
+		if all := strings.Join(faults(t, ctx, 375, sections), "\n"); !strings.Contains(all, want) {
+			t.Errorf("%s: no %q in\n%s", harm, want, all)
+		}
+	}
 	url := write(t, recorded(t, "overstays"))
 	for harm, want := range map[string]string{
 		`document.querySelector("h1").style.width = "900px"`:                                           "the page is",
@@ -316,11 +420,17 @@ func testAudit(t *testing.T, ctx context.Context) {
 		`document.querySelectorAll("svg.plot > title").forEach((t) => t.remove())`:                     "no title",
 		`document.querySelectorAll("path.curve").forEach((p) => { p.style.stroke = "none" })`:          "no colour",
 	} {
-		look(t, ctx, url, 375, "light")
-		evaluate[chromedp.Void](t, ctx, harm)
-		faults := strings.Join(evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(375)", audit)), "\n")
-		if !strings.Contains(faults, want) {
-			t.Errorf("%s: no %q in\n%s", harm, want, faults)
-		}
+		harmed(url, ofReport, harm, want)
+	}
+	url = writeComparison(t, comparisons["twelve"](t))
+	for harm, want := range map[string]string{
+		`document.querySelector("#changes").remove()`:                                                       "section changes",
+		`document.querySelector(".row .name").style.marginRight = "-300px"`:                                 "overlaps",
+		`document.querySelector(".row .plotbox").style.marginTop = "-30px"`:                                 "overlaps",
+		`document.querySelectorAll(".axis .tick").forEach((t) => { t.setAttribute("x", 0) })`:               "labels overlap",
+		`document.documentElement.style.setProperty("--warn", "#fc0")`:                                      "contrast",
+		`document.querySelectorAll("path.sign").forEach((p) => { p.style.stroke = p.style.fill = "none" })`: "no colour",
+	} {
+		harmed(url, ofComparison, harm, want)
 	}
 }

@@ -1,0 +1,136 @@
+package compare
+
+// Reasons: why nothing can be told of a figure, as a program reads it, and which of two results is the worse news.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/figure"
+)
+
+// Reason is why a figure is Inconclusive. Result.Why says the same in words, with the numbers of the case.
+type Reason string
+
+const (
+	NoTrials   Reason = "no-trials"  // a side has no whole trial, or most of its trials ended early
+	Missing    Reason = "missing"    // the head lacks a cell of the base; a reason of the whole, as no figure has it
+	Unmeasured Reason = "unmeasured" // a side does not know the figure, or neither does
+	Unlike     Reason = "unlike"     // the sides ran on machines that are not alike
+	Zero       Reason = "zero"       // 0 in the base, of which there is no percentage
+	Saturated  Reason = "saturated"  // lockbench or its machine was the bottleneck of the base: see Result.Verdict
+	TooFew     Reason = "too-few"    // so few trials that no difference between them would be significant, however large
+	Scatter    Reason = "scatter"    // the trials scatter too much to tell: more of them, or a quieter machine, may
+)
+
+// Reasons are all of them. Those that no number of trials would mend come first.
+var Reasons = []Reason{NoTrials, Missing, Unmeasured, Unlike, Zero, Saturated, TooFew, Scatter}
+
+// About says in words what a reason is, of whichever figures have it.
+func (r Reason) About() string {
+	return map[Reason]string{
+		NoTrials:   "a side has no trial, or too many of its trials ended early",
+		Missing:    "only in the base",
+		Unmeasured: "not measured on both sides",
+		Unlike:     "measured on unlike machines",
+		Zero:       "0 in the base, which is nothing to compare with",
+		Saturated:  "saturated, so that lockbench was measured and not the lock",
+		TooFew:     "too few trials for any difference to be significant",
+		Scatter:    "the trials scatter too much to tell",
+	}[r]
+}
+
+// cannot makes a result inconclusive.
+func (r *Result) cannot(reason Reason, why string) {
+	r.Verdict, r.Reason, r.Why = Inconclusive, reason, why
+}
+
+// Reasons are those for which anything in c is inconclusive, in the order of the list of all.
+func (c *Comparison) Reasons() (list []Reason) {
+	have := map[Reason]bool{Missing: c.Lacking}
+	for _, cell := range c.Cells {
+		for _, r := range cell.Figures {
+			have[r.Reason] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(Reasons), func(r Reason) bool { return !have[r] })
+}
+
+// Scattered tells that nothing stands in the way of an answer but the scatter of the trials: all cells and figures were
+// measured on both sides, with trials enough to show some difference, and none has regressed. Who lets such a comparison
+// pass lets nothing pass that has not been looked at.
+func (c *Comparison) Scattered() bool {
+	return c.Verdict == Inconclusive && slices.Equal(c.Reasons(), []Reason{Scatter})
+}
+
+// saturated is how many trials of a side are, if they are so many that the median is lockbench's figure: half of them. It
+// is 0 for a lock inside of lockbench, whose processors are what it is made of.
+func saturated(records []*results.Record) int {
+	n := number(records, func(r *results.Record) bool { return r.Generator.Saturated && kindOf(r) != "in-process" })
+	if 2*n < len(records) {
+		return 0
+	}
+	return n
+}
+
+// hidden takes back what is said of a figure whose base is saturated. The base's lock may be better than lockbench could
+// show, by any amount, and the head may have lost just that: "no change" would be one of the generator, and so would be
+// "improved". A regression stays one, as a saturated machine hides differences and makes none. So does a head that alone
+// is saturated, whose lock is as good as its figure at the least; and so do absolute thresholds, for the same reason.
+// Only rates and times are lockbench's in such a trial: what was counted has been counted.
+func (d *draft) hidden(r *Result, force bool) {
+	n := saturated(d.cell.Base)
+	rated := slices.Contains([]figure.Unit{figure.PerSecond, figure.Duration, figure.Share}, r.Figure.Unit)
+	if n == 0 || !rated || force || r.Verdict == Regressed || r.Reason == Zero {
+		return
+	}
+	r.Needed = 0 // trials would tell of lockbench
+	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated, so that lockbench or its machine was measured and a loss "+
+		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, many(len(d.cell.Base), "trial")))
+}
+
+// severity is how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as
+// a violation where none is allowed, is beyond all of them.
+func (r *Result) severity() float64 {
+	t, from, to := r.Threshold, 1.0, r.Change.Ratio
+	limit := 1 + t.Value
+	if !t.Relative {
+		from, to, limit = 1, r.Change.Head.Median/t.Value, math.E
+		if t.Less {
+			limit = 1 / limit
+		}
+	}
+	s := math.Log(to/from) / math.Log(limit)
+	if math.IsNaN(s) || !t.Relative && t.Figure.Unit == figure.Count {
+		return math.Inf(1)
+	}
+	return s
+}
+
+// Worse orders results: regressions first, the farthest beyond its threshold at the top, then what is inconclusive by its
+// reason, then what improved, the most first; what no threshold judges comes last. It is negative if a comes before b.
+func Worse(a, b *Result) int {
+	if a.Threshold == nil || b.Threshold == nil {
+		return cmp.Compare(judged(b), judged(a))
+	}
+	if order := cmp.Compare(slices.Index(Verdicts, a.Verdict), slices.Index(Verdicts, b.Verdict)); order != 0 {
+		return order
+	}
+	if order := cmp.Compare(slices.Index(Reasons, a.Reason), slices.Index(Reasons, b.Reason)); order != 0 {
+		return order
+	}
+	if a.Verdict == Improved {
+		return cmp.Compare(a.severity(), b.severity())
+	}
+	return cmp.Compare(b.severity(), a.severity())
+}
+
+func judged(r *Result) int {
+	if r.Threshold == nil {
+		return 0
+	}
+	return 1
+}

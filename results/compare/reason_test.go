@@ -1,0 +1,216 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// wide are ten trials that scatter by ± 30 %.
+func wide(rate float64) (recs []*results.Record) {
+	for i := range 10 {
+		recs = append(recs, trial(rate*(0.7+0.06*float64((i*7)%10)), 10*time.Millisecond))
+	}
+	return recs
+}
+
+// TestReasons has each reason in turn. Only scatter may be let pass.
+func TestReasons(t *testing.T) {
+	partial := func(recs []*results.Record) []*results.Record {
+		for _, r := range recs[3:] {
+			r.Partial = "the server was gone"
+		}
+		return recs
+	}
+	other := func(recs []*results.Record) []*results.Record {
+		return each(recs, func(r *results.Record) { r.Env.CPU = "another" })
+	}
+	cells := func(driver string, recs []*results.Record) []*results.Record {
+		return each(recs, func(r *results.Record) { r.Plan.Driver = driver })
+	}
+	for name, c := range map[string]struct {
+		on         string
+		base, head []*results.Record
+		want       []Reason
+		scattered  bool
+	}{
+		"nothing":        {"locks/s<-5%", series(1e5), series(1e5), nil, false},
+		"a regression":   {"locks/s<-5%", series(1e5), series(0.9e5), nil, false},
+		"scatter":        {"locks/s<-5%", wide(1e5), wide(1.01e5), []Reason{Scatter}, true},
+		"perhaps chance": {"locks/s<-5%", wide(1e5), wide(0.92e5), []Reason{Scatter}, true},
+		"too few":        {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], []Reason{TooFew}, false},
+		"from 0":         {"errors>+5%", series(1e5), each(series(1e5)[:1], func(r *results.Record) { r.Counts.Errors = map[string]int64{"x": 1} }), []Reason{Zero}, false},
+		"nothing known":  {"recovery.p99>+5%", series(1e5), series(1e5), []Reason{Unmeasured}, false},
+		"the head's own": {"recovery.p99>5ms", series(1e5), series(1e5), []Reason{Unmeasured}, false},
+		"survivors":      {"locks/s<-5%", series(1e5), partial(series(1e5)), []Reason{NoTrials}, false},
+		"machines":       {"locks/s<-5%", series(1e5), other(series(1e5)), []Reason{Unlike}, false},
+		"saturated":      {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), []Reason{Saturated}, false},
+		"a cell less": {"locks/s<-5%", slices.Concat(cells("a", wide(1e5)), cells("b", series(1e5))), cells("a", wide(1e5)),
+			[]Reason{Missing, Scatter}, false},
+		"two reasons": {"locks/s<-5%,recovery.p99>+5%", wide(1e5), wide(1.01e5), []Reason{Unmeasured, Scatter}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, c.on)})
+			if got := found.Reasons(); !slices.Equal(got, c.want) || found.Scattered() != c.scattered {
+				t.Errorf("%v, scattered %t; want %v, %t: %+v", got, found.Scattered(), c.want, c.scattered, found.Cells[0].Figures)
+			}
+			for _, cell := range found.Cells {
+				for _, r := range cell.Figures {
+					if (r.Verdict == Inconclusive) != (r.Reason != "") {
+						t.Errorf("%s is %s for the reason %q", r.Figure.Name, r.Verdict, r.Reason)
+					}
+				}
+			}
+		})
+	}
+	for _, r := range Reasons {
+		if r.About() == "" {
+			t.Errorf("nothing is said of %s", r)
+		}
+	}
+}
+
+// busy saturates the first n trials.
+func busy(n int, recs []*results.Record) []*results.Record {
+	each(recs[:n], func(r *results.Record) { r.Generator.Saturated, r.Generator.Why = true, "lockbench used all cores" })
+	return recs
+}
+
+// TestSaturated: what a saturated base could not show, the head may have lost. A regression is one all the same.
+func TestSaturated(t *testing.T) {
+	memory := func(recs []*results.Record) []*results.Record {
+		return each(recs, func(r *results.Record) { r.Plan.Server, r.Server.Kind = "in-process", "in-process" })
+	}
+	for name, c := range map[string]struct {
+		on         string
+		base, head []*results.Record
+		force      bool
+		verdict    Verdict
+		reason     Reason
+	}{
+		"no change":           {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), false, Inconclusive, Saturated},
+		"a latency":           {"acquire.p99>+10%", busy(10, series(1e5)), busy(10, series(1e5)), false, Inconclusive, Saturated},
+		"improved":            {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1.2e5)), false, Inconclusive, Saturated},
+		"a small loss":        {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(0.98e5)), false, Inconclusive, Saturated},
+		"scatter besides":     {"locks/s<-5%", busy(10, wide(1e5)), busy(10, wide(1e5)), false, Inconclusive, Saturated},
+		"regressed":           {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(0.9e5)), false, Regressed, ""},
+		"regressed, and free": {"locks/s<-5%", busy(10, series(1e5)), series(0.9e5), false, Regressed, ""},
+		"the base alone":      {"locks/s<-5%", busy(10, series(1e5)), series(1e5), false, Inconclusive, Saturated},
+		"the head alone":      {"locks/s<-5%", series(1e5), busy(10, series(1e5)), false, Unchanged, ""},
+		"improved so far":     {"locks/s<-5%", series(1e5), busy(10, series(1.2e5)), false, Improved, ""},
+		"half of the trials":  {"locks/s<-5%", busy(5, series(1e5)), series(1e5), false, Inconclusive, Saturated},
+		"fewer":               {"locks/s<-5%", busy(4, series(1e5)), busy(10, series(1e5)), false, Unchanged, ""},
+		"forced":              {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), true, Unchanged, ""},
+		"a limit":             {"locks/s<50k", busy(10, series(1e5)), busy(10, series(1e5)), false, Unchanged, ""},
+		"a count":             {"errors>+5%", busy(10, series(1e5)), busy(10, series(1e5)), false, Unchanged, ""},
+		"nothing to lose":     {"locks/s<-5%", busy(10, series(0)), busy(10, series(0)), false, Inconclusive, Zero},
+		"in the process":      {"locks/s<-5%", memory(busy(10, series(1e5))), memory(busy(10, series(1e5))), false, Unchanged, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, c.on), Force: c.force})
+			r := found.Cells[0].Figures[0]
+			if r.Verdict != c.verdict || r.Reason != c.reason || found.Verdict != c.verdict {
+				t.Errorf("%s %q (%s), want %s %q", r.Verdict, r.Reason, r.Why, c.verdict, c.reason)
+			}
+			if r.Reason == Saturated && (r.Needed > 0 || !strings.Contains(r.Why, "of 10 trials of the base are saturated")) {
+				t.Errorf("%d trials are needed: %s", r.Needed, r.Why)
+			}
+		})
+	}
+}
+
+// TestNever: what a p has to be below is alpha alone for a figure that is not tested; else it depends on how many tests
+// there are and on how many of them can be significant before it.
+func TestNever(t *testing.T) {
+	cell := func(clients, trials int) []*results.Record {
+		return each(series(1e5)[:trials], func(r *results.Record) { r.Plan.Clients = clients })
+	}
+	for _, c := range []struct {
+		alpha  float64
+		trials []int // of each cell, a side
+		tests  int
+		whys   []string
+	}{
+		{0, []int{3}, 0, []string{"3 trials a side can never show p < 0.05"}},
+		{0, []int{3, 3}, 0, []string{"3 trials a side can never show p < 0.05", "3 trials a side can never show p < 0.05"}},
+		{0, []int{10, 3}, 1, []string{"", "3 trials a side can never show p < 0.05"}},
+		{0, []int{4}, 1, []string{""}},
+		{0, []int{4, 4}, 2, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests)", "4 trials a side can never show p < 0.025 (0.05 over 2 tests)"}},
+		{0, []int{10, 10, 4}, 3, []string{"", "", ""}}, // 0.05 is left for the last one
+		{0, []int{4, 10, 4, 3}, 3, []string{"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "",
+			"4 trials a side can never show p < 0.025 (0.05 over 2 tests, if the other one is significant)", "3 trials a side can never show p < 0.05"}},
+		{0.1, []int{3}, 0, []string{"3 trials a side can never show p < 0.1"}}, // 0.1 is the least, and not below it
+	} {
+		var base, head []*results.Record
+		for i, n := range c.trials {
+			base, head = append(base, cell(i+1, n)...), append(head, cell(i+1, n)...)
+		}
+		for _, r := range base {
+			r.Counts.Acquired *= 1 + int64(r.Trial)%2 // nothing
+		}
+		// A threshold that no interval rules out.
+		found := compared(t, base, head, Options{Alpha: c.alpha, Thresholds: thresholds(t, "locks/s<-0.001%")})
+		if found.Tests != c.tests {
+			t.Errorf("%v trials: %d tests, want %d", c.trials, found.Tests, c.tests)
+		}
+		for i, want := range c.whys {
+			r := found.Cells[i].Figures[0]
+			if (r.Reason == TooFew) != (want != "") || want != "" && r.Why != want {
+				t.Errorf("%v trials, cell %d: %s %s, want %q", c.trials, i+1, r.Reason, r.Why, want)
+			}
+			if r.Reason == TooFew && r.Needed <= c.trials[i] {
+				t.Errorf("%v trials, cell %d: %d trials are needed, and there are %d", c.trials, i+1, r.Needed, c.trials[i])
+			}
+		}
+	}
+}
+
+// TestWorse orders what GitHub and a short table show first.
+func TestWorse(t *testing.T) {
+	var base, head []*results.Record
+	for i, rate := range []float64{1e5, 0.9e5, 0.5e5, 1.2e5, 0.8e5, 1.5e5} {
+		of := func(r *results.Record) { r.Plan.Clients = i + 1 }
+		base, head = append(base, each(series(1e5), of)...), append(head, each(series(rate), of)...)
+	}
+	head[5].Safety.Violations = 1                                                                 // clients 1
+	each(head[30:40], func(r *results.Record) { r.Safety = results.Safety{} })                    // clients 4
+	each(base[:10], func(r *results.Record) { r.Latency = map[results.Metric]results.Latency{} }) // clients 1
+	each(base[10:20], func(r *results.Record) { r.Generator.Saturated = true })                   // clients 2
+	found := compared(t, base, head, Options{Thresholds: thresholds(t, "locks/s<-5%,acquire.p99>+10%,violations>0,locks/s<70k")})
+	type named struct {
+		*Result
+		name string
+	}
+	var list []named
+	for _, c := range found.Cells {
+		for i := range c.Figures {
+			list = append(list, named{&c.Figures[i], c.Label})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b named) int { return Worse(a.Result, b.Result) })
+	var got []string
+	for _, r := range list {
+		if r.Threshold != nil && r.Verdict != Unchanged {
+			got = append(got, fmt.Sprintf("%s %s", strings.TrimPrefix(r.name, "clients "), r.Threshold))
+		}
+	}
+	want := []string{"1 violations>0", "3 locks/s<-5%", "5 locks/s<-5%", "2 locks/s<-5%", "3 locks/s<70k", // regressed
+		"1 acquire.p99>+10%", "4 violations>0", "2 acquire.p99>+10%", // not measured, and saturated
+		"6 locks/s<-5%", "4 locks/s<-5%"} // improved
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if last := list[len(list)-1]; last.Threshold != nil {
+		t.Errorf("%s of %s comes last", last.Threshold, last.name)
+	}
+	nothing := Result{Threshold: &Threshold{Relative: true, Value: 0.1}}
+	nothing.Change.Ratio = math.NaN()
+	if s := nothing.severity(); !math.IsInf(s, 1) {
+		t.Errorf("from 0: %v", s)
+	}
+}

@@ -1,0 +1,215 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+)
+
+func comparisonSchemaOf(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := ComparisonSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(ComparisonSchemaID, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(ComparisonSchemaID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asJSON is what is written of a comparison, read back with every digit.
+func asJSON(t *testing.T, c *compare.Comparison) any {
+	t.Helper()
+	var b bytes.Buffer
+	if err := ComparisonJSON(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestComparisonSchemaIsPublished compares the schema in the repository with the one that the types make.
+func TestComparisonSchemaIsPublished(t *testing.T) {
+	text, err := ComparisonSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "../comparison.schema.json"
+	if *update {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != string(want) {
+		t.Errorf("%s is not what the types make; run the test with -update", path)
+	}
+}
+
+// compared are two sides of n trials each, compared in fact.
+func compared(t *testing.T, n int, on string, head func(*results.Record)) *compare.Comparison {
+	t.Helper()
+	var sides [2][]*results.Record
+	for i := range 2 * n {
+		r := record(i)
+		if i%2 == 1 {
+			head(r)
+		}
+		sides[i%2] = append(sides[i%2], r)
+	}
+	list, err := compare.ParseThresholds(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compare.Compare(compare.Input{Name: "base", Cells: cells(t, sides[0]...)}, compare.Input{Name: "head", Cells: cells(t, sides[1]...)},
+		compare.Options{Thresholds: list, Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestComparisonSchemaTakes every comparison that the tests make, with nothing known and with texts of all kinds.
+func TestComparisonSchemaTakes(t *testing.T) {
+	s := comparisonSchemaOf(t)
+	all := map[string]*compare.Comparison{
+		"one of everything": comparison(t, "label", "why"),
+		"empty":             {Alpha: 0.05, Verdict: compare.Inconclusive},
+		"same":              compared(t, 6, "locks/s<-5%,violations>0,hold.p99>+1%", func(*results.Record) {}),
+		"to nothing": compared(t, 6, "locks/s<-5%,errors>+5%,acquire.p99>1ms", func(r *results.Record) {
+			r.Counts, r.Latency, r.Counts.Errors = results.Counts{}, nil, map[string]int64{"timeout": 3}
+		}),
+		"from one trial": compared(t, 1, "locks/s<-5%", func(r *results.Record) { r.Safety = results.Safety{} }),
+	}
+	for i, text := range weird {
+		c := comparison(t, text, text)
+		c.Notes, c.Added, c.Base.Name = []string{text}, []string{text}, text
+		all[fmt.Sprintf("text %d", i)] = c
+	}
+	boundless := comparison(t, "", "")
+	for i := range boundless.Cells[0].Figures {
+		change := &boundless.Cells[0].Figures[i].Change
+		change.Ratio, change.Low, change.High, change.P = math.Inf(1), math.Inf(-1), math.NaN(), math.NaN()
+	}
+	all["without a number"] = boundless
+	for name, c := range all {
+		if err := s.Validate(asJSON(t, c)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// optional are the fields that may be absent.
+var optional = []string{"command", "better", "why", "needed_trials"}
+
+// TestComparisonSchemaRefusesDamage takes each field out, one at a time, and then puts something of another type in its place.
+// A field that the schema did not know could be anything.
+func TestComparisonSchemaRefusesDamage(t *testing.T) {
+	s := comparisonSchemaOf(t)
+	doc := asJSON(t, comparison(t, "label", "why"))
+	if err := s.Validate(doc); err != nil {
+		t.Fatal(err)
+	}
+	fields := 0
+	strange := func(path string, put func(v any), v any) {
+		fields++
+		other := any("x")
+		if _, isText := v.(string); isText {
+			other = json.Number("3")
+		}
+		for _, one := range []any{other, true, []any{map[string]any{}}, map[string]any{"x": "y"}} {
+			put(one)
+			if s.Validate(doc) == nil {
+				t.Errorf("%s: the schema takes %v in place of %v", path, one, v)
+			}
+		}
+		put(v)
+	}
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				old, at := v[name], path+"."+name
+				walk(at, old)
+				strange(at, func(value any) { v[name] = value }, old)
+				delete(v, name)
+				if missed := s.Validate(doc) != nil; missed == slices.Contains(optional, name) {
+					t.Errorf("%s: left out, and missed: %t", at, missed)
+				}
+				v[name] = old
+			}
+		case []any:
+			for i, old := range v {
+				at := fmt.Sprintf("%s[%d]", path, i)
+				walk(at, old)
+				strange(at, func(value any) { v[i] = value }, old)
+			}
+		}
+	}
+	walk("", doc)
+	if err := s.Validate(doc); err != nil || fields < 100 {
+		t.Errorf("%d fields, and in the end %v", fields, err)
+	}
+}
+
+// TestComparisonSchemaRefusesNonsense: what has the right type, and is impossible.
+func TestComparisonSchemaRefusesNonsense(t *testing.T) {
+	s := comparisonSchemaOf(t)
+	var b bytes.Buffer
+	if err := ComparisonJSON(&b, comparison(t, "label", "why")); err != nil {
+		t.Fatal(err)
+	}
+	good := b.String()
+	for old, bad := range map[string]string{
+		`"schema": 1`: `"schema": 2`, `"alpha": 0.05`: `"alpha": 0`, `"tests": 4`: `"tests": -1`, `"trials": 20`: `"trials": 2.5`,
+		`"verdict": "regressed"`: `"verdict": "worse"`, `"unit": "1/s"`: `"unit": "s"`, `"better": "higher"`: `"better": "more"`,
+		`"p_adjusted": 0.4`: `"p_adjusted": 1.4`, `"needed_trials": 12`: `"needed_trials": -1`, `"n": 10`: `"n": -10`,
+		`"change_low": -0.09`: `"change_low": -1.09`, `"median": 41000`: `"median": -41000`, `"threshold": "locks/s<-5%"`: `"threshold": ""`,
+		`"figure": "locks/s"`: `"figure": ""`,
+	} {
+		text := strings.Replace(good, old, bad, 1)
+		if text == good {
+			t.Errorf("there is no %s", old)
+			continue
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Validate(doc) == nil {
+			t.Errorf("the schema takes %s", bad)
+		}
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.Replace(good, `"tests"`, `"later": true, "tests"`, 1)))
+	if err != nil || s.Validate(doc) != nil {
+		t.Errorf("a field of a later version: %v", s.Validate(doc))
+	}
+}

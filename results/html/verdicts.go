@@ -1,0 +1,323 @@
+package html
+
+// What came out of a comparison, in sentences.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// class is how a verdict is drawn.
+func class(v compare.Verdict) string {
+	switch v {
+	case compare.Regressed:
+		return "bad"
+	case compare.Inconclusive:
+		return "warn"
+	case compare.Improved:
+		return "good"
+	}
+	return "same"
+}
+
+// mark is the sign beside the word of a verdict, for those who look before they read.
+func mark(v compare.Verdict) string {
+	return map[compare.Verdict]string{
+		compare.Regressed: "✕", compare.Inconclusive: "○", compare.Improved: "▲", compare.Unchanged: "●",
+	}[v]
+}
+
+// headline is the verdict of the whole in a few words.
+func (t *contest) headline() string {
+	verdict := upper(string(t.Verdict))
+	if t.Verdict == compare.Unchanged {
+		if t.single() {
+			return verdict
+		}
+		return verdict + " in " + render.Many(int64(len(t.Cells)), "cell")
+	}
+	n := t.counts[t.Verdict]
+	switch {
+	case n == 0: // a cell that the head lacks
+		return verdict + ": " + render.Many(int64(len(t.Missing)), "cell") + " of the base not in the head"
+	case t.single():
+		return verdict + ": " + listed(t.figuresOf(t.Verdict), namedCells)
+	}
+	return verdict + ": " + partOf(n, len(t.Cells))
+}
+
+// partOf is "3 of 8 cells", or "all 8 cells".
+func partOf(n, all int) string {
+	if n == all {
+		return "all " + render.Many(int64(all), "cell")
+	}
+	return render.Thousands(int64(n)) + " of " + render.Many(int64(all), "cell")
+}
+
+// figuresOf are the figures that have a verdict, each once.
+func (t *contest) figuresOf(v compare.Verdict) (names []string) {
+	for _, g := range t.judged {
+		name := g.figure.Name
+		if g.verdict != v || slices.ContainsFunc(names, func(other string) bool { return strings.HasPrefix(other, name) }) {
+			continue // a figure may have several limits
+		}
+		if r := g.results[0]; g.threshold.Relative && !math.IsNaN(r.Change.Ratio) {
+			name += " " + render.Changed(r.Change.Ratio-1)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (t *contest) tallies() (all []verdictCount) {
+	noun, n := "cell", len(t.Cells)
+	if t.single() {
+		noun, n = "figure judged", len(t.judged)
+		if n != 1 {
+			noun = "figures judged"
+		}
+	} else {
+		noun += "s"
+	}
+	all = append(all, verdictCount{render.Thousands(int64(n)), "", noun, ""})
+	for _, v := range compare.Verdicts {
+		if of := t.counts[v]; of > 0 {
+			all = append(all, verdictCount{render.Thousands(int64(of)), mark(v), string(v), class(v)})
+		}
+	}
+	return all
+}
+
+// takeaways are the verdicts figure by figure, the worst first, and what else decides the whole.
+func (t *contest) takeaways() (all []takeaway) {
+	all = t.violated()
+	for _, v := range []compare.Verdict{compare.Regressed, compare.Inconclusive} {
+		for _, g := range t.judged {
+			all = append(all, t.worst(g, v)...)
+		}
+		if n := len(t.Missing); v == compare.Inconclusive && n > 0 {
+			all = append(all, t.missing())
+		}
+	}
+	for _, g := range t.judged {
+		all = append(all, t.worst(g, compare.Improved)...)
+	}
+	return append(all, t.unchanged()...)
+}
+
+// missing names the cells that the head lacks.
+func (t *contest) missing() takeaway {
+	n := len(t.Missing)
+	one := takeaway{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
+		render.Many(int64(n), "cell"), joined(cleaned(t.Missing), namedCells))}
+	if t.Lacking {
+		one.Kind = "warn"
+		one.Text += " What did not run has not passed."
+	}
+	return one
+}
+
+func cleaned(texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, render.Clean(text))
+	}
+	return all
+}
+
+// violated says what no verdict does if violations are not among what is judged.
+func (t *contest) violated() []takeaway {
+	if slices.ContainsFunc(t.judged, func(g judgement) bool { return g.figure.Name == "violations" && g.verdict == compare.Regressed }) {
+		return nil
+	}
+	n, of := 0, t.trials(1)
+	for _, r := range of {
+		n += b2i(r.Violated())
+	}
+	if n == 0 {
+		return nil
+	}
+	return []takeaway{{"bad", "Mutual exclusion was violated", fmt.Sprintf("in %s of %s of the head, though the design claims it. "+
+		"No threshold judges that here (-fail-on 'violations>0').", render.Thousands(int64(n)), render.Many(int64(len(of)), "trial"))}}
+}
+
+// of are the results of a judgement with that verdict.
+func (g judgement) of(v compare.Verdict) (list []judged) {
+	for _, r := range g.results {
+		if r.Verdict == v {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// worst says which results of a judgement have a verdict, the worst of them by name.
+func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
+	list := g.of(v)
+	if len(list) == 0 {
+		return nil
+	}
+	lead := map[compare.Verdict]string{
+		compare.Regressed: "regressed", compare.Improved: "improved", compare.Inconclusive: "is inconclusive",
+	}[v]
+	lead = g.figure.Name + " " + lead
+	if v == compare.Regressed && g.figure.Name == "violations" {
+		lead = "Mutual exclusion was violated"
+	}
+	kind := class(v)
+	if t.single() {
+		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
+	}
+	lead += " in " + partOf(len(list), len(t.Cells)) + ":"
+	if v == compare.Inconclusive {
+		return []takeaway{{kind, lead, t.doubts(list)}}
+	}
+	var names []string
+	for _, r := range list {
+		names = append(names, t.names[r.cell]+", "+t.moved(r))
+	}
+	text := joined(names, namedCells) + "."
+	switch {
+	case g.figure.Name == "violations":
+		text += " Two clients held the same lock at once."
+	case v == compare.Regressed:
+		text += " The limit is " + limit(g.threshold) + "."
+	}
+	return []takeaway{{kind, lead, text}}
+}
+
+// joined names the first few of texts that have commas of their own.
+func joined(texts []string, most int) string {
+	if len(texts) > most+1 {
+		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", render.Thousands(int64(len(texts)-most)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// limit is the value of a threshold, without its figure.
+func limit(t *compare.Threshold) string {
+	text := strings.TrimLeft(strings.TrimPrefix(render.Limit(t), t.Figure.Name), " <>")
+	return strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(text)
+}
+
+// moved is what became of a result: "80,000 → 70,000 (−12.5 %)".
+func (t *contest) moved(r judged) string {
+	if !r.Threshold.Relative && r.Why != "" {
+		return render.Clean(r.Why)
+	}
+	text := value(r, r.Change.Base.Median) + " → " + value(r, r.Change.Head.Median)
+	if !math.IsNaN(r.Change.Ratio) {
+		text += " (" + render.Changed(r.Change.Ratio-1) + ")"
+	}
+	return text
+}
+
+func value(r judged, v float64) string { return render.Value(r.Figure.Unit, v) }
+
+// sentence says of the only cell what became of a figure.
+func (t *contest) sentence(r judged) string {
+	why := render.Clean(r.Why)
+	switch {
+	case !r.Threshold.Relative && why != "":
+		return upper(why) + ", and the limit is " + limit(r.Threshold) + "."
+	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
+		return upper(why) + "."
+	}
+	text := t.moved(r)
+	switch {
+	case r.Verdict == compare.Regressed && r.Threshold.Relative && !math.IsNaN(r.Change.Ratio):
+		text += ". The limit is " + limit(r.Threshold)
+	case why != "":
+		text += ": " + why
+	}
+	text += "."
+	if more := render.Needed(r.Result); more != "" {
+		text += " " + more
+	}
+	return text
+}
+
+// doubts say why nothing can be told, each kind of reason once, and what it would take.
+func (t *contest) doubts(list []judged) string {
+	var parts []string
+	most := list[0]
+	for len(list) > 0 { // those of a reason stand together
+		n := 1
+		for n < len(list) && list[n].Reason == list[0].Reason {
+			n++
+		}
+		parts = append(parts, t.doubt(list[:n]))
+		for _, r := range list[:n] {
+			if r.Needed > most.Needed {
+				most = r
+			}
+		}
+		list = list[n:]
+	}
+	text := strings.Join(parts, "; ") + "."
+	if more := render.Needed(most.Result); more != "" {
+		text += " " + more
+	}
+	return text
+}
+
+// doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
+func (t *contest) doubt(list []judged) string {
+	why := render.Clean(list[0].Why)
+	var names []string
+	for _, r := range list {
+		names = append(names, t.names[r.cell])
+		if render.Clean(r.Why) != why {
+			why = list[0].Reason.About()
+		}
+	}
+	if len(names) == len(t.Cells) {
+		return why
+	}
+	return why + " (" + listed(names, namedCells-1) + ")"
+}
+
+// unchanged says what the rest is: nothing to worry about, and why that may be said.
+func (t *contest) unchanged() []takeaway {
+	n, all, relative := 0, 0, 0
+	var of []string
+	for _, g := range t.judged {
+		list := g.of(compare.Unchanged)
+		if n, all = n+len(list), all+len(g.results); len(list) == 0 {
+			continue
+		}
+		relative += b2i(g.threshold.Relative)
+		name := g.figure.Name
+		if !t.single() {
+			name += " in " + render.Many(int64(len(list)), "cell")
+		}
+		of = append(of, name)
+	}
+	if n == 0 {
+		return nil
+	}
+	lead, text := "No change:", listed(of, 2*namedCells)
+	if n == all {
+		lead = "Nothing has changed:"
+	}
+	if relative > 0 {
+		text += ". A change as large as the limit is ruled out with 95 % confidence"
+	}
+	return []takeaway{{"note", lead, text + "."}}
+}
+
+// betterWhen says which way a figure improves.
+func betterWhen(f figure.Figure) string {
+	switch f.Better {
+	case figure.Higher:
+		return "more is better"
+	case figure.Lower:
+		return "less is better"
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package render
+
+// The parts of a comparison for formats that lay it out themselves, such as the HTML page: the same words and figures as
+// on the terminal, without its lines.
+
+import (
+	"math"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// Alike is what all trials of both sides were asked for alike, and the kind of server and the machine if those are alike;
+// empty if there is nothing.
+func Alike(c *compare.Comparison) string {
+	return strings.ReplaceAll(newComparison(c, false).measured(), unbroken, " ")
+}
+
+// Tested says what the p of a comparison is, and what alpha promises; empty if nothing was tested.
+func Tested(c *compare.Comparison) string {
+	if c.Tests == 0 {
+		return ""
+	}
+	return newComparison(c, true).tested()
+}
+
+// Limit is a threshold as people read it: "locks/s < -5%".
+func Limit(t *compare.Threshold) string { return limitText(t) }
+
+// Changed is a change, a ratio less one, in percent and with its sign: "−12.5 %". It is a dash if it is not known.
+func Changed(share float64) string { return changeText(share) }
+
+// ChangeInterval is the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
+func ChangeInterval(c stats.Change) string {
+	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
+		return none
+	}
+	return strings.TrimSuffix(changeText(c.Low-1), " %") + " to " + changeText(c.High-1)
+}
+
+// Spread is a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
+func Spread(f figure.Figure, e stats.Estimate) string {
+	text := Value(f.Unit, e.Median)
+	if e.Known() && e.Median > 0 && f.Unit != figure.Count {
+		text += " ± " + plusMinus(e)
+	}
+	return text
+}
+
+// P is the p by which a result was judged, in brackets that of one which was not, or a dash.
+func P(r *compare.Result) string { return pText(r) }
+
+// Verdict is that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one
+// that no threshold judges.
+func Verdict(r *compare.Result) string { return verdictText(r) }
+
+// Needed says how many trials would tell of an inconclusive result, in a sentence; empty if that can't be said.
+func Needed(r *compare.Result) string {
+	if r.Threshold == nil {
+		return ""
+	}
+	return strings.TrimSpace(needed([]figureRow{{0, r}}))
+}

@@ -1,0 +1,185 @@
+package render
+
+// Comparisons of many figures: which rows a reader gets to see, and how the others are counted.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/compare"
+)
+
+const (
+	// fullRows is how many rows a comparison has at the most that shows every one of them: two screens.
+	fullRows = 60
+	// fullNotes is the same for notes.
+	fullNotes = 20
+)
+
+// kind is what rows have in common of which a few stand for all.
+type kind struct {
+	verdict compare.Verdict
+	reason  compare.Reason
+}
+
+// kept is how many rows of a kind are shown where there are too many for all. What nobody has to act on is only counted.
+func (k kind) kept() int {
+	switch k.verdict {
+	case compare.Regressed:
+		return 30
+	case compare.Improved:
+		return 10
+	case compare.Inconclusive:
+		return 4 // for each of its reasons
+	}
+	return 0
+}
+
+func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason} }
+
+// shorten leaves the worst rows of each kind, in their order, if there are more than most.
+func (t *comparison) shorten(most int) {
+	if len(t.rows) <= most {
+		return
+	}
+	order := slices.Clone(t.rows)
+	slices.SortStableFunc(order, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
+	left := map[kind]int{}
+	keep := map[*compare.Result]bool{}
+	for _, r := range order {
+		if k := kindOf(r); left[k] < k.kept() {
+			left[k]++
+			keep[r.Result] = true
+		}
+	}
+	var shown []figureRow
+	for _, r := range t.rows {
+		if keep[r.Result] {
+			shown = append(shown, r)
+		} else {
+			t.hidden = append(t.hidden, r)
+		}
+	}
+	t.rows = shown
+}
+
+// counts are how many figures there are of each kind, if not all of them are shown: a line that says so, and one a kind.
+func (t *comparison) counts(how string) (lead string, lines []string) {
+	if len(t.hidden) == 0 {
+		return "", nil
+	}
+	all, judged := map[kind]int{}, 0
+	for _, r := range slices.Concat(t.rows, t.hidden) {
+		if r.Threshold != nil {
+			all[kindOf(r)]++
+			judged++
+		}
+	}
+	add := func(k kind, text string) {
+		if n := all[k]; n > 0 {
+			lines = append(lines, Thousands(int64(n))+" "+text)
+		}
+	}
+	for _, v := range compare.Verdicts {
+		add(kind{v, ""}, string(v))
+		for _, reason := range compare.Reasons {
+			add(kind{v, reason}, string(v)+": "+reason.About())
+		}
+	}
+	what := "the worst of each kind are shown"
+	if len(t.rows) == 0 {
+		what = "none of which needs a look"
+	}
+	return fmt.Sprintf("%s, %s (%s):", Many(int64(judged), "judged figure"), what, how), lines
+}
+
+// reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it,
+// those that are not shown too.
+func (t *comparison) reasons() (list []string) {
+	of := map[string][]figureRow{}
+	for _, r := range slices.Concat(t.rows, t.hidden) {
+		of[r.Why] = append(of[r.Why], r)
+	}
+	said := map[string]bool{"": true}
+	for _, r := range t.rows {
+		if said[r.Why] {
+			continue
+		}
+		said[r.Why] = true
+		rows := of[r.Why]
+		var names []string
+		for _, r := range rows[:min(len(rows), namedFirst+1)] {
+			names = append(names, strings.TrimSuffix(t.of(r), ": "))
+		}
+		list = append(list, firstOfMany(names, len(rows), "; ")+": "+r.Why+"."+needed(rows))
+	}
+	return list
+}
+
+// firstOf names the first few of many.
+func firstOf(names []string, between string) string { return firstOfMany(names, len(names), between) }
+
+// firstOfMany is firstOf of so many, of which the names of the first are known.
+func firstOfMany(names []string, many int, between string) string {
+	if more := many - namedFirst; more > 1 {
+		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", Thousands(int64(more)))
+	}
+	return strings.Join(names, between)
+}
+
+// notes are what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
+// more than most notes those of a cell go first, and those of violations last.
+func (t *comparison) notes(most int) (list []string) {
+	labels := map[string][]string{}
+	var order []string
+	for _, c := range t.Cells {
+		for _, text := range c.Notes {
+			if labels[text] == nil {
+				order = append(order, text)
+			}
+			labels[text] = append(labels[text], c.Label)
+		}
+	}
+	for _, text := range order {
+		if of := firstOf(labels[text], "; "); of != "" {
+			text = of + ": " + text
+		}
+		list = append(list, text+".")
+	}
+	ofCells := len(list)
+	for _, text := range t.Notes {
+		list = append(list, text+".")
+	}
+	for _, lone := range []struct {
+		labels []string
+		where  string
+	}{{t.Missing, "base"}, {t.Added, "head"}} {
+		if n := len(lone.labels); n > 0 {
+			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, firstOf(lone.labels, "; ")))
+		}
+	}
+	if len(list) <= most {
+		return list
+	}
+	violation := func(text string) bool { return strings.Contains(text, "mutual exclusion was violated") }
+	var first, rest []string
+	for i, text := range list {
+		if violation(text) || i >= ofCells {
+			first = append(first, text)
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	slices.SortStableFunc(first, func(a, b string) int {
+		switch {
+		case violation(a) == violation(b):
+			return 0
+		case violation(a):
+			return -1
+		}
+		return 1
+	})
+	list = slices.Concat(first, rest)
+	return append(list[:most], "And "+Many(int64(len(list)-most), "note")+" more.")
+}

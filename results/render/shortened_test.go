@@ -1,0 +1,120 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// crowd is a comparison of so many cells, four judged figures each: of the first hundred cells one in ten regressed, one in
+// ten improved and three in ten are inconclusive, for two reasons; nothing has become of the others.
+func crowd(t *testing.T, cells int, label func(i int) string) *compare.Comparison {
+	t.Helper()
+	limits, err := compare.ParseThresholds("locks/s<-5%,acquire.p99>+10%,acquire.p50>+10%,violations>0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &compare.Comparison{Base: compare.Side{Name: "base.jsonl", Trials: 10 * cells}, Head: compare.Side{Name: "head.jsonl", Trials: 10 * cells},
+		Alpha: 0.05, Tests: 3 * cells, Verdict: compare.Regressed}
+	for i := range cells {
+		cell := compare.Cell{Label: label(i), Verdict: compare.Unchanged, Notes: []string{fmt.Sprintf("note %d of a cell", i), "a note of all"}}
+		for j := range limits {
+			e := stats.Estimate{N: 10, Median: 80_000, Low: 79_000, High: 81_000}
+			r := compare.Result{Figure: limits[j].Figure, Threshold: &limits[j], P: 0.5, Verdict: compare.Unchanged,
+				Change: stats.Change{Base: e, Head: e, Ratio: 1, Low: 0.99, High: 1.01, P: 0.1}}
+			if j == 0 && i < 100 {
+				switch i % 10 {
+				case 0:
+					r.Verdict, r.Change.Ratio, r.P = compare.Regressed, 0.9-0.001*float64(i), 0.001
+					r.Why = fmt.Sprintf("fell by %d", i)
+				case 1:
+					r.Verdict, r.Change.Ratio = compare.Improved, 1.1
+				case 2, 3:
+					r.Verdict, r.Reason, r.Why = compare.Inconclusive, compare.Scatter, fmt.Sprintf("scatter %d", i)
+				case 4:
+					r.Verdict, r.Reason, r.Why = compare.Inconclusive, compare.Unmeasured, "the head does not know it"
+				}
+			}
+			cell.Figures = append(cell.Figures, r)
+		}
+		jain, _ := figure.Named("jain")
+		cell.Figures = append(cell.Figures, compare.Result{Figure: jain, P: math.NaN()})
+		c.Cells = append(c.Cells, cell)
+	}
+	c.Cells[cells-1].Notes = append(c.Cells[cells-1].Notes, "1 of 10 trials of the head: mutual exclusion was violated, which the design claims")
+	return c
+}
+
+func byClients(i int) string { return fmt.Sprintf("clients %d", i) }
+
+// TestCrowd: of thousands of rows the worst are shown and the others counted.
+func TestCrowd(t *testing.T) {
+	c := crowd(t, 300, byClients)
+	var text, all, markdown bytes.Buffer
+	if err := Comparison(&text, c, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare-crowd.txt", text.String())
+	checkWidth(t, text.String(), 100)
+	if n := strings.Count(text.String(), "\n"); n > 150 {
+		t.Errorf("%d lines", n)
+	}
+	if err := Comparison(&all, c, Options{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(all.String(), "\nlocks/s < -5%"); n != 300 || strings.Contains(all.String(), "judged figures") {
+		t.Errorf("%d of 300 rows", n)
+	}
+	if !strings.Contains(all.String(), "note 299 of a cell") {
+		t.Error("notes are left out of all rows")
+	}
+	if err := ComparisonMarkdown(&markdown, c); err != nil {
+		t.Fatal(err)
+	}
+	if n := markdown.Len(); n > commentRoom {
+		t.Errorf("%d bytes of Markdown", n)
+	}
+	for _, want := range []string{"**regressed ", "- 1,150 no change", "mutual exclusion was violated", "<summary>All 1,500 figures</summary>", " rows more, for which"} {
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("no %q in the Markdown", want)
+		}
+	}
+}
+
+// TestCommentFits: whatever stands in the records, GitHub takes the comment, and all that is folded is folded whole.
+func TestCommentFits(t *testing.T) {
+	for name, label := range map[string]func(int) string{
+		"markup": func(i int) string { return strings.Repeat("<*_`[@&", 200) + fmt.Sprint(i) },
+		"long":   func(i int) string { return strings.Repeat("ä", 30_000) + fmt.Sprint(i) },
+		"short":  byClients,
+	} {
+		for _, cells := range []int{1, 15, 70, 300} {
+			c := crowd(t, cells, label)
+			c.Base.Name, c.Head.Revisions = label(0), []string{label(1), label(2), label(3), label(4), label(5), label(6)}
+			for i := range c.Cells {
+				c.Cells[i].Notes = append(c.Cells[i].Notes, label(i))
+				c.Cells[i].Figures[1].Verdict, c.Cells[i].Figures[1].Why = compare.Regressed, label(i)
+				c.Missing, c.Added = append(c.Missing, label(i)), append(c.Added, label(i))
+			}
+			var b bytes.Buffer
+			if err := ComparisonMarkdown(&b, c); err != nil {
+				t.Fatal(err)
+			}
+			if b.Len() > commentRoom {
+				t.Errorf("%s, %d cells: %d bytes", name, cells, b.Len())
+			}
+			if open, closed := strings.Count(b.String(), "<details>"), strings.Count(b.String(), "</details>"); open != closed || open == 0 {
+				t.Errorf("%s, %d cells: %d folds begin and %d end", name, cells, open, closed)
+			}
+			if !strings.HasPrefix(b.String(), "**regressed") || !strings.HasSuffix(b.String(), "</sub>\n") {
+				t.Errorf("%s, %d cells: the beginning or the end is lost", name, cells)
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package results
+
+// JSON schemas made from types, so that a schema knows every field that its type has.
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Schema says of a type what the type itself does not: the names of its values, their ranges, and how it is called.
+type Schema struct {
+	ID, Title, Description string // the ID is no address
+
+	// Fields has constraints of fields, by their paths with [] for the elements of a list and {} for the values of a map. A
+	// "*" stands for everything before a field that means the same wherever it is.
+	Fields map[string]map[string]any
+
+	// Shared are types that occur more than once, with the names of their definitions and the paths under which Fields has
+	// theirs.
+	Shared map[reflect.Type][2]string
+
+	// Keys are those that the maps with a type of key may have; later versions may know more of them.
+	Keys map[reflect.Type][]string
+
+	// Negative tells whether the number at a path may be below 0; nil: none may.
+	Negative func(path string) bool
+}
+
+type jsonObject = map[string]any
+
+// Of is the schema (draft 2020-12) of t, with more in its uppermost object. Fields that it does not know are allowed: a later
+// version of lockbench may have added them, and readers ignore them. A pointer is its value or null. A type with a field that
+// JSON cannot hold makes a schema that takes nothing for it, which a test with one value finds.
+func (s Schema) Of(t reflect.Type, more map[string]any) ([]byte, error) {
+	b := schemaBuilder{s, jsonObject{}}
+	schema := b.object(t, "")
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	schema["$id"], schema["title"], schema["description"] = s.ID, s.Title, s.Description
+	maps.Copy(schema, more)
+	if len(b.defs) > 0 {
+		schema["$defs"] = b.defs
+	}
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+// schemaBuilder collects the types that occur more than once.
+type schemaBuilder struct {
+	Schema
+	defs jsonObject
+}
+
+// value is the schema of a field of that type at path.
+func (b schemaBuilder) value(t reflect.Type, path string) jsonObject {
+	s := jsonObject{}
+	shared, isShared := b.Shared[t]
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		s["type"], s["format"] = "string", "date-time"
+	case isShared:
+		if name := shared[0]; b.defs[name] == nil {
+			b.defs[name] = b.object(t, shared[1])
+		}
+		return jsonObject{"$ref": "#/$defs/" + shared[0]}
+	default:
+		s = b.kind(t, path)
+	}
+	maps.Copy(s, b.Fields[path])
+	return s
+}
+
+// kind is the schema of what has no name of its own.
+func (b schemaBuilder) kind(t reflect.Type, path string) jsonObject {
+	switch t.Kind() {
+	case reflect.Struct:
+		return b.object(t, path)
+	case reflect.Map:
+		s := jsonObject{"type": "object", "additionalProperties": b.value(t.Elem(), path+"{}")}
+		if keys := b.Keys[t.Key()]; keys != nil {
+			named := jsonObject{}
+			for _, key := range keys {
+				named[key] = b.value(t.Elem(), path+"{}")
+			}
+			s["properties"] = named
+		}
+		return s
+	case reflect.Pointer:
+		s := b.kind(t.Elem(), path)
+		s["type"] = []any{s["type"], "null"}
+		return s
+	case reflect.Slice:
+		return jsonObject{"type": "array", "items": b.value(t.Elem(), path+"[]")}
+	case reflect.Bool:
+		return jsonObject{"type": "boolean"}
+	case reflect.String:
+		return jsonObject{"type": "string"}
+	case reflect.Float64:
+		return b.number("number", path)
+	default: // integers; a kind that is none fails the tests, which hold records to the schema
+		return b.number("integer", path)
+	}
+}
+
+func (b schemaBuilder) number(kind, path string) jsonObject {
+	s := jsonObject{"type": kind}
+	if b.Negative == nil || !b.Negative(path) {
+		s["minimum"] = 0
+	}
+	return s
+}
+
+// object is the schema of a struct. What is left out of the JSON form when it is zero may be absent.
+func (b schemaBuilder) object(t reflect.Type, path string) jsonObject {
+	properties, required := jsonObject{}, []string{}
+	b.fields(t, path, properties, &required)
+	s := jsonObject{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// fields adds those of a struct, and those of the structs that it embeds, which are its own in JSON.
+func (b schemaBuilder) fields(t reflect.Type, path string, properties jsonObject, required *[]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			b.fields(f.Type, path, properties, required)
+			continue
+		case name == "-" || !f.IsExported():
+			continue
+		}
+		properties[name] = b.value(f.Type, join(path, name))
+		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
+			*required = append(*required, name)
+		}
+	}
+}
