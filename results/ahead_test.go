@@ -77,10 +77,11 @@ func TestReadAheadStops(t *testing.T) {
 		goleak.VerifyNone(t, leaks)
 	}
 	newer := strings.Replace(line(t, short(1)), `"schema":1`, `"schema":2`, 1)
-	for why, in := range map[string]io.Reader{
-		"results: read: line 81: enough":                                               io.MultiReader(strings.NewReader(text), errorReader{enough}),
-		"results: read: line 81: schema: 2 is newer than 1: " + ErrNewerSchema.Error(): strings.NewReader(text + newer + text),
+	for text, in := range map[string]io.Reader{
+		"enough": io.MultiReader(strings.NewReader(text), errorReader{enough}),
+		"schema: 2 is newer than 1: " + ErrNewerSchema.Error(): strings.NewReader(text + newer + text),
 	} {
+		why := "results: read: line 81: " + text
 		var ids []string
 		_, err := Read(in, func(r *Record) error { ids = append(ids, r.ID); return nil })
 		if err == nil || err.Error() != why || !reflect.DeepEqual(ids, want) {

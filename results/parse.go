@@ -1,6 +1,10 @@
 package results
 
 // Parsing a line: nine tenths of it are histograms, at whose letters JSON need not look.
+//
+// Most of the time that is left goes into inflating them, for which klauspost/compress takes some three quarters of what the
+// standard library does, and into adding them up. What did not help: a chain of places for the check of numbers, which is on the
+// heap; merging several waiting trials at once, for packing a sum takes as long as adding three.
 
 import (
 	"bytes"
@@ -17,7 +21,7 @@ var (
 
 const mark = "\x01"
 
-// parse is json.Unmarshal, which looks at every byte of a string four times, in a quarter of the time.
+// parse is json.Unmarshal in less than half its time, which it spends on looking at each letter of a string several times.
 func parse(line []byte, rec *Record) error {
 	if short, payloads, ok := withoutPayloads(line); ok {
 		if json.Unmarshal(short, rec) == nil && rec.putBack(payloads) {
