@@ -104,7 +104,7 @@ func (s *sum) packed() packed {
 	return d.pack()
 }
 
-// spelt are the distributions with their quantiles, which are spelt out in the end, for spelling takes longer than adding.
+// spelt are the distributions with their quantiles, which are spelt out in the end, for that takes longer than adding.
 func (ss sums) spelt() map[Metric]Latency {
 	all := make(map[Metric]Latency, len(ss))
 	for m, s := range ss {

@@ -16,10 +16,10 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// packed is a distribution as HdrHistogram's V2 encoding has it before it is deflated, in some one and a half bytes a slot:
-// ZigZag LEB128 numbers of how often a slot was hit or, negative, of how many slots were not. (Beyond 2^56 the numbers
-// differ from the format's, see check.) What a payload of ours inflates to is packed already. It never changes, so
-// copies may share it.
+// packed is a distribution as HdrHistogram's V2 encoding has it before it is deflated, in one to two bytes a slot: ZigZag
+// LEB128 numbers of how often a slot was hit or, negative, of how many slots were not. (Beyond 2^56 the numbers differ
+// from the format's, see check.) What a payload of ours inflates to is packed already. It never changes, so copies may
+// share it.
 type packed string
 
 // dense is a distribution with all its slots, 270 KB, for as long as somebody adds others up in it.
@@ -165,8 +165,8 @@ const (
 	mostOfCounts = 9 * slotCount
 )
 
-// unpack is the distribution of l. What is not exactly as lockbench writes it goes to the library, which says what is wrong
-// with it, or knows what other program has made it.
+// unpack is the distribution of l. What is not exactly as lockbench writes it goes to the library, which says what is
+// wrong with it, or knows what other program has made it.
 func (l Latency) unpack() (packed, error) {
 	switch {
 	case l.merged != "":
@@ -192,8 +192,8 @@ func (l Latency) unpack() (packed, error) {
 	return p, nil
 }
 
-// oneForeign keeps the memory that a payload may ask for, 50 MB if its range is the widest, from being asked for by several
-// at once.
+// oneForeign keeps the memory that a payload may ask for, 50 MB if its range is the widest, from being asked for by
+// several at once.
 var oneForeign sync.Mutex
 
 // theirs takes over the values of a histogram of any range.

@@ -166,8 +166,8 @@ func (l Latency) decodes() error {
 	return nil
 }
 
-// numbers walks a record and finds numbers that none of its fields can have: negative ones, and floats that are no number.
-// Fields added later are covered without a word here.
+// numbers walks a record and finds numbers that none of its fields can have: negative ones, and floats that are no
+// number. Fields added later are covered without a word here.
 type numbers struct {
 	path []step // which is spelt out only if something is wrong there
 }
