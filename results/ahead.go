@@ -35,7 +35,7 @@ func (e *entry) parse() {
 func (l *lineReader) parsed(each func(*entry) error) error {
 	ring := make([]entry, min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight))
 	for i := range ring {
-		ring[i].parsed = make(chan struct{}, 1)
+		ring[i].parsed = make(chan struct{}, 1) // so that parsing ends, even if each has had enough
 	}
 	first, next := 0, 0 // numbers of the entries that are under way; their places are these modulo the ring's length
 	await := func() *entry {
@@ -44,11 +44,6 @@ func (l *lineReader) parsed(each func(*entry) error) error {
 		<-e.parsed
 		return e
 	}
-	defer func() { // each has had enough
-		for first < next {
-			await()
-		}
-	}()
 	for {
 		line, ended := l.next()
 		if ended == nil && len(bytes.TrimSpace(line)) == 0 && !l.tooLong {

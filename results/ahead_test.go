@@ -58,7 +58,7 @@ func TestReadAheadKeepsOrder(t *testing.T) {
 }
 
 // TestReadAheadStops wherever each has had enough, a line cannot be read, or is of the future: what comes before has been
-// handed out, nothing behind it is, and nobody works on.
+// handed out, nothing behind it is, and nobody stays behind.
 func TestReadAheadStops(t *testing.T) {
 	text, want, _ := manyLines(t)
 	enough := errors.New("enough")
