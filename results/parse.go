@@ -13,6 +13,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -55,10 +56,10 @@ func withoutPayloads(line []byte) (short []byte, payloads []string, ok bool) {
 	}
 }
 
-// spellsItself tells whether a JSON string has no escapes, and nothing that would have to be one.
+// spellsItself tells whether a JSON string is ASCII without escapes, and without what would have to be one.
 func spellsItself(text []byte) bool {
 	for _, c := range text {
-		if c < ' ' || c == '\\' {
+		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}
 	}
