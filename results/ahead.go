@@ -30,25 +30,20 @@ func (e *entry) parse() {
 	e.parsed <- struct{}{}
 }
 
-// parsed calls each with all lines but blank ones, in order and from this goroutine, until it returns an error. It reads
-// some lines further than that. Only this goroutine reads, so that nobody reads on when parsed has returned.
+// parsed calls each with all lines but blank ones, in order and from this goroutine, until it returns an error. It
+// reads some lines further than that. Only this goroutine reads, so that nobody reads on when parsed has returned.
 func (l *lineReader) parsed(each func(*entry) error) error {
 	ring := make([]entry, min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight))
 	for i := range ring {
-		ring[i].parsed = make(chan struct{}, 1)
+		ring[i].parsed = make(chan struct{}, 1) // so that parsing ends, even if each has had enough
 	}
-	first, next := 0, 0 // numbers of the entries that are under way; an entry's place is its number modulo the ring's length
+	first, next := 0, 0 // numbers of the entries that are under way; their places are these modulo the ring's length
 	await := func() *entry {
 		e := &ring[first%len(ring)]
 		first++
 		<-e.parsed
 		return e
 	}
-	defer func() { // each has had enough
-		for first < next {
-			await()
-		}
-	}()
 	for {
 		line, ended := l.next()
 		if ended == nil && len(bytes.TrimSpace(line)) == 0 && !l.tooLong {

@@ -74,11 +74,11 @@ func TestWriteBigFile(t *testing.T) {
 	}
 }
 
-// BenchmarkCollect reads records of 100 KB.
+// BenchmarkCollect reads 100 records of 100 KB.
 func BenchmarkCollect(b *testing.B) {
 	var text bytes.Buffer
 	kinds := []map[Metric]Latency{bigLatencies(1, 110_000), bigLatencies(2, 110_000)}
-	for n := range 20 {
+	for n := range 100 {
 		text.WriteString(line(b, bigRecord(n%4, 1+n, kinds[n%2])))
 	}
 	b.SetBytes(int64(text.Len()))

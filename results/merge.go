@@ -12,14 +12,14 @@ type sum struct {
 	Latency // while there is one trial, as that recorded it; then count and overflow of all
 
 	// Packed, what a hundred trials have filled takes longer to add to than a trial takes to decode. So what is long is
-	// kept as counts, two bytes a slot, and those of them that are beyond 2^16 as what is to be added to merged.
+	// kept as counts, two bytes a slot, and what they cannot hold waits to be added to merged.
 	low  []uint16
 	high []filled
 }
 
 const (
 	longPacked = 16 << 10 // bytes, a quarter of what counts take at most
-	longHigh   = 1 << 10  // counts beyond 2^16
+	longHigh   = 1 << 10
 )
 
 // add adds the distributions of a trial, which somebody has unpacked.
@@ -54,24 +54,27 @@ func (s *sum) add(l Latency, p packed) {
 	case len(s.merged)+len(p) <= longPacked:
 		s.merged = together(s.merged, p)
 	default:
-		s.count(s.merged)
-		s.count(p)
+		earlier := s.merged
 		s.merged = ""
+		s.count(earlier)
+		s.count(p)
 	}
 }
 
 // count adds p to the counts.
 func (s *sum) count(p packed) {
-	for u := p.read(); u.next(); {
+	u := p.read()
+	for u.next() {
 		if u.slot >= len(s.low) {
 			longer := make([]uint16, (u.slot>>halfBits+1)<<halfBits)
 			copy(longer, s.low)
 			s.low = longer
 		}
-		n := int64(s.low[u.slot]) + u.count
-		s.low[u.slot] = uint16(n)
-		if n >= 1<<16 {
-			s.high = append(s.high, filled{int32(u.slot), n &^ (1<<16 - 1)})
+		if had := int64(s.low[u.slot]); u.count < 1<<16-had {
+			s.low[u.slot] += uint16(u.count)
+		} else {
+			s.high = append(s.high, filled{int32(u.slot), had}, filled{int32(u.slot), u.count})
+			s.low[u.slot] = 0
 		}
 	}
 	if len(s.high) >= longHigh {
@@ -101,16 +104,15 @@ func (s *sum) packed() packed {
 	return d.pack()
 }
 
-// spelt are the distributions with their quantiles, which are spelt out in the end, for spelling takes longer than adding.
+// spelt are the distributions with their quantiles, which are spelt out in the end, for that takes longer than adding.
 func (ss sums) spelt() map[Metric]Latency {
 	all := make(map[Metric]Latency, len(ss))
 	for m, s := range ss {
 		l := s.Latency
 		if l.HDR == "" && l.Count > 0 {
-			p := s.packed()
-			v := Values{slots: p.slots()}
-			l = spell(v.Histogram(), l.Overflow)
-			l.merged = p
+			*s = sum{Latency: Latency{Count: s.Count, Overflow: s.Overflow, merged: s.packed()}} // more trials may still come
+			l = spell(s.merged.histogram(), s.Overflow)
+			l.merged = s.merged
 		}
 		all[m] = l
 	}

@@ -1,6 +1,11 @@
 package results
 
 // Parsing a line: nine tenths of it are histograms, at whose letters JSON need not look.
+//
+// Most of the time that is left goes into inflating them, for which klauspost/compress takes some three quarters of
+// what the standard library does, and into adding them up. What did not help: a chain of places for the check of
+// numbers, which is on the heap; merging several waiting trials at once, for packing a sum takes as long as adding
+// three.
 
 import (
 	"bytes"
@@ -8,16 +13,17 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
 	hdrField   = []byte(`"hdr":"`)
-	markInJSON = []byte(`\u0001`) // which has no other spelling: control characters are written as escapes, and digits have no case
+	markInJSON = []byte(`\u0001`) // it has no other spelling: control characters have to be escaped, digits have no case
 )
 
 const mark = "\x01"
 
-// parse is json.Unmarshal, which looks at every byte of a string four times, in a quarter of the time.
+// parse is json.Unmarshal in less than half its time, which that spends on looking at each letter several times.
 func parse(line []byte, rec *Record) error {
 	if short, payloads, ok := withoutPayloads(line); ok {
 		if json.Unmarshal(short, rec) == nil && rec.putBack(payloads) {
@@ -50,10 +56,10 @@ func withoutPayloads(line []byte) (short []byte, payloads []string, ok bool) {
 	}
 }
 
-// spellsItself tells whether a JSON string has no escapes, and nothing that would have to be one.
+// spellsItself tells whether a JSON string is ASCII without escapes, and without what would have to be one.
 func spellsItself(text []byte) bool {
 	for _, c := range text {
-		if c < ' ' || c == '\\' {
+		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}
 	}

@@ -33,7 +33,9 @@ type Damage struct {
 func (d Damage) String() string { return fmt.Sprintf("line %d: %s", d.Line, d.Why) }
 
 // Read calls each with every record of a JSON Lines file in turn. Lines that hold no valid record are skipped and
-// reported. It keeps no more than one line in memory, and none of more than 64 MiB.
+// reported. It parses some lines ahead of the one that each is called with, so that all processors have work; each is
+// called in order, by the goroutine that calls Read. Of lines it keeps 16 MiB in memory, or a single longer one, and none
+// of more than 64 MiB.
 //
 // Read fails if the input cannot be read, if it holds no record at all (the error says what it looks like instead),
 // or if a record has a newer schema (ErrNewerSchema): skipping those would hide the latest runs. An error of each

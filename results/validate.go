@@ -55,7 +55,7 @@ func (r *Record) validate(payloads bool) error {
 	case !slices.Contains(durabilities, r.Server.Durability):
 		return fmt.Errorf("server.durability: %q is none", r.Server.Durability)
 	}
-	if err := checkNumbers(reflect.ValueOf(r).Elem(), nil); err != nil {
+	if err := new(numbers).check(reflect.ValueOf(r).Elem()); err != nil {
 		return err
 	}
 	if err := r.checkElapsed(); err != nil {
@@ -166,49 +166,81 @@ func (l Latency) decodes() error {
 	return nil
 }
 
-// checkNumbers walks a part of a record and finds numbers that none of its fields can have: negative ones, and
-// floats that are no number. Fields added later are covered without a word here.
-func checkNumbers(v reflect.Value, at *place) error {
+// numbers walks a record and finds numbers that none of its fields can have: negative ones, and floats that are no
+// number. Fields added later are covered without a word here.
+type numbers struct {
+	path []step // which is spelt out only if something is wrong there
+}
+
+// step is a name, or the place of an element of a list.
+type step struct {
+	name  string
+	place int // from 1
+}
+
+func (n *numbers) check(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
-		if v.Int() < 0 && !negativeAllowed(at.String()) {
-			return fmt.Errorf("%s: %d is negative", at.String(), v.Int())
+		if v.Int() < 0 && !negativeAllowed(n.at()) {
+			return fmt.Errorf("%s: %d is negative", n.at(), v.Int())
 		}
 	case reflect.Float64:
 		f := v.Float()
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%s: %v is no number", at.String(), f)
+			return fmt.Errorf("%s: %v is no number", n.at(), f)
 		}
-		if f < 0 && !negativeAllowed(at.String()) {
-			return fmt.Errorf("%s: %v is negative", at.String(), f)
+		if f < 0 && !negativeAllowed(n.at()) {
+			return fmt.Errorf("%s: %v is negative", n.at(), f)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return nil
 		}
 		for i, name := range fieldNames(v.Type()) {
-			below := at // of an embedded struct, whose fields are its owner's
-			if name != "" {
-				below = &place{in: at, name: name}
+			var err error
+			if name == "" { // an embedded struct, whose fields are its owner's
+				err = n.check(v.Field(i))
+			} else {
+				err = n.below(step{name: name}, v.Field(i))
 			}
-			if err := checkNumbers(v.Field(i), below); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if err := checkNumbers(it.Value(), &place{in: at, name: it.Key().String()}); err != nil {
+			if err := n.below(step{name: it.Key().String()}, it.Value()); err != nil {
 				return err
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if err := checkNumbers(v.Index(i), &place{in: at, index: i}); err != nil {
+			if err := n.below(step{place: 1 + i}, v.Index(i)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (n *numbers) below(s step, v reflect.Value) error {
+	n.path = append(n.path, s)
+	err := n.check(v)
+	n.path = n.path[:len(n.path)-1]
+	return err
+}
+
+// at is the path in the record's JSON form.
+func (n *numbers) at() string {
+	path := ""
+	for _, s := range n.path {
+		if s.place > 0 {
+			path = fmt.Sprintf("%s[%d]", path, s.place-1)
+		} else {
+			path = join(path, s.name)
+		}
+	}
+	return path
 }
 
 // names are the names that the fields of a struct have in JSON, by its type. An embedded struct has none.
@@ -225,23 +257,6 @@ func fieldNames(t reflect.Type) []string {
 	}
 	names.Store(t, all)
 	return all
-}
-
-// place is where in a record a value is, spelt out only if something is wrong with it. The whole record's is nil.
-type place struct {
-	in    *place
-	name  string // empty for an element of a list
-	index int
-}
-
-func (p *place) String() string {
-	switch {
-	case p == nil:
-		return ""
-	case p.name == "":
-		return fmt.Sprintf("%s[%d]", p.in.String(), p.index)
-	}
-	return join(p.in.String(), p.name)
 }
 
 func join(path, name string) string {
