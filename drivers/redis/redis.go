@@ -135,7 +135,7 @@ type wakingService struct{ *service }
 // Session implements drivers.Service.
 func (s *service) Session(context.Context, int) (drivers.Session, error) {
 	inner := s.design.session(session{
-		conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks, release: s.cfg.Release,
+		conn: s.conn, svc: s, wakes: s.traits.Wakes, sharded: s.sharded, blocks: s.traits.Blocks,
 	})
 	if s.traits.Blocks {
 		return s.sleeping(inner)

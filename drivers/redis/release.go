@@ -37,7 +37,7 @@ var compareAndDelete = []drivers.Release{
 
 // Release implements drivers.Session: it deletes the key if it still carries the owner's token, and publishes that.
 func (s *tagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.release != drivers.ReleaseLua || s.blocks {
+	if s.svc.cfg.Release != drivers.ReleaseLua || s.blocks {
 		return s.releaseOtherwise(ctx, l)
 	}
 	return opRelease.count(s.run(ctx, releaseScript, s.compare(l)))
@@ -62,7 +62,7 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 	if s.blocks {
 		return opRelease.count(s.run(ctx, releaseTokenScript, s.compareLeavingToken(l)))
 	}
-	switch s.release {
+	switch s.svc.cfg.Release {
 	case drivers.ReleaseDelIfEq:
 		owned, err = opRelease.count(s.do(ctx, append(s.args[:0], "DELIFEQ", l.Key, l.Owner)))
 	case drivers.ReleaseDelEx:

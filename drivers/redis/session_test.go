@@ -3,7 +3,20 @@ package redis
 import (
 	"testing"
 	"time"
+	"unsafe"
 )
+
+// TestSessionLiesOnWholeLines: the allocator puts what has at most 256 bytes on whole cache lines, and what has more across
+// them.
+func TestSessionLiesOnWholeLines(t *testing.T) {
+	if size := unsafe.Sizeof(setNXPasser{}); size > 256 {
+		t.Errorf("a session has %d bytes", size)
+	}
+	var s session
+	if end := unsafe.Offsetof(s.args) + 6*unsafe.Sizeof(""); end > 3*64 {
+		t.Errorf("a SET touches %d bytes of a session, more than three lines", end)
+	}
+}
 
 // TestMillis rounds up: a lock never expires before its TTL. It is formatted once, which an allocation would show.
 func TestMillis(t *testing.T) {

@@ -192,8 +192,10 @@ func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
 	return reply(&message)
 }
 
+// command makes the library's form of a command. Only the cluster client has to be told the key: the others would work
+// out its slot and then take any of their connections.
 func (c *conn) command(args []string, key int) rueidis.Completed {
-	if key == 0 {
+	if key == 0 || !c.cluster {
 		return c.client.B().Arbitrary(args...).Build()
 	}
 	return c.client.B().Arbitrary(args[:key]...).Keys(args[key]).Args(args[key+1:]...).Build()
