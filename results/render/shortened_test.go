@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
@@ -92,14 +94,23 @@ func TestCommentFits(t *testing.T) {
 	for name, label := range map[string]func(int) string{
 		"markup": func(i int) string { return strings.Repeat("<*_`[@&", 200) + fmt.Sprint(i) },
 		"long":   func(i int) string { return strings.Repeat("ä", 30_000) + fmt.Sprint(i) },
+		"and":    func(i int) string { return fmt.Sprintf("%03d", i) + strings.Repeat("&", 5_000) },
+		"at":     func(i int) string { return fmt.Sprintf("%03d", i) + strings.Repeat("@", 5_000) },
 		"short":  byClients,
 	} {
 		for _, cells := range []int{1, 15, 70, 300} {
 			c := crowd(t, cells, label)
+			for i := range c.Cells { // the trials, for what they have in common
+				r := record(0)
+				r.Server.Version, r.Env.CPU, r.Env.Revision = label(0), label(0), label(0)
+				c.Cells[i].Base = []*results.Record{r}
+			}
 			c.Base.Name, c.Head.Revisions = label(0), []string{label(1), label(2), label(3), label(4), label(5), label(6)}
 			for i := range c.Cells {
 				c.Cells[i].Notes = append(c.Cells[i].Notes, label(i))
+				c.Notes = append(c.Notes, label(i)+" of all")
 				c.Cells[i].Figures[1].Verdict, c.Cells[i].Figures[1].Why = compare.Regressed, label(i)
+				c.Cells[i].Figures[2].Verdict, c.Cells[i].Figures[2].Reason, c.Cells[i].Figures[2].Why = compare.Inconclusive, compare.Unlike, label(i)
 				c.Missing, c.Added = append(c.Missing, label(i)), append(c.Added, label(i))
 			}
 			var b bytes.Buffer
@@ -115,6 +126,28 @@ func TestCommentFits(t *testing.T) {
 			if !strings.HasPrefix(b.String(), "**regressed") || !strings.HasSuffix(b.String(), "</sub>\n") {
 				t.Errorf("%s, %d cells: the beginning or the end is lost", name, cells)
 			}
+			if cut := halfEscapes.FindString(b.String()); cut != "" {
+				t.Errorf("%s, %d cells: a text is cut within an escape: %q", name, cells, cut)
+			}
+		}
+	}
+}
+
+// halfEscapes are characters that escape leaves only with what belongs to them, in the line where it is missing.
+var halfEscapes = regexp.MustCompile("&(?:[^alg\n]|a[^m\n]|[lg][^t\n]|am[^p\n]|(?:amp|[lg]t)[^;\n]).{0,9}|@[^\u200b].{0,9}")
+
+// TestEscapedWithin cuts between what stands for two characters of the text, never within one.
+func TestEscapedWithin(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 10, ""}, {"short", 5, "short"}, {"longer", 5, "lo…"}, {"&&", 10, "&amp;&amp;"}, {"&&", 9, "&amp;…"}, {"&&", 8, "&amp;…"}, {"&&", 7, "…"},
+		{"@@", 8, "@\u200b@\u200b"}, {"@@", 7, "@\u200b…"}, {"äää", 6, "äää"}, {"äää", 5, "ä…"}, {`a\\\\`, 9, `a\\\\\\\\`}, {`a\\\\`, 8, `a\\\\…`}, {"a\xff", 2, "a "},
+	} {
+		if got := escapedWithin(c.text, c.most); got != c.want {
+			t.Errorf("%q within %d bytes: %q, want %q", c.text, c.most, got, c.want)
 		}
 	}
 }
