@@ -302,13 +302,17 @@ func (t *comparison) of(r figureRow) string {
 // namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
 const namedFirst = 3
 
-// needed is how many trials would tell, for the figure of rows that takes the most.
+// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one that
+// takes the most.
 func needed(rows []figureRow) string {
-	worst, same := rows[0], true
+	worst, least, same := rows[0], math.MaxInt, true
 	for _, r := range rows {
 		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
 		if r.Needed > worst.Needed {
 			worst = r
+		}
+		if r.Needed > 0 {
+			least = min(least, r.Needed)
 		}
 	}
 	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
@@ -320,10 +324,17 @@ func needed(rows []figureRow) string {
 		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
 	}
 	const many = 1000 // more than anybody runs, and the estimate is no longer one
-	if worst.Needed > many {
+	if least > many {
 		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
 	}
-	text := fmt.Sprintf(" To see %s takes about %s a side", what, Many(int64(worst.Needed), "trial"))
+	most := Many(int64(min(worst.Needed, many)), "trial")
+	if worst.Needed > many {
+		most = "more than " + most
+	}
+	if least < worst.Needed {
+		most = Thousands(int64(least)) + " to " + most
+	}
+	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
 	if worst.Guessed() {
 		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
 	}
