@@ -56,6 +56,9 @@ func P(r *compare.Result) string { return pText(r) }
 // that no threshold judges.
 func Verdict(r *compare.Result) string { return verdictText(r) }
 
+// Within tells whether a figure is worse, significantly, though its threshold allows that.
+func Within(r *compare.Result) bool { return r.Verdict == compare.Unchanged && r.Why != "" }
+
 // Needed says how many trials would tell of inconclusive results, from the least that one of them takes to the most, in a
 // sentence; empty if that can't be said.
 func Needed(results ...*compare.Result) string {

@@ -212,10 +212,12 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
+const withinLimit = "within limit"
+
 // verdictText is the verdict of a figure; what is worse within its threshold is not called unchanged.
 func verdictText(r *compare.Result) string {
-	if r.Verdict == compare.Unchanged && r.Why != "" {
-		return "within limit"
+	if Within(r) {
+		return withinLimit
 	}
 	return string(r.Verdict)
 }

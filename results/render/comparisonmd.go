@@ -33,8 +33,8 @@ const (
 )
 
 // ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many figures
-// the table that is open at once has those that regressed or are inconclusive, the worst of them if they are too many; the
-// others, and those that no threshold judges, are below a fold, as many as there is room for.
+// the table that is open at once has those that regressed, are inconclusive or are worse within their limit, the worst of
+// them if they are too many; the others, and those that no threshold judges, are below a fold, as many as there is room for.
 func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged, all := newComparison(c, false), newComparison(c, true)
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
@@ -46,7 +46,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	open := *judged
 	if len(open.rows) > maxOpenRows {
 		open.rows = slices.DeleteFunc(slices.Clone(open.rows), func(r figureRow) bool {
-			return r.Verdict == compare.Unchanged || r.Verdict == compare.Improved
+			return r.Verdict == compare.Unchanged && !Within(r.Result) || r.Verdict == compare.Improved
 		})
 	}
 	shown := open

@@ -89,6 +89,57 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// TestCrowdWithin: of many rows those that are worse within their limit are not called fine, and those that were asked for
+// stay beside them.
+func TestCrowdWithin(t *testing.T) {
+	c := crowd(t, 300, byClients)
+	c.Verdict = compare.Unchanged
+	for i := range c.Cells {
+		r := &c.Cells[i].Figures[0]
+		r.Verdict, r.Reason, r.Why = compare.Unchanged, "", ""
+		if i >= 250 {
+			r.Why, r.Change.Ratio = fmt.Sprintf("fell by %d", i), 0.97-0.0001*float64(i)
+		}
+	}
+	for figures, rows := range map[bool]int{false: 0, true: 10} {
+		var text bytes.Buffer
+		if err := Comparison(&text, c, Options{Figures: figures}); err != nil {
+			t.Fatal(err)
+		}
+		for want, n := range map[string]int{
+			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0, "\njain": rows, "needs a look": 0,
+			"1,200 judged figures, the worst of each kind are shown (": 1, "\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
+			"\n  290 besides that no threshold judges, of cells that are not shown\n": min(rows, 1), "clients 299, locks/s: fell by 299.": 1,
+		} {
+			if got := strings.Count(text.String(), want); got != n {
+				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
+			}
+		}
+	}
+	var markdown bytes.Buffer
+	if err := ComparisonMarkdown(&markdown, c); err != nil {
+		t.Fatal(err)
+	}
+	open, _, _ := strings.Cut(markdown.String(), "<details>")
+	if n := strings.Count(open, "| within limit |"); n != 50 || !strings.Contains(open, "- 50 within limit: worse") {
+		t.Errorf("%d of 50 rows in the Markdown: %s", n, open)
+	}
+}
+
+// TestFiguresAreNoCrowd: what makes a comparison long are the figures that somebody has to look at, not those that he has
+// asked for.
+func TestFiguresAreNoCrowd(t *testing.T) {
+	for cells, rows := range map[int]int{15: 15, 16: 10} { // 60 and 64 judged figures; of 16 cells 10 have rows left
+		var text bytes.Buffer
+		if err := Comparison(&text, crowd(t, cells, byClients), Options{Figures: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(text.String(), "\njain"); n != rows {
+			t.Errorf("%d cells: %d rows that nobody judges, want %d:\n%s", cells, n, rows, &text)
+		}
+	}
+}
+
 // TestCommentFits: whatever stands in the records, GitHub takes the comment, and all that is folded is folded whole.
 func TestCommentFits(t *testing.T) {
 	for name, label := range map[string]func(int) string{
