@@ -304,45 +304,6 @@ func (t *comparison) of(r figureRow) string {
 // namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
 const namedFirst = 3
 
-// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one that
-// takes the most.
-func needed(rows []figureRow) string {
-	worst, least, same := rows[0], math.MaxInt, true
-	for _, r := range rows {
-		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
-		if r.Needed > worst.Needed {
-			worst = r
-		}
-		if r.Needed > 0 {
-			least = min(least, r.Needed)
-		}
-	}
-	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
-		return ""
-	}
-	what := "such changes"
-	if same {
-		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
-		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
-	}
-	const many = 1000 // more than anybody runs, and the estimate is no longer one
-	if least > many {
-		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
-	}
-	most := Many(int64(min(worst.Needed, many)), "trial")
-	if worst.Needed > many {
-		most = "more than " + most
-	}
-	if least < worst.Needed {
-		most = Thousands(int64(least)) + " to " + most
-	}
-	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
-	if worst.Guessed() {
-		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
-	}
-	return text + "."
-}
-
 // fewest is the least number of trials of a side of a cell.
 func (t *comparison) fewest() int {
 	least := math.MaxInt
@@ -382,8 +343,11 @@ func (t *comparison) summary() string {
 	if n := len(t.Missing); n > 0 {
 		text += " · " + Many(int64(n), "cell") + " only in the base"
 	}
+	if t.Verdict == compare.Unchanged {
+		return text + t.within()
+	}
 	worst := slices.DeleteFunc(slices.Concat(t.rows, t.hidden), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
-	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
+	if t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
 	}
 	slices.SortStableFunc(worst, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
@@ -392,6 +356,20 @@ func (t *comparison) summary() string {
 		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
 	}
 	return text + " · " + firstOf(parts, "; ")
+}
+
+// within says what a summary of no change would hide.
+func (t *comparison) within() string {
+	n := 0
+	for _, r := range slices.Concat(t.rows, t.hidden) {
+		if Within(r.Result) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return " · " + Many(int64(n), "figure") + " worse within the limit"
 }
 
 // changeOf is the change of a judged figure in a few words.

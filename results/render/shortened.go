@@ -4,10 +4,12 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 const (
@@ -129,6 +131,45 @@ func (t *comparison) reasons() (list []string) {
 		list = append(list, firstOfMany(names, len(rows), "; ")+": "+r.Why+"."+needed(rows))
 	}
 	return list
+}
+
+// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one that
+// takes the most.
+func needed(rows []figureRow) string {
+	worst, least, same := rows[0], math.MaxInt, true
+	for _, r := range rows {
+		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
+		if r.Needed > worst.Needed {
+			worst = r
+		}
+		if r.Needed > 0 {
+			least = min(least, r.Needed)
+		}
+	}
+	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
+		return ""
+	}
+	what := "such changes"
+	if same {
+		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
+	}
+	const many = 1000 // more than anybody runs, and the estimate is no longer one
+	if least > many {
+		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
+	}
+	most := Many(int64(min(worst.Needed, many)), "trial")
+	if worst.Needed > many {
+		most = "more than " + most
+	}
+	if least < worst.Needed {
+		most = Thousands(int64(least)) + " to " + most
+	}
+	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
+	if worst.Guessed() {
+		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
+	}
+	return text + "."
 }
 
 // firstOf names the first few of many.

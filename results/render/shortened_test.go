@@ -109,7 +109,7 @@ func TestCrowdWithin(t *testing.T) {
 		for want, n := range map[string]int{
 			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0, "\njain": rows, "needs a look": 0,
 			"1,200 judged figures, the worst of each kind are shown (": 1, "\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
-			"\n  290 besides that no threshold judges, of cells that are not shown\n": min(rows, 1), "clients 299, locks/s: fell by 299.": 1,
+			"\n  290 besides that no threshold judges, of cells that are not shown\n": min(rows, 1), "clients 299, locks/s: fell by 299.": 1, "\nno change · 300 cells: 300 no change · 50 figures worse within the limit\n": 1,
 		} {
 			if got := strings.Count(text.String(), want); got != n {
 				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
