@@ -5,7 +5,6 @@ package html
 import (
 	"fmt"
 
-	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -73,7 +72,7 @@ func (t *contest) table(g judgement) changeTable {
 		one.Title, room = render.Limit(g.threshold), foldedUnchanged
 	}
 	for i, r := range g.results {
-		quiet := r.Threshold == nil || r.Verdict == compare.Unchanged
+		quiet := r.Threshold == nil || r.quiet()
 		if quiet {
 			if room--; room < 0 {
 				one.Left = len(g.results) - i

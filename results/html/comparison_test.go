@@ -295,6 +295,34 @@ func TestManyCells(t *testing.T) {
 	}
 }
 
+// TestManyWithin: what is worse within its limit is neither folded away nor left out as a row without a change.
+func TestManyWithin(t *testing.T) {
+	one := comparisons(t)["eight"].Cells[0]
+	c := &compare.Comparison{Alpha: 0.05, Tests: 600, Verdict: compare.Unchanged}
+	for i := range 300 {
+		cell := one
+		cell.Label, cell.Figures = fmt.Sprintf("cell %d", i), slices.Clone(cell.Figures)
+		if i < 20 || i >= 50 {
+			cell.Figures[0].Why = "fell by 3.1 %, which locks/s<-5% allows"
+		}
+		c.Cells = append(c.Cells, cell)
+	}
+	page := newContest(c).page(Options{})
+	table := page.Tables[0]
+	if table.Left > 0 || len(table.Rows) != shownTable || len(table.Rows)+len(table.More) != 300 {
+		t.Errorf("%d rows are open, %d folded and %d left out", len(table.Rows), len(table.More), table.Left)
+	}
+	chart := page.Charts[0]
+	if len(chart.Rows) != shownRows || chart.Quiet != "" {
+		t.Errorf("%d rows of the chart are open: %s", len(chart.Rows), chart.Quiet)
+	}
+	for i, r := range table.Rows {
+		if r.Verdict != "within limit" {
+			t.Errorf("row %d of %s is %s", i, r.Name, r.Verdict)
+		}
+	}
+}
+
 func TestHostileComparisonDoesNotRun(t *testing.T) {
 	const evil = `"'></script></style><script>alert(1)</script><img src=x onerror=alert(1)>` + "\x00\u202e"
 	for _, n := range []int{1, 3} {

@@ -98,10 +98,10 @@ func (t *contest) forest(g judgement, title string) forest {
 	return f
 }
 
-// fold leaves open what has regressed, improved or is inconclusive, as far as there is room.
+// fold leaves open what has regressed, improved, is inconclusive or is worse within its limit, as far as there is room.
 func (f *forest) fold(drawn []judged) {
 	open := 0
-	for open < min(shownRows, len(f.Rows)) && drawn[open].Verdict != compare.Unchanged {
+	for open < min(shownRows, len(f.Rows)) && !drawn[open].quiet() {
 		open++
 	}
 	f.Rows, f.More = f.Rows[:open:open], f.Rows[open:]

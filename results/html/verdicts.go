@@ -37,6 +37,9 @@ func mark(v compare.Verdict) string {
 func (t *contest) headline() string {
 	verdict := upper(string(t.Verdict))
 	if t.Verdict == compare.Unchanged {
+		if len(t.within()) > 0 {
+			verdict += " beyond the limit"
+		}
 		if t.single() {
 			return verdict
 		}
@@ -108,7 +111,7 @@ func (t *contest) takeaways() (all []takeaway) {
 	for _, g := range t.judged {
 		all = append(all, t.worst(g, compare.Improved)...)
 	}
-	return append(all, t.unchanged()...)
+	return slices.Concat(all, t.within(), t.unchanged())
 }
 
 // missing names the cells that the head lacks.
@@ -177,11 +180,7 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	if v == compare.Inconclusive {
 		return []takeaway{{kind, lead, t.doubts(list)}}
 	}
-	var names []string
-	for _, r := range list {
-		names = append(names, t.names[r.cell]+", "+t.moved(r))
-	}
-	text := joined(names, namedCells) + "."
+	text := t.moves(list)
 	switch {
 	case g.figure.Name == "violations":
 		text += " Two clients held the same lock at once."
@@ -189,6 +188,15 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 		text += " The limit is " + limit(g.threshold) + "."
 	}
 	return []takeaway{{kind, lead, text}}
+}
+
+// moves says what became of a figure in some cells.
+func (t *contest) moves(list []judged) string {
+	var names []string
+	for _, r := range list {
+		names = append(names, t.names[r.cell]+", "+t.moved(r))
+	}
+	return joined(names, namedCells) + "."
 }
 
 // joined names the first few of texts that have commas of their own.
@@ -287,33 +295,68 @@ func (t *contest) doubt(list []judged) string {
 	return why + " (" + listed(names, namedCells-1) + ")"
 }
 
-// unchanged says what the rest is: nothing to worry about, and why that may be said.
-func (t *contest) unchanged() []takeaway {
-	n, all, relative := 0, 0, 0
-	var of []string
+// quiet tells of a judged figure that there is nothing to say of it.
+func (r judged) quiet() bool { return r.Verdict == compare.Unchanged && !render.Within(r.Result) }
+
+// within says which figures are worse, though their limit allows it.
+func (t *contest) within() (all []takeaway) {
 	for _, g := range t.judged {
-		list := g.of(compare.Unchanged)
-		if n, all = n+len(list), all+len(g.results); len(list) == 0 {
+		list := slices.DeleteFunc(slices.Clone(g.results), func(r judged) bool { return !render.Within(r.Result) })
+		lead := g.figure.Name + " is worse within the limit"
+		switch {
+		case len(list) == 0:
+		case t.single():
+			all = append(all, takeaway{"note", lead + ":", t.moved(list[0]) + ". The limit is " + limit(g.threshold) + "."})
+		default:
+			lead += " in " + partOf(len(list), len(t.Cells)) + ":"
+			all = append(all, takeaway{"note", lead, t.moves(list) + " The limit is " + limit(g.threshold) + "."})
+		}
+	}
+	return all
+}
+
+// unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same, by
+// less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
+func (t *contest) unchanged() []takeaway {
+	lead := "No loss beyond the limit:"
+	var changes, values []string // judged by their change, and by the head's own value
+	for _, g := range t.judged {
+		n := 0
+		for _, r := range g.results {
+			n += b2i(r.quiet())
+		}
+		if n == 0 {
 			continue
 		}
-		relative += b2i(g.threshold.Relative)
 		name := g.figure.Name
 		if !t.single() {
-			name += " in " + render.Many(int64(len(list)), "cell")
+			name += " in " + render.Many(int64(n), "cell")
 		}
-		of = append(of, name)
+		if !g.threshold.Relative {
+			values = append(values, name)
+			continue
+		}
+		changes = append(changes, name)
+		if g.threshold.Less != (g.figure.Better == figure.Higher) || g.figure.Better == figure.Neither {
+			lead = "Nothing beyond the limit:"
+		}
 	}
-	if n == 0 {
+	var parts []string
+	if len(values) > 0 {
+		parts = append(parts, listed(values, 2*namedCells))
+	}
+	switch len(changes) {
+	case 0:
+		lead = "Nothing beyond the limit:"
+	case 1:
+		parts = append(parts, changes[0]+", ruled out with 95 % confidence")
+	default:
+		parts = append(parts, listed(changes, 2*namedCells)+", each ruled out with 95 % confidence")
+	}
+	if len(parts) == 0 {
 		return nil
 	}
-	lead, text := "No change:", listed(of, 2*namedCells)
-	if n == all {
-		lead = "Nothing has changed:"
-	}
-	if relative > 0 {
-		text += ". A change as large as the limit is ruled out with 95 % confidence"
-	}
-	return []takeaway{{"note", lead, text + "."}}
+	return []takeaway{{"note", lead, strings.Join(parts, "; ") + "."}}
 }
 
 // betterWhen says which way a figure improves.
