@@ -111,8 +111,10 @@ func (r *Result) severity() float64 {
 	return s
 }
 
-// Worse orders results: regressions first, the farthest beyond its threshold at the top, then what is inconclusive by its
-// reason, then what improved, the most first; what no threshold judges comes last. It is negative if a comes before b.
+// Worse orders results: regressions first, the farthest beyond its threshold at the top; then what is inconclusive, what
+// may well be a loss beyond its threshold before all else, then by the reason; then what improved, the most first; then what
+// has not changed, what is worse within its threshold first; what no threshold judges comes last. It is negative if a comes
+// before b.
 func Worse(a, b *Result) int {
 	if a.Threshold == nil || b.Threshold == nil {
 		return cmp.Compare(judged(b), judged(a))
@@ -120,13 +122,37 @@ func Worse(a, b *Result) int {
 	if order := cmp.Compare(slices.Index(Verdicts, a.Verdict), slices.Index(Verdicts, b.Verdict)); order != 0 {
 		return order
 	}
+	switch a.Verdict {
+	case Improved:
+		return cmp.Compare(a.severity(), b.severity())
+	case Inconclusive:
+		if order := cmp.Compare(b.beyond(), a.beyond()); order != 0 {
+			return order
+		}
+	case Unchanged:
+		if within := a.Why != ""; within != (b.Why != "") {
+			return map[bool]int{true: -1, false: 1}[within]
+		}
+	}
 	if order := cmp.Compare(slices.Index(Reasons, a.Reason), slices.Index(Reasons, b.Reason)); order != 0 {
 		return order
 	}
-	if a.Verdict == Improved {
-		return cmp.Compare(a.severity(), b.severity())
-	}
 	return cmp.Compare(b.severity(), a.severity())
+}
+
+// beyond is how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median does.
+func (r *Result) beyond() int {
+	t, c := r.Threshold, r.Change
+	bound := 1 + t.Value
+	switch {
+	case !t.Relative:
+		return 0
+	case t.Less && c.High < bound, !t.Less && c.Low > bound:
+		return 2
+	case t.Less && c.Ratio < bound, !t.Less && c.Ratio > bound:
+		return 1
+	}
+	return 0
 }
 
 func judged(r *Result) int {

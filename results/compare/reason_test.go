@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // wide are ten trials that scatter by ± 30 %.
@@ -237,5 +238,39 @@ func TestWorse(t *testing.T) {
 	nothing.Change.Ratio = math.NaN()
 	if s := nothing.severity(); !math.IsInf(s, 1) {
 		t.Errorf("from 0: %v", s)
+	}
+}
+
+// TestWorseOfTheRest: of what is inconclusive, what may well be a loss comes first, whatever stands in the way of an answer;
+// of what has not changed, what is worse within its threshold does, however much the others scatter.
+func TestWorseOfTheRest(t *testing.T) {
+	limits := thresholds(t, "locks/s<-5%,acquire.p99>+10%,violations>0")
+	rate, wait, count := &limits[0], &limits[1], &limits[2]
+	result := func(t *Threshold, v Verdict, reason Reason, why string, low, ratio, high float64) *Result {
+		return &Result{Figure: t.Figure, Threshold: t, Verdict: v, Reason: reason, Why: why, Change: stats.Change{Low: low, Ratio: ratio, High: high}}
+	}
+	nan := math.NaN()
+	want := []*Result{
+		result(rate, Inconclusive, Saturated, "1", 0.3, 0.4, 0.5),
+		result(rate, Inconclusive, TooFew, "2", 0.4, 0.5, 0.6),
+		result(wait, Inconclusive, TooFew, "3", 1.9, 2, 2.1),
+		result(rate, Inconclusive, Unlike, "4", nan, 0.94, nan),
+		result(wait, Inconclusive, Scatter, "5", 1.05, 1.2, 1.4),
+		result(count, Inconclusive, NoTrials, "6", nan, nan, nan),
+		result(rate, Inconclusive, Unmeasured, "7", nan, nan, nan),
+		result(rate, Inconclusive, Saturated, "8", 0.99, 0.996, 1),
+		result(wait, Inconclusive, Scatter, "9", 0.5, 0.8, 1.3),
+		result(rate, Unchanged, "", "10", 0.97, 0.98, 0.99),
+		result(rate, Unchanged, "", "", 0.96, 0.97, 1.2),
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortStableFunc(got, Worse)
+	if !slices.Equal(got, want) {
+		var order []string
+		for _, r := range got {
+			order = append(order, r.Why)
+		}
+		t.Errorf("the order is %q", order)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -231,6 +233,34 @@ func TestWorstFirst(t *testing.T) {
 	}
 	if len(lines) != 21 {
 		t.Errorf("%d lines", len(lines)-1)
+	}
+}
+
+// TestAnnotationsOfEachReason: of more warnings than GitHub shows there are some of each reason, in their order.
+func TestAnnotationsOfEachReason(t *testing.T) {
+	c := comparison(t, "", "")
+	c.Missing, c.Lacking, c.Verdict = nil, false, compare.Inconclusive
+	one := c.Cells[0].Figures[1]
+	c.Cells = nil
+	for i, kind := range []struct {
+		reason compare.Reason
+		cells  int
+		ratio  float64
+	}{{compare.Unlike, 20, 1.5}, {compare.Saturated, 3, 1}, {compare.Scatter, 30, 1.02}, {compare.TooFew, 1, 1.01}} {
+		for j := range kind.cells {
+			r := one
+			r.Reason, r.Change.Ratio = kind.reason, kind.ratio
+			c.Cells = append(c.Cells, compare.Cell{Label: fmt.Sprintf("%d-%d", i, j), Figures: []compare.Result{r}})
+		}
+	}
+	var b bytes.Buffer
+	if err := Annotations(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(` in [0-9-]+::|=\d+ more::`).FindAllString(b.String(), -1)
+	want := []string{" in 0-0::", " in 0-1::", " in 0-2::", " in 1-0::", " in 1-1::", " in 1-2::", " in 3-0::", " in 2-0::", " in 2-1::", "=45 more::"}
+	if !slices.Equal(got, want) || strings.Count(b.String(), "\n") != annotationsShown {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

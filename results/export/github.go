@@ -17,17 +17,20 @@ import (
 const annotationsShown = 10
 
 // annotation is one workflow command.
-type annotation struct{ level, title, message string }
+type annotation struct {
+	level, title, message string
+	reason                compare.Reason // of a warning
+}
 
 // Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told, and a
-// notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub shows, the
-// last one says how many there are besides.
+// notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub shows, there
+// are some for each of its reasons, and the last one says how many there are besides.
 func Annotations(w io.Writer, c *compare.Comparison) error {
 	levels := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}
 	found := map[string][]annotation{}
 	if c.Lacking {
 		title := fmt.Sprintf("inconclusive: %s only in the base", render.Many(int64(len(c.Missing)), "cell"))
-		found["warning"] = []annotation{{"warning", title, listed(c.Missing)}}
+		found["warning"] = []annotation{{"warning", title, listed(c.Missing), compare.Missing}}
 	}
 	for _, r := range worstFirst(c) {
 		level := levels[r.Verdict]
@@ -38,17 +41,17 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		if r.cell != "" {
 			title += " in " + r.cell
 		}
-		found[level] = append(found[level], annotation{level, plain(title), sentence(*r.Result)})
+		found[level] = append(found[level], annotation{level, plain(title), sentence(*r.Result), r.Reason})
 	}
 	if all := c.Verdict; found[levels[all]] == nil && levels[all] != "" { // nothing was compared, or a reason beyond the figures
-		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; "))}
+		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; ")), ""}
 		found[levels[all]] = []annotation{a}
 	}
 	for _, level := range []string{"error", "warning", "notice"} {
 		list := found[level]
 		if more := len(list) - annotationsShown; more > 0 {
-			rest := annotation{level, fmt.Sprintf("%d more", more+1), "GitHub shows no more than ten: see the summary of the step"}
-			list = append(list[:annotationsShown-1:annotationsShown-1], rest)
+			rest := annotation{level, fmt.Sprintf("%d more", more+1), "GitHub shows no more than ten: see the summary of the step", ""}
+			list = append(some(list, annotationsShown-1), rest)
 		}
 		for _, a := range list {
 			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", a.level, property(a.title), message(a.message)); err != nil {
@@ -57,6 +60,31 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		}
 	}
 	return nil
+}
+
+// some are so many of list, in its order: the first of each reason, then the second of each, and so on.
+func some(list []annotation, most int) (kept []annotation) {
+	turns := make([]int, len(list)) // in which turn of its reason each would be taken
+	seen := map[compare.Reason]int{}
+	for i, a := range list {
+		turns[i] = seen[a.reason]
+		seen[a.reason]++
+	}
+	keep := make([]bool, len(list))
+	for turn := 0; most > 0 && turn < len(list); turn++ {
+		for i := range list {
+			if turns[i] == turn && most > 0 {
+				keep[i] = true
+				most--
+			}
+		}
+	}
+	for i, a := range list {
+		if keep[i] {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }
 
 // listed are some names, of which the first few are said.

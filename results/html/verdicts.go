@@ -242,28 +242,33 @@ func (t *contest) sentence(r judged) string {
 	return text
 }
 
-// doubts say why nothing can be told, each kind of reason once, and what it would take.
+// doubts say why nothing can be told, each kind of reason once, and what it would take: a few trials more do not help
+// where the trials scatter.
 func (t *contest) doubts(list []judged) string {
+	var reasons []compare.Reason // in the order of the worst of each
+	of := map[compare.Reason][]judged{}
+	for _, r := range list {
+		if of[r.Reason] == nil {
+			reasons = append(reasons, r.Reason)
+		}
+		of[r.Reason] = append(of[r.Reason], r)
+	}
 	var parts []string
-	most := list[0]
-	for len(list) > 0 { // those of a reason stand together
-		n := 1
-		for n < len(list) && list[n].Reason == list[0].Reason {
-			n++
+	for i, reason := range reasons {
+		text := t.doubt(of[reason]) + "."
+		if i > 0 {
+			text = upper(text)
 		}
-		parts = append(parts, t.doubt(list[:n]))
-		for _, r := range list[:n] {
-			if r.Needed > most.Needed {
-				most = r
-			}
+		var results []*compare.Result
+		for _, r := range of[reason] {
+			results = append(results, r.Result)
 		}
-		list = list[n:]
+		if more := render.Needed(results...); more != "" {
+			text += " " + more
+		}
+		parts = append(parts, text)
 	}
-	text := strings.Join(parts, "; ") + "."
-	if more := render.Needed(most.Result); more != "" {
-		text += " " + more
-	}
-	return text
+	return strings.Join(parts, " ")
 }
 
 // doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.

@@ -56,10 +56,20 @@ func P(r *compare.Result) string { return pText(r) }
 // that no threshold judges.
 func Verdict(r *compare.Result) string { return verdictText(r) }
 
-// Needed says how many trials would tell of an inconclusive result, in a sentence; empty if that can't be said.
-func Needed(r *compare.Result) string {
-	if r.Threshold == nil {
+// Within tells whether a figure is worse, significantly, though its threshold allows that.
+func Within(r *compare.Result) bool { return r.Verdict == compare.Unchanged && r.Why != "" }
+
+// Needed says how many trials would tell of inconclusive results, from the least that one of them takes to the most, in a
+// sentence; empty if that can't be said.
+func Needed(results ...*compare.Result) string {
+	var rows []figureRow
+	for _, r := range results {
+		if r.Threshold != nil {
+			rows = append(rows, figureRow{0, r})
+		}
+	}
+	if len(rows) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(needed([]figureRow{{0, r}}))
+	return strings.TrimSpace(needed(rows))
 }

@@ -212,10 +212,12 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
+const withinLimit = "within limit"
+
 // verdictText is the verdict of a figure; what is worse within its threshold is not called unchanged.
 func verdictText(r *compare.Result) string {
-	if r.Verdict == compare.Unchanged && r.Why != "" {
-		return "within limit"
+	if Within(r) {
+		return withinLimit
 	}
 	return string(r.Verdict)
 }
@@ -302,34 +304,6 @@ func (t *comparison) of(r figureRow) string {
 // namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
 const namedFirst = 3
 
-// needed is how many trials would tell, for the figure of rows that takes the most.
-func needed(rows []figureRow) string {
-	worst, same := rows[0], true
-	for _, r := range rows {
-		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
-		if r.Needed > worst.Needed {
-			worst = r
-		}
-	}
-	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
-		return ""
-	}
-	what := "such changes"
-	if same {
-		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
-		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
-	}
-	const many = 1000 // more than anybody runs, and the estimate is no longer one
-	if worst.Needed > many {
-		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
-	}
-	text := fmt.Sprintf(" To see %s takes about %s a side", what, Many(int64(worst.Needed), "trial"))
-	if worst.Guessed() {
-		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
-	}
-	return text + "."
-}
-
 // fewest is the least number of trials of a side of a cell.
 func (t *comparison) fewest() int {
 	least := math.MaxInt
@@ -369,8 +343,11 @@ func (t *comparison) summary() string {
 	if n := len(t.Missing); n > 0 {
 		text += " · " + Many(int64(n), "cell") + " only in the base"
 	}
+	if t.Verdict == compare.Unchanged {
+		return text + t.within()
+	}
 	worst := slices.DeleteFunc(slices.Concat(t.rows, t.hidden), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
-	if t.Verdict == compare.Unchanged || t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
+	if t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
 		return text
 	}
 	slices.SortStableFunc(worst, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
@@ -379,6 +356,20 @@ func (t *comparison) summary() string {
 		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
 	}
 	return text + " · " + firstOf(parts, "; ")
+}
+
+// within says what a summary of no change would hide.
+func (t *comparison) within() string {
+	n := 0
+	for _, r := range slices.Concat(t.rows, t.hidden) {
+		if Within(r.Result) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return " · " + Many(int64(n), "figure") + " worse within the limit"
 }
 
 // changeOf is the change of a judged figure in a few words.

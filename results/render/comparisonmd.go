@@ -21,18 +21,20 @@ const maxOpenRows = 12
 // characters; what is left is for who adds to it.
 const commentRoom = 60_000
 
-// The parts of it that have no length of their own. What is left after them is for the table of all figures.
+// The parts of it that have no length of their own, in bytes as they are written: escaped, & takes five. What is left after
+// them is for the table of all figures; the three sentences at the top and all of these leave something.
 const (
 	tableRoom   = 24_000
+	countsRoom  = 2_000
 	reasonsRoom = 12_000
 	notesRoom   = 8_000
-	longText    = 2_000 // runes of a sentence
-	longName    = 160   // runes of a cell's name
+	longText    = 2_000 // of a sentence
+	longName    = 200   // of a cell's name
 )
 
 // ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many figures
-// the table that is open at once has those that regressed or are inconclusive, the worst of them if they are too many; the
-// others, and those that no threshold judges, are below a fold, as many as there is room for.
+// the table that is open at once has those that regressed, are inconclusive or are worse within their limit, the worst of
+// them if they are too many; the others, and those that no threshold judges, are below a fold, as many as there is room for.
 func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged, all := newComparison(c, false), newComparison(c, true)
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
@@ -44,7 +46,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	open := *judged
 	if len(open.rows) > maxOpenRows {
 		open.rows = slices.DeleteFunc(slices.Clone(open.rows), func(r figureRow) bool {
-			return r.Verdict == compare.Unchanged || r.Verdict == compare.Improved
+			return r.Verdict == compare.Unchanged && !Within(r.Result) || r.Verdict == compare.Improved
 		})
 	}
 	shown := open
@@ -58,7 +60,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	whole.shorten(fullRows)
 	if lead, lines := whole.counts("in full as CSV or JSON"); len(lines) > 0 {
 		p.add("", lead, "")
-		p.list(lines, reasonsRoom)
+		p.list(lines, countsRoom)
 		p.blank()
 	}
 	p.list(shown.reasons(), reasonsRoom)
@@ -81,7 +83,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 
 // sentenceOf is text for Markdown, cut if it is longer than anybody reads.
 func sentenceOf(text string) string {
-	return escaped(cut(strings.ReplaceAll(text, unbroken, " "), longText))
+	return escapedWithin(strings.ReplaceAll(text, unbroken, " "), longText)
 }
 
 // size is how many bytes the page has so far.
@@ -114,13 +116,13 @@ func (p *page) markdownTable(all *comparison, room int) error {
 	if len(t.Cells) > 1 {
 		g.head, g.right = append([]string{"cell"}, g.head...), append([]bool{false}, g.right...)
 		for i, r := range t.rows {
-			g.rows[i] = append([]string{cut(t.Cells[r.cell].Label, longName)}, g.rows[i]...)
+			g.rows[i] = append([]string{t.Cells[r.cell].Label}, g.rows[i]...)
 		}
 	}
 	g.head[len(g.head)-1] = "verdict"
 	for i, r := range t.rows {
 		for j := range g.rows[i] {
-			g.rows[i][j] = escaped(g.rows[i][j])
+			g.rows[i][j] = escapedWithin(g.rows[i][j], longName)
 		}
 		if r.Verdict == compare.Regressed {
 			last := len(g.rows[i]) - 1
@@ -146,10 +148,30 @@ func (p *page) markdownTable(all *comparison, room int) error {
 	return nil
 }
 
+// escapes are of one character each, so that a text can be escaped character by character.
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
+	"#", `\#`, "~", `\~`, "@", "@\u200b")
+
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
-func escaped(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
-		"@", "@\u200b").Replace(clean(text))
+func escaped(text string) string { return escapes.Replace(clean(text)) }
+
+// escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would be
+// another text, or markup.
+func escapedWithin(text string, most int) string {
+	const more = "…"
+	text = clean(text)
+	var b strings.Builder
+	end := 0 // of what leaves room for more
+	for _, r := range text {
+		b.WriteString(escapes.Replace(string(r)))
+		switch n := b.Len(); {
+		case n > most:
+			return b.String()[:end] + more
+		case n <= most-len(more):
+			end = n
+		}
+	}
+	return b.String()
 }
 
 // tags are where HTML begins in Markdown.

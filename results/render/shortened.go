@@ -4,14 +4,16 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 const (
-	// fullRows is how many rows a comparison has at the most that shows every one of them: two screens.
+	// fullRows is how many judged rows a comparison has at the most that shows every one of them: two screens.
 	fullRows = 60
 	// fullNotes is the same for notes.
 	fullNotes = 20
@@ -21,6 +23,7 @@ const (
 type kind struct {
 	verdict compare.Verdict
 	reason  compare.Reason
+	within  bool // worse, though the limit allows it
 }
 
 // kept is how many rows of a kind are shown where there are too many for all. What nobody has to act on is only counted.
@@ -33,29 +36,34 @@ func (k kind) kept() int {
 	case compare.Inconclusive:
 		return 4 // for each of its reasons
 	}
+	if k.within {
+		return 10
+	}
 	return 0
 }
 
-func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason} }
+func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason, Within(r.Result)} }
 
-// shorten leaves the worst rows of each kind, in their order, if there are more than most.
+// shorten leaves the worst rows of each kind, in their order, if there are more than most that are judged; and of those that
+// nobody judges, which were asked for, the ones of the cells that are left.
 func (t *comparison) shorten(most int) {
-	if len(t.rows) <= most {
+	order := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Threshold == nil })
+	if len(order) <= most {
 		return
 	}
-	order := slices.Clone(t.rows)
 	slices.SortStableFunc(order, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
 	left := map[kind]int{}
 	keep := map[*compare.Result]bool{}
+	cells := map[int]bool{}
 	for _, r := range order {
 		if k := kindOf(r); left[k] < k.kept() {
 			left[k]++
-			keep[r.Result] = true
+			keep[r.Result], cells[r.cell] = true, true
 		}
 	}
 	var shown []figureRow
 	for _, r := range t.rows {
-		if keep[r.Result] {
+		if keep[r.Result] || r.Threshold == nil && cells[r.cell] {
 			shown = append(shown, r)
 		} else {
 			t.hidden = append(t.hidden, r)
@@ -76,17 +84,25 @@ func (t *comparison) counts(how string) (lead string, lines []string) {
 			judged++
 		}
 	}
-	add := func(k kind, text string) {
-		if n := all[k]; n > 0 {
+	unjudged := 0
+	for _, r := range t.hidden {
+		if r.Threshold == nil {
+			unjudged++
+		}
+	}
+	say := func(n int, text string) {
+		if n > 0 {
 			lines = append(lines, Thousands(int64(n))+" "+text)
 		}
 	}
 	for _, v := range compare.Verdicts {
-		add(kind{v, ""}, string(v))
+		say(all[kind{v, "", true}], withinLimit+": worse, by no more than the limit allows")
+		say(all[kind{v, "", false}], string(v))
 		for _, reason := range compare.Reasons {
-			add(kind{v, reason}, string(v)+": "+reason.About())
+			say(all[kind{v, reason, false}], string(v)+": "+reason.About())
 		}
 	}
+	say(unjudged, "besides that no threshold judges, of cells that are not shown")
 	what := "the worst of each kind are shown"
 	if len(t.rows) == 0 {
 		what = "none of which needs a look"
@@ -115,6 +131,45 @@ func (t *comparison) reasons() (list []string) {
 		list = append(list, firstOfMany(names, len(rows), "; ")+": "+r.Why+"."+needed(rows))
 	}
 	return list
+}
+
+// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one that
+// takes the most.
+func needed(rows []figureRow) string {
+	worst, least, same := rows[0], math.MaxInt, true
+	for _, r := range rows {
+		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
+		if r.Needed > worst.Needed {
+			worst = r
+		}
+		if r.Needed > 0 {
+			least = min(least, r.Needed)
+		}
+	}
+	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
+		return ""
+	}
+	what := "such changes"
+	if same {
+		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
+		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
+	}
+	const many = 1000 // more than anybody runs, and the estimate is no longer one
+	if least > many {
+		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
+	}
+	most := Many(int64(min(worst.Needed, many)), "trial")
+	if worst.Needed > many {
+		most = "more than " + most
+	}
+	if least < worst.Needed {
+		most = Thousands(int64(least)) + " to " + most
+	}
+	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
+	if worst.Guessed() {
+		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
+	}
+	return text + "."
 }
 
 // firstOf names the first few of many.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
@@ -87,19 +89,79 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// TestCrowdWithin: of many rows those that are worse within their limit are not called fine, and those that were asked for
+// stay beside them.
+func TestCrowdWithin(t *testing.T) {
+	c := crowd(t, 300, byClients)
+	c.Verdict = compare.Unchanged
+	for i := range c.Cells {
+		r := &c.Cells[i].Figures[0]
+		r.Verdict, r.Reason, r.Why = compare.Unchanged, "", ""
+		if i >= 250 {
+			r.Why, r.Change.Ratio = fmt.Sprintf("fell by %d", i), 0.97-0.0001*float64(i)
+		}
+	}
+	for figures, rows := range map[bool]int{false: 0, true: 10} {
+		var text bytes.Buffer
+		if err := Comparison(&text, c, Options{Figures: figures}); err != nil {
+			t.Fatal(err)
+		}
+		for want, n := range map[string]int{
+			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0, "\njain": rows, "needs a look": 0,
+			"1,200 judged figures, the worst of each kind are shown (": 1, "\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
+			"\n  290 besides that no threshold judges, of cells that are not shown\n": min(rows, 1), "clients 299, locks/s: fell by 299.": 1, "\nno change · 300 cells: 300 no change · 50 figures worse within the limit\n": 1,
+		} {
+			if got := strings.Count(text.String(), want); got != n {
+				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
+			}
+		}
+	}
+	var markdown bytes.Buffer
+	if err := ComparisonMarkdown(&markdown, c); err != nil {
+		t.Fatal(err)
+	}
+	open, _, _ := strings.Cut(markdown.String(), "<details>")
+	if n := strings.Count(open, "| within limit |"); n != 50 || !strings.Contains(open, "- 50 within limit: worse") {
+		t.Errorf("%d of 50 rows in the Markdown: %s", n, open)
+	}
+}
+
+// TestFiguresAreNoCrowd: what makes a comparison long are the figures that somebody has to look at, not those that he has
+// asked for.
+func TestFiguresAreNoCrowd(t *testing.T) {
+	for cells, rows := range map[int]int{15: 15, 16: 10} { // 60 and 64 judged figures; of 16 cells 10 have rows left
+		var text bytes.Buffer
+		if err := Comparison(&text, crowd(t, cells, byClients), Options{Figures: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(text.String(), "\njain"); n != rows {
+			t.Errorf("%d cells: %d rows that nobody judges, want %d:\n%s", cells, n, rows, &text)
+		}
+	}
+}
+
 // TestCommentFits: whatever stands in the records, GitHub takes the comment, and all that is folded is folded whole.
 func TestCommentFits(t *testing.T) {
 	for name, label := range map[string]func(int) string{
 		"markup": func(i int) string { return strings.Repeat("<*_`[@&", 200) + fmt.Sprint(i) },
 		"long":   func(i int) string { return strings.Repeat("ä", 30_000) + fmt.Sprint(i) },
+		"and":    func(i int) string { return fmt.Sprintf("%03d", i) + strings.Repeat("&", 5_000) },
+		"at":     func(i int) string { return fmt.Sprintf("%03d", i) + strings.Repeat("@", 5_000) },
 		"short":  byClients,
 	} {
 		for _, cells := range []int{1, 15, 70, 300} {
 			c := crowd(t, cells, label)
+			for i := range c.Cells { // the trials, for what they have in common
+				r := record(0)
+				r.Server.Version, r.Env.CPU, r.Env.Revision = label(0), label(0), label(0)
+				c.Cells[i].Base = []*results.Record{r}
+			}
 			c.Base.Name, c.Head.Revisions = label(0), []string{label(1), label(2), label(3), label(4), label(5), label(6)}
 			for i := range c.Cells {
 				c.Cells[i].Notes = append(c.Cells[i].Notes, label(i))
+				c.Notes = append(c.Notes, label(i)+" of all")
 				c.Cells[i].Figures[1].Verdict, c.Cells[i].Figures[1].Why = compare.Regressed, label(i)
+				c.Cells[i].Figures[2].Verdict, c.Cells[i].Figures[2].Reason, c.Cells[i].Figures[2].Why = compare.Inconclusive, compare.Unlike, label(i)
 				c.Missing, c.Added = append(c.Missing, label(i)), append(c.Added, label(i))
 			}
 			var b bytes.Buffer
@@ -115,6 +177,62 @@ func TestCommentFits(t *testing.T) {
 			if !strings.HasPrefix(b.String(), "**regressed") || !strings.HasSuffix(b.String(), "</sub>\n") {
 				t.Errorf("%s, %d cells: the beginning or the end is lost", name, cells)
 			}
+			if cut := halfEscapes.FindString(b.String()); cut != "" {
+				t.Errorf("%s, %d cells: a text is cut within an escape: %q", name, cells, cut)
+			}
 		}
+	}
+}
+
+// halfEscapes are characters that escape leaves only with what belongs to them, in the line where it is missing.
+var halfEscapes = regexp.MustCompile("&(?:[^alg\n]|a[^m\n]|[lg][^t\n]|am[^p\n]|(?:amp|[lg]t)[^;\n]).{0,9}|@[^\u200b].{0,9}")
+
+// TestEscapedWithin cuts between what stands for two characters of the text, never within one.
+func TestEscapedWithin(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 10, ""}, {"short", 5, "short"}, {"longer", 5, "lo…"}, {"&&", 10, "&amp;&amp;"}, {"&&", 9, "&amp;…"}, {"&&", 8, "&amp;…"}, {"&&", 7, "…"},
+		{"@@", 8, "@\u200b@\u200b"}, {"@@", 7, "@\u200b…"}, {"äää", 6, "äää"}, {"äää", 5, "ä…"}, {`a\\\\`, 9, `a\\\\\\\\`}, {`a\\\\`, 8, `a\\\\…`}, {"a\xff", 2, "a "},
+	} {
+		if got := escapedWithin(c.text, c.most); got != c.want {
+			t.Errorf("%q within %d bytes: %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}
+
+// TestNeededOfMany: what one of many figures takes is not said of all of them.
+func TestNeededOfMany(t *testing.T) {
+	limits, err := compare.ParseThresholds("locks/s<-5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		trials int // of each side
+		needed []int
+		want   string
+	}{
+		{10, []int{0}, ""},
+		{10, []int{13}, "To see −5 % takes about 13 trials a side."},
+		{10, []int{13, 13}, "To see −5 % takes about 13 trials a side."},
+		{10, []int{40, 73, 0, 13}, "To see −5 % takes about 13 to 73 trials a side."},
+		{10, []int{1001, 73}, "To see −5 % takes about 73 to more than 1,000 trials a side."},
+		{10, []int{2000, 1001}, "To see −5 % would take more than 1,000 trials a side: it scatters too much."},
+		{5, []int{13, 20}, "To see −5 % takes about 13 to 20 trials a side, if not many more: fewer than 6 show little of the scatter."},
+	} {
+		var list []*compare.Result
+		for _, n := range c.needed {
+			e := stats.Estimate{N: c.trials}
+			list = append(list, &compare.Result{Figure: limits[0].Figure, Threshold: &limits[0], Verdict: compare.Inconclusive, Needed: n,
+				Change: stats.Change{Base: e, Head: e}})
+		}
+		if got := strings.ReplaceAll(Needed(list...), unbroken, " "); got != c.want {
+			t.Errorf("%d: %q, want %q", c.needed, got, c.want)
+		}
+	}
+	if got := Needed(&compare.Result{}); got != "" {
+		t.Errorf("of a figure that nothing judges: %q", got)
 	}
 }
