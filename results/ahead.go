@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxAhead     = 1 << 20 // a longer line is parsed while there is no other, so that the longest ones do not add up
-	maxInFlight  = 16      // lines that are parsed at once
-	perProcessor = 2       // of these; those that are done wait until those before them are
+	maxAhead     = 256 << 10 // a longer line is parsed while there is no other: a hostile one takes fifty times as much
+	maxInFlight  = 16        // lines that are parsed at once
+	perProcessor = 2         // of these; those that are done wait until those before them are
 )
 
 // entry is a line that is being parsed.

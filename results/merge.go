@@ -2,7 +2,10 @@ package results
 
 // Merging: the distributions of several trials become one.
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // sums are the distributions of a cell or a class, to which trials still come.
 type sums map[Metric]*sum
@@ -47,7 +50,7 @@ func (s *sum) add(l Latency, p packed) {
 	case s.HDR != "":
 		s.merged, _ = s.unpack() // it has been unpacked before, and was no damage then
 	}
-	s.Latency = Latency{Count: s.Count + l.Count, Overflow: s.Overflow + l.Overflow, merged: s.merged}
+	s.Latency = Latency{Count: plus(s.Count, l.Count), Overflow: plus(s.Overflow, l.Overflow), merged: s.merged}
 	switch {
 	case s.low != nil:
 		s.count(p)
@@ -59,6 +62,14 @@ func (s *sum) add(l Latency, p packed) {
 		s.count(earlier)
 		s.count(p)
 	}
+}
+
+// plus is the sum of two counts, or as much as a count can hold.
+func plus(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // count adds p to the counts.

@@ -51,13 +51,12 @@ func TestSumAddsUp(t *testing.T) {
 func TestSumIsFull(t *testing.T) {
 	slots := []filled{{3, math.MaxInt64 - 1}}
 	one := latencyOf(Values{slots: slots}.Histogram(), 0)
-	for name, s := range map[string]*sum{"packed": {}, "counted": {low: make([]uint16, 8)}} {
+	for name, s := range map[string]*sum{"packed": {}, "counted": {Latency: Latency{Count: 1}, low: make([]uint16, 8)}} {
 		for range 3 {
 			s.add(one, pack(slots))
-			s.Count = 1 // which is beyond its range too
 		}
-		if got := s.packed().slots(); !slices.Equal(got, []filled{{3, math.MaxInt64}}) {
-			t.Errorf("%s: %v", name, got)
+		if got := s.packed().slots(); !slices.Equal(got, []filled{{3, math.MaxInt64}}) || s.Count != math.MaxInt64 {
+			t.Errorf("%s: %v, %d in all", name, got, s.Count)
 		}
 	}
 }

@@ -78,10 +78,7 @@ func (d *dense) add(p packed) {
 
 // count adds n to a slot, which is full when it cannot hold more.
 func (d *dense) count(slot int, n int64) {
-	if n > math.MaxInt64-d.counts[slot] {
-		n = math.MaxInt64 - d.counts[slot]
-	}
-	d.counts[slot] += n
+	d.counts[slot] = plus(d.counts[slot], n)
 	d.end = max(d.end, slot+1)
 }
 

@@ -34,7 +34,7 @@ func (d Damage) String() string { return fmt.Sprintf("line %d: %s", d.Line, d.Wh
 
 // Read calls each with every record of a JSON Lines file in turn. Lines that hold no valid record are skipped and
 // reported. It parses some lines ahead of the one that each is called with, so that all processors have work; each is
-// called in order, by the goroutine that calls Read. Of lines it keeps 16 MiB in memory, or a single longer one, and none
+// called in order, by the goroutine that calls Read. Of lines it keeps 4 MiB in memory, or a single longer one, and none
 // of more than 64 MiB.
 //
 // Read fails if the input cannot be read, if it holds no record at all (the error says what it looks like instead),

@@ -313,6 +313,9 @@ func compareLine(o *options, files []string) string {
 		}
 	}
 	for _, name := range files {
+		if strings.HasPrefix(name, "-") { // or it would be a flag
+			name = "./" + name
+		}
 		words = append(words, quote(name))
 	}
 	return strings.Join(words, " ")

@@ -178,8 +178,8 @@ var comparingFlags = []flagDef{
 		"handoff.p50, jain and CPU per lock, if there is one cell)"},
 	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
 	{"force", "", groupComparing, "", "false", false, "compare unlike machines and kinds of server, a saturated base, and\na head that lacks cells of the base"},
-	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where nothing but the scatter of the trials is in the\nway of an answer; what was not measured is no pass"},
-	{"all-rows", "", groupComparing, "", "false", false, "of a comparison of many figures print every row, not the worst"},
+	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where nothing but the scatter of the trials is in the\nway of an answer; what a side has not measured is no pass"},
+	{"all-rows", "", groupComparing, "", "false", false, "print every row of a comparison of many figures, not the worst"},
 }
 
 var (

@@ -127,10 +127,20 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 		return Unmeasured, "the base does not know it" + unknown(r.Figure)
 	case r.Change.Head.N == 0:
 		return Unmeasured, "the head does not know it" + unknown(r.Figure)
+	case !force && 2*r.Change.Base.N <= base:
+		return Unmeasured, partly("base", r.Change.Base.N, base)
+	case !force && 2*r.Change.Head.N <= head:
+		return Unmeasured, partly("head", r.Change.Head.N, head)
 	case len(d.machines) > 0 && !force:
 		return Unlike, "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
 	}
 	return "", ""
+}
+
+// partly is why a figure is not judged by the few trials that know it: those without a quantile are those that got next
+// to nothing.
+func partly(side string, know, all int) string {
+	return fmt.Sprintf("the %s knows it of %d of %s only, which may be the lucky ones", side, know, many(all, "trial"))
 }
 
 // unknown gives the likely reason why a figure is not known.
@@ -219,6 +229,9 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	switch {
 	case significant && beyond:
 		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), limit(t))
+		if n := saturated(d.cell.Head); n > 0 && saturated(d.cell.Base) == 0 {
+			r.Why += fmt.Sprintf("; %d of %s of the head are saturated and the base is not: it may be the machine's", n, many(len(d.cell.Head), "trial"))
+		}
 	case significant && good:
 		r.Verdict = Improved
 	case ruledOut:
@@ -244,16 +257,21 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	switch {
 	case !(r.least < o.Alpha): // it was not tested, or it was in vain
 		r.cannot(TooFew, never(r, o.Alpha, of))
+	case zeros(base)+zeros(head) > 0: // for which more trials do nothing
+		r.Needed = 0
+		r.cannot(Zero, fmt.Sprintf("0 in %d of %s of the base and in %d of %s of the head, where a percentage says nothing: "+
+			"an absolute limit would", zeros(base), many(c.Base.N, "trial"), zeros(head), many(c.Head.N, "trial")))
 	case beyond:
 		r.cannot(Scatter, fmt.Sprintf("%s, which may be chance", moved(c.Ratio)))
-	case math.IsNaN(c.Low) && stats.LeastP(c.Base.N, c.Head.N) > 1-stats.Confidence: // with an alpha above 5 %
+	case math.IsNaN(c.Low): // with an alpha above 5 %
 		r.cannot(TooFew, fmt.Sprintf("no interval can be given of its change from %s", trials(c)))
-	case math.IsNaN(c.Low):
-		r.cannot(Scatter, "no interval can be given of its change")
 	default:
 		r.cannot(Scatter, fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), limit(t)))
 	}
 }
+
+// zeros is how many trials have 0 of a figure.
+func zeros(values []float64) int { return number(values, func(v float64) bool { return v == 0 }) }
 
 // never says what p the trials of a figure would have to have, and cannot. Alone a figure would have to be below alpha,
 // and of those that are tested the first has to be below alpha over the number of tests; but each that is significant

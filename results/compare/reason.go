@@ -18,9 +18,9 @@ type Reason string
 const (
 	NoTrials   Reason = "no-trials"  // a side has no whole trial, or most of its trials ended early
 	Missing    Reason = "missing"    // the head lacks a cell of the base; a reason of the whole, as no figure has it
-	Unmeasured Reason = "unmeasured" // a side does not know the figure, or neither does
+	Unmeasured Reason = "unmeasured" // a side does not know the figure, or of half of its trials at the most
 	Unlike     Reason = "unlike"     // the sides ran on machines that are not alike
-	Zero       Reason = "zero"       // 0 in the base, of which there is no percentage
+	Zero       Reason = "zero"       // 0 in the base, or in a trial, of which there is no percentage
 	Saturated  Reason = "saturated"  // lockbench or its machine was the bottleneck of the base: see Result.Verdict
 	TooFew     Reason = "too-few"    // so few trials that no difference between them would be significant, however large
 	Scatter    Reason = "scatter"    // the trials scatter too much to tell: more of them, or a quieter machine, may
@@ -36,7 +36,7 @@ func (r Reason) About() string {
 		Missing:    "only in the base",
 		Unmeasured: "not measured on both sides",
 		Unlike:     "measured on unlike machines",
-		Zero:       "0 in the base, which is nothing to compare with",
+		Zero:       "0 in the base or in a trial, where a percentage says nothing",
 		Saturated:  "saturated, so that lockbench was measured and not the lock",
 		TooFew:     "too few trials for any difference to be significant",
 		Scatter:    "the trials scatter too much to tell",
@@ -78,8 +78,9 @@ func saturated(records []*results.Record) int {
 
 // hidden takes back what is said of a figure whose base is saturated. The base's lock may be better than lockbench could
 // show, by any amount, and the head may have lost just that: "no change" would be one of the generator, and so would be
-// "improved". A regression stays one, as a saturated machine hides differences and makes none. So does a head that alone
-// is saturated, whose lock is as good as its figure at the least; and so do absolute thresholds, for the same reason.
+// "improved". A regression stays one, since what both sides hide is a difference. So it does if the head alone is saturated:
+// it may be its machine that was busy, which is said, or the head that makes its clients work harder, which a gate is for.
+// Absolute thresholds stay as well: the lock is as good as its figure at the least.
 // Only rates and times are lockbench's in such a trial: what was counted has been counted.
 func (d *draft) hidden(r *Result, force bool) {
 	n := saturated(d.cell.Base)

@@ -31,6 +31,10 @@ func TestReasons(t *testing.T) {
 	other := func(recs []*results.Record) []*results.Record {
 		return each(recs, func(r *results.Record) { r.Env.CPU = "another" })
 	}
+	dead := func(n int, recs []*results.Record) []*results.Record { // n trials without a lock, and so without latencies
+		each(recs[:n], func(r *results.Record) { r.Counts.Acquired, r.Latency = 0, nil })
+		return recs
+	}
 	cells := func(driver string, recs []*results.Record) []*results.Record {
 		return each(recs, func(r *results.Record) { r.Plan.Driver = driver })
 	}
@@ -40,17 +44,24 @@ func TestReasons(t *testing.T) {
 		want       []Reason
 		scattered  bool
 	}{
-		"nothing":        {"locks/s<-5%", series(1e5), series(1e5), nil, false},
-		"a regression":   {"locks/s<-5%", series(1e5), series(0.9e5), nil, false},
-		"scatter":        {"locks/s<-5%", wide(1e5), wide(1.01e5), []Reason{Scatter}, true},
-		"perhaps chance": {"locks/s<-5%", wide(1e5), wide(0.92e5), []Reason{Scatter}, true},
-		"too few":        {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], []Reason{TooFew}, false},
-		"from 0":         {"errors>+5%", series(1e5), each(series(1e5)[:1], func(r *results.Record) { r.Counts.Errors = map[string]int64{"x": 1} }), []Reason{Zero}, false},
-		"nothing known":  {"recovery.p99>+5%", series(1e5), series(1e5), []Reason{Unmeasured}, false},
-		"the head's own": {"recovery.p99>5ms", series(1e5), series(1e5), []Reason{Unmeasured}, false},
-		"survivors":      {"locks/s<-5%", series(1e5), partial(series(1e5)), []Reason{NoTrials}, false},
-		"machines":       {"locks/s<-5%", series(1e5), other(series(1e5)), []Reason{Unlike}, false},
-		"saturated":      {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), []Reason{Saturated}, false},
+		"nothing":                        {"locks/s<-5%", series(1e5), series(1e5), nil, false},
+		"a regression":                   {"locks/s<-5%", series(1e5), series(0.9e5), nil, false},
+		"scatter":                        {"locks/s<-5%", wide(1e5), wide(1.01e5), []Reason{Scatter}, true},
+		"perhaps chance":                 {"locks/s<-5%", wide(1e5), wide(0.92e5), []Reason{Scatter}, true},
+		"too few":                        {"locks/s<-5%", series(1e5)[:3], series(0.5e5)[:3], []Reason{TooFew}, false},
+		"from 0":                         {"errors>+5%", series(1e5), each(series(1e5)[:1], func(r *results.Record) { r.Counts.Errors = map[string]int64{"x": 1} }), []Reason{Zero}, false},
+		"nothing known":                  {"recovery.p99>+5%", series(1e5), series(1e5), []Reason{Unmeasured}, false},
+		"the head's own":                 {"recovery.p99>5ms", series(1e5), series(1e5), []Reason{Unmeasured}, false},
+		"half dead":                      {"locks/s<-5%", series(1e5), dead(5, series(1e5)), []Reason{Zero}, false},
+		"one dead":                       {"locks/s<-5%", series(1e5), dead(1, series(1e5)), []Reason{Zero}, false},
+		"one dead before":                {"locks/s<-5%", dead(1, series(1e5)), series(1e5), []Reason{Zero}, false},
+		"most dead":                      {"locks/s<-5%", series(1e5), dead(9, series(1e5)), nil, false},
+		"the p99 of those that are not":  {"acquire.p99>+10%", series(1e5), dead(5, series(1e5)), []Reason{Unmeasured}, false},
+		"the p99 of those that were not": {"acquire.p99>+10%", dead(5, series(1e5)), series(1e5), []Reason{Unmeasured}, false},
+		"the p99 of nearly all":          {"acquire.p99>+10%", series(1e5), dead(4, series(1e5)), nil, false},
+		"survivors":                      {"locks/s<-5%", series(1e5), partial(series(1e5)), []Reason{NoTrials}, false},
+		"machines":                       {"locks/s<-5%", series(1e5), other(series(1e5)), []Reason{Unlike}, false},
+		"saturated":                      {"locks/s<-5%", busy(10, series(1e5)), busy(10, series(1e5)), []Reason{Saturated}, false},
 		"a cell less": {"locks/s<-5%", slices.Concat(cells("a", wide(1e5)), cells("b", series(1e5))), cells("a", wide(1e5)),
 			[]Reason{Missing, Scatter}, false},
 		"two reasons": {"locks/s<-5%,recovery.p99>+5%", wide(1e5), wide(1.01e5), []Reason{Unmeasured, Scatter}, false},
@@ -72,6 +83,20 @@ func TestReasons(t *testing.T) {
 	for _, r := range Reasons {
 		if r.About() == "" {
 			t.Errorf("nothing is said of %s", r)
+		}
+	}
+}
+
+// TestSaturatedHead: a regression that only the head's machine may have made says so.
+func TestSaturatedHead(t *testing.T) {
+	const said = "10 of 10 trials of the head are saturated and the base is not"
+	for name, c := range map[string]struct {
+		base []*results.Record
+		want bool
+	}{"alone": {series(1e5), true}, "with the base": {busy(10, series(1e5)), false}} {
+		got := compared(t, c.base, busy(10, series(0.9e5)), Options{Thresholds: thresholds(t, "locks/s<-5%")}).Cells[0].Figures[0]
+		if got.Verdict != Regressed || strings.Contains(got.Why, said) != c.want {
+			t.Errorf("%s: %s, %q", name, got.Verdict, got.Why)
 		}
 	}
 }
