@@ -111,10 +111,10 @@ func (r *Result) severity() float64 {
 	return s
 }
 
-// Worse orders results: regressions first, the farthest beyond its threshold at the top; then what is inconclusive, what
-// may well be a loss beyond its threshold before all else, then by the reason; then what improved, the most first; then what
-// has not changed, what is worse within its threshold first; what no threshold judges comes last. It is negative if a comes
-// before b.
+// Worse orders results: regressions first, the farthest beyond its threshold at the top; then what is inconclusive,
+// what may well be a loss beyond its threshold before all else, then by the reason; then what improved, the most first;
+// then what has not changed, what is worse within its threshold first; what no threshold judges comes last. It is
+// negative if a comes before b.
 func Worse(a, b *Result) int {
 	if a.Threshold == nil || b.Threshold == nil {
 		return cmp.Compare(judged(b), judged(a))
@@ -140,7 +140,8 @@ func Worse(a, b *Result) int {
 	return cmp.Compare(b.severity(), a.severity())
 }
 
-// beyond is how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median does.
+// beyond is how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median
+// does.
 func (r *Result) beyond() int {
 	t, c := r.Threshold, r.Change
 	bound := 1 + t.Value

@@ -241,8 +241,8 @@ func TestWorse(t *testing.T) {
 	}
 }
 
-// TestWorseOfTheRest: of what is inconclusive, what may well be a loss comes first, whatever stands in the way of an answer;
-// of what has not changed, what is worse within its threshold does, however much the others scatter.
+// TestWorseOfTheRest: of what is inconclusive, what may well be a loss comes first, whatever stands in the way of an
+// answer; of what has not changed, what is worse within its threshold does, however much the others scatter.
 func TestWorseOfTheRest(t *testing.T) {
 	limits := thresholds(t, "locks/s<-5%,acquire.p99>+10%,violations>0")
 	rate, wait, count := &limits[0], &limits[1], &limits[2]

@@ -22,9 +22,9 @@ type annotation struct {
 	reason                compare.Reason // of a warning
 }
 
-// Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told, and a
-// notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub shows, there
-// are some for each of its reasons, and the last one says how many there are besides.
+// Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told,
+// and a notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub
+// shows, there are some for each of its reasons, and the last one says how many there are besides.
 func Annotations(w io.Writer, c *compare.Comparison) error {
 	levels := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}
 	found := map[string][]annotation{}

@@ -17,9 +17,9 @@ import (
 	"github.com/lockbench/lockbench/results/render"
 )
 
-// WriteComparison writes a comparison. The same one makes the same bytes. Whatever regressed, improved, is inconclusive or is
-// worse within its limit has its row in a table; of what has not changed, and of figures that no threshold judges, there are
-// a few hundred rows at the most, and it is said how many there are no more of.
+// WriteComparison writes a comparison. The same one makes the same bytes. Whatever regressed, improved, is inconclusive
+// or is worse within its limit has its row in a table; of what has not changed, and of figures that no threshold
+// judges, there are a few hundred rows at the most, and it is said how many there are no more of.
 //
 // It fails if there are no cells, or with the error of w, to which nothing is written until the page is whole.
 func WriteComparison(w io.Writer, c *compare.Comparison, o Options) error {

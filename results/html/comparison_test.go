@@ -125,8 +125,8 @@ func TestEveryVerdictHasItsRow(t *testing.T) {
 	}
 }
 
-// TestWorstFirst: rows go from regressed to no change, what is worse within the limit before that, and of each from what has gone farthest in the bad direction,
-// which is down for one figure and up for the other.
+// TestWorstFirst: rows go from regressed to no change, what is worse within the limit before that, and of each from
+// what has gone farthest in the bad direction, which is down for one figure and up for the other.
 func TestWorstFirst(t *testing.T) {
 	page := newContest(comparisons(t)["forty"]).page(Options{})
 	order := []string{"regressed", "inconclusive", "improved", "within limit", "no change"}

@@ -111,7 +111,8 @@ func comparisons(t testing.TB) map[string]*compare.Comparison {
 		"lone":     compareSides(t, base[:4], head[2:], "", compare.Options{}),
 		"unlike":   of(3, "", func(_ int, head bool, r *results.Record) { r.Env.CPUs += b2i(head) }),
 		"within":   compareSides(t, base[4:5], head[4:5], "", compare.Options{}),
-		"allowed":  compareSides(t, slices.Concat(base[:1], base[4:5]), slices.Concat(head[:1], head[4:5]), "locks/s<-5%,cores>+50%,violations>0", compare.Options{}),
+		"allowed": compareSides(t, slices.Concat(base[:1], base[4:5]), slices.Concat(head[:1], head[4:5]),
+			"locks/s<-5%,cores>+50%,violations>0", compare.Options{}),
 		"absolute": of(3, "locks/s<50k", asIs),
 		"zero":     of(2, "timed-out>+5%,locks/s<-5%", func(_ int, head bool, r *results.Record) { r.Counts.TimedOut = int64(7 * b2i(head)) }),
 	}

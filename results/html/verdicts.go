@@ -308,15 +308,15 @@ func (t *contest) within() (all []takeaway) {
 		case t.single():
 			all = append(all, takeaway{"note", lead + ":", t.moved(list[0]) + ". The limit is " + limit(g.threshold) + "."})
 		default:
-			lead += " in " + partOf(len(list), len(t.Cells)) + ":"
-			all = append(all, takeaway{"note", lead, t.moves(list) + " The limit is " + limit(g.threshold) + "."})
+			lead += " in " + partOf(len(list), len(t.Cells))
+			all = append(all, takeaway{"note", lead + ":", t.moves(list) + " The limit is " + limit(g.threshold) + "."})
 		}
 	}
 	return all
 }
 
-// unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same, by
-// less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
+// unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
+// by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
 func (t *contest) unchanged() []takeaway {
 	lead := "No loss beyond the limit:"
 	var changes, values []string // judged by their change, and by the head's own value

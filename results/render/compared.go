@@ -59,8 +59,8 @@ func Verdict(r *compare.Result) string { return verdictText(r) }
 // Within tells whether a figure is worse, significantly, though its threshold allows that.
 func Within(r *compare.Result) bool { return r.Verdict == compare.Unchanged && r.Why != "" }
 
-// Needed says how many trials would tell of inconclusive results, from the least that one of them takes to the most, in a
-// sentence; empty if that can't be said.
+// Needed says how many trials would tell of inconclusive results, from the least that one of them takes to the most, in
+// a sentence; empty if that can't be said.
 func Needed(results ...*compare.Result) string {
 	var rows []figureRow
 	for _, r := range results {

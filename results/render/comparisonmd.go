@@ -21,8 +21,8 @@ const maxOpenRows = 12
 // characters; what is left is for who adds to it.
 const commentRoom = 60_000
 
-// The parts of it that have no length of their own, in bytes as they are written: escaped, & takes five. What is left after
-// them is for the table of all figures; the three sentences at the top and all of these leave something.
+// The parts of it that have no length of their own, in bytes as they are written: escaped, & takes five. What is left
+// after them is for the table of all figures; the three sentences at the top and all of these leave something.
 const (
 	tableRoom   = 24_000
 	countsRoom  = 2_000
@@ -32,9 +32,10 @@ const (
 	longName    = 200   // of a cell's name
 )
 
-// ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many figures
-// the table that is open at once has those that regressed, are inconclusive or are worse within their limit, the worst of
-// them if they are too many; the others, and those that no threshold judges, are below a fold, as many as there is room for.
+// ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many
+// figures the table that is open at once has those that regressed, are inconclusive or are worse within their limit,
+// the worst of them if they are too many; the others, and those that no threshold judges, are below a fold, as many as
+// there is room for.
 func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged, all := newComparison(c, false), newComparison(c, true)
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
@@ -149,14 +150,14 @@ func (p *page) markdownTable(all *comparison, room int) error {
 }
 
 // escapes are of one character each, so that a text can be escaped character by character.
-var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
-	"#", `\#`, "~", `\~`, "@", "@\u200b")
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`",
+	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")
 
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
 func escaped(text string) string { return escapes.Replace(clean(text)) }
 
-// escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would be
-// another text, or markup.
+// escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would
+// be another text, or markup.
 func escapedWithin(text string, most int) string {
 	const more = "…"
 	text = clean(text)

@@ -44,8 +44,8 @@ func (k kind) kept() int {
 
 func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason, Within(r.Result)} }
 
-// shorten leaves the worst rows of each kind, in their order, if there are more than most that are judged; and of those that
-// nobody judges, which were asked for, the ones of the cells that are left.
+// shorten leaves the worst rows of each kind, in their order, if there are more than most that are judged; and of those
+// that nobody judges, which were asked for, the ones of the cells that are left.
 func (t *comparison) shorten(most int) {
 	order := slices.DeleteFunc(slices.Clone(t.rows), func(r figureRow) bool { return r.Threshold == nil })
 	if len(order) <= most {
@@ -133,8 +133,8 @@ func (t *comparison) reasons() (list []string) {
 	return list
 }
 
-// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one that
-// takes the most.
+// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one
+// that takes the most.
 func needed(rows []figureRow) string {
 	worst, least, same := rows[0], math.MaxInt, true
 	for _, r := range rows {

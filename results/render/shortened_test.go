@@ -89,8 +89,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdWithin: of many rows those that are worse within their limit are not called fine, and those that were asked for
-// stay beside them.
+// TestCrowdWithin: of many rows those that are worse within their limit are not called fine, and those that were asked
+// for stay beside them.
 func TestCrowdWithin(t *testing.T) {
 	c := crowd(t, 300, byClients)
 	c.Verdict = compare.Unchanged
@@ -107,9 +107,11 @@ func TestCrowdWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 		for want, n := range map[string]int{
-			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0, "\njain": rows, "needs a look": 0,
-			"1,200 judged figures, the worst of each kind are shown (": 1, "\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
-			"\n  290 besides that no threshold judges, of cells that are not shown\n": min(rows, 1), "clients 299, locks/s: fell by 299.": 1, "\nno change · 300 cells: 300 no change · 50 figures worse within the limit\n": 1,
+			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0,
+			"\njain": rows, "needs a look": 0, "1,200 judged figures, the worst of each kind are shown (": 1,
+			"\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
+			"\n  290 besides that no threshold judges, of cells that are not shown\n":           min(rows, 1), "clients 299, locks/s: fell by 299.": 1,
+			"\nno change · 300 cells: 300 no change · 50 figures worse within the limit\n": 1,
 		} {
 			if got := strings.Count(text.String(), want); got != n {
 				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
@@ -126,8 +128,8 @@ func TestCrowdWithin(t *testing.T) {
 	}
 }
 
-// TestFiguresAreNoCrowd: what makes a comparison long are the figures that somebody has to look at, not those that he has
-// asked for.
+// TestFiguresAreNoCrowd: what makes a comparison long are the figures that somebody has to look at, not those that he
+// has asked for.
 func TestFiguresAreNoCrowd(t *testing.T) {
 	for cells, rows := range map[int]int{15: 15, 16: 10} { // 60 and 64 judged figures; of 16 cells 10 have rows left
 		var text bytes.Buffer
@@ -161,7 +163,8 @@ func TestCommentFits(t *testing.T) {
 				c.Cells[i].Notes = append(c.Cells[i].Notes, label(i))
 				c.Notes = append(c.Notes, label(i)+" of all")
 				c.Cells[i].Figures[1].Verdict, c.Cells[i].Figures[1].Why = compare.Regressed, label(i)
-				c.Cells[i].Figures[2].Verdict, c.Cells[i].Figures[2].Reason, c.Cells[i].Figures[2].Why = compare.Inconclusive, compare.Unlike, label(i)
+				r := &c.Cells[i].Figures[2]
+				r.Verdict, r.Reason, r.Why = compare.Inconclusive, compare.Unlike, label(i)
 				c.Missing, c.Added = append(c.Missing, label(i)), append(c.Added, label(i))
 			}
 			var b bytes.Buffer
