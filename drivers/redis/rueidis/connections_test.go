@@ -3,8 +3,10 @@ package rueidis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
@@ -84,5 +87,36 @@ func TestConnectionsClosedWhileDialling(t *testing.T) {
 		if _, err := end.Read(make([]byte, 1)); err != io.EOF {
 			t.Errorf("connection %d is open: %v", i, err)
 		}
+	}
+}
+
+// Commands about keys go over all connections that were asked for: the library sends those of which it is not told the key
+// over the first.
+func TestCommandsShareTheConnections(t *testing.T) {
+	const conns = 4
+	target, err := redis.ParseTarget(servertest.Redis(t, servers.RedisOptions{}).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(t.Context(), redis.Options{Target: target, Config: drivers.Config{Conns: conns}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 200 { // that chance leaves one of them out, it would take 10^25 runs
+		if _, err := c.Do(t.Context(), []string{"SET", fmt.Sprint("k", i), "v"}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply, err := c.Do(t.Context(), []string{"CLIENT", "LIST"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := reply.AsText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used := strings.Count(list, " cmd=set ") + strings.Count(list, " cmd=client|list "); used != conns {
+		t.Errorf("%d connections of %d have carried commands:\n%s", used, conns, list)
 	}
 }

