@@ -78,7 +78,7 @@ bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1
 text alarms.txt "$go" run ./scripts/alarms -alike 200 -slower 60 -trials 10
 text slowdowns.txt "$go" run ./scripts/alarms -alike 0 -slower 60 -trials 10 -clients 1 -keys 1
 
-text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 2s
+text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./cmd/lockbench
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads
 text renew.txt "$go" test -run '^$' -bench TenThousand -benchtime 50x -count 3 ./drivers/renew

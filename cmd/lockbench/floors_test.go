@@ -95,7 +95,7 @@ var floors = []rule{
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/compare", "results/figure", "results/stats", "workloads"},
 		[]string{"golang.org/x/perf/benchmath"}},
-	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }

@@ -1,5 +1,6 @@
 // Command overhead tells what the harness costs: it runs bare loops over the client libraries and the same work
-// through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory a client.
+// through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory a client. Two more
+// loops take the cost apart: one only goes through lockbench's driver, the other only measures.
 //
 //	go run ./scripts/overhead -rounds 7 -duration 2s
 package main
@@ -30,6 +31,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
 const (
@@ -55,9 +57,11 @@ type row struct {
 	Clients int     `json:"clients"`
 	Bare    float64 `json:"bare_pairs_per_s"`      // median
 	Harness float64 `json:"lockbench_pairs_per_s"` // median
-	Ratio   float64 `json:"ratio"`                 // median of the rounds' ratios
+	Ratio   float64 `json:"ratio"`                 // median of the rounds' ratios, as all that follow
 	Low     float64 `json:"ratio_min"`
 	High    float64 `json:"ratio_max"`
+	Adapted float64 `json:"ratio_of_driver"` // of a bare loop through lockbench's driver, which measures nothing
+	Stamped float64 `json:"ratio_of_stamps"` // of a bare loop that stamps, records and has the oracle watch, and nothing else
 }
 
 // report is all that the command measures.
@@ -84,33 +88,48 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 		bare    bare
 	}
 	cells := []cell{{"rueidis", 64, bareRueidis}, {"rueidis", 512, bareRueidis}, {"go-redis", 64, bareGoRedis}, {"go-redis", 512, bareGoRedis}}
-	measured := make([][2][]float64, len(cells))
+	sides := []func(c cell) (float64, error){
+		func(c cell) (float64, error) {
+			return throughBare(ctx, server.URL(), c.bare, plain, c.clients, duration)
+		},
+		func(c cell) (float64, error) {
+			return throughLockbench(ctx, server.URL(), c.driver, c.clients, duration)
+		},
+		func(c cell) (float64, error) {
+			return throughBare(ctx, server.URL(), driverOf(c.driver, c.clients), plain, c.clients, duration)
+		},
+		func(c cell) (float64, error) {
+			return throughBare(ctx, server.URL(), c.bare, measured(c.clients), c.clients, duration)
+		},
+	}
+	rates := make([][][]float64, len(cells)) // by cell and side, a number a round
+	for i := range rates {
+		rates[i] = make([][]float64, len(sides))
+	}
 	for round := range rounds {
 		for i, c := range cells {
-			for side := range 2 {
-				if (round+side)%2 == 0 { // ABBA: neither side always comes first
-					n, err := throughBare(ctx, server.URL(), c.bare, c.clients, duration)
-					if err != nil {
-						return err
-					}
-					measured[i][0] = append(measured[i][0], n)
-					continue
+			for n := range sides {
+				side := (n + round) % len(sides) // none always comes first
+				if round%2 == 1 {
+					side = len(sides) - 1 - side
 				}
-				n, err := throughLockbench(ctx, server.URL(), c.driver, c.clients, duration)
+				rate, err := sides[side](c)
 				if err != nil {
 					return err
 				}
-				measured[i][1] = append(measured[i][1], n)
+				rates[i][side] = append(rates[i][side], rate)
 			}
 		}
 	}
 	for i, c := range cells {
-		ratios := make([]float64, rounds)
-		for r := range ratios {
-			ratios[r] = measured[i][1][r] / measured[i][0][r]
+		ratios := make([][]float64, len(sides))
+		for side := range sides {
+			for r := range rounds {
+				ratios[side] = append(ratios[side], rates[i][side][r]/rates[i][0][r])
+			}
 		}
-		rep.Rows = append(rep.Rows, row{c.driver, c.clients, median(measured[i][0]), median(measured[i][1]),
-			median(ratios), slices.Min(ratios), slices.Max(ratios)})
+		rep.Rows = append(rep.Rows, row{c.driver, c.clients, median(rates[i][0]), median(rates[i][1]),
+			median(ratios[1]), slices.Min(ratios[1]), slices.Max(ratios[1]), median(ratios[2]), median(ratios[3])})
 	}
 	if rep.PerClient, err = perClient(ctx); err != nil {
 		return err
@@ -118,9 +137,11 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(os.Stdout).Encode(rep)
 	}
-	fmt.Printf("%-9s %7s %14s %14s %7s  (min – max of %d rounds)\n", "driver", "clients", "bare pairs/s", "lockbench", "ratio", rounds)
+	fmt.Printf("%-9s %7s %13s %10s %6s  (min – max of %d)  %11s %14s\n", "driver", "clients", "bare pairs/s", "lockbench", "ratio", rounds,
+		"driver only", "measuring only")
 	for _, r := range rep.Rows {
-		fmt.Printf("%-9s %7d %14.0f %14.0f %7.3f  (%.3f – %.3f)\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High)
+		fmt.Printf("%-9s %7d %13.0f %10.0f %6.3f  (%.3f – %.3f)  %11.3f %14.3f\n", r.Driver, r.Clients, r.Bare, r.Harness, r.Ratio, r.Low, r.High,
+			r.Adapted, r.Stamped)
 	}
 	fmt.Printf("memory a client at 10,000 clients: %.0f bytes\n", rep.PerClient)
 	return nil
@@ -140,13 +161,73 @@ func keyNames(prefix string, clients int) []string {
 	return keys
 }
 
-// bare connects a client library and returns one acquire-and-release of a key, which answers whether it was got. It is
-// the same lock, so its owners are the same tokens; it is only the harness that is missing.
-type bare func(ctx context.Context, url string) (pair func(key, owner string) (bool, error), closeAll func(), err error)
+// bare connects a client library, and makes the lock of one client.
+type bare func(ctx context.Context, url string) (client func(id int) (lock, error), closeAll func(), err error)
 
-// throughBare runs goroutines that do nothing but pairs, and counts them.
-func throughBare(ctx context.Context, url string, connect bare, clients int, duration time.Duration) (float64, error) {
-	pair, closeAll, err := connect(ctx, url)
+// lock is what one goroutine acquires and releases keys by. It is the same lock as lockbench's, so its owners are the same
+// tokens; it is only the harness that is missing.
+type lock struct {
+	try     func(key string) (bool, error)
+	release func(key string) error
+}
+
+// loop is what a client does until it is told to stop: it counts its pairs.
+type loop func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error
+
+// plain does nothing but pairs.
+func plain(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
+	rng := rand.New(rand.NewPCG(1, uint64(id)))
+	for !stop.Load() {
+		key := keys[rng.IntN(len(keys))]
+		got, err := l.try(key)
+		if err == nil && got {
+			err = l.release(key)
+			*pairs++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measured does what a benchmark of locks cannot do without, and none of the books that lockbench keeps besides: two
+// stamps, two records and the oracle.
+func measured(clients int) loop {
+	clock, recorder, witness := drivers.NewClock(), results.NewRecorder(0), oracle.New(clients*keysPerClient)
+	return func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
+		rng := rand.New(rand.NewPCG(1, uint64(id)))
+		for start := clock.Now(); !stop.Load(); {
+			n := rng.IntN(len(keys))
+			got, err := l.try(keys[n])
+			if err != nil {
+				return err
+			}
+			if !got {
+				start = clock.Now()
+				continue
+			}
+			granted := clock.Now()
+			grant := witness.Enter(n, id, 0, granted)
+			witness.Exit(n, id, grant, granted)
+			if err := l.release(keys[n]); err != nil {
+				return err
+			}
+			*pairs++
+			end := clock.Now()
+			shard := recorder.Borrow()
+			shard.Record(results.AcquireIndex, granted-start)
+			shard.Record(results.ReleaseIndex, end-granted)
+			recorder.Return(shard)
+			start = end
+		}
+		return nil
+	}
+}
+
+// throughBare runs goroutines that do what do says, and counts their pairs.
+func throughBare(ctx context.Context, url string, connect bare, do loop, clients int, duration time.Duration) (float64, error) {
+	client, closeAll, err := connect(ctx, url)
 	if err != nil {
 		return 0, err
 	}
@@ -157,19 +238,14 @@ func throughBare(ctx context.Context, url string, connect bare, clients int, dur
 	counts := make([]int64, clients*8) // a cache line each
 	var wg sync.WaitGroup
 	began := time.Now()
-	for c := range clients {
+	for id := range clients {
+		l, err := client(id)
+		if err != nil {
+			return 0, err
+		}
 		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(1, uint64(c)))
-			var owners drivers.Owners
-			for !stop.Load() {
-				got, err := pair(keys[rng.IntN(len(keys))], owners.Next())
-				if err != nil {
-					failure.Store(&err)
-					return
-				}
-				if got {
-					counts[c*8]++
-				}
+			if err := do(l, id, keys, &stop, &counts[id*8]); err != nil {
+				failure.Store(&err)
 			}
 		})
 	}
@@ -186,7 +262,33 @@ func throughBare(ctx context.Context, url string, connect bare, clients int, dur
 	return float64(total) / time.Since(began).Seconds(), nil
 }
 
-func bareRueidis(ctx context.Context, url string) (func(key, owner string) (bool, error), func(), error) {
+// driverOf is a loop through lockbench's driver.
+func driverOf(name string, clients int) bare {
+	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
+		svc, err := open(ctx, url, name, clients)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(id int) (lock, error) {
+			s, err := svc.Session(ctx, id)
+			l := &drivers.Lease{TTL: ttl}
+			return lock{
+				func(key string) (bool, error) { l.Key = key; return s.Try(ctx, l) },
+				func(string) error { _, err := s.Release(ctx, l); return err },
+			}, err
+		}, func() { svc.Close() }, nil
+	}
+}
+
+func open(ctx context.Context, url, driver string, clients int) (drivers.Service, error) {
+	d, err := drivers.Lookup(driver)
+	if err != nil {
+		return nil, err
+	}
+	return d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Clients: clients, Prefix: "overhead:"})
+}
+
+func bareRueidis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
 	path := strings.TrimPrefix(url, "unix://")
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{path}, DisableRetry: true, DisableCache: true, ForceSingleClient: true,
@@ -201,19 +303,26 @@ func bareRueidis(ctx context.Context, url string) (func(key, owner string) (bool
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(key, owner string) (bool, error) {
-		err := client.Do(ctx, client.B().Set().Key(key).Value(owner).Nx().PxMilliseconds(ttl.Milliseconds()).Build()).Error()
-		if rueidis.IsRedisNil(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		return true, client.Do(ctx, client.B().Evalsha().Sha1(sha).Numkeys(1).Key(key).Arg(owner).Build()).Error()
+	return func(int) (lock, error) {
+		var owners drivers.Owners
+		var owner string
+		return lock{
+			func(key string) (bool, error) {
+				owner = owners.Next()
+				err := client.Do(ctx, client.B().Set().Key(key).Value(owner).Nx().PxMilliseconds(ttl.Milliseconds()).Build()).Error()
+				if rueidis.IsRedisNil(err) {
+					return false, nil
+				}
+				return err == nil, err
+			},
+			func(key string) error {
+				return client.Do(ctx, client.B().Evalsha().Sha1(sha).Numkeys(1).Key(key).Arg(owner).Build()).Error()
+			},
+		}, nil
 	}, client.Close, nil
 }
 
-func bareGoRedis(ctx context.Context, url string) (func(key, owner string) (bool, error), func(), error) {
+func bareGoRedis(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
 	o, err := goredis.ParseURL(url)
 	if err != nil {
 		return nil, nil, err
@@ -225,12 +334,16 @@ func bareGoRedis(ctx context.Context, url string) (func(key, owner string) (bool
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(key, owner string) (bool, error) {
-		got, err := client.SetNX(ctx, key, owner, ttl).Result()
-		if !got || err != nil {
-			return false, err
-		}
-		return true, client.EvalSha(ctx, sha, []string{key}, owner).Err()
+	return func(int) (lock, error) {
+		var owners drivers.Owners
+		var owner string
+		return lock{
+			func(key string) (bool, error) {
+				owner = owners.Next()
+				return client.SetNX(ctx, key, owner, ttl).Result()
+			},
+			func(key string) error { return client.EvalSha(ctx, sha, []string{key}, owner).Err() },
+		}, nil
 	}, func() { client.Close() }, nil
 }
 
@@ -243,11 +356,7 @@ func plan(driver, lock string, clients, keys int, duration time.Duration) result
 
 // throughLockbench does the same work with everything that lockbench does around it, the oracle included.
 func throughLockbench(ctx context.Context, url, driver string, clients int, duration time.Duration) (float64, error) {
-	d, err := drivers.Lookup(driver)
-	if err != nil {
-		return 0, err
-	}
-	svc, err := d.Open(ctx, drivers.Config{Lock: "set-nx", Addrs: []string{url}, Clients: clients, Prefix: "overhead:"})
+	svc, err := open(ctx, url, driver, clients)
 	if err != nil {
 		return 0, err
 	}
