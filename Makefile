@@ -14,39 +14,35 @@ ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
 FUZZTIME ?= 5s
 ROUNDS   ?= 6
 SUITES   ?= 4
+# Under the race detector each process, and a test starts many, ends with a second's sleep unless it is told not to.
+GORACE   ?= atexit_sleep_ms=0
 BENCH    ?= .
 
-export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH
+export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
 
 .DEFAULT_GOAL := help
-.PHONY: run test race plain nested lint gate fuzz bench golden record tables setup clean help
+.PHONY: run test test-all race lint gate fuzz bench golden record tables setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
 
-test: setup ## the whole test suite, under the race detector (PKGS=./drivers/... for a part)
-	@$(MAKE) --no-print-directory plain
-	$(GO) test -race $(SHORT) -p $(SUITES) -timeout 20m $(PKGS)
-	@$(MAKE) --no-print-directory nested
+test: setup ## the tests: one real server of each kind, no race detector (PKGS=./drivers/... for a part)
+	$(GO) test -short $(TESTFLAGS) -p $(SUITES) -timeout 20m $(PKGS)
 
-# Under the race detector tests take five to ten times as long, and a few compute much that it has no need to see. They do
-# less of it with -short, and all of it without the detector. Of a part of the packages nothing is left out.
-SHORT = $(if $(filter ./...,$(PKGS)),-short)
-plain: # what -short leaves out, without the race detector
+# Of a part of the packages the module of the browser is no part.
+test-all: setup-all ## test, and what it leaves out: every combination, outages, fail-overs, ensembles, pages in a browser
+	$(GO) test $(TESTFLAGS) -p $(SUITES) -timeout 20m $(PKGS)
 ifeq ($(PKGS),./...)
-	$(GO) test ./results/stats ./scripts/tables
-	$(GO) test -run '^(TestEmbeddedConformance|TestBooksAddUp)$$' ./drivers/redis ./drivers/quorum ./workloads
+	cd results/html/browser && $(GO) test $(TESTFLAGS) ./...
 endif
 
-race: ## like test, but every test anew, whatever the cache holds, and in random order
-	$(GO) test -race -count=1 -shuffle=on -p $(SUITES) -timeout 30m $(PKGS)
-	@$(MAKE) --no-print-directory nested NESTEDARGS='-count=1 -shuffle=on'
-
-# Of a part of the packages it is no part.
-nested: # the tests of modules within this one, which ./... does not mean
-ifeq ($(PKGS),./...)
-	cd results/html/browser && $(GO) test -race $(NESTEDARGS) ./...
-endif
+# A test checks that RACEPKGS has all packages that start goroutines. The tests of COMPUTES spend most of their time in
+# computations, which take five to ten times as long under the race detector: it sees their short form.
+RACEPKGS ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./results/history ./scripts/overhead ./scripts/recovery
+COMPUTES := ^(TestEmbeddedConformance|TestBooksAddUp)$$
+race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
+	$(GO) test -race -shuffle=on -skip '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m $(RACEPKGS)
+	$(GO) test -race -shuffle=on -short -run '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m ./drivers/redis ./drivers/quorum ./workloads
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, and shellcheck where it is installed
 	./scripts/lint.sh
@@ -69,11 +65,14 @@ record: ## measure what README.md and BENCHMARKS.md quote, on a machine that doe
 tables: ## fill README.md and BENCHMARKS.md in from the recorded runs
 	$(GO) run ./scripts/tables scripts/recorded README.md BENCHMARKS.md
 
-setup: ## install the servers that the tests talk to, as far as that is allowed
+setup: ## install the servers that make test talks to, as far as that is allowed
 	@./scripts/setup.sh
+
+setup-all: # and what only make test-all needs
+	@./scripts/setup.sh all
 
 clean: ## remove what the other targets have built
 	rm -rf bin lockbench bench.out
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t d; do printf '%-8s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t d; do printf '%-8s %s\n' "$$t" "$$d"; done

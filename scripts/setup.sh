@@ -1,26 +1,36 @@
 #!/usr/bin/env bash
 # Install the servers that the tests talk to. Quiet and quick when they are all there; where nothing may be installed
-# it says which suites will be skipped, and with CI=true it fails instead. Arguments are the packages that are wanted, as
-# they stand in the table; without, it is all of them.
+# it says in one line which tests will be skipped, and with CI=true it fails instead. Without arguments it is what make
+# test needs, with "all" what make test-all needs; other arguments are the packages that are wanted, by their names in
+# the table.
 set -euo pipefail
 
 # What today's tests need: a program or the path of a file, where * stands for anything (any of several, separated by
-# |), its Debian package, and who needs it.
+# |), its Debian package, the target that needs it, and the tests that do.
 # The package zookeeper would bring a Java with windows, and nothing besides that is needed here.
 table="
-redis-server|valkey-server  redis-server  every suite that talks to a real Redis
-java  default-jre-headless  the suites of ZooKeeper
-${ZOOKEEPER_HOME:-/usr/share/java}/zookeeper.jar|${ZOOKEEPER_HOME:-}/lib/zookeeper-*.jar  libzookeeper-java  the suites of ZooKeeper
-etcd  etcd-server  the suites of etcd
-mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  the suites of MySQL
-postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  the suites of PostgreSQL
-chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  the suite that looks at HTML reports
+redis-server|valkey-server  redis-server  test  Redis
+java  default-jre-headless  test  ZooKeeper
+${ZOOKEEPER_HOME:-/usr/share/java}/zookeeper.jar|${ZOOKEEPER_HOME:-}/lib/zookeeper-*.jar  libzookeeper-java  test  ZooKeeper
+etcd  etcd-server  test  etcd
+mariadbd|mysqld|/usr/sbin/mariadbd|/usr/libexec/mariadbd  mariadb-server  test  MySQL
+postgres|/usr/lib/postgresql/*/bin/postgres  postgresql  test  PostgreSQL
+chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 "
 
 only=" $* "
 for package in "$@"; do
-	grep -qE "  $package  " <<<"$table" || { echo "setup: nothing here needs a package $package" >&2 && exit 2; }
+	[ "$package" = all ] || grep -qE "  $package  " <<<"$table" ||
+		{ echo "setup: nothing here needs a package $package" >&2 && exit 2; }
 done
+
+wanted() { # PACKAGE TARGET
+	case $only in
+	"  ") [ "$2" = test ] ;;
+	*" all "* | *" $1 "*) ;;
+	*) return 1 ;;
+	esac
+}
 
 have() { # any of the programs and files in $1, which are separated by |
 	local one list
@@ -35,10 +45,10 @@ have() { # any of the programs and files in $1, which are separated by |
 }
 
 missing() { # the rows of the table, of those that are wanted, whose program is not there
-	local programs package why
-	while read -r programs package why; do
-		[[ $only = "  " || $only = *" $package "* ]] || continue
-		[ -z "$programs" ] || have "$programs" || printf '%s\t%s\t%s\n' "$programs" "$package" "$why"
+	local programs package target tests
+	while read -r programs package target tests; do
+		[ -n "$programs" ] && wanted "$package" "$target" || continue
+		have "$programs" || printf '%s\t%s\t%s\n' "$programs" "$package" "$tests"
 	done <<<"$table"
 }
 
@@ -114,7 +124,6 @@ if [ -n "$rows" ] && may_install; then
 fi
 [ -n "$rows" ] || exit 0
 
-while IFS=$'\t' read -r programs package why; do
-	echo "setup: no ${programs//|/ or } (package $package): this will be skipped: $why" >&2
-done <<<"$rows"
+skipped=$(cut -f2,3 <<<"$rows" | awk -F '\t' '{ printf "%s%s (package %s)", sep, $2, $1; sep = ", " }')
+echo "setup: not installed, so their tests are skipped: $skipped" >&2
 [ "${CI:-}" != true ] || exit 1
