@@ -204,11 +204,15 @@ type Counts struct {
 	Unknown      int64 `json:"unknown"`                // an error hid the answer
 	Refused      int64 `json:"refused"`                // an error that says the request had no effect, or one while waiting
 	Unfinished   int64 `json:"unfinished"`             // under way when the window closed
-	Tries        int64 `json:"tries"`                  // attempts of the acquisitions that ended in the window
+	Tries        int64 `json:"tries"`                  // requests for the lock that the server saw, of the acquisitions that ended in the window; a hand-over that brought it is one
 	Released     int64 `json:"released"`               // the server removed the lock
 	Lost         int64 `json:"lost"`                   // the release found that it was no longer ours
 	LostRenewal  int64 `json:"lost_renewal,omitempty"` // a renewal found it, or none was confirmed in the lease's time; however the release went
 	ReleaseError int64 `json:"release_error"`
+
+	// LocalRefusals are the attempts that never reached the server, because another client of the same process held the
+	// lock or contended for it (-wait queue). They are not among Tries.
+	LocalRefusals int64 `json:"local_refusals,omitempty"`
 
 	// What follows there is none of in a closed loop. Offered = those that a client has taken up in time to begin before the
 	// window closed + Dropped + those of Unfinished (of Canceled, in a run that was stopped) that no client has taken up.
@@ -376,7 +380,7 @@ type Violation struct {
 // Cost is what one granted lock cost. Negative values mean "not known". RoundTrips, Notices and KeepAlives are what the
 // driver counts itself; records from before they were there have 0 round trips, which no lock has: see Trafficked.
 type Cost struct {
-	Tries       float64 `json:"tries"`
+	Tries       float64 `json:"tries"`    // requests for the lock; see Counts.Tries
 	Commands    float64 `json:"commands"` // on the server, those inside scripts included
 	BytesIn     float64 `json:"bytes_in"` // to the server
 	BytesOut    float64 `json:"bytes_out"`
@@ -384,6 +388,8 @@ type Cost struct {
 	ClientCPUUs float64 `json:"client_cpu_us"`
 	Wakeups     float64 `json:"wakeups"` // returns from Wait
 	Allocs      float64 `json:"allocs"`  // heap allocations of the whole process, client library included
+
+	LocalRefusals float64 `json:"local_refusals,omitempty"` // see Counts.LocalRefusals; 0 as well if there is no local line
 
 	RoundTrips float64 `json:"round_trips,omitempty"` // requests whose answer somebody waited for
 	Notices    float64 `json:"notices,omitempty"`     // messages that the server sent unasked: watch events, notifications

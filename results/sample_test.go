@@ -56,7 +56,7 @@ func sample() *Record {
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
 			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
-			Released: 98, Lost: 1, ReleaseError: 1,
+			Released: 98, Lost: 1, ReleaseError: 1, LocalRefusals: 40,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
 			Offered: 140, Dropped: 7, Crashed: 3, Overstayed: 2,
 			SplitVotes: 8, LateGrants: 2, NodeErrors: []int64{0, 3, 0, 0, 1},
@@ -69,7 +69,7 @@ func sample() *Record {
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
-		Cost:      Cost{Tries: 1.3, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
+		Cost:      Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
 		Bound:     Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond, Saturated: true, Why: "the machine was busy"},
 		Series:    []Interval{{At: time.Second, Length: time.Second, Warmup: true, Acquired: 25, P50: 1000, P99: 2000, Max: 3000, Errors: 1, Violations: 1}},
@@ -92,6 +92,7 @@ func firstSample() *Record {
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
+	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session = false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0

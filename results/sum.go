@@ -83,6 +83,7 @@ func (c *Counts) add(o Counts) {
 	c.Refused += o.Refused
 	c.Unfinished += o.Unfinished
 	c.Tries += o.Tries
+	c.LocalRefusals += o.LocalRefusals
 	c.Released += o.Released
 	c.Lost += o.Lost
 	c.LostRenewal += o.LostRenewal
@@ -155,17 +156,18 @@ func sumSafety(trials []*Record) Safety {
 
 func medianCost(trials []*Record) Cost {
 	return Cost{
-		Tries:       medianKnown(trials, func(r *Record) float64 { return r.Cost.Tries }),
-		Commands:    medianKnown(trials, func(r *Record) float64 { return r.Cost.Commands }),
-		BytesIn:     medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesIn }),
-		BytesOut:    medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesOut }),
-		ServerCPUUs: medianKnown(trials, func(r *Record) float64 { return r.Cost.ServerCPUUs }),
-		ClientCPUUs: medianKnown(trials, func(r *Record) float64 { return r.Cost.ClientCPUUs }),
-		Wakeups:     medianKnown(trials, func(r *Record) float64 { return r.Cost.Wakeups }),
-		Allocs:      medianKnown(trials, func(r *Record) float64 { return r.Cost.Allocs }),
-		RoundTrips:  medianTraffic(trials, func(c Cost) float64 { return c.RoundTrips }),
-		Notices:     medianTraffic(trials, func(c Cost) float64 { return c.Notices }),
-		KeepAlives:  medianTraffic(trials, func(c Cost) float64 { return c.KeepAlives }),
+		Tries:         medianKnown(trials, func(r *Record) float64 { return r.Cost.Tries }),
+		LocalRefusals: medianKnown(trials, func(r *Record) float64 { return r.Cost.LocalRefusals }),
+		Commands:      medianKnown(trials, func(r *Record) float64 { return r.Cost.Commands }),
+		BytesIn:       medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesIn }),
+		BytesOut:      medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesOut }),
+		ServerCPUUs:   medianKnown(trials, func(r *Record) float64 { return r.Cost.ServerCPUUs }),
+		ClientCPUUs:   medianKnown(trials, func(r *Record) float64 { return r.Cost.ClientCPUUs }),
+		Wakeups:       medianKnown(trials, func(r *Record) float64 { return r.Cost.Wakeups }),
+		Allocs:        medianKnown(trials, func(r *Record) float64 { return r.Cost.Allocs }),
+		RoundTrips:    medianTraffic(trials, func(c Cost) float64 { return c.RoundTrips }),
+		Notices:       medianTraffic(trials, func(c Cost) float64 { return c.Notices }),
+		KeepAlives:    medianTraffic(trials, func(c Cost) float64 { return c.KeepAlives }),
 	}
 }
 

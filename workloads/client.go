@@ -62,7 +62,7 @@ type client struct {
 	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
 	sleep    *time.Timer
-	_        [8]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	// Whole cache lines, padded if need be: the clients lie side by side, and a cycle is to touch five lines and not six.
 }
 
 const (
@@ -149,7 +149,8 @@ func (c *client) contend(held bool, err error) bool {
 	a, err := wait.After(context.Background(), held, err, c.session, c.way(), &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
-		c.tally.retries += int64(a.Tries - 1)
+		c.tally.retries += int64(a.Tries + a.Local - 1)
+		c.tally.local += int64(a.Local)
 		c.tally.waits += int64(a.Waits)
 	}
 	if a.Leave != nil {

@@ -99,6 +99,7 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 		RoundTrips: -1, Notices: -1, KeepAlives: -1}
 	if n := r.Counts; n.Acquired > 0 {
 		c.Tries = float64(n.Tries) / float64(n.Acquired)
+		c.LocalRefusals = float64(n.LocalRefusals) / float64(n.Acquired)
 		c.Wakeups = float64(t.waits) / float64(n.Acquired)
 	}
 	b, a := &e.before, &e.after

@@ -19,7 +19,8 @@ type tally struct {
 	changes            int64         // grants of a key to this client after another
 
 	// Now and then:
-	retries, waits                                            int64 // tries after the first one of an acquisition
+	retries, waits                                            int64 // attempts after the first one of an acquisition
+	local                                                     int64 // of all attempts, those that the local line refused
 	contended, timedOut, unknown, refused, lost, releaseError int64
 	lostRenewal, reentries, reentryRefused, reentryError      int64
 	crashed, overstayed                                       int64
@@ -102,7 +103,8 @@ func (b *books) add(t *tally) {
 	n.Unknown += t.unknown
 	n.Refused += t.refused
 	n.Unfinished += t.unfinished
-	n.Tries += t.attempts() + t.retries
+	n.Tries += t.attempts() + t.retries - t.local
+	n.LocalRefusals += t.local
 	n.Released += t.released
 	n.Lost += t.lost
 	n.LostRenewal += t.lostRenewal

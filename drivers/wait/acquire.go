@@ -12,7 +12,8 @@ import (
 // Attempt is how an acquisition went.
 type Attempt struct {
 	Held    bool  // the lock was granted
-	Tries   int   // calls of Try, at least one
+	Tries   int   // calls of Try that the service has seen, and the one that confirmed a hand-over
+	Local   int   // calls of Try that the local line refused (Queue)
 	Waits   int   // calls of Wait, and so wake-ups, but for one that ended in an error
 	Unknown bool  // the last Try failed, and may have been granted all the same: release, best effort
 	Leave   error // what Leave answered: after an error something of ours may remain in a queue on the server
@@ -32,8 +33,8 @@ type Attempt struct {
 // It allocates nothing of its own, unless ctx ends while it waits.
 func After(ctx context.Context, held bool, err error, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
 	clock *drivers.Clock) (Attempt, error) {
-	a := Attempt{Tries: 1}
-	a.answer(held, err)
+	var a Attempt
+	a.answer(held, err, s)
 	if held || err != nil || w == nil {
 		return a, err
 	}
@@ -58,10 +59,9 @@ func (a *Attempt) wait(ctx context.Context, s drivers.Session, w drivers.Waiter,
 		if err := ctx.Err(); err != nil {
 			return err // woken and cancelled at once: a Try now would only turn a plain end into an unknown outcome
 		}
-		a.Tries++
 		held, err := s.Try(ctx, l)
+		a.answer(held, err, s)
 		if held || err != nil {
-			a.answer(held, err)
 			return err
 		}
 	}
@@ -75,13 +75,24 @@ func passed(s drivers.Session) bool {
 	return ok && q.granted()
 }
 
-// answer notes what the last Try has answered.
-func (a *Attempt) answer(held bool, err error) {
-	if err == nil {
-		a.Held = held
-	} else {
+// answer notes what the last Try of s has answered.
+func (a *Attempt) answer(held bool, err error, s drivers.Session) {
+	switch {
+	case err != nil:
 		a.Unknown = !drivers.Refused(err)
+	case held:
+		a.Held = true
+	case refusedLocally(s):
+		a.Local++
+		return
 	}
+	a.Tries++
+}
+
+// refusedLocally tells whether the last Try, which was refused, was never sent.
+func refusedLocally(s drivers.Session) bool {
+	q, ok := drivers.As[*queued](s)
+	return ok && q.local
 }
 
 func past(l *drivers.Lease, clock *drivers.Clock, now time.Duration) bool {

@@ -45,6 +45,7 @@ type queued struct {
 
 	sleeper sleeper
 	sent    time.Duration // when the last Try began
+	local   bool          // the last Try was answered here
 	first   bool          // the last Try was made with the place at the front and was refused: nobody was before it
 	fresh   bool          // it contends, and has not called Wait yet
 	yields  bool          // its turn has come after too many hand-overs in a row; the shard's lock guards it
@@ -73,7 +74,7 @@ func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		q.state = holding
 		return true, nil
 	}
-	if !q.enter(l) {
+	if q.local = !q.enter(l); q.local {
 		return false, nil
 	}
 	held, err := q.Session.Try(ctx, l)

@@ -127,6 +127,12 @@ var prices = []price{
 		return c.RoundTrips
 	}, false},
 	{"tries", func(c results.Cost) float64 { return c.Tries }, false},
+	{"local refusals", func(c results.Cost) float64 {
+		if c.LocalRefusals == 0 {
+			return -1
+		}
+		return c.LocalRefusals
+	}, false},
 	{"commands", func(c results.Cost) float64 { return c.Commands }, false},
 	{"server CPU, µs", func(c results.Cost) float64 { return c.ServerCPUUs }, true},
 	{"client CPU, µs", func(c results.Cost) float64 { return c.ClientCPUUs }, true},

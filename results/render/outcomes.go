@@ -144,7 +144,11 @@ func (p *page) costs(c *results.Cell) {
 		return three(v) + " " + noun
 	}
 	k := c.Cost
-	p.item("", "per lock", list(per(k.Tries, "tries"), per(k.Commands, "commands"),
+	local := ""
+	if k.LocalRefusals > 0 {
+		local = per(k.LocalRefusals, "local refusals")
+	}
+	p.item("", "per lock", list(per(k.Tries, "tries"), local, per(k.Commands, "commands"),
 		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
 		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
 	if k.Trafficked() {

@@ -197,7 +197,12 @@ func scenes() map[string]struct {
 	revisions := []*results.Record{record(0), record(1), record(2)}
 	revisions[1].Env.Revision, revisions[2].Env.Revision = "v1.4", "v1.5-rc1"
 
+	lined := record(0)
+	lined.Plan.Wait, lined.Plan.Handover, lined.Plan.HandoverMax = "queue", "swap", 16
+	lined.Cost.Tries, lined.Cost.LocalRefusals = 1, 0.93
+
 	scenes := map[string]scene{
+		"lined1":      {[]*results.Record{lined}, 0},
 		"sides":       {sides, 0},
 		"sides1":      {sides[3:], 0},
 		"revisions":   {revisions, 0},
