@@ -14,7 +14,9 @@ var fencedTrySource string
 
 var fencedTryScript = NewScript(fencedTrySource)
 
-// fenceKind makes the name of a key's counter. It is never deleted while anybody may still hold a token.
+// fenceKind makes the name of a key's counter. Each grant keeps it for a day longer than the lease, so that no crashed run
+// leaves it for ever. After a day without a grant the tokens begin again at 1: a holder that has renewed one lease for so
+// long then carries a higher token than its successors, and a resource that has seen it turns them away.
 const fenceKind = "fence"
 
 var fenced = design{

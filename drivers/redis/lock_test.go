@@ -230,7 +230,7 @@ func TestWire(t *testing.T) {
 		{"reentrant-count", false, []string{"set", "evalsha", "get", "del"}},
 		{"redisson", false, []string{"evalsha", "exists", "hincrby", "pexpire", "evalsha", "hget", "publish", "del"}},
 		{"redisson", true, []string{"evalsha", "exists", "hincrby", "pexpire", "evalsha", "hget", "publish", "del"}},
-		{"fenced", false, []string{"evalsha", "exists", "incr", "set", "evalsha", "get", "del"}},
+		{"fenced", false, []string{"evalsha", "exists", "incr", "pexpire", "set", "evalsha", "get", "del"}},
 		{"fair", false, []string{"evalsha", "pttl", "lpop", "set", "evalsha", "get", "lpop", "del"}},
 	}
 	forBoth(t, func(t *testing.T, driver string) {
