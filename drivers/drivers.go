@@ -22,6 +22,7 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -259,6 +260,20 @@ type Node struct {
 type Cleaner interface {
 	Clean(ctx context.Context, keys []string) error
 }
+
+// Sweeper is a Driver that can find and delete what runs have left on a server whose process was killed before it
+// could clean up.
+type Sweeper interface {
+	// Sweep deletes all that services have made on the servers of cfg whose own Prefix begins with cfg.Prefix: keys,
+	// nodes and tables, of every design of the service. With dry it only looks. It touches nothing else, and opens no
+	// lock of its own. It answers the names, as the server has them, in alphabetical order, also if it fails half-way;
+	// with Config.Topology redlock it is called for each node. cfg.Lock and cfg.Clients mean nothing. An empty Prefix is
+	// an error.
+	Sweep(ctx context.Context, cfg Config, dry bool) (names []string, err error)
+}
+
+// ErrNoPrefix is what Sweep answers to an empty Config.Prefix, which every name begins with.
+var ErrNoPrefix = errors.New("there is no prefix: give the one of the run")
 
 // Counter is a Service that counts what its sessions exchange with the server, for services that do not count it
 // themselves.

@@ -21,7 +21,7 @@ func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{
 		brokenClaims, brokenHolding, brokenReleasing, brokenLeases, brokenSessions, brokenCrashes, brokenWaiting, brokenBlocking,
-		brokenListening, brokenOutages, brokenServices, brokenProbes,
+		brokenListening, brokenOutages, brokenServices, brokenProbes, brokenSweeps,
 	} {
 		all = append(all, some...)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +13,13 @@ import (
 
 const errTableExists = 1050
 
-// tableMark is the comment on every table that this driver has made. Without it a table is somebody else's.
-const tableMark = "locks of a lockbench run, to be dropped after it"
+// tableMark begins the comment on every table that this driver has made, and the prefix of its services follows; see
+// tableComment. Without it a table is somebody else's.
+const tableMark = "locks of a lockbench run, to be dropped after it: "
+
+// tableComment is the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
+// the beginning of a prefix is that of its escaped form.
+func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
 // maxKeepers is how many services may use one table.
 const maxKeepers = 64
@@ -106,7 +112,7 @@ func keeperName(database, table string, n int) string {
 }
 
 func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableMark))
+	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableComment(s.cfg.Prefix)))
 	if err == nil {
 		s.rows.Clear()
 		return nil
@@ -126,7 +132,11 @@ func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
 func isOurs(ctx context.Context, c *conn, name string) (bool, error) {
 	row, err := c.row(ctx, "SELECT table_comment FROM information_schema.tables "+
 		"WHERE table_schema = DATABASE() AND table_name = ?", []byte(name))
-	return len(row) > 0 && row[0] == tableMark, err
+	if len(row) == 0 || err != nil {
+		return false, err
+	}
+	comment, _ := row[0].(string)
+	return strings.HasPrefix(comment, tableMark), nil
 }
 
 // restore makes the table again on a server that came back without it.
@@ -180,11 +190,16 @@ func (s *service) dropTable(ctx context.Context) error {
 		if ours, err := isOurs(ctx, c, s.table); err != nil || !ours {
 			return err
 		}
-		// As shipped, it waits a day for a transaction that has seen the table, and whoever comes meanwhile for it.
-		if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
-			return err
-		}
-		_, _, err = c.exec(ctx, "DROP TABLE IF EXISTS `"+s.table+"`")
-		return err
+		return c.drop(ctx, s.table)
 	})
+}
+
+// drop drops a table, if there is one.
+func (c *conn) drop(ctx context.Context, table string) error {
+	// As shipped, it waits a day for a transaction that has seen the table, and whoever comes meanwhile for it.
+	if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
+		return err
+	}
+	_, _, err := c.exec(ctx, "DROP TABLE IF EXISTS `"+table+"`")
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// tableMark is the comment on every table that this driver has made. Without it a table is somebody else's.
-const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends"
+// tableMark begins the comment on every table that this driver has made, and the prefix of its services follows; see
+// tableComment. Without it a table is somebody else's.
+const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends: "
+
+// tableComment is the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
+// the beginning of a prefix is that of its escaped form.
+func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
 // tableName is the name, quoted, of the table for all services with the same prefix. PostgreSQL cuts names off after
 // 63 bytes, so that longer ones are told apart by their hash.
@@ -38,7 +44,7 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 		return err
 	}
 	c.add("CREATE TABLE " + s.table + ` (name text COLLATE "C" PRIMARY KEY)`)
-	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableMark + "'")
+	c.add("COMMENT ON TABLE " + s.table + " IS '" + tableComment(s.cfg.Prefix) + "'")
 	err := c.must(c.ask(ctx, c.soon()))
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") {
@@ -63,7 +69,7 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 // checkTable makes sure that a table of the name is one of ours.
 func (s *service) checkTable(ctx context.Context, c *conn) error {
 	rows, err := c.query(ctx, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
-	if err == nil && (len(rows) == 0 || rows[0][0] != tableMark) {
+	if err == nil && (len(rows) == 0 || !strings.HasPrefix(rows[0][0], tableMark)) {
 		err = &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: errors.New(
 			"there is one of that name which lockbench has not made, and does not touch: name another database")}
 	}

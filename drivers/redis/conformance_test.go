@@ -2,6 +2,7 @@
 package redis_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -70,6 +71,11 @@ func (d awake) Designs() []drivers.Design {
 		list[i].Traits.Blocks = false
 	}
 	return list
+}
+
+// Sweep implements drivers.Sweeper, which the embedded Driver may be.
+func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
+	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
 }
 
 // cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without

@@ -211,6 +211,14 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	if s.traits.Blocks {
 		keys = withTokens(keys)
 	}
+	if err := s.remove(ctx, keys); err != nil {
+		return fail("clean", err)
+	}
+	return nil
+}
+
+// remove deletes keys, those of a cluster's slot at a time.
+func (s *service) remove(ctx context.Context, keys []string) error {
 	if s.cfg.Topology == drivers.TopologyCluster {
 		keys = bySlot(keys)
 	}
@@ -222,7 +230,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		}
 		args = append(append(args[:0], "DEL"), keys[:n]...)
 		if _, err := s.conn.Do(ctx, args, 1); err != nil {
-			return fail("clean", err)
+			return err
 		}
 		keys = keys[n:]
 	}

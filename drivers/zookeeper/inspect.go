@@ -16,10 +16,7 @@ import (
 
 // Ping implements drivers.Pinger with a read that changes nothing, answered by the server that we are connected to.
 func (s *service) Ping(ctx context.Context) error {
-	root := s.chroot + "/"
-	if s.chroot != "" {
-		root = s.chroot
-	}
+	root := s.root()
 	k := &caller{c: s.desk, counts: new(counts)}
 	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
 		found, _, err := z.Exists(root)

@@ -143,10 +143,7 @@ func (s *service) reach(ctx context.Context) error {
 
 // probe looks whether locks can be made where they are to be, and leaves nothing there.
 func (s *service) probe(ctx context.Context) error {
-	root := s.chroot + "/"
-	if s.chroot != "" {
-		root = s.chroot
-	}
+	root := s.root()
 	k := &caller{c: s.desk, counts: new(counts)}
 	found, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
 		found, _, err := z.Exists(root)
