@@ -21,7 +21,7 @@ type Cell struct {
 	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
 	Bound     Bound              // medians
-	Generator Generator          // medians, but GCLongest, Memory: the most; Saturated and Why: the first saturated trial's
+	Generator Generator          // medians, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
 	Drifting  int      // trials that drift

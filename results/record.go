@@ -273,6 +273,10 @@ const (
 	Probe     Metric = "probe"
 	ProbeIdle Metric = "probe_idle"
 
+	// Hiccup is how late a ticker beside the load was, each of its ticks in the measured window: a pause of lockbench itself,
+	// or of the machine, whatever is under way (as in jHiccup).
+	Hiccup Metric = "hiccup"
+
 	Release Metric = "release" // release sent to its reply; of re-entries the last one, which frees the lock
 )
 
@@ -294,6 +298,7 @@ const (
 	RecoveryIndex
 	ProbeIndex
 	ProbeIdleIndex
+	HiccupIndex
 	metricCount
 
 	// WarmupIndex is what Acquire or, in an open loop, Response is in the warm-up. It is for the series alone: no record
@@ -319,6 +324,7 @@ var Metrics = []Metric{
 	RecoveryIndex:  Recovery,
 	ProbeIndex:     Probe,
 	ProbeIdleIndex: ProbeIdle,
+	HiccupIndex:    Hiccup,
 }
 
 // Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them.
@@ -442,8 +448,32 @@ type Generator struct {
 	Memory    int64         `json:"memory_bytes,omitempty"`     // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty"`    // of the pauses; 0 if there was none
 	RunQueue  time.Duration `json:"run_queue_p99_ns,omitempty"` // 99 % of the goroutines that became runnable ran within it (runtime/metrics /sched/latencies); 0: unknown
-	Saturated bool          `json:"saturated"`                  // the figure is lockbench's own limit or the machine's, not the lock's
-	Why       string        `json:"why,omitempty"`
+
+	// Quota is how many cores the cgroups of the process allow it; 0: as many as there are, or unknown. Throttled is for how
+	// long that stopped its threads in the window, summed over the cores; CoreWait for how long they were ready to run and
+	// waited for a core, for whatever reason, summed over the threads (Linux's schedstat). Negative: the system does not
+	// tell.
+	Quota     float64       `json:"quota_cores,omitempty"`
+	Throttled time.Duration `json:"throttled_ns,omitempty"`
+	CoreWait  time.Duration `json:"core_wait_ns,omitempty"`
+
+	// Pauses are the times in which lockbench itself did not run for 100 ms or longer, warm-up included; Paused is how much of
+	// the window that was, those left out in which it was starved.
+	Pauses []Pause       `json:"pauses,omitempty"`
+	Paused time.Duration `json:"paused_ns,omitempty"`
+
+	Saturated bool   `json:"saturated"` // the figure is lockbench's own limit or the machine's, not the lock's
+	Why       string `json:"why,omitempty"`
+}
+
+// Pause is a time in which lockbench itself did not run.
+type Pause struct {
+	At     time.Duration `json:"at_ns"` // since the load began, warm-up included
+	Length time.Duration `json:"length_ns"`
+
+	// Starved tells that the threads of the process were ready to run and got no core, or that the system does not tell;
+	// else they were stopped, or the whole machine was.
+	Starved bool `json:"starved,omitempty"`
 }
 
 // littleSlack is how far Little may be from 1 before figures of one record contradict each other.

@@ -188,8 +188,13 @@ func sumGenerator(trials []*Record) Generator {
 		GCPauses: medianOf(trials, func(r *Record) time.Duration { return r.Generator.GCPauses }),
 		RunQueue: medianOf(trials, func(r *Record) time.Duration { return r.Generator.RunQueue }),
 	}
+	sum.Throttled = time.Duration(medianKnown(trials, func(r *Record) float64 { return float64(r.Generator.Throttled) }))
+	sum.CoreWait = time.Duration(medianKnown(trials, func(r *Record) float64 { return float64(r.Generator.CoreWait) }))
+	sum.Quota = trials[0].Generator.Quota
 	for _, r := range trials {
 		sum.Memory = max(sum.Memory, r.Generator.Memory)
+		sum.Paused = max(sum.Paused, r.Generator.Paused)
+		sum.Pauses = append(sum.Pauses, r.Generator.Pauses...)
 		sum.GCLongest = max(sum.GCLongest, r.Generator.GCLongest)
 		if r.Generator.Saturated && !sum.Saturated {
 			sum.Saturated, sum.Why = true, r.Generator.Why

@@ -17,7 +17,7 @@ import (
 var ErrNewerSchema = errors.New("written by a newer lockbench: read it with that one, or update this one")
 
 // mayBeNegative are the fields in which a negative number says "not known".
-var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu"}
+var mayBeNegative = []string{"cost.", "generator.machine", "generator.cpu", "generator.throttled_ns", "generator.core_wait_ns"}
 
 // sides are those of a comparison, and that of a run which compares nothing.
 var sides = []string{"", SideBase, SideHead}

@@ -31,6 +31,14 @@ func (e *engine) warn(r *results.Record, t tally) {
 	case !told(e.after.err):
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
+	if paused := r.Generator.Paused; r.Partial == "" && paused > 0 && float64(paused) >= stoppedShare*float64(r.Elapsed) {
+		r.Partial = fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
+	}
+	for _, text := range []string{pauseWarning(r), droughtWarning(r, e.ticker.drought)} {
+		if text != "" {
+			add("%s", text)
+		}
+	}
 	if r.Partial == "" && failing > failedShare {
 		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
 	} else if failing > worthSaying {

@@ -30,6 +30,8 @@ type reading struct {
 	capacity float64       // …could have been; 0 if the system does not tell
 	pauses   time.Duration // in which the garbage collector stopped the program
 	runtime  runtimeReading
+	quota    throttling
+	delay    runDelay
 	nodes    []drivers.Node // of a service that has several
 	probes   int64          // that were sent
 }
@@ -49,6 +51,7 @@ func (e *engine) read(ctx context.Context) reading {
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal
 	r.runtime = readRuntime()
+	r.quota, r.delay = readThrottling(e.root), readRunDelay(e.root)
 	return r
 }
 

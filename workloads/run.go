@@ -15,7 +15,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -135,6 +137,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 // which changes once at the most.
 type engine struct {
 	run      *Run
+	root     fs.FS // of the system, for what Linux tells in files
 	traits   drivers.Traits
 	clock    drivers.Clock
 	keys     []string
@@ -159,6 +162,7 @@ type engine struct {
 	phase     atomic.Value // Phase
 	course    *course
 	probe     *probe
+	ticker    *ticker
 	maxErrors MaxErrors
 
 	rtt           time.Duration
@@ -180,6 +184,7 @@ func newEngine(r *Run) (*engine, error) {
 	}
 	e := &engine{
 		run:      r,
+		root:     os.DirFS("/"),
 		traits:   r.Service.Traits(),
 		keys:     make([]string, r.Plan.Keys),
 		classes:  classes,
@@ -197,7 +202,7 @@ func newEngine(r *Run) (*engine, error) {
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
 	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
-	e.course, e.probe = newCourse(e), newProbe(e)
+	e.course, e.probe, e.ticker = newCourse(e), newProbe(e), newTicker(e)
 	return e, nil
 }
 
@@ -252,6 +257,7 @@ func (e *engine) measure(ctx context.Context) {
 	}
 	e.course.begin()
 	e.probe.begin()
+	e.ticker.begin()
 	stopArrivals := e.startArrivals()
 
 	whole := e.watch(ctx, PhaseWarmup, 0, e.from)
@@ -263,6 +269,7 @@ func (e *engine) measure(ctx context.Context) {
 		e.closeAt(e.clock.Now())
 	}
 	e.probe.close()
+	e.ticker.close()
 	e.course.close()
 	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))

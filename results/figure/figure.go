@@ -91,6 +91,7 @@ var all = slices.Concat([]Figure{
 	distribution(results.Backlog, Lower, "wait of an arrival for a free client"),
 	distribution(results.Probe, Lower, "a neighbour's request under the load"),
 	distribution(results.ProbeIdle, Lower, "a neighbour's request before the load"),
+	distribution(results.Hiccup, Neither, "how late a ticker beside the load was"),
 	[]Figure{
 		{"jain", Ratio, Higher, "Jain's index of the grants of the clients", func(r *results.Record) float64 {
 			return known(r.Counts.Acquired > 0, r.Fairness.Jain)

@@ -130,6 +130,9 @@ func doubts(c *results.Cell) []string {
 	if c.Generator.Saturated {
 		words = append(words, "saturated")
 	}
+	if len(c.Generator.Pauses) > 0 {
+		words = append(words, "paused")
+	}
 	if c.Drifting > 0 {
 		words = append(words, "drifts")
 	}

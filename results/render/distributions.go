@@ -31,7 +31,8 @@ func titleOf(m results.Metric, c *results.Cell) string {
 	return orElse(metricTitles[m], string(m))
 }
 
-// latencies writes the distributions that have values, a row each; acquire and release always.
+// latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and
+// no latency of the lock: see generator.
 func (p *page) latencies(c *results.Cell) error {
 	g := grid{head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
 	g.right = []bool{false, true, true, true, true, true, true, true}
@@ -39,7 +40,7 @@ func (p *page) latencies(c *results.Cell) error {
 	few := false
 	for _, m := range inOrder {
 		l := c.Latency[m]
-		if l.Count == 0 && m != results.Acquire && m != results.Release {
+		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release {
 			continue
 		}
 		title := titleOf(m, c)

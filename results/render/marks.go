@@ -51,6 +51,8 @@ func when(is func(*results.Cell) bool, word string) func(*results.Cell) string {
 var marks = []mark{
 	{when(func(c *results.Cell) bool { return c.Generator.Saturated }, "saturated"),
 		"saturated: lockbench or its machine was the bottleneck, so this is not the lock's limit."},
+	{when(func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }, "paused"),
+		"paused: lockbench itself did not run for a while, which the latencies have in them, and leases may have ended meanwhile."},
 	{drifting, "drifts: the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
 		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran."},
 	{when(unbalancedCell, "unbalanced"), "unbalanced: by Little's law, " + unbalanced + "."},

@@ -195,9 +195,24 @@ func (p *page) generator(c *results.Cell) {
 	if g.Memory > 0 {
 		memory = fmt.Sprintf("%s MB of memory", Thousands((g.Memory+1<<19)>>20))
 	}
-	figures := list(three(g.CPU)+" cores", machine, memory, pauses, queue, late)
+	starved := ""
+	switch {
+	case g.Throttled > 0:
+		starved = "stopped by its CPU quota for " + measured(g.Throttled)
+	case g.CoreWait > 0:
+		starved = "waited " + measured(g.CoreWait) + " for a core"
+	}
+	ticks := ""
+	if l := c.Latency[results.Hiccup]; stats.Enough(l.Count, 0.99) {
+		ticks = "99 % of its ticks at most " + measured(l.P99) + " late, all at most " + measured(l.Max)
+	}
+	figures := list(three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late)
 	if !g.Saturated {
-		p.item("", "generator", list("not the limit", figures))
+		verdict := "not the limit"
+		if g.Throttled < 0 && g.CoreWait < 0 {
+			verdict += " as far as can be told: no cgroup and no schedstat says whether it was starved of CPU time"
+		}
+		p.item("", "generator", list(verdict, figures))
 		return
 	}
 	p.item(yellow, "generator", list("SATURATED: this is not the lock's limit", g.Why, figures))

@@ -201,8 +201,22 @@ func scenes() map[string]struct {
 	lined.Plan.Wait, lined.Plan.Handover, lined.Plan.HandoverMax = "queue", "swap", 16
 	lined.Cost.Tries, lined.Cost.LocalRefusals = 1, 0.93
 
+	paused := record(0)
+	paused.Generator.Quota, paused.Generator.Throttled, paused.Generator.CoreWait = 0.5, 480*time.Millisecond, 900*time.Millisecond
+	paused.Generator.Pauses = []results.Pause{{At: 3 * time.Second, Length: 800 * time.Millisecond}}
+	paused.Generator.Paused = 800 * time.Millisecond
+	ticks := results.NewRecorder(1)
+	for i := range 2000 {
+		ticks.Borrow().Record(results.HiccupIndex, max(60*time.Microsecond, time.Duration(i-1840)*5*time.Millisecond))
+	}
+	paused.Latency[results.Hiccup] = ticks.Latency(results.HiccupIndex)
+	unread := record(1)
+	unread.Generator.Throttled, unread.Generator.CoreWait = -1, -1
+
 	scenes := map[string]scene{
 		"lined1":      {[]*results.Record{lined}, 0},
+		"paused":      {[]*results.Record{paused}, 100},
+		"unread":      {[]*results.Record{unread}, 100},
 		"sides":       {sides, 0},
 		"sides1":      {sides[3:], 0},
 		"revisions":   {revisions, 0},

@@ -1,0 +1,63 @@
+// For how long the threads of lockbench were ready to run and waited for a core.
+
+package workloads
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// runDelay has the time that each thread has waited for a core while it was ready to run, by the thread's id; nil if the
+// system does not tell.
+type runDelay map[string]time.Duration
+
+// readRunDelay reads Linux's schedstat of each thread, below the root of a file system. That of the process, which has no
+// directory "task" in its path, is the main thread's alone.
+func readRunDelay(root fs.FS) runDelay {
+	const tasks = "proc/self/task"
+	dirs, _ := fs.ReadDir(root, tasks)
+	var all runDelay
+	for _, thread := range dirs {
+		text, err := fs.ReadFile(root, path.Join(tasks, thread.Name(), "schedstat"))
+		if err != nil {
+			continue // the thread has ended meanwhile, or the kernel keeps no such figures
+		}
+		if waited, ok := parseSchedstat(string(text)); ok {
+			if all == nil {
+				all = runDelay{}
+			}
+			all[thread.Name()] = waited
+		}
+	}
+	return all
+}
+
+// parseSchedstat reads "ran waited slices", times in ns (sched-stats.txt of the kernel). A thread that has never run is not
+// one that reads its own file: such zeros are those of a kernel that does not count.
+func parseSchedstat(text string) (waited time.Duration, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) < 3 {
+		return 0, false
+	}
+	ran, err := strconv.ParseInt(fields[0], 10, 64)
+	ns, err2 := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || err2 != nil || ran+ns <= 0 || ns < 0 {
+		return 0, false
+	}
+	return time.Duration(ns), true
+}
+
+// since is how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
+// waited that has ended meanwhile is lost, which Go's threads hardly ever do.
+func (d runDelay) since(before runDelay) (sum time.Duration) {
+	if d == nil || before == nil {
+		return -1
+	}
+	for thread, waited := range d {
+		sum += max(0, waited-before[thread])
+	}
+	return sum
+}

@@ -1,0 +1,199 @@
+// Pauses of lockbench itself and times without a grant: planted, found, and said.
+
+package workloads
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+// ticking is a ticker whose clock and CPU time the test makes, in a window from 1 s to 5 s.
+func ticking(t *testing.T, cpu *time.Duration) *ticker {
+	t.Helper()
+	p := plan("memory", "mutex")
+	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.stopWaiting)
+	e.from = time.Second
+	e.end.Store(int64(5 * time.Second))
+	e.ticker.cpu = func() time.Duration { return *cpu }
+	e.ticker.due = tickEvery
+	return e.ticker
+}
+
+// runs lets it tick on time until then, with a core in use.
+func (t *ticker) runs(until time.Duration, cpu *time.Duration) {
+	for t.due <= until {
+		*cpu += t.due - t.last
+		t.tick(t.due)
+	}
+}
+
+func TestTickerFindsPauses(t *testing.T) {
+	var cpu time.Duration
+	tk := ticking(t, &cpu)
+	waited := func(ns string) { tk.e.root = files("proc/self/task/7/schedstat", "1000000 "+ns+" 3\n") }
+	waited("0")
+	tk.runs(2*time.Second, &cpu)
+	tk.tick(3500 * ms) // it was stopped: no CPU time went by
+	tk.runs(4*time.Second, &cpu)
+	cpu += 300 * ms // it was busy, with no processor left for the ticker
+	tk.tick(4300 * ms)
+	tk.tick(4380 * ms) // too short to be a pause
+	tk.runs(4500*ms, &cpu)
+	waited("120000000")
+	tk.tick(4700 * ms) // it was starved: one of its threads waited for a core
+	tk.runs(4900*ms, &cpu)
+	tk.tick(6 * time.Second) // it was stopped, beyond the end of the window
+
+	want := []results.Pause{{At: 2005 * ms, Length: 1495 * ms}, {At: 4505 * ms, Length: 195 * ms, Starved: true}, {At: 4905 * ms, Length: 1095 * ms}}
+	if !slices.Equal(tk.pauses, want) {
+		t.Errorf("pauses %v, want %v", tk.pauses, want)
+	}
+	if want := 1495*ms + 95*ms; tk.paused != want {
+		t.Errorf("paused for %v of the window, want %v", tk.paused, want)
+	}
+	l := tk.e.recorder.Latency(results.HiccupIndex)
+	if want := int64(4 * time.Second / tickEvery); l.Count != want {
+		t.Errorf("%d ticks in the window, want %d, those in the pauses too", l.Count, want)
+	}
+	if l.Max < 1490*ms || l.Max > 1500*ms || l.Min > ms {
+		t.Errorf("ticks were late by %v at least and %v at most, want 0 and 1.495 s", l.Min, l.Max)
+	}
+
+	r := &results.Record{Plan: tk.e.run.Plan, Elapsed: 4 * time.Second}
+	tk.e.after.at = 4 * time.Second
+	tk.e.fillGenerator(r)
+	tk.e.warn(r, tally{})
+	if g := r.Generator; !slices.Equal(g.Pauses, want) || g.Paused != tk.paused {
+		t.Errorf("recorded %v, %v", g.Pauses, g.Paused)
+	}
+	if want := "lockbench itself did not run for 1.59s of 4s"; r.Partial != want {
+		t.Errorf("partial %q, want %q", r.Partial, want)
+	}
+	if !slices.ContainsFunc(r.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "lockbench itself did not run for 2.79s in all, in 3 pauses, the longest of 1.5s from 2.01s")
+	}) {
+		t.Errorf("no warning of the pauses: %q", r.Warnings)
+	}
+}
+
+// TestTickerBesideTheLoad has each tick of the window, punctual in a time that only sleeps make pass.
+func TestTickerBesideTheLoad(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Think, p.Warmup, p.Duration = 10*ms, 5*ms, 100*ms, 1500*ms
+	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+		if l := r.Latency[results.Hiccup]; l.Count < 299 || l.Count > 300 || l.Max > 1 {
+			t.Errorf("%d ticks, at most %v late, want 300 on time", l.Count, l.Max)
+		}
+		if len(r.Generator.Pauses) > 0 || r.Generator.Paused > 0 || r.Partial != "" {
+			t.Errorf("pauses %v, partial %q", r.Generator.Pauses, r.Partial)
+		}
+		for _, w := range r.Warnings {
+			if strings.Contains(w, "did not run") || strings.Contains(w, "outage") {
+				t.Errorf("a warning of what there was not: %q", w)
+			}
+		}
+	})
+}
+
+// TestDrought stops the service for 3 s in a run that grants a lock each 15 ms.
+func TestDrought(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Hold, p.Think, p.Duration = 10*ms, 5*ms, 10*time.Second
+	stopped := func(n int64) error {
+		if n == 200 {
+			time.Sleep(3 * time.Second)
+		}
+		return nil
+	}
+	bubble(t, p, func(s drivers.Service) drivers.Service {
+		return &faulty{Service: s, try: stopped, release: every(1<<40, nil)}
+	}, func(t *testing.T, r *results.Record) {
+		if !slices.ContainsFunc(r.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "no lock was granted for 3.0") && strings.Contains(w, "s, from 2.9")
+		}) {
+			t.Errorf("warnings %q, want one of the 3 s without a lock", r.Warnings)
+		}
+	})
+}
+
+func TestPauseWarning(t *testing.T) {
+	at := func(all ...time.Duration) (events []results.Violation) {
+		for _, d := range all {
+			events = append(events, results.Violation{At: d})
+		}
+		return events
+	}
+	pause := results.Pause{At: 1200 * ms, Length: 1500 * ms}
+	for _, c := range []struct {
+		name   string
+		change func(r *results.Record)
+		has    []string
+		hasNot string
+	}{
+		{"none", func(r *results.Record) { r.Generator.Pauses = nil }, nil, "lockbench"},
+		{"leases that are longer", func(r *results.Record) { r.Plan.TTL = time.Minute },
+			[]string{"lockbench itself did not run for 1.5s, from 1.2s after the load began"}, "lease"},
+		{"locks without leases", func(r *results.Record) { r.Traits.Expires = false }, nil, "lease"},
+		{"leases that are shorter", func(*results.Record) {}, []string{"leases of 500ms ended meanwhile"}, "violation"},
+		{"violations after it", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 2, at(2701*ms, 3200*ms) },
+			[]string{"; all 2 violations came in such a pause or within a lease's time after it"}, ""},
+		{"violations at other times", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 3, at(1199*ms, 2*time.Second, 3201*ms) },
+			[]string{"; 1 of 3 violations came in such a pause"}, ""},
+		{"violations at other times alone", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 1, at(3201*ms) }, nil, "violation"},
+		{"too short for a lease", func(r *results.Record) {
+			r.Generator.Pauses = []results.Pause{{At: time.Second, Length: 200 * ms}}
+			r.Safety.Violations, r.Safety.Events = 1, at(1100*ms)
+		}, []string{"did not run for 200ms"}, "violation"},
+		{"locks that were lost", func(r *results.Record) { r.Counts.Lost, r.Counts.LostRenewal = 3, 4 }, []string{"; 7 locks lost in this run"}, ""},
+		{"stopped", func(*results.Record) {}, []string{"(stopped or suspended)"}, ""},
+		{"starved", func(r *results.Record) { r.Generator.Pauses[0].Starved = true }, []string{"(starved of CPU time)"}, ""},
+		{"two", func(r *results.Record) {
+			r.Generator.Pauses = append(r.Generator.Pauses, results.Pause{At: 3 * time.Second, Length: 100 * ms})
+		}, []string{"did not run for 1.6s in all, in 2 pauses, the longest of 1.5s from 1.2s"}, ""},
+	} {
+		r := healthy()
+		r.Plan.TTL, r.Traits.Expires, r.Generator.Pauses = 500*ms, true, []results.Pause{pause}
+		c.change(r)
+		got := pauseWarning(r)
+		for _, want := range c.has {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q, want that it says %q", c.name, got, want)
+			}
+		}
+		if c.hasNot != "" && strings.Contains(got, c.hasNot) {
+			t.Errorf("%s: %q speaks of %q", c.name, got, c.hasNot)
+		}
+	}
+}
+
+func TestDroughtWarning(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		length time.Duration
+		change func(r *results.Record)
+		said   bool
+	}{
+		{"an outage", 1500 * ms, func(*results.Record) {}, true},
+		{"less than a second", 900 * ms, func(*results.Record) {}, false},
+		{"locks that are rare", 1500 * ms, func(r *results.Record) { r.Counts.Acquired = 100 }, false},
+		{"long holds", 1500 * ms, func(r *results.Record) { r.Latency[results.Hold] = of(50_000, 800*ms, 900*ms) }, false},
+		{"bursts", 1500 * ms, func(r *results.Record) { r.Plan.Burst = time.Second }, false},
+		{"holders that die, as planned", 1500 * ms, func(r *results.Record) { r.Plan.Crash = 0.1 }, false},
+		{"nothing at all", 1500 * ms, func(r *results.Record) { r.Counts.Acquired = 0 }, false}, // which the throughput says
+	} {
+		r := healthy()
+		c.change(r)
+		if got := droughtWarning(r, results.Pause{At: time.Second, Length: c.length}); (got != "") != c.said {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
