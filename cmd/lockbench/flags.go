@@ -124,7 +124,7 @@ var measuringFlags = []flagDef{
 	{"param", "", groupClient, "NAME=VALUE", "", true, "options of a lock library, several joined by a plus sign:\nretry=linear+retry-min=10ms; see lockbench list"},
 	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
 
-	{"nodes", "", groupSeveral, "N", "0", true, "servers of -topology redlock (default 5) and ensemble (1 or 3,\ndefault 3), primaries of -topology cluster (default 3)"},
+	{"nodes", "", groupSeveral, "N", "0", true, "servers of -topology redlock (default 5; an even number\ntolerates no more failures than the odd one below it) and\nensemble (1 or 3, default 3), primaries of -topology cluster\n(default 3)"},
 	{"replicas", "", groupSeveral, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
 	{"acks", "", groupSeveral, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
 	{"node-timeout", "", groupSeveral, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},

@@ -32,6 +32,7 @@ type fake struct {
 	opened int
 	down   error                    // of Open and of every request
 	delay  map[string]time.Duration // before a request of that kind has its effect
+	far    map[int]time.Duration    // the same, before any request of that session
 	hangs  bool                     // requests have no effect and end with their context
 	mute   bool                     // requests have effect and end with their context
 
@@ -42,7 +43,7 @@ type fake struct {
 func newFakes(n int) *fakes {
 	f := &fakes{nodes: map[string]*fake{}}
 	for _, name := range names(n) {
-		f.nodes[name] = &fake{name: name, held: map[string]bool{}, delay: map[string]time.Duration{}}
+		f.nodes[name] = &fake{name: name, held: map[string]bool{}, delay: map[string]time.Duration{}, far: map[int]time.Duration{}}
 	}
 	return f
 }
@@ -83,12 +84,13 @@ func (s *fakeService) Unwrap() drivers.Service { return s.Service }
 
 func (s *fakeService) Session(ctx context.Context, id int) (drivers.Session, error) {
 	inner, err := s.Service.Session(ctx, id)
-	return &fakeSession{inner, s.node}, err
+	return &fakeSession{inner, s.node, id}, err
 }
 
 type fakeSession struct {
 	drivers.Session
 	node *fake
+	id   int
 }
 
 func (s *fakeSession) Adopt(owner string) { s.Session.(drivers.Adopter).Adopt(owner) }
@@ -97,7 +99,7 @@ func (s *fakeSession) request(ctx context.Context, what string, l *drivers.Lease
 	n := s.node
 	n.mu.Lock()
 	n.calls = append(n.calls, what)
-	down, d, hangs, mute := n.down, n.delay[what], n.hangs, n.mute
+	down, d, hangs, mute := n.down, n.delay[what]+n.far[s.id], n.hangs, n.mute
 	n.mu.Unlock()
 	if down != nil {
 		return false, down
@@ -200,8 +202,10 @@ func start(t *testing.T, f *fakes, cfg drivers.Config) *cluster {
 	return c
 }
 
-func (c *cluster) client() drivers.Session {
-	s, err := c.Session(c.t.Context(), 0)
+func (c *cluster) client() drivers.Session { return c.number(0) }
+
+func (c *cluster) number(id int) drivers.Session {
+	s, err := c.Session(c.t.Context(), id)
 	if err != nil {
 		c.t.Fatal(err)
 	}

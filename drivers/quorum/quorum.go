@@ -47,7 +47,9 @@ const MaxNodes = 64
 // "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
 func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// majority is how many of n nodes have to agree.
+// majority is how many of n nodes have to agree: more than half, so that two majorities have a node in common. An odd n
+// makes sense. An even one tolerates as many failures as the odd one below it, (n-1)/2, needs one more node to agree, and
+// lets two clients split the votes in halves.
 func majority(n int) int { return n/2 + 1 }
 
 // Designs implements drivers.Driver. It lists those designs of the node that a vote can be built on: a late release

@@ -102,6 +102,9 @@ func TestFailed(t *testing.T) {
 		{"split vote", 5, errors.Join(errors.Join(taken), taken), ""},
 		{"minority dead", 5, errors.Join(errors.Join(errors.Join(taken), dead), dead), ""},
 		{"majority dead", 5, errors.Join(errors.Join(errors.Join(taken, dead), dead), dead), drivers.ClassClosed},
+		{"half of two dead", 2, errors.Join(errors.Join(taken), dead), drivers.ClassClosed},
+		{"one of four dead, split vote", 4, errors.Join(errors.Join(taken), dead), ""},
+		{"half of four dead", 4, errors.Join(errors.Join(errors.Join(taken), dead), dead), drivers.ClassClosed},
 		{"something else", 1, io.ErrShortBuffer, drivers.ClassOther},
 	} {
 		err := (&session{nodes: tt.nodes}).failed(tt.err)

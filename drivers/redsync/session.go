@@ -87,11 +87,14 @@ func (s *session) failed(err error) error {
 		}
 		return err
 	}
-	if quorum := s.nodes/2 + 1; s.nodes-len(failures) >= quorum {
+	if s.quorate(failures) {
 		return nil // the nodes that did answer could have granted it
 	}
 	return errors.Join(failures...)
 }
+
+// quorate tells whether a majority of the nodes has answered: more than half of them.
+func (s *session) quorate(failures []error) bool { return s.nodes-len(failures) >= s.nodes/2+1 }
 
 // failuresOf are the errors of the nodes that did not answer, with their classes.
 func failuresOf(err error) (failures []error) {
@@ -141,7 +144,7 @@ func (s *session) ask(
 		return true, nil
 	}
 	failures := failuresOf(err)
-	if s.nodes-len(failures) >= s.nodes/2+1 {
+	if s.quorate(failures) {
 		return false, nil
 	}
 	return false, fail(op, errors.Join(failures...))
