@@ -65,7 +65,7 @@ var floors = []rule{
 	{"drivers/fault", []string{"drivers"}, nil},
 	{"drivers/drivertest", []string{"drivers", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
-	{"drivers/servers/servertest", []string{"drivers/servers"}, nil},
+	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/html", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/figure", []string{"results", "results/stats"}, nil},

@@ -108,6 +108,9 @@ func proxied(t *testing.T, server string) (addr string, proxy *fault.Proxy) {
 
 // TestRestart kills the only server in mid-run and starts it again: clients meet errors and then locks again.
 func TestRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	for _, test := range []struct {
 		driver, lock, wait string
 		server             func() restartable
@@ -146,6 +149,9 @@ func TestRestart(t *testing.T) {
 
 // TestErrorsStopRun takes the server away for good, dead or out of reach: the run stops by itself, with what it has.
 func TestErrorsStopRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	for _, test := range []struct {
 		driver, max string
 		mute        bool // nobody hears of it: requests take their IO time-out
@@ -188,6 +194,9 @@ func TestErrorsStopRun(t *testing.T) {
 // a sign of life, and gives it back while the holder still believes in its hold: the run goes on, the other gets in, the
 // oracle sees the overlap, and the holder hears from its release, with which the run ends, that the lock was lost.
 func TestSessionEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	for _, test := range []struct {
 		driver, lock string
 		ttl          time.Duration // the session's time-out

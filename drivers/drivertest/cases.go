@@ -89,19 +89,21 @@ var cases = []oneCase{
 	{name: "probe", when: probes, run: probe},
 	{name: "inspect", when: inspects, run: inspect},
 	{name: "traffic", when: counts, run: traffic},
-	{name: "crowd", alone: true, run: crowd},
+	{name: "crowd", alone: true, once: true, run: crowd},
 	{name: "opening", when: exclusive, run: opening},
 	{name: "close", run: closing},
 	{name: "goroutines", run: goroutines},
 }
 
 // oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb; deaf marks those in
-// which something is not heard, for as long as Config.IOTimeout says.
+// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb; once marks those that
+// have the same outcome for all designs with the same kind of session; deaf marks those in which something is not heard,
+// for as long as Config.IOTimeout says.
 type oneCase struct {
 	name  string
 	timed bool
 	alone bool
+	once  bool
 	deaf  bool
 	when  func(known) bool
 	run   func(*T)
@@ -114,6 +116,7 @@ type known struct {
 	Setup
 	design drivers.Design
 	traits drivers.Traits // of the design
+	kind   string         // of the sessions: equal where they live and wait alike
 
 	// The capabilities, in so far as no trait claims them.
 	waiter, remainer, adopter, closer, crasher, cleaner, pinger, prober, inspector, counter bool
@@ -145,6 +148,10 @@ func find(s Setup) (k known, failure *Failure) {
 	if k.closer = ok; ok {
 		defer closer.Close()
 	}
+	t := k.traits
+	// %#v has the functions of which a driver is made, by their addresses.
+	k.kind = fmt.Sprintf("%#v %v %d %v %v %v", s.Driver, cfg.Topology, cfg.Conns, cfg.Embedded, cfg.Pipelining,
+		[]bool{t.Session, t.Waits, t.Wakes, t.Blocks, t.Fair, t.Reentrant})
 	_, k.waiter = drivers.As[drivers.Waiter](session)
 	_, k.remainer = drivers.As[drivers.Remainer](session)
 	_, k.adopter = drivers.As[drivers.Adopter](session)

@@ -54,7 +54,8 @@ type Failure struct {
 
 func (f Failure) String() string { return f.Case + ": " + f.Text }
 
-// Run tests a driver, each case as a subtest. Cases that spend their time waiting for leases to expire all run at once,
+// Run tests a driver, each case as a subtest. The case "crowd" takes all processors for itself and is about sessions and
+// not about locks: a process runs it once for each driver and kind of session. Cases that spend their time waiting for leases to expire all run at once,
 // which t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with a
 // Cut and a Mute of its own.
 func Run(t *testing.T, s Setup) {
@@ -80,7 +81,7 @@ func Run(t *testing.T, s Setup) {
 	for _, alone := range []bool{true, false} { // first, for all Runs: whoever waits to be alone holds up the others
 		t.Run(map[bool]string{true: "alone", false: "now"}[alone], func(t *testing.T) {
 			for _, c := range cases {
-				if !c.timed && c.alone == alone && c.applies(known) {
+				if !c.timed && c.alone == alone && c.applies(known) && (!c.once || first(c, known)) {
 					run(t, c)
 				}
 			}
@@ -96,6 +97,14 @@ func Run(t *testing.T, s Setup) {
 		all.Wait()
 	})
 }
+
+// first tells whether a case is run for the first time in this process with such a driver and such sessions.
+func first(c oneCase, k known) bool {
+	_, seen := ran.LoadOrStore(c.name+": "+k.kind, true)
+	return !seen
+}
+
+var ran sync.Map
 
 // alone keeps the cases of all Runs off while one of them measures what the whole process uses.
 var alone sync.RWMutex

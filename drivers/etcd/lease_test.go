@@ -297,6 +297,9 @@ func TestCloseRevokes(t *testing.T) {
 // themselves. One who waits gets through too.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	e := relaxed(t, 1)
 	s := open(t, drivers.Config{Addrs: e.URLs(), TTL: 10 * time.Second, IOTimeout: time.Second})
 	a, b, w := client(t, s, 0), client(t, s, 1), client(t, s, 2)

@@ -220,6 +220,9 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 // The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards all goes on.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	server := servertest.MySQL(t, servers.MySQLOptions{})
 	var runs []string // at least two of them lie seconds apart, for which a server that sleeps is waited
 	defer func() {

@@ -121,6 +121,9 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 // it comes back without what was made there.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	p := servertest.Postgres(t, servers.PostgresOptions{TCP: true, Conns: 5})
 	for _, empty := range []bool{false, true} {
 		forDesigns(t, func(t *testing.T, lock string) {

@@ -3,54 +3,27 @@ package postgres
 import (
 	"context"
 	"net/url"
-	"os"
-	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if s, err := shared(); err == nil {
-		if err := s.Close(); err != nil {
-			panic(err)
-		}
-	}
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			println(err.Error())
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { servertest.Main(m) }
 
 // shared is one server for all tests that do it no harm, since each start makes a database cluster.
-var shared = sync.OnceValues(func() (*servers.Postgres, error) {
-	return servers.StartPostgres(context.Background(), servers.PostgresOptions{TCP: true, Conns: 150})
+var shared = servertest.Share(func(ctx context.Context) (*servers.Postgres, error) {
+	return servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
 })
 
 // server is the shared one's URL.
 func server(t *testing.T) string {
 	t.Helper()
-	if _, err := servers.FindPostgres(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.URL()
+	return shared.Get(t).URL()
 }
 
 // behind is the address of a server behind a proxy, and the proxy.

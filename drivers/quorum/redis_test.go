@@ -72,6 +72,9 @@ func forBoth(t *testing.T, test func(t *testing.T, driver string)) {
 // the client library makes of a deadline, and not with the I/O time-out, which is set far beyond. When they go on,
 // late replies do not pass for those of other requests.
 func TestStoppedNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		nodes := startNodes(t, five)
 		s := openRedis(t, driver, drivers.Config{Addrs: nodes.urls(), IOTimeout: time.Minute, NodeTimeout: 2 * time.Second})

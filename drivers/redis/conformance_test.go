@@ -20,8 +20,8 @@ func TestConformance(t *testing.T) {
 	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
 }
 
-// TestEmbeddedConformance computes most of its time, in the embedded server, which works in this process. What the race
-// detector could find in a driver it finds in TestConformance, so that with -short it gets a few cells to see.
+// TestEmbeddedConformance computes most of its time, in the embedded server, which works in this process. What there is to
+// find in a driver is found in TestConformance, so that with -short there are a few cells.
 func TestEmbeddedConformance(t *testing.T) {
 	list := embeddedCells
 	if testing.Short() {
@@ -79,19 +79,26 @@ func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]strin
 }
 
 // cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without
-// it, the release that is no script, and the line of clients that poll.
+// it, the release that is no script, and the line of clients that poll. With -short it is the designs alone.
 func cells(d drivers.Driver) []cell {
+	if testing.Short() {
+		return designCells(d)
+	}
 	return append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
 }
 
 // embeddedCells leave out the line of clients that poll: the server makes an interpreter for each of their many scripts.
 func embeddedCells(d drivers.Driver) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
 
-func cellsWith(d drivers.Driver, release drivers.Release) (list []cell) {
+func designCells(d drivers.Driver) (list []cell) {
 	for _, design := range d.Designs() {
 		list = append(list, cell{design.Name, drivers.Config{Lock: design.Name, Pipelining: drivers.PipeliningAuto}})
 	}
-	return append(list,
+	return list
+}
+
+func cellsWith(d drivers.Driver, release drivers.Release) []cell {
+	return append(designCells(d),
 		cell{"set-nx without pipelining", drivers.Config{Lock: "set-nx", Pipelining: drivers.PipeliningOff}},
 		cell{"set-nx by " + string(release), drivers.Config{Lock: "set-nx", Release: release}},
 	)

@@ -156,6 +156,9 @@ func TestReconnect(t *testing.T) {
 
 // TestListenThroughRestart adds and removes keys while the server is away.
 func TestListenThroughRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		cfg := drivers.Config{Addrs: []string{server.URL()}, Wakes: true}

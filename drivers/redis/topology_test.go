@@ -221,6 +221,9 @@ func TestClusterSpreads(t *testing.T) {
 
 // TestSlotMoves gives a key's slot to another node while it is listened to. The lock follows, and so does the listener.
 func TestSlotMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	cluster := servertest.Cluster(t, 2, servers.RedisOptions{})
 	slot := redis.Slot("foo")
 	var nodes []*goredis.Client
@@ -254,6 +257,9 @@ func TestSlotMoves(t *testing.T) {
 
 // TestFailOver kills the primary in mid-run. Requests fail until another one is there, and then the run goes on.
 func TestFailOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	trio := servertest.Sentinel(t, 1, 3, servers.RedisOptions{})
 	type client struct {
 		drivers.Service

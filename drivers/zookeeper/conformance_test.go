@@ -13,10 +13,12 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	_ "github.com/lockbench/lockbench/drivers/zookeeper"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servertest.Main(m) }
+
+// single is the server of all tests that neither hurt it nor count what it has.
+var single = servertest.ShareZooKeeper()
 
 // sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
 const sessionTime = 4 * time.Second
@@ -57,19 +59,24 @@ func together(faults ...func() func()) func() func() {
 }
 
 func TestConformance(t *testing.T) {
-	single := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
-	ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
-	var all sync.WaitGroup // most of the time goes into waiting, so that more can run at once than t.Parallel would let
-	for _, cell := range []struct {
+	type cell struct {
 		name    string
 		servers *servers.ZooKeepers
 		drivers.Config
-	}{
-		{"sequential", single, drivers.Config{Lock: "sequential"}},
-		{"herd", single, drivers.Config{Lock: "herd"}},
-		{"sequential, shared sessions", single, drivers.Config{Lock: "sequential", Conns: 3}},
-		{"sequential, ensemble", ensemble, drivers.Config{Lock: "sequential", Topology: drivers.TopologyEnsemble}},
-	} {
+	}
+	alone := single.Get(t)
+	cells := []cell{
+		{"sequential", alone, drivers.Config{Lock: "sequential"}},
+		{"herd", alone, drivers.Config{Lock: "herd"}},
+	}
+	if !testing.Short() {
+		ensemble := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
+		cells = append(cells,
+			cell{"sequential, shared sessions", alone, drivers.Config{Lock: "sequential", Conns: 3}},
+			cell{"sequential, ensemble", ensemble, drivers.Config{Lock: "sequential", Topology: drivers.TopologyEnsemble}})
+	}
+	var all sync.WaitGroup // most of the time goes into waiting, so that more can run at once than t.Parallel would let
+	for _, cell := range cells {
 		all.Go(func() { t.Run(cell.name, func(t *testing.T) { conform(t, cell.servers, cell.Config) }) })
 	}
 	all.Wait()

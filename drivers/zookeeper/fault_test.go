@@ -54,6 +54,9 @@ func fails(t *testing.T, s drivers.Session, key string) {
 // A server that is killed takes no session along: those go on when it is back.
 func TestRestart(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	svc := open(t, drivers.Config{Addrs: z.URLs(), Clients: 3, IOTimeout: time.Second, TTL: 20 * time.Second})
 	a, b, w := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
@@ -85,14 +88,17 @@ func TestRestart(t *testing.T) {
 // came of that is found again.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 	for _, design := range []string{"sequential", "herd"} {
-		z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
 		svc := open(t, drivers.Config{
 			Lock: design, Addrs: z.URLs(), Clients: 2, IOTimeout: 1500 * time.Millisecond, TTL: 20 * time.Second,
 		})
 		a, b := client(t, svc, 0), client(t, svc, 1)
-		held := hold(t, a, "test:held")
-		if !cycles(t, a, "test:paused") {
+		held := hold(t, a, "test:"+design+":held")
+		if !cycles(t, a, "test:"+design+":paused") {
 			t.Fatal("the key is free")
 		}
 		if err := z.Nodes[0].Signal(syscall.SIGSTOP); err != nil {
@@ -100,7 +106,7 @@ func TestPausedServer(t *testing.T) {
 		}
 		pinger, _ := drivers.As[drivers.Pinger](svc)
 		eventually(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
-		l := &drivers.Lease{Key: "test:paused", TTL: long}
+		l := &drivers.Lease{Key: "test:" + design + ":paused", TTL: long}
 		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.Refused(err) {
 			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)
 		}
@@ -114,16 +120,19 @@ func TestPausedServer(t *testing.T) {
 			_, err := a.Release(t.Context(), l)
 			return err == nil
 		})
-		free(t, b, hold(t, b, "test:paused"))
+		free(t, b, hold(t, b, "test:"+design+":paused"))
 		// The release that failed is made good by the client's next attempt, if nobody asks for it.
-		eventually(t, "requests get through again", func() bool { return cycles(t, a, "test:paused") })
-		free(t, b, hold(t, b, "test:held"))
+		eventually(t, "requests get through again", func() bool { return cycles(t, a, "test:"+design+":paused") })
+		free(t, b, hold(t, b, "test:"+design+":held"))
 	}
 }
 
 // An ensemble goes on without a minority, and not without a majority.
 func TestEnsembleLosesMembers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
 	z := servertest.ZooKeeper(t, 3, servers.ZooKeeperOptions{})
 	const clients = 6
 	svc := open(t, drivers.Config{
@@ -177,7 +186,7 @@ func TestEnsembleLosesMembers(t *testing.T) {
 // Who shares a session with the service closes only what is his own; the others' holds last.
 func TestSharedSessionCloses(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	for _, design := range []string{"sequential", "herd"} {
 		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 3, Conns: 1})
 		a, b, c := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
@@ -195,9 +204,7 @@ func TestSharedSessionCloses(t *testing.T) {
 }
 
 // Wait ends when the service is closed.
-func TestWaitEndsWithTheService(t *testing.T) {
-	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+func waitEndsWithTheService(t *testing.T, z *servers.ZooKeepers) {
 	for _, design := range []string{"sequential", "herd"} {
 		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 2})
 		a, b := client(t, svc, 0), client(t, svc, 1)

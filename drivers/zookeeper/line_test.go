@@ -79,10 +79,21 @@ func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held boo
 	}
 }
 
+// TestWatches has tests that count the server's watches. They share one, and have it to themselves in turn.
+func TestWatches(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	for name, test := range map[string]func(*testing.T, *servers.ZooKeepers){
+		"notices": notices, "long line": longLine, "wait ends with the service": waitEndsWithTheService,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, z) })
+	}
+}
+
 // An uncontended pair takes two round trips with either design: nothing is asked that an answer has told.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	for _, design := range []string{"sequential", "herd"} {
 		svc := open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 1})
 		s := client(t, svc, 0)
@@ -100,9 +111,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 // A release wakes the next in line and nobody else with sequential, and everybody with herd.
-func TestNotices(t *testing.T) {
-	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+func notices(t *testing.T, z *servers.ZooKeepers) {
 	const waiters = 12
 	notices := map[string]int64{}
 	for _, design := range []string{"sequential", "herd"} {
@@ -143,7 +152,7 @@ func TestNotices(t *testing.T) {
 // Waiters that come and go, cancelled at any moment, leave no node.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	for _, conns := range []int{0, 2} {
 		const clients, rounds = 8, 40
 		svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: 1 + clients, Conns: conns})
@@ -189,7 +198,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // A session takes little memory: the library's own would take 1.5 MB.
 func TestMemory(t *testing.T) {
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	const sessions = 300
 	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: sessions})
 	inUse := func() int64 {
@@ -211,9 +220,7 @@ func TestMemory(t *testing.T) {
 }
 
 // A long line comes in a reply that is larger than the first buffer for replies, and so does its end.
-func TestLongLine(t *testing.T) {
-	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+func longLine(t *testing.T, z *servers.ZooKeepers) {
 	const key, before = "test:long", 3000
 	conn := raw(t, z.Nodes[0])
 	if _, err := conn.Create("/"+key, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {

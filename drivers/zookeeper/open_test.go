@@ -102,7 +102,7 @@ func FuzzReadAddr(f *testing.F) {
 // Open says what is at fault, and never a password.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	conn := raw(t, z.Nodes[0])
 	if err := conn.AddAuth("digest", []byte("alice:secret")); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func listener(t *testing.T, serve func(net.Conn)) string {
 // it.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	authority := httptest.NewTLSServer(nil)
 	defer authority.Close()
 	front := listener(t, func(conn net.Conn) {

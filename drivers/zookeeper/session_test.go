@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
 // nodes are those below a node.
@@ -33,7 +31,7 @@ func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
 // even if it is the first.
 func TestPlaceEndsWithItsSession(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	proxy := proxied(t, z.Nodes[0])
 	const key, line = "test:line", "/test:line"
 	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
@@ -79,7 +77,7 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 // unheard then.
 func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := single.Get(t)
 	proxy := proxied(t, z.Nodes[0])
 	svc := open(t, drivers.Config{
 		Addrs: []string{proxy.Addr()}, Clients: 2, Conns: 1, TTL: 20 * time.Second, IOTimeout: 500 * time.Millisecond,

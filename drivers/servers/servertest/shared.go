@@ -1,0 +1,76 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+	"go.uber.org/goleak"
+)
+
+// Shared is a server for all tests of a package that do it no harm. The first of them starts it; Main ends it.
+type Shared[S interface{ Close() error }] struct {
+	start func() (S, error)
+}
+
+// Share makes a Shared. It starts nothing.
+func Share[S interface{ Close() error }](start func(context.Context) (S, error)) *Shared[S] {
+	return &Shared[S]{sync.OnceValues(func() (S, error) {
+		s, err := start(context.Background())
+		if err == nil {
+			sharing.Lock()
+			defer sharing.Unlock()
+			shared = append(shared, s.Close)
+		}
+		return s, err
+	})}
+}
+
+// Get returns the server. Where none is installed the test is skipped, as in Redis.
+func (s *Shared[S]) Get(t testing.TB) S {
+	t.Helper()
+	server, err := s.start()
+	if errors.Is(err, exec.ErrNotFound) {
+		missing(t, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+var (
+	sharing sync.Mutex
+	shared  []func() error // what ends the servers that run
+)
+
+// Main is what the TestMain of a package with a Shared calls: it runs the tests, ends the servers that they share, and
+// looks for leaked goroutines.
+func Main(m *testing.M) {
+	code := m.Run()
+	err := error(nil)
+	for _, end := range shared {
+		err = errors.Join(err, end())
+	}
+	if err == nil && code == 0 {
+		err = goleak.Find()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// ShareZooKeeper shares one ZooKeeper server.
+func ShareZooKeeper() *Shared[*servers.ZooKeepers] {
+	return Share(func(ctx context.Context) (*servers.ZooKeepers, error) {
+		QuickJava()
+		return servers.StartZooKeeper(ctx, 1, servers.ZooKeeperOptions{})
+	})
+}
