@@ -188,6 +188,9 @@ func (c *conn) prepare(ctx context.Context, query string) (sqldriver.StmtExecCon
 	if stmt, ok := c.ready[query]; ok {
 		return stmt, nil
 	}
+	if err := c.begin(ctx, 0); err != nil {
+		return nil, err
+	}
 	stmt, err := c.raw.(sqldriver.ConnPrepareContext).PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
