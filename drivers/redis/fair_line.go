@@ -175,7 +175,8 @@ func (s *fairSession) left(l *drivers.Lease) time.Duration {
 	return time.Until(l.Deadline)
 }
 
-// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile.
+// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile. Clients that poll leave,
+// too: of a place whose client has gone without a word the server cannot tell that nobody will use the lock.
 func (s *fairSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.place.owner == "" {
 		return nil

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -168,11 +169,19 @@ func TestFairByPolling(t *testing.T) {
 				t.Errorf("the lease is said to last for another %v of a minute", left)
 			}
 		}
+
+		// Who gives up says so, and gets nothing, however long its place would have been kept.
+		try(t, sessions[0], leases[0], false)
+		if err := sessions[0].(drivers.Waiter).Leave(t.Context(), leases[0]); err != nil {
+			t.Fatal(err)
+		}
+		// A place is kept until the deadline and no longer, by the server's clock and from when it was asked for.
 		impatient := &drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute, Deadline: time.Now().Add(20 * time.Millisecond)}
-		try(t, sessions[0], impatient, false)
-		eventually(t, "its deadline passes", func() bool { return time.Since(impatient.Deadline) > 10*time.Millisecond })
+		try(t, sessions[2], impatient, false)
+		rdb := bare(t, cfg)
+		eventually(t, "the place ends", func() bool { return rdb.Time(t.Context()).Val().After(keptUntil(t, rdb, cfg, impatient.Key)) })
 		release(t, sessions[3], leases[3], true)
-		try(t, sessions[1], leases[1], true) // nobody keeps a place for the impatient
+		try(t, sessions[1], leases[1], true)
 		release(t, sessions[1], leases[1], true)
 
 		// A Try whose answer was not heard may have a place, or the lock: Release gives up whatever it is.
@@ -184,6 +193,18 @@ func TestFairByPolling(t *testing.T) {
 		try(t, sessions[1], leases[1], false) // it stands behind now
 		try(t, sessions[2], leases[2], true)
 	})
+}
+
+// keptUntil is until when the first place in a line is kept, by the server's clock.
+func keptUntil(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) time.Time {
+	t.Helper()
+	place := rdb.LIndex(t.Context(), cfg.Prefix+"line:{"+key+"}", 0).Val()
+	kept, _, _ := strings.Cut(place, " ")
+	ms, err := strconv.ParseInt(kept, 10, 64)
+	if err != nil {
+		t.Fatalf("the place %q: %v", place, err)
+	}
+	return time.UnixMilli(ms)
 }
 
 // TestFairDead has a holder die, and then a waiter in line. The line goes on: after the holder's lease, and after the

@@ -39,9 +39,7 @@ func After(ctx context.Context, held bool, err error, s drivers.Session, w drive
 		return a, err
 	}
 	err = a.wait(ctx, s, w, l, clock)
-	if a.Waits > 0 {
-		a.Leave = leave(ctx, w, l)
-	}
+	a.Leave = leave(ctx, w, l) // also without any Wait: the refused Try may have taken a place in line
 	return a, err
 }
 

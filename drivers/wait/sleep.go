@@ -14,6 +14,7 @@ import (
 // poller tries again at a fixed interval, which counts from the end of one try to the start of the next.
 type poller struct {
 	sleeper
+	place
 	every time.Duration
 }
 
@@ -21,13 +22,12 @@ func (p *poller) Wait(ctx context.Context, l *drivers.Lease) error {
 	return p.sleep(ctx, min(p.every, left(l)), nil)
 }
 
-func (p *poller) Leave(context.Context, *drivers.Lease) error { return nil }
-
 // backoff waits for a time drawn uniformly from [0, min(max, min·2ⁿ)) before try n+2 of an acquisition: the "full
 // jitter" of M. Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015, which found that it needs the
 // fewest tries. Every client draws from a sequence of its own.
 type backoff struct {
 	sleeper
+	place
 	min, max time.Duration
 	bound    time.Duration // of the next delay
 	random   *rand.Rand
@@ -44,9 +44,20 @@ func (b *backoff) Wait(ctx context.Context, l *drivers.Lease) error {
 }
 
 // Leave makes the next acquisition start from the least delay again.
-func (b *backoff) Leave(context.Context, *drivers.Lease) error {
+func (b *backoff) Leave(ctx context.Context, l *drivers.Lease) error {
 	b.bound = b.min
-	return nil
+	return b.place.Leave(ctx, l)
+}
+
+// place is where the tries of a polling client may stand in line on the server (drivers.Config.Polls). A client that gives
+// up has to give up its place too: else the server hands it the lock, which nobody releases before the lease has ended.
+type place struct{ server drivers.Waiter } // nil if tries take no place
+
+func (p place) Leave(ctx context.Context, l *drivers.Lease) error {
+	if p.server == nil {
+		return nil
+	}
+	return p.server.Leave(ctx, l)
 }
 
 // left is the time until the deadline of l, or the longest there is if it has none.

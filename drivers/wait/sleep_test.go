@@ -326,3 +326,50 @@ func TestSleepAllocatesNothing(t *testing.T) {
 		closeRoom(t, room)
 	}
 }
+
+// inLine is a session whose refused tries stand in line on the server until Leave.
+type inLine struct {
+	drivers.Session
+	leaves int
+}
+
+func (s *inLine) Unwrap() drivers.Session { return s.Session }
+func (s *inLine) Wait(context.Context, *drivers.Lease) error {
+	panic("a polling client comes back by itself")
+}
+func (s *inLine) Leave(_ context.Context, l *drivers.Lease) error { s.leaves++; return nil }
+
+// A client that polls and gives up tells the server, if its tries have stood in line there: the server would hand it the
+// lock.
+func TestPollingLeavesTheLine(t *testing.T) {
+	const ms = time.Millisecond
+	for _, kind := range []string{wait.Poll, wait.Backoff} {
+		for _, test := range []struct {
+			fair     bool
+			patience time.Duration
+			want     int
+		}{{true, 25 * ms, 1}, {true, 0, 1}, {false, 25 * ms, 0}} {
+			synctest.Test(t, func(t *testing.T) {
+				svc := newService()
+				svc.traits.Fair = test.fair
+				room := newRoom(t, kind, svc, wait.Options{})
+				defer closeRoom(t, room)
+				s := &inLine{Session: &session{svc: svc}}
+				_, w, err := room.Client(s, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				svc.hold("k", time.Hour)
+				clock := drivers.NewClock()
+				l := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(test.patience)}
+				held, err := s.Try(t.Context(), l)
+				if a, err := wait.After(t.Context(), held, err, s, w, l, &clock); a.Held || err != nil {
+					t.Fatalf("%+v, %v", a, err)
+				}
+				if s.leaves != test.want {
+					t.Errorf("%s, fair %t, patience %v: it has left %d times, want %d", kind, test.fair, test.patience, s.leaves, test.want)
+				}
+			})
+		}
+	}
+}

@@ -197,9 +197,11 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waiter, error) {
 	switch r.kind.Name {
 	case Poll:
-		return s, &poller{every: r.options.Poll}, nil
+		return s, &poller{place: r.place(s), every: r.options.Poll}, nil
 	case Backoff:
-		return s, r.backoff(id, r.options.BackoffMin, r.options.BackoffMax), nil
+		b := r.backoff(id, r.options.BackoffMin, r.options.BackoffMax)
+		b.place = r.place(s)
+		return s, b, nil
 	case PubSub:
 		sub, err := r.subscriber(s, id)
 		if err != nil {
@@ -227,6 +229,15 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 		return s, w, nil
 	}
 	return s, nil, nil
+}
+
+// place finds out whether tries take a place in line, which is what makes a lock fair for clients that poll.
+func (r *Room) place(s drivers.Session) place {
+	if !r.traits.Fair {
+		return place{}
+	}
+	w, _ := drivers.As[drivers.Waiter](s)
+	return place{w}
 }
 
 func (r *Room) backoff(id int, least, most time.Duration) *backoff {
