@@ -2,6 +2,8 @@
 //
 // The library sends the commands of all goroutines over a few shared connections, as many at a time as there are.
 // With pipelining "off" each command has a connection of a pool to itself.
+//
+// A command that exceeds its deadline does not take its neighbours with it; deadline.go says how, and at what cost.
 package rueidis
 
 import (
@@ -38,7 +40,7 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 		return nil, translate(err)
 	}
 	c := &conn{client: client, listening: client, connections: connections, io: o.IO(), sharded: o.Sharded,
-		cluster: o.Topology == drivers.TopologyCluster}
+		cluster: o.Topology == drivers.TopologyCluster, pooled: option.DisableAutoPipelining}
 	if o.Wakes && option.BlockingPoolSize > 0 && o.Topology != drivers.TopologyCluster {
 		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
 		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
@@ -149,6 +151,7 @@ type conn struct {
 	io          time.Duration
 	sharded     bool // subscriptions are made with SSUBSCRIBE
 	cluster     bool
+	pooled      bool // each command has a connection to itself
 	closed      atomic.Bool
 }
 
@@ -158,7 +161,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	if c.closed.Load() {
 		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
 	}
-	return c.answer(c.client.Do(ctx, c.command(args, key)))
+	return c.answer(c.client.Do(c.apart(ctx), c.command(args, key)))
 }
 
 // DoWait implements redis.Waiter. Both commands take the connection of the first one's key. Where that is shared, WAIT
@@ -166,7 +169,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 // one acknowledgement serves all WAITs before it: from 8 to 512 clients it was no slower than to have a connection of
 // the library's blocking pool for each client, and had the shorter tail.
 func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (reply redis.Reply, err error, acked int64, waitErr error) {
-	results := c.client.DoMulti(ctx, c.command(args, key), c.command(wait, 0))
+	results := c.client.DoMulti(c.apart(ctx), c.command(args, key), c.command(wait, 0))
 	reply, err = c.answer(results[0])
 	if acked, waitErr = results[1].AsInt64(); waitErr != nil {
 		waitErr = translate(waitErr)

@@ -1,0 +1,78 @@
+package rueidis
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+func dial(t *testing.T, url string) redis.Conn {
+	t.Helper()
+	target, err := redis.ParseTarget(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(t.Context(), redis.Options{Target: target, Config: drivers.Config{Embedded: true, Conns: 1, IOTimeout: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestDeadlineIsOnesOwn: when the first command on an idle connection exceeds its deadline, those that were sent behind it
+// on the same connection are answered. Nothing is known of how soon they are sent, so an error can go unnoticed on a
+// machine that is too slow, and none is reported that did not happen.
+func TestDeadlineIsOnesOwn(t *testing.T) {
+	for _, first := range []string{"Do", "DoWait"} {
+		for _, second := range []string{"Do", "DoWait"} {
+			t.Run(first+" before "+second, func(t *testing.T) {
+				url := servertest.Embedded(t).URL()
+				proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer proxy.Close()
+				direct, c := dial(t, url), dial(t, "redis://"+proxy.Addr())
+				set := func(way, key string, limit time.Duration) error {
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					args := []string{"SET", key, "v"}
+					if way == "DoWait" {
+						_, err, _, _ := c.(redis.Waiter).DoWait(ctx, args, 1, []string{"WAIT", "0", "0"})
+						return err
+					}
+					_, err := c.Do(ctx, args, 1)
+					return err
+				}
+				proxy.Hold(fault.Replies)
+				failed, answered := make(chan error, 1), make(chan error, 1)
+				go func() { failed <- set(first, "first", 500*time.Millisecond) }()
+				for { // until the first command has arrived
+					reply, err := direct.Do(t.Context(), []string{"EXISTS", "first"}, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n, _ := reply.AsInt(); n == 1 {
+						break
+					}
+				}
+				go func() { answered <- set(second, "second", time.Minute) }()
+				if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the first command answers %v", err)
+				}
+				proxy.Resume()
+				if err := <-answered; err != nil {
+					t.Errorf("the second command, which had a minute, answers %v", err)
+				}
+			})
+		}
+	}
+}
