@@ -20,7 +20,7 @@ type Cell struct {
 	Fairness  Fairness           // Jain: median; the rest: the worst trial, but OwnerChanges: sum
 	Safety    Safety             // sums; Longest: the longest; Checked: in all trials; Events: the first hundred
 	Cost      Cost               // medians of the trials that know, negative if none does
-	Bound     Bound              // medians
+	Bound     Bound              // medians, but Waited: sum
 	Generator Generator          // medians, but GCLongest, Memory, Paused: the most; Pauses: all; Saturated and Why: the first saturated trial's
 	Classes   []ClassCell
 	Steady    Steady   // the first trial's that drifts, else the first trial's
@@ -105,6 +105,7 @@ func (c *Cell) sum(classes []sums) {
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),
 		InSystem:   medianOf(c.Trials, func(r *Record) float64 { return r.Bound.InSystem }),
 		LittleOpen: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LittleOpen }),
+		Waited:     sumOf(c.Trials, func(r *Record) time.Duration { return r.Bound.Waited }),
 		By:         c.First().Bound.By,
 		Pool:       c.First().Bound.Pool,
 	}

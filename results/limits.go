@@ -106,7 +106,7 @@ func (f figures) limit(clients int) Limit {
 	if f.backlogged() < backlogWorth || f.failing() {
 		return NoLimit
 	}
-	atKeys := f.bound.By == "keys" && f.bound.Efficiency >= nearLimit
+	atKeys := f.waited() && f.bound.By == "keys" && f.bound.Efficiency >= nearLimit
 	if atKeys || f.waiting() > 0.5 {
 		return LockLimited
 	}
@@ -127,14 +127,24 @@ func (f figures) failing() bool {
 	return false
 }
 
-// waiting is the share of the clients' busy time that they waited for a lock: what an acquisition takes beyond one request,
-// for which a release stands.
+// waited tells whether any client waited for a lock. One that did has been refused before; where all first tries are granted,
+// however slowly, nobody waits for anything but the server. A single request that waits on the server (GET_LOCK with a
+// time-out) is a wait as well, and comes after a try that does not.
+func (f figures) waited() bool {
+	return f.bound.Waited > 0 || f.cost.Wakeups > 0 || f.cost.Wakeups < 0 && f.cost.Tries > 1 // negative: not known
+}
+
+// waiting is the share of the clients' busy time that they waited for a lock. Records from before that was measured have
+// what an acquisition took beyond one request, for which a release stands.
 func (f figures) waiting() float64 {
 	sum := func(m Metric) float64 { return float64(f.latency[m].Count) * float64(f.latency[m].Mean) }
 	acquiring := sum(Acquire) + sum(Refusal)
 	busy := acquiring + sum(Hold) + sum(Release)
-	if busy == 0 {
+	if busy == 0 || !f.waited() {
 		return 0
+	}
+	if f.bound.Waited > 0 {
+		return min(1, float64(f.bound.Waited)/busy)
 	}
 	requests := float64(f.latency[Acquire].Count+f.latency[Refusal].Count) * float64(f.latency[Release].Mean)
 	return max(0, acquiring-requests) / busy

@@ -18,9 +18,11 @@ func TestLimits(t *testing.T) {
 		{"clients of a saturated machine", func(r *Record) { r.Latency[Backlog], r.Generator.Saturated = of(1000, time.Millisecond), true }, NoLimit},
 		{"a handful", func(r *Record) { r.Latency[Backlog] = of(400, time.Millisecond) }, NoLimit}, // below 1 %
 		{"lock", func(r *Record) {
+			r.Cost.Wakeups = 1
 			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
 		}, LockLimited},
 		{"lock refused", func(r *Record) {
+			r.Cost.Wakeups = 1
 			r.Latency[Backlog], r.Latency[Refusal] = of(1000, time.Millisecond), of(50_000, 10*time.Millisecond)
 		}, LockLimited},
 		{"a server that was gone", func(r *Record) {
@@ -28,12 +30,27 @@ func TestLimits(t *testing.T) {
 			r.Counts.Errors, r.Bound.Little = map[string]int64{"connect": 4606}, 0.17
 		}, NoLimit},
 		{"lock, and a handful of errors", func(r *Record) {
+			r.Cost.Wakeups = 1
 			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
 			r.Counts.Errors, r.Bound.Little = map[string]int64{"closed": 2}, 0.99
 		}, LockLimited},
 		{"keys", func(r *Record) {
+			r.Cost.Wakeups = 0.1
 			r.Latency[Backlog], r.Bound = of(1000, time.Millisecond), Bound{By: "keys", Efficiency: 0.9}
 		}, LockLimited},
+		{"keys that nobody waits for", func(r *Record) {
+			r.Latency[Backlog], r.Bound = of(1000, time.Millisecond), Bound{By: "keys", Efficiency: 0.9}
+		}, ClientLimited},
+		{"lock, by the measured waits", func(r *Record) { // of 50,000 × 1.45 ms
+			r.Latency[Backlog], r.Bound.Waited = of(1000, time.Millisecond), 37*time.Second
+		}, LockLimited},
+		{"a few waits, each first try slow", func(r *Record) {
+			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 5*time.Millisecond)
+			r.Cost.Wakeups, r.Bound.Waited = 0.01, 9*time.Second
+		}, ClientLimited},
+		{"slow to acquire, fast to release, nobody refused", func(r *Record) {
+			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 5*time.Millisecond)
+		}, ClientLimited},
 		{"slow server", func(r *Record) { // no waiting for the lock: each request takes that long
 			r.Latency[Backlog], r.Latency[Acquire], r.Latency[Release] = of(1000, 1), of(50_000, 5*time.Millisecond), of(50_000, 5*time.Millisecond)
 		}, ClientLimited},
@@ -48,7 +65,7 @@ func TestLimits(t *testing.T) {
 				Lag: of(50_000, 10*time.Microsecond), Acquire: of(50_000, 250*time.Microsecond),
 				Hold: of(50_000, time.Millisecond), Release: of(50_000, 200*time.Microsecond),
 			},
-			Cost: Cost{Tries: 1, RoundTrips: -1},
+			Cost: Cost{Tries: 1, RoundTrips: -1}, // no wake-ups: no client has waited
 		}
 		c.change(r)
 		if got := r.Limit(); got != c.want {

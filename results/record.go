@@ -431,6 +431,11 @@ type Bound struct {
 	InSystem   float64 `json:"in_system,omitempty"`
 	LittleOpen float64 `json:"little_open,omitempty"`
 
+	// Waited is how much of the window clients waited for locks, from when a first try was refused to the end of that
+	// acquisition, summed over the clients; waits that outlasted the window are in it. 0 in records from before it was
+	// measured.
+	Waited time.Duration `json:"waited_ns,omitempty"`
+
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
 	By string `json:"by,omitempty"`

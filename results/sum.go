@@ -34,6 +34,14 @@ func medianOf[T float64 | time.Duration](trials []*Record, value func(*Record) T
 	return T(median(valuesOf(trials, func(r *Record) float64 { return float64(value(r)) })))
 }
 
+// sumOf is the sum over the trials.
+func sumOf[T int64 | time.Duration](trials []*Record, value func(*Record) T) (sum T) {
+	for _, r := range trials {
+		sum += value(r)
+	}
+	return sum
+}
+
 // medianKnown is the median over the trials that know the value, and -1 if none does.
 func medianKnown(trials []*Record, value func(*Record) float64) float64 {
 	known := slices.DeleteFunc(valuesOf(trials, value), func(v float64) bool { return v < 0 || math.IsNaN(v) })

@@ -24,6 +24,7 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	b := &r.Bound
 	b.RTT = e.rtt
 	b.Pool = e.run.Pool
+	b.Waited = t.waited
 	b.By, b.LocksPerS = leastLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS

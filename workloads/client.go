@@ -62,7 +62,7 @@ type client struct {
 	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
 	sleep    *time.Timer
-	// Whole cache lines, padded if need be: the clients lie side by side, and a cycle is to touch five lines and not six.
+	_        [56]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -146,12 +146,16 @@ func (c *client) contend(held bool, err error) bool {
 		c.class.arrivals.contending.Add(1)
 		defer c.class.arrivals.contending.Add(-1)
 	}
+	refused := c.e.clock.Now()
 	a, err := wait.After(context.Background(), held, err, c.session, c.way(), &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
 		c.tally.retries += int64(a.Tries + a.Local - 1)
 		c.tally.local += int64(a.Local)
 		c.tally.waits += int64(a.Waits)
+	}
+	if a.Waits > 0 {
+		c.tally.waited += c.e.inside(refused, c.granted)
 	}
 	if a.Leave != nil {
 		c.e.errors.add("leave", a.Leave, c.recorded)

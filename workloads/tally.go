@@ -25,6 +25,7 @@ type tally struct {
 	lostRenewal, reentries, reentryRefused, reentryError      int64
 	crashed, overstayed                                       int64
 	canceled, unfinished, thoughts                            int64
+	waited                                                    time.Duration // in the window for locks, from the answer of a first try that was refused
 	thought                                                   time.Duration // in think pauses, as they really were
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
@@ -117,6 +118,7 @@ func (b *books) add(t *tally) {
 	r.waits += t.waits
 	r.thoughts += t.thoughts
 	r.thought += t.thought
+	r.waited += t.waited
 	r.failing += t.failing
 	r.edges += t.edges
 	r.idle += t.idle

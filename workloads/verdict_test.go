@@ -126,11 +126,11 @@ func TestDoubts(t *testing.T) {
 		}, []string{"client-limited: 12 % of the arrivals waited for a free client; raise -clients"}},
 		{"lock-limited", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
-			r.Latency[results.Acquire] = of(50_000, 10200*us, 30*ms) // of 11.4 ms, 10 ms are waiting
+			r.Latency[results.Acquire], r.Bound.Waited = of(50_000, 10200*us, 30*ms), 500*time.Second // of 11.4 ms, 10 ms are waiting
 		}, []string{"lock-limited: 12 % of the arrivals waited for a free client, and the clients waited for locks for 88 % of"}},
 		{"at the keys' limit", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
-			r.Bound.By, r.Bound.Efficiency = "keys", 0.94
+			r.Bound.By, r.Bound.Efficiency, r.Bound.Waited = "keys", 0.94, time.Second
 		}, []string{"lock-limited"}},
 		{"connection-limited", healthy(), func(r *results.Record) {
 			r.Bound.Pool, r.Latency[results.Release] = 10, of(50_000, 950*us, 3*ms) // 5,000 × 2 × 0.95 ms
