@@ -100,6 +100,7 @@ func (c *Cell) sum(classes []sums) {
 	c.Cost = medianCost(c.Trials)
 	c.Bound = Bound{
 		RTT:        medianOf(c.Trials, func(r *Record) time.Duration { return r.Bound.RTT }),
+		LoadRTT:    medianOf(c.Trials, func(r *Record) time.Duration { return r.Bound.LoadRTT }),
 		LocksPerS:  medianOf(c.Trials, func(r *Record) float64 { return r.Bound.LocksPerS }),
 		Efficiency: medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Efficiency }),
 		Little:     medianOf(c.Trials, func(r *Record) float64 { return r.Bound.Little }),

@@ -1,6 +1,6 @@
 package results
 
-// What kept a load from going faster, apart from the ideal bound: read off the record, so that a report of last year's
+// What kept a load from going faster, apart from the estimated bound: read off the record, so that a report of last year's
 // runs says the same.
 
 import (

@@ -128,3 +128,15 @@ func TestGroupClasses(t *testing.T) {
 		t.Error("a damaged histogram of a class is merged")
 	}
 }
+
+// TestBeaten holds an estimate against what was reached: 100 % as it is printed is no warning yet.
+func TestBeaten(t *testing.T) {
+	for efficiency, want := range map[float64]bool{0.9: false, 1: false, 1.004: false, 1.006: true, 1.3: true} {
+		if got := (Bound{LocksPerS: 1000, Efficiency: efficiency}).Beaten(); got != want {
+			t.Errorf("%v of the bound: beaten %t", efficiency, got)
+		}
+	}
+	if (Bound{Efficiency: 2}).Beaten() {
+		t.Error("beaten without a bound")
+	}
+}

@@ -70,7 +70,7 @@ func sample() *Record {
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
 		Cost:  Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
-		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98, Waited: time.Second},
+		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, LoadRTT: 23 * time.Microsecond},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy"},
@@ -103,7 +103,7 @@ func firstSample() *Record {
 	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
 	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
-	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Generator.Memory = 0, 0, 0, 0
+	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused = 0, 0, 0, nil, 0
 	r.Side, r.Pair, r.Env.Revision = "", 0, ""
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}

@@ -70,7 +70,7 @@ func Named(name string) (Figure, bool) {
 
 var all = slices.Concat([]Figure{
 	{"locks/s", PerSecond, Higher, "granted locks a second", (*results.Record).Throughput},
-	{"efficiency", Share, Higher, "throughput as a share of the ideal bound", func(r *results.Record) float64 {
+	{"efficiency", Share, Higher, "throughput as a share of the estimated bound", func(r *results.Record) float64 {
 		if r.Bound.LocksPerS <= 0 {
 			return math.NaN()
 		}

@@ -205,7 +205,10 @@ func (v *view) single() []takeaway {
 	}
 	bound := ""
 	if c.Bound.LocksPerS > 0 {
-		bound = fmt.Sprintf(" That is %s of what no lock could beat here.", render.Percent(c.Bound.Efficiency))
+		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", render.Percent(c.Bound.Efficiency))
+	}
+	if c.Bound.Beaten() {
+		bound += " The estimate was too low."
 	}
 	return []takeaway{{"note", render.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }

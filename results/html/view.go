@@ -154,6 +154,9 @@ func badges(c *results.Cell) []badge {
 	for _, word := range doubts(c) {
 		all = append(all, badge{word, "warn"})
 	}
+	if c.Bound.Beaten() { // which is the estimate's fault
+		all = append(all, badge{"beaten", "warn"})
+	}
 	return all
 }
 

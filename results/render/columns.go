@@ -83,7 +83,7 @@ func (c column) formatClass(k *results.ClassCell) string {
 
 // columns are all figures, in their order on the page. What goes first are the intervals of all but the throughput, then
 // what a lock costs, then the maxima, which say least of all quantiles; then what happens to some of the clients, the
-// share of the ideal bound, the hand-off and the spread of the trials. What stays to the end is how fast the lock is,
+// share of the estimated bound, the hand-off and the spread of the trials. What stays to the end is how fast the lock is,
 // how long a client waits, and whether it is one at all.
 var columns = slices.Concat([]column{
 	{title: "locks/s", unit: perSecond, value: func(c *results.Cell) float64 { return c.Rate.Median },

@@ -200,21 +200,26 @@ func (p *page) bound(c *results.Cell) {
 	if b.By != "" {
 		by = ", by " + b.By
 	}
-	text := fmt.Sprintf("%s locks/s%s, of which %s was reached: %s", perSecond.format(b.LocksPerS), by, percent(b.Efficiency),
+	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", perSecond.format(b.LocksPerS), by, percent(b.Efficiency),
 		idealOf([]*results.Cell{c}))
 	switch b.By {
 	case "rate":
 	case "connections":
-		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), glue(measured(b.RTT)))
+		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), glue(measured(b.RoundTrip())))
 	default:
 		if classed(c) {
-			text += ", with the holds that were measured and a round trip of " + glue(measured(b.RTT))
+			text += ", with the holds that were measured and a round trip of " + glue(measured(b.RoundTrip()))
 			break
 		}
 		text += fmt.Sprintf(", with the measured hold of %s and a round trip of %s",
-			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(b.RTT)))
+			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(b.RoundTrip())))
 	}
-	p.item("", "bound", text)
+	if !b.Beaten() {
+		p.item("", "bound", text)
+		return
+	}
+	p.item(yellow, "bound", text)
+	p.item(yellow, "", "BEATEN: "+boundBeaten)
 }
 
 // limit says what held the load up, as the legend of a table does.

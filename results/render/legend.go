@@ -38,7 +38,7 @@ func (t *table) sayTrials(say sayer) {
 // sayColumns explains the columns that not everybody knows.
 func (t *table) sayColumns(say sayer) {
 	if slices.ContainsFunc(t.columns, column.isBound) {
-		say("of bound: share that was reached of the ideal, %s.", idealOf(t.cells))
+		say("of bound: share that was reached of an estimate of what any lock could reach, %s.", idealOf(t.cells))
 	}
 	if t.any(open) {
 		say("Open loop: response is from when an arrival was due to its grant, acquire from when a client took it up; the " +
@@ -73,7 +73,7 @@ func skewed(c *results.Cell) bool {
 	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.KeyDist != "" })
 }
 
-// ideals are the bounds by what makes them.
+// ideals are the estimates by what makes them.
 var ideals = []struct{ by, formula string }{
 	{"keys", "keys / (hold + round trip)"},
 	{"clients", "clients / (hold + think + 2 round trips)"},

@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	starved        = "clients that were never granted a lock in the window; acquire latencies cannot show their waits"
-	unbalanced     = "figures contradict each other"
-	unaccounted    = "the rest went into requests that failed and the pauses after them"
-	lostRenewal    = "holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"
+	starved     = "clients that were never granted a lock in the window; acquire latencies cannot show their waits"
+	unbalanced  = "figures contradict each other"
+	unaccounted = "the rest went into requests that failed and the pauses after them"
+	lostRenewal = "holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"
+	boundBeaten = "the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, " +
+		"locks changed hands without one, or arrivals from before the window were served in it"
 	unknownOutcome = "an unknown outcome may have left a lock behind until its TTL, or the end of its session"
 )
 
@@ -56,6 +58,7 @@ var marks = []mark{
 	{drifting, "drifts: the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
 		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran."},
 	{when(unbalancedCell, "unbalanced"), "unbalanced: by Little's law, " + unbalanced + "."},
+	{when(func(c *results.Cell) bool { return c.Bound.Beaten() }, "beaten"), "beaten: " + boundBeaten + "."},
 	{when(func(c *results.Cell) bool { return !c.KeptUp() }, "behind"),
 		"behind: by Little's law the clients did not keep up with the arrivals, " +
 			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency."},

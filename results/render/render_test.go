@@ -213,7 +213,11 @@ func scenes() map[string]struct {
 	unread := record(1)
 	unread.Generator.Throttled, unread.Generator.CoreWait = -1, -1
 
+	beaten := record(2)
+	beaten.Bound.Efficiency, beaten.Bound.LocksPerS, beaten.Bound.LoadRTT = 1.3, 6370, 23*time.Microsecond
+
 	scenes := map[string]scene{
+		"beaten":      {[]*results.Record{beaten}, 100},
 		"lined1":      {[]*results.Record{lined}, 0},
 		"paused":      {[]*results.Record{paused}, 100},
 		"unread":      {[]*results.Record{unread}, 100},
