@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -91,6 +92,10 @@ func doubts(r *results.Record) (w []string) {
 			"the time that they were busy: the lock does not keep up with the rate", waited, 100*r.Waiting())
 	case results.ClientLimited:
 		add("client-limited: %.0f %% of the arrivals waited for a free client; raise -clients", waited)
+	}
+	if broken := n.Errors[string(drivers.ClassClosed)] + n.Errors[string(drivers.ClassConnect)]; broken > 0 {
+		add("%s since connections broke or none could be made: a server that falls over, or something between that cuts connections, "+
+			"is in these figures", many(broken, "request")+" failed")
 	}
 	if n.Dropped > 0 && n.Offered > 0 {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",

@@ -139,6 +139,9 @@ func TestDoubts(t *testing.T) {
 		{"a connection each", healthy(), func(r *results.Record) {
 			r.Bound.Pool, r.Latency[results.Release] = 64, of(50_000, 9*ms, 9*ms)
 		}, nil},
+		{"killed connections", healthy(), func(r *results.Record) {
+			r.Counts.Errors = map[string]int64{"closed": 3, "connect": 4, "timeout": 5}
+		}, []string{"7 requests failed since connections broke or none could be made"}},
 		{"gave up", arriving(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, []string{"20.0 % of the arrivals that were answered gave up or were refused: response says nothing of their waits"}},
 		{"gave up in a closed loop", healthy(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, nil},
 		{"gave up in the closed one of two classes", arriving(), func(r *results.Record) {
@@ -210,6 +213,7 @@ func TestBounds(t *testing.T) {
 		{"a rate beyond the keys", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Plan.Keys = "1000", 10_000, 2 }, "keys", 200},
 		{"rate without round trips", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Bound.RTT = "100", 1000, 0 }, "rate", 100},
 		{"nothing known", func(r *results.Record) { r.Bound.RTT = 0 }, "", 0},
+		{"round trips that were faster under the load", func(r *results.Record) { r.Bound.LoadRTT, r.Bound.RTT = ms, 2*ms }, "clients", 10 / 0.011},
 		// Half of the locks are the first class's, of which half are on key 0, for 9 + 1 ms; the other's are on all alike,
 		// for 19 + 1: a lock keeps key 0 busy for 0.5 × 0.5 × 10 + 0.5 × 0.05 × 20 = 3 ms on average.
 		{"classes", func(r *results.Record) {
@@ -232,6 +236,36 @@ func TestBounds(t *testing.T) {
 		by, locks := leastLimit(r, kindsOf(r, tally{}))
 		if by != c.by || math.Abs(locks-c.locks) > 1e-6*c.locks {
 			t.Errorf("%s: %v locks a second by %s, want %v by %s", c.name, locks, by, c.locks, c.by)
+		}
+	}
+}
+
+// TestLoadedRTT has idle pings of 55 µs.
+func TestLoadedRTT(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		n          int
+		fast, rest time.Duration
+		idle, want time.Duration
+	}{
+		{"cores that are awake", 10_000, 23 * us, 40 * us, 55 * us, 23 * us},
+		{"fast ones among slow ones", 10_000, 23 * us, 5 * ms, 55 * us, 23 * us},
+		{"a busy server", 10_000, 90 * us, 5 * ms, 55 * us, 0},
+		{"too few", 400, 23 * us, 40 * us, 55 * us, 0},
+		{"answered within lockbench", 10_000, us, 40 * us, 55 * us, 0},
+		{"no round trip known", 10_000, 23 * us, 40 * us, 0, 0},
+	} {
+		rec := results.NewRecorder(1)
+		for i := range c.n {
+			took := c.rest
+			if i < c.n/50 {
+				took = c.fast
+			}
+			rec.Borrow().Record(results.ReleaseIndex, took)
+		}
+		got := loadedRTT(c.idle, rec.Latency(results.ReleaseIndex))
+		if got.Round(us) != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }
