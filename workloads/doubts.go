@@ -97,6 +97,10 @@ func doubts(r *results.Record) (w []string) {
 		add("%s since connections broke or none could be made: a server that falls over, or something between that cuts connections, "+
 			"is in these figures", many(broken, "request")+" failed")
 	}
+	if taken := n.Errors[string(drivers.ClassUnacked)]; taken > 0 {
+		add("%s taken back because too few replicas had acknowledged them within %v (unacked): if they are only slow, "+
+			"raise -node-timeout", many(taken, "lock"), r.Plan.NodeTimeout)
+	}
 	if n.Dropped > 0 && n.Offered > 0 {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
 			100*float64(n.Dropped)/float64(n.Offered))

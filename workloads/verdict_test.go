@@ -148,6 +148,9 @@ func TestDoubts(t *testing.T) {
 			r.Plan.Classes = []results.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
 			r.Classes = []results.ClassResult{{Counts: results.Counts{Acquired: 50_000}}, {Counts: results.Counts{TimedOut: 10_000}}}
 		}, nil},
+		{"slow replicas", healthy(), func(r *results.Record) {
+			r.Plan.NodeTimeout, r.Counts.Errors = 50*ms, map[string]int64{"unacked": 12}
+		}, []string{"12 locks taken back because too few replicas had acknowledged them within 50ms (unacked): if they are only slow, raise -node-timeout"}},
 		{"dropped", arriving(), func(r *results.Record) { r.Counts.Dropped = 5000 }, []string{"10.0 % of the arrivals found the queue full"}},
 		{"lag", arriving(), func(r *results.Record) {
 			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 40*us, 100*us), of(50_000, 120*us, 400*us)

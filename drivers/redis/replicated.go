@@ -50,6 +50,9 @@ func (s *service) replicate(ctx context.Context) error {
 	case n < int64(acks): // or unknown
 		return fmt.Errorf("%d replicas have to acknowledge and the server has %d: give fewer, or a server that has them", acks, max(n, 0))
 	}
+	if err := s.catchUp(ctx, waiter, acks); err != nil {
+		return err
+	}
 	limit = max(limit, time.Millisecond) // 0 would be without end
 	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(limit.Milliseconds(), 10)}
 	inner := s.design.session
@@ -63,6 +66,37 @@ func (s *service) replicate(ctx context.Context) error {
 		return r
 	}
 	return nil
+}
+
+const (
+	// catchUpLimit is how long replicas may take to catch up before the service is refused: a first copy of a small
+	// private server takes milliseconds, and seconds on a busy machine.
+	catchUpLimit = 20 * time.Second
+	catchUpEach  = 100 * time.Millisecond // each WAIT
+)
+
+// catchUp returns when so many replicas have acknowledged a write, so that no load begins while they are still being
+// connected or read their first copy. That the server counts them as connected is not enough.
+func (s *service) catchUp(ctx context.Context, waiter Waiter, acks int) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpLimit)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	write := []string{"SET", s.cfg.Prefix + "sync", "", "PX", "1000"}
+	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(catchUpEach.Milliseconds(), 10)}
+	for {
+		_, err, acked, waitErr := waiter.DoWait(ctx, write, 1, wait)
+		switch {
+		case err != nil:
+			return err
+		case waitErr != nil:
+			return fmt.Errorf("WAIT: %w", waitErr)
+		case acked >= int64(acks):
+			return nil
+		case time.Until(end) < 2*catchUpEach:
+			return &drivers.Error{Class: drivers.ClassUnacked, Op: "redis: open",
+				Err: fmt.Errorf("%d replicas have to acknowledge, and %d have caught up with what the server has written", acks, acked)}
+		}
+	}
 }
 
 // waitingConn is the Conn of one session. While it is armed, WAIT follows each command. An attempt that is refused has
@@ -132,7 +166,8 @@ func (s *replicatedSession) confirm(ctx context.Context, held bool, err error, o
 func (s *replicatedSession) giveBack(ctx context.Context, o op, l *drivers.Lease) error {
 	why := s.conn.err
 	if why == nil {
-		why = fmt.Errorf("%d of %d replicas have acknowledged within %sms", s.conn.acked, s.conn.acks, s.conn.wait[2])
+		why = fmt.Errorf("%d of %d replicas have acknowledged within %sms; if they are only slow, raise the node time-out (-node-timeout)",
+			s.conn.acked, s.conn.acks, s.conn.wait[2])
 	}
 	class := drivers.ClassUnacked
 	if _, err := s.Session.Release(ctx, l); err != nil {

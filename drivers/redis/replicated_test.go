@@ -84,6 +84,35 @@ func TestReplicatedStalled(t *testing.T) {
 	})
 }
 
+// TestReplicatedBehind opens the service while a replica is stopped, which the primary takes for connected: it is not in use
+// before the replica has caught up.
+func TestReplicatedBehind(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		r := startReplicated(t, 1)
+		d, _ := drivers.Lookup(driver)
+		cfg := drivers.Config{Lock: "set-nx", Addrs: r.URLs(), Prefix: "test:", Topology: drivers.TopologyReplicated, NodeTimeout: 2 * time.Second}
+		if err := r.Replicas[0].Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s, err := d.Open(ctx, cfg)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || drivers.ClassOf(err) == drivers.ClassUnacked && !strings.Contains(err.Error(), "0 have caught up") {
+			t.Errorf("Open with a stopped replica: %v", err)
+		}
+		if err := r.Replicas[0].Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		open(t, driver, cfg)
+		if left := bare(t, drivers.Config{Addrs: r.URLs()}).PTTL(t.Context(), "test:sync").Val(); left < 0 && left != -2 {
+			t.Errorf("what the replicas had to acknowledge is left for %v", left)
+		}
+	})
+}
+
 // TestReplicatedOpen asks for more than there is.
 func TestReplicatedOpen(t *testing.T) {
 	r := startReplicated(t, 1)
@@ -120,6 +149,7 @@ type primary struct {
 	acked        int64
 	waitErr      error
 	releaseErr   error
+	opened       bool
 	waited       []string // commands that WAIT followed
 	others       []string // all others
 }
@@ -133,6 +163,10 @@ func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, erro
 }
 
 func (c *primary) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
+	if !c.opened { // Open has the replicas acknowledge a write
+		c.opened = true
+		return redis.Text("OK"), nil, 2, nil
+	}
 	c.waited = append(c.waited, args[0])
 	switch {
 	case c.setErr != nil:
