@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/alarm"
 	"github.com/lockbench/lockbench/drivers/renew"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
@@ -61,8 +62,8 @@ type client struct {
 	pause    time.Duration  // the next one after an error
 	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
-	sleep    *time.Timer
-	_        [56]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	sleep    *alarm.Timer   // nil until the first rest
+	_        [56]byte       // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -391,16 +392,13 @@ func (c *client) recover(begin time.Duration) time.Duration {
 }
 
 // rest sleeps for d, or until the run stops, and returns the time.
-func (c *client) rest(d time.Duration) time.Duration {
+func (c *client) rest(d time.Duration) time.Duration { return c.restUntil(d, nil) }
+
+// restUntil is rest with another reason to get up, which may be nil.
+func (c *client) restUntil(d time.Duration, lost <-chan struct{}) time.Duration {
 	if c.sleep == nil {
-		c.sleep = time.NewTimer(d)
-	} else {
-		c.sleep.Reset(d)
+		c.sleep = new(alarm.Timer)
 	}
-	select {
-	case <-c.sleep.C:
-	case <-c.e.stop:
-		c.sleep.Stop()
-	}
+	c.sleep.Sleep(d, c.e.stop, lost)
 	return c.e.clock.Now()
 }

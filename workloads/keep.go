@@ -64,8 +64,6 @@ func (c *client) newHold() error {
 		return fmt.Errorf("-renew: the sessions of %s cannot renew, although the design says so", c.e.run.Plan.Lock)
 	}
 	c.watched = renew.NewHold(r)
-	c.sleep = time.NewTimer(0)
-	c.sleep.Stop()
 	return nil
 }
 
@@ -119,19 +117,6 @@ func (c *client) sleepWatched(d time.Duration) {
 	if c.lost, waited = dog.Stop(c.watched); waited {
 		c.sent = c.e.clock.Now()
 	}
-}
-
-// restUntil is rest with another reason to get up.
-func (c *client) restUntil(d time.Duration, lost <-chan struct{}) time.Duration {
-	c.sleep.Reset(d)
-	select {
-	case <-c.sleep.C:
-	case <-lost:
-		c.sleep.Stop()
-	case <-c.e.stop:
-		c.sleep.Stop()
-	}
-	return c.e.clock.Now()
 }
 
 // settle follows the end of the belief in a hold that was lost: the session is the client's again once no renewal is

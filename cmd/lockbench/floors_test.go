@@ -60,6 +60,7 @@ var floors = []rule{
 		},
 		nil,
 	},
+	{"drivers/alarm", nil, []string{"golang.org/x/sys"}},
 	{"drivers/wait", []string{"drivers"}, nil},
 	{"drivers/renew", []string{"drivers"}, nil},
 	{"drivers/fault", []string{"drivers"}, nil},
@@ -78,7 +79,7 @@ var floors = []rule{
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
-	{"workloads/...", []string{"drivers", "drivers/wait", "drivers/renew", "results", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
+	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
 	// registry.

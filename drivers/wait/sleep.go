@@ -68,7 +68,9 @@ func left(l *drivers.Lease) time.Duration {
 	return time.Until(l.Deadline)
 }
 
-// sleeper sleeps on one timer that it uses again and again. It is made at the first sleep, because most clients of an
+// sleeper sleeps on one timer that it uses again and again. That is the runtime's, which an idle process on Linux looks
+// at in whole milliseconds, so that delays are up to a millisecond longer than asked for; package alarm says why it is
+// not used here. It is made at the first sleep, because most clients of an
 // uncontended run never need it.
 type sleeper struct{ timer *time.Timer }
 

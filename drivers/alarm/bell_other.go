@@ -1,0 +1,15 @@
+//go:build !linux
+
+package alarm
+
+import "time"
+
+// bell is silent where the runtime's poller waits for fractions of a millisecond, as kqueue does.
+type bell struct{}
+
+var poller bell
+
+func (bell) ringAt(time.Duration) (slot int64) { return 0 }
+func (bell) forget(int64)                      {}
+
+func canRing() bool { return false }
