@@ -61,11 +61,14 @@ func pauseWarning(r *results.Record) string {
 	text += fmt.Sprintf(", and leases of %s ended meanwhile", ttl)
 	if near := duringPauses(r, ttl); near > 0 {
 		which := fmt.Sprintf("%d of %s", near, many(r.Safety.Violations, "violation"))
-		if near == r.Safety.Violations {
+		switch {
+		case near == r.Safety.Violations && near == 1:
+			which = "the violation"
+		case near == r.Safety.Violations:
 			which = "all " + many(near, "violation")
 		}
-		text += fmt.Sprintf("; %s came in such a pause or within a lease's time after it, as with any lease whose holder stops "+
-			"that long, and say nothing else against the lock", which)
+		text += fmt.Sprintf("; %s came in such a pause or within a lease's time after it, which is what any lease does whose holder "+
+			"stops that long, and nothing else against the lock", which)
 	}
 	if lost := r.Counts.Lost + r.Counts.LostRenewal; lost > 0 {
 		text += fmt.Sprintf("; %s lost in this run", many(lost, "lock"))
@@ -115,5 +118,5 @@ func droughtWarning(r *results.Record, d results.Pause) string {
 		return ""
 	}
 	return fmt.Sprintf("no lock was granted for %s, from %s after the load began, where it is %s from one grant to the next on average: "+
-		"an outage", round(d.Length), round(d.At), round(r.Elapsed/time.Duration(r.Counts.Acquired)))
+		"an outage, or locks that requests left behind whose answer was lost", round(d.Length), round(d.At), round(r.Elapsed/time.Duration(r.Counts.Acquired)))
 }

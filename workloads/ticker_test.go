@@ -148,6 +148,8 @@ func TestPauseWarning(t *testing.T) {
 			[]string{"; all 2 violations came in such a pause or within a lease's time after it"}, ""},
 		{"violations at other times", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 3, at(1199*ms, 2*time.Second, 3201*ms) },
 			[]string{"; 1 of 3 violations came in such a pause"}, ""},
+		{"one violation after it", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 1, at(2701*ms) },
+			[]string{"; the violation came in such a pause"}, ""},
 		{"violations at other times alone", func(r *results.Record) { r.Safety.Violations, r.Safety.Events = 1, at(3201*ms) }, nil, "violation"},
 		{"too short for a lease", func(r *results.Record) {
 			r.Generator.Pauses = []results.Pause{{At: time.Second, Length: 200 * ms}}

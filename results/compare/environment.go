@@ -179,6 +179,8 @@ func doubts(c couple) (notes []string) {
 	whole := func(b *bucket) []*results.Record { return b.whole }
 	say(func(r *results.Record) bool { return r.Generator.Saturated }, whole,
 		"saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show")
+	say(func(r *results.Record) bool { return len(r.Generator.Pauses) > 0 }, whole,
+		"paused, lockbench itself was stopped or starved for a while, which their latencies have in them")
 	say(func(r *results.Record) bool { return !r.KeptUp() }, whole,
 		"the clients did not keep up with the arrivals, so that the rate is theirs")
 	say(func(r *results.Record) bool { return r.Steady.Drifts }, whole,

@@ -87,6 +87,18 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestPausedTrials are named in the notes on a cell.
+func TestPausedTrials(t *testing.T) {
+	paused := &results.Record{Generator: results.Generator{Pauses: []results.Pause{{Length: time.Second}}}}
+	notes := doubts(couple{base: &bucket{whole: []*results.Record{{}, paused}}, head: &bucket{whole: []*results.Record{{}}}})
+	if want := "1 of 2 trials of the base: paused, "; len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
+		t.Errorf("notes %q, want one that begins with %q", notes, want)
+	}
+	if notes := doubts(couple{base: &bucket{whole: []*results.Record{{}}}, head: &bucket{whole: []*results.Record{{}}}}); len(notes) > 0 {
+		t.Errorf("notes %q on trials without a pause", notes)
+	}
+}
+
 // TestSaturatedHead: a regression that only the head's machine may have made says so.
 func TestSaturatedHead(t *testing.T) {
 	const said = "10 of 10 trials of the head are saturated and the base is not"
