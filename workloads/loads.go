@@ -15,8 +15,8 @@ import (
 
 // checkClasses checks what the clients of each class do. Together they are the plan's clients.
 func checkClasses(p results.Plan) error {
-	if len(p.Classes) > maxClasses {
-		return fmt.Errorf("%d classes of clients: there may be %d", len(p.Classes), maxClasses)
+	if len(p.Classes) > MaxClasses {
+		return fmt.Errorf("%d classes of clients: there may be %d", len(p.Classes), MaxClasses)
 	}
 	sum, names := 0, map[string]bool{}
 	for i, c := range p.Classes {

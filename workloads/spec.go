@@ -26,7 +26,7 @@ const (
 	maxHandovers = 1_000_000
 	maxOps       = 1_000_000_000_000
 	maxProbe     = 10_000
-	maxClasses   = 100
+	MaxClasses   = 100
 	minBurst     = time.Millisecond
 
 	maxTime     = 24 * time.Hour

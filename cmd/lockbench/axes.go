@@ -18,25 +18,30 @@ func (p plan) label(i int) string {
 	if side := p.cells[i].side; side != "" {
 		parts = append(parts, side)
 	}
-	for _, a := range axes {
-		mine := a.text(p.cells[i].plan)
-		if mine != "" && slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+	for _, a := range p.differ {
+		if mine := a.text(p.cells[i].plan); mine != "" {
 			parts = append(parts, a.show(mine))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
+// differing are the axes in which cells differ.
+func differing(cells []cell) (all []axis) {
+	for _, a := range axes {
+		if slices.ContainsFunc(cells, func(c cell) bool { return a.text(c.plan) != a.text(cells[0].plan) }) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // labelOfPair tells the pair of the cell from the others, by the axes in which both of its cells agree.
 func (p plan) labelOfPair(i int) string {
 	partner, _ := p.partner(i)
 	var parts []string
-	for _, a := range axes {
-		mine := a.text(p.cells[i].plan)
-		if mine == "" || mine != a.text(p.cells[partner].plan) {
-			continue
-		}
-		if slices.ContainsFunc(p.cells, func(c cell) bool { return a.text(c.plan) != mine }) {
+	for _, a := range p.differ {
+		if mine := a.text(p.cells[i].plan); mine != "" && mine == a.text(p.cells[partner].plan) {
 			parts = append(parts, a.show(mine))
 		}
 	}

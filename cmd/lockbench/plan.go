@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/file"
 )
 
 // plan is all that a run does.
@@ -27,6 +27,9 @@ type plan struct {
 	read    []reading
 	places  []int  // for each combination of the matrix its cell, or -1 if it makes no sense
 	sides   []side // base and head, if there are two; cells then has their cells by turns
+
+	cellOf map[string]int // the cell that has a plan, by its key
+	differ []axis         // the axes in which cells differ
 }
 
 // cell is one combination of the axes.
@@ -97,7 +100,7 @@ func (p *plan) skip(what, why string) {
 }
 
 // maxCells keeps a slip in a list from making a matrix that nobody has the time for.
-const maxCells = 10_000
+const maxCells = file.MaxItems
 
 // planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
@@ -111,7 +114,7 @@ func planOf(o *options, t targets) (plan, error) {
 	if trials < 1 || trials > maxTrials {
 		return plan{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
-	p := plan{options: o, targets: t, trials: trials}
+	p := plan{options: o, targets: t, trials: trials, cellOf: map[string]int{}}
 	for _, sheet := range o.sheets() {
 		if err := p.addSheet(sheet, seed); err != nil {
 			return plan{}, err
@@ -128,7 +131,7 @@ func planOf(o *options, t targets) (plan, error) {
 			return plan{}, err
 		}
 	}
-	p.order = order(len(p.cells), trials, seed)
+	p.order, p.differ = order(len(p.cells), trials, seed), differing(p.cells)
 	return p, nil
 }
 
@@ -180,11 +183,12 @@ func (p *plan) add(o *options, c results.Plan) error {
 	}
 	c.Command = commandLine(p.options, c, p.targets)
 	p.read = append(p.read, reading{o, c})
-	i := slices.IndexFunc(p.cells, func(there cell) bool { return reflect.DeepEqual(there.plan, c) })
-	if i >= 0 { // the axis in which they differ is not read by this way of waiting
+	key := fmt.Sprintf("%#v", c)
+	if i, there := p.cellOf[key]; there { // the axis in which they differ is not read by this way of waiting
 		p.places = append(p.places, i)
 		return nil
 	}
+	p.cellOf[key] = len(p.cells)
 	p.places = append(p.places, len(p.cells))
 	p.cells = append(p.cells, cell{
 		plan: c, traits: design.Traits, warnings: warnings(c, design.Traits), asked: asked, classes: classes,

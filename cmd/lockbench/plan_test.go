@@ -242,3 +242,26 @@ func TestSkipNamesOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanIsLinear counts what planning allocates: four times the cells may take about four times as much. Comparing
+// each cell with all others, which boxes both, took 13 times as much.
+func TestPlanIsLinear(t *testing.T) {
+	allocs := func(cells int) float64 {
+		keys := make([]string, cells)
+		for i := range keys {
+			keys[i] = fmt.Sprint(i + 1)
+		}
+		o, err := parse(t, "-driver memory -keys "+strings.Join(keys, ","), environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if p, err := planOf(o, targets{}); err != nil || len(p.cells) != cells {
+				t.Fatal(len(p.cells), err)
+			}
+		})
+	}
+	if few, many := allocs(500), allocs(2000); many > 6*few {
+		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
+	}
+}

@@ -187,7 +187,7 @@ func pairUp(base, head plan) (plan, error) {
 		return p, usageErrorf("nothing to compare: %s", p.skipped[0])
 	}
 	p.sides = sides
-	p.order = orderPairs(len(p.cells)/2, p.trials, p.cells[0].plan.Seed)
+	p.order, p.differ = orderPairs(len(p.cells)/2, p.trials, p.cells[0].plan.Seed), differing(p.cells)
 	return p, nil
 }
 

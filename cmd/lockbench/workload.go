@@ -42,7 +42,7 @@ var ofAClass = []string{
 
 // vocabulary is what may stand in a workload.
 func vocabulary() file.Vocabulary {
-	v := file.Vocabulary{Elsewhere: elsewhere, Nearest: nearest}
+	v := file.Vocabulary{MaxClasses: workloads.MaxClasses, Elsewhere: elsewhere, Nearest: nearest}
 	for _, f := range runFlags {
 		if f.inWorkload() {
 			v.Fields = append(v.Fields, file.Field{

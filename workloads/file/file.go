@@ -23,7 +23,8 @@ import (
 
 // Vocabulary is what may stand in a workload besides name, about, classes and cells.
 type Vocabulary struct {
-	Fields []Field
+	Fields     []Field
+	MaxClasses int // that a workload may have; 0 is no limit
 
 	// Elsewhere tells why a name that is no field cannot stand in a workload, and is empty for one that nobody knows.
 	Elsewhere func(name string) string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -19,10 +20,14 @@ import (
 const (
 	MaxSize = 8 << 20 // bytes
 
-	maxLine  = 64 << 10
-	maxDepth = 100
-	maxAbout = 200
-	maxName  = 64
+	// MaxItems is how many values a list may have, and a workload cells.
+	MaxItems = 10_000
+
+	maxFields = 500 // of a mapping
+	maxLine   = 64 << 10
+	maxDepth  = 100
+	maxAbout  = 200
+	maxName   = 64
 )
 
 // Parse reads a workload; source is its name in errors, which are all of type *Error.
@@ -33,7 +38,11 @@ func Parse(source string, text []byte, v Vocabulary) (*Workload, error) {
 	if err := r.check(clean); err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseBytes([]byte(clean), 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(clean)
+	if err := r.bounded(tokens); err != nil {
+		return nil, err
+	}
+	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, r.syntax(err)
 	}

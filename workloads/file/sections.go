@@ -158,6 +158,9 @@ func (r *reader) class(name string, at Pos, n ast.Node, without func(entry) bool
 	if i := slices.IndexFunc(r.Classes, func(c Class) bool { return c.Name == name }); i >= 0 {
 		return r.Fault(at, "class %s is given twice, first on line %d", name, r.Classes[i].At.Line)
 	}
+	if most := r.v.MaxClasses; most > 0 && len(r.Classes) == most {
+		return r.Fault(at, "class %s is one too many: there may be %d", name, most)
+	}
 	settings, err := r.settings(n, "class "+name, inClass, without)
 	r.Classes = append(r.Classes, Class{name, at, settings})
 	return err
