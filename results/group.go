@@ -85,10 +85,12 @@ func cellKey(r *Record) (string, error) {
 
 // sum fills in what the trials say together. Their distributions have been merged, those of the classes too.
 func (c *Cell) sum(classes []sums) {
+	warned := map[string]bool{}
 	for _, r := range c.Trials {
 		c.Counts.add(r.Counts)
 		for _, warning := range r.Warnings {
-			if !slices.Contains(c.Warnings, warning) {
+			if !warned[warning] {
+				warned[warning] = true
 				c.Warnings = append(c.Warnings, warning)
 			}
 		}

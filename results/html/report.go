@@ -95,22 +95,22 @@ func (v *view) report(o Options) *report {
 
 // title is what was measured: the drivers, if they are few, and what they had to do.
 func (v *view) title() string {
-	var drivers, loads []string
-	for _, c := range v.cells {
+	var drivers []string
+	load, several := "", false
+	for i, c := range v.cells {
 		p := c.First().Plan
 		if !slices.Contains(drivers, p.Driver) {
 			drivers = append(drivers, p.Driver)
 		}
-		load := render.Many(int64(p.Clients), "client") + " on " + render.Many(int64(p.Keys), "key")
-		if !slices.Contains(loads, load) {
-			loads = append(loads, load)
-		}
+		its := render.Many(int64(p.Clients), "client") + " on " + render.Many(int64(p.Keys), "key")
+		several = several || i > 0 && its != load
+		load = its
 	}
 	title := "Locks with " + listed(drivers, 5)
-	if len(loads) == 1 {
-		return title + ": " + loads[0]
+	if several {
+		return title
 	}
-	return title
+	return title + ": " + load
 }
 
 // when is from the first trial to the last.
@@ -241,6 +241,11 @@ func (v *view) places() (all []placed) {
 	type fact struct{ label, text string }
 	var facts []fact
 	names, count := map[fact][]string{}, map[fact]int{}
+	type nameOf struct {
+		fact fact
+		name string
+	}
+	named := map[nameOf]bool{}
 	for _, g := range v.groups {
 		for i, c := range g.cells {
 			for _, item := range render.Place(c) {
@@ -251,7 +256,8 @@ func (v *view) places() (all []placed) {
 				if count[f]++; count[f] == 1 {
 					facts = append(facts, f)
 				}
-				if !slices.Contains(names[f], g.names[i]) {
+				if of := (nameOf{f, g.names[i]}); !named[of] {
+					named[of] = true
 					names[f] = append(names[f], g.names[i])
 				}
 			}

@@ -35,12 +35,14 @@ func Labels(cells []*results.Cell) []string {
 	}
 	short := func(a axis) bool { return !a.wide && a.title != "trials" && a.title != "claims" }
 	add(short, func(int) bool { return true })
-	again := slices.Clone(labels)
-	add(func(a axis) bool { return !short(a) }, func(i int) bool { return count(again, again[i]) > 1 })
-	again = slices.Clone(labels)
-	for i := range labels {
-		if count(again, again[i]) > 1 {
-			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", labels[i], count(again[:i+1], again[i])))
+	had, cellsOf := slices.Clone(labels), counts(labels)
+	add(func(a axis) bool { return !short(a) }, func(i int) bool { return cellsOf[had[i]] > 1 })
+	cellsOf = counts(labels)
+	numbered := map[string]int{}
+	for i, label := range labels {
+		if cellsOf[label] > 1 {
+			numbered[label]++
+			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", label, numbered[label]))
 		}
 	}
 	return labels
@@ -63,11 +65,11 @@ func joined(label string, a axis, v string) string {
 	return label + " · " + v
 }
 
-func count(list []string, s string) (n int) {
-	for _, t := range list {
-		if t == s {
-			n++
-		}
+// counts tells how often each text is in a list.
+func counts(list []string) map[string]int {
+	n := make(map[string]int, len(list))
+	for _, s := range list {
+		n[s]++
 	}
 	return n
 }

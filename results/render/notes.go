@@ -12,15 +12,20 @@ import (
 )
 
 // notes numbers remarks; the same text has the same number.
-type notes []string
+type notes struct {
+	texts   []string
+	numbers map[string]int
+}
 
 func (n *notes) number(text string) string {
-	i := slices.Index(*n, text)
-	if i < 0 {
-		i = len(*n)
-		*n = append(*n, text)
+	if n.numbers == nil {
+		n.numbers = map[string]int{}
 	}
-	return strconv.Itoa(i + 1)
+	if n.numbers[text] == 0 {
+		n.texts = append(n.texts, text)
+		n.numbers[text] = len(n.texts)
+	}
+	return strconv.Itoa(n.numbers[text])
 }
 
 // remark fills the column of notes for one cell and adds what it refers to to the notes below.
@@ -106,7 +111,7 @@ const persistenceDiffers = "Persistence differs: locks that survive a crash of t
 // below explains the table: the numbered notes, what must not be compared, abbreviations, and what was left out.
 func (t *table) below() []note {
 	var lines []note
-	for i, text := range t.notes {
+	for i, text := range t.notes.texts {
 		lines = append(lines, note{"[" + strconv.Itoa(i+1) + "]", text})
 	}
 	lines = append(lines, t.facts.notes...)
@@ -151,12 +156,14 @@ func (t *table) below() []note {
 // values lists the different values of an axis in the order of the rows.
 func values(cells []*results.Cell, a axis) string {
 	var all []string
+	seen := map[string]bool{}
 	for _, c := range cells {
 		v := a.value(c)
 		if v == "" {
 			v = "unknown"
 		}
-		if !slices.Contains(all, v) {
+		if !seen[v] {
+			seen[v] = true
 			all = append(all, v)
 		}
 	}

@@ -168,14 +168,16 @@ func Loads(cells []*results.Cell) (titles []string, members [][]int) {
 			differing = append(differing, a)
 		}
 	}
+	places := map[string]int{} // in titles
 	for i, c := range cells {
 		title := ""
 		for _, a := range differing {
 			title = named(title, a, c)
 		}
-		at := slices.Index(titles, title)
-		if at < 0 {
+		at, seen := places[title]
+		if !seen {
 			at, titles, members = len(titles), append(titles, title), append(members, nil)
+			places[title] = at
 		}
 		members[at] = append(members[at], i)
 	}
