@@ -143,6 +143,7 @@ type runner struct {
 	contest  *contest // nil if nothing is compared
 	outputs  []output[reported]
 	judged   []output[compared] // of the comparison
+	unsaved  []*results.Record  // that could not be written yet
 
 	id       string // of the run
 	records  results.Collector
@@ -189,6 +190,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
 func (r *runner) finish(ctx context.Context, table render.Options) error {
+	r.saveRest()
 	cells := r.records.Cells()
 	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
 		r.outputs = []output[reported]{{format: reportFormats[0]}}
@@ -346,7 +348,7 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	}
 	r.violated = r.violated || rec.Violated()
 	if r.output != "" {
-		if err := results.Append(r.output, rec); err != nil {
+		if err := r.save(rec); err != nil {
 			return err
 		}
 	}
