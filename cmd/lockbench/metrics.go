@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
@@ -41,6 +42,44 @@ func readMetricsAddr(text string) (string, error) {
 			"or a port alone (9090), which listens on 127.0.0.1", text)
 	}
 	return addr, nil
+}
+
+const (
+	maxScrapes    = 32               // at once; others are refused with status 503
+	scrapeTimeout = 10 * time.Second // as long as Prometheus waits for an answer by default
+	gatherEvery   = 250 * time.Millisecond
+)
+
+// sharedGatherer gathers at most once in gatherEvery, so that scrapers, however many and however fast, do not take the
+// processor from the load. Those that come in between wait for the next time and share what it finds: none gets
+// figures from before it asked.
+type sharedGatherer struct {
+	from prometheus.Gatherer
+	turn chan struct{} // of one: whoever has put something in may gather
+
+	began time.Time // the last time
+	found []*dto.MetricFamily
+	err   error
+}
+
+func newSharedGatherer(from prometheus.Gatherer) *sharedGatherer {
+	return &sharedGatherer{from: from, turn: make(chan struct{}, 1)}
+}
+
+// Gather gathers, or waits for somebody else's.
+func (g *sharedGatherer) Gather() ([]*dto.MetricFamily, error) {
+	asked := time.Now()
+	g.turn <- struct{}{}
+	defer func() { <-g.turn }()
+	if g.began.After(asked) {
+		return g.found, g.err
+	}
+	if !g.began.IsZero() {
+		time.Sleep(gatherEvery - time.Since(g.began))
+	}
+	g.began = time.Now()
+	g.found, g.err = g.from.Gather()
+	return g.found, g.err
 }
 
 // metricsServer serves the metrics of a run. A nil one does nothing.
@@ -72,9 +111,13 @@ func serveMetrics(ctx context.Context, text, version string) (*metricsServer, er
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&m.exporter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(newSharedGatherer(registry), promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes,
+	}))
 	mux.Handle("GET /{$}", http.RedirectHandler(metricsPath, http.StatusFound))
-	m.server = http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	m.server = http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: scrapeTimeout, IdleTimeout: time.Minute,
+	}
 	m.serving.Go(func() { _ = m.server.Serve(listener) })
 	return m, nil
 }
