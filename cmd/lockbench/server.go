@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -144,19 +145,40 @@ func (f *fleet) close() error {
 func (f *fleet) readFiles(l login) error {
 	f.password = l.password
 	if l.passwordFile != "" {
-		text, err := os.ReadFile(l.passwordFile)
+		password, err := readPassword(l.passwordFile)
 		if err != nil {
-			return fmt.Errorf("-password-file: %w", err)
+			return err
 		}
-		password := strings.TrimRight(string(text), "\r\n")
-		if password == "" || strings.ContainsAny(password, "\r\n") {
-			return fmt.Errorf("-password-file %s: must have one line, the password", l.passwordFile)
-		}
-		f.password = drivers.Secret(password)
+		f.password = password
 	}
 	config, err := l.tls.config()
 	f.tlsConfig = config
 	return err
+}
+
+// maxPassword is how many bytes a file with a password may have.
+const maxPassword = 64 << 10
+
+// readPassword reads the only line of a file, which may be a pipe. It reads no more than a password can have: a wrong
+// path may name a device that never ends.
+func readPassword(path string) (drivers.Secret, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("-password-file: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
+	if err != nil {
+		return "", fmt.Errorf("-password-file: %w", err)
+	}
+	if len(text) > maxPassword {
+		return "", fmt.Errorf("-password-file %s: is longer than %d KiB: it must have one line, the password", path, maxPassword>>10)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" || strings.ContainsAny(password, "\r\n") {
+		return "", fmt.Errorf("-password-file %s: must have one line, the password", path)
+	}
+	return drivers.Secret(password), nil
 }
 
 // config makes a TLS configuration that verifies, or nil if nothing asks for TLS.

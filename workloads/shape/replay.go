@@ -121,9 +121,11 @@ func readTimes(r io.Reader, most int) (times []time.Duration, digest string, err
 	return times, hex.EncodeToString(hash.Sum(nil))[:digestDigits], nil
 }
 
+// parseMillis reads a number of milliseconds. The error says what was expected, and not what is there: a wrong path may
+// name a file whose content is secret.
 func parseMillis(text string) (time.Duration, error) {
 	ms, err := strconv.ParseFloat(text, 64)
-	wrong := func(want string) (time.Duration, error) { return 0, fmt.Errorf("%s: %s", quote(text), want) }
+	wrong := func(want string) (time.Duration, error) { return 0, errors.New(want) }
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return wrong("must be 0 to 86400000 milliseconds (24h)")
