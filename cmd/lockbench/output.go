@@ -24,7 +24,7 @@ func checkOutput(opt *option) error {
 		return usageErrorf("%s: records go into a file, and the table to standard output", opt.written())
 	}
 	if err := results.CheckAppendable(path); err != nil {
-		return usageErrorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, os.ErrNotExist) {
