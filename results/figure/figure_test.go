@@ -58,3 +58,23 @@ func TestOf(t *testing.T) {
 		t.Error("violations are known without an oracle")
 	}
 }
+
+// TestDistributions plants a value of its own for each figure of each metric.
+func TestDistributions(t *testing.T) {
+	r := &results.Record{Latency: map[results.Metric]results.Latency{}}
+	want := map[string]float64{}
+	for i, m := range results.Metrics {
+		at := time.Duration(1000 * (i + 1))
+		r.Latency[m] = results.Latency{
+			Count: 1e6, Min: at, P50: at + 1, P90: at + 2, P99: at + 3, P999: at + 4, Max: at + 5, Mean: at + 6,
+		}
+		for j, name := range []string{"p50", "p90", "p99", "p999", "max", "mean"} {
+			want[string(m)+"."+name] = float64(at) + float64(j) + 1
+		}
+	}
+	for name, v := range want {
+		if f, ok := figure.Named(name); !ok || f.Of(r) != v {
+			t.Errorf("%s: %v, want %v", name, f.Of(r), v)
+		}
+	}
+}

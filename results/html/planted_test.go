@@ -1,0 +1,114 @@
+package html
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// planted is a distribution with a value of its own for each percentile, in milliseconds from at: 1 for the median, and
+// 2, 3 and 4 for p90, p99 and p99.9.
+func planted(at int) results.Latency {
+	rec := results.NewRecorder(1)
+	shard := rec.Borrow()
+	for i, n := range []int{5500, 3600, 810, 81, 9} {
+		for range n {
+			shard.Record(results.AcquireIndex, time.Duration(at+i+1)*time.Millisecond)
+		}
+	}
+	return rec.Latencies()[results.Acquire]
+}
+
+// plantedCell is a cell of two trials, with two classes, whose metrics all have percentiles of their own.
+func plantedCell(t *testing.T) *results.Cell {
+	t.Helper()
+	var recs []*results.Record
+	for n := range 2 {
+		r := *recorded(t, "front-door")[0].First()
+		r.ID, r.Trial, r.Partial, r.Started = string(rune('a'+n)), n+1, "", time.Unix(int64(n), 0)
+		r.Latency = map[results.Metric]results.Latency{results.Acquire: planted(10), results.Handoff: planted(20), results.Release: planted(30)}
+		r.Plan.Classes = []results.Class{{Name: "slow", Load: r.Plan.Load}, {Name: "open", Load: r.Plan.Load}}
+		r.Plan.Classes[1].Rate = "1000"
+		r.Classes = []results.ClassResult{
+			{Name: "slow", Latency: map[results.Metric]results.Latency{results.Acquire: planted(40), results.Response: planted(50)}},
+			{Name: "open", Latency: map[results.Metric]results.Latency{results.Acquire: planted(60), results.Response: planted(70)}},
+		}
+		recs = append(recs, &r)
+	}
+	cells, err := results.Group(recs)
+	if err != nil || len(cells) != 1 {
+		t.Fatal(len(cells), err)
+	}
+	return cells[0]
+}
+
+// TestPlantedPercentiles looks for each percentile in each place where the page has it.
+func TestPlantedPercentiles(t *testing.T) {
+	c := plantedCell(t)
+	c.Latency[results.Response] = results.Latency{} // the page shows what the clients wait for: here the acquisition
+	v := newView([]*results.Cell{c})
+	ms := func(n int) string { return render.Measured(time.Duration(n) * time.Millisecond) }
+
+	for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {
+		if got := quantile(c.Latency[results.Acquire], q) / 1e6; math.Abs(got-want) > 0.02 {
+			t.Errorf("the %v quantile is %v ms, want %v", q, got, want)
+		}
+	}
+	if _, wait := v.findings(); !strings.Contains(wait, ms(13)) {
+		t.Errorf("the finding on the wait is %q, want %s", wait, ms(13))
+	}
+	if key := v.key(); key[len(key)-1].Label != "p99" || key[len(key)-1].Value != ms(13) {
+		t.Errorf("the key figures are %+v", key)
+	}
+	row := v.latency().Groups[0].Rows[0]
+	if row.Value != "p99 "+ms(13) || !strings.HasPrefix(row.Beside, "p50 "+ms(11)+" · p99.9 "+ms(14)) {
+		t.Errorf("the row of the latency is %q beside %q", row.Value, row.Beside)
+	}
+	for _, trial := range v.details()[0].Trials {
+		if trial.P50 != ms(11) || trial.P99 != ms(13) {
+			t.Errorf("a trial is %+v", trial)
+		}
+	}
+	if cells := v.fairness().Rows[0].Cells; cells[0].Text != ms(21) || cells[1].Text != ms(23) {
+		t.Errorf("the hand-off is %q, %q", cells[0].Text, cells[1].Text)
+	}
+	rows := v.classes().Rows
+	for i, at := range []int{40, 70} { // a closed loop waits for the acquisition, an open one for the response
+		if cells := rows[1+i].Cells; cells[2].Text != ms(at+1) || cells[3].Text != ms(at+3) {
+			t.Errorf("class %s has %q, %q", rows[1+i].Name, cells[2].Text, cells[3].Text)
+		}
+	}
+}
+
+// TestPlantedCurve holds the curve over the percentiles to the spelt ones, with a histogram and without.
+func TestPlantedCurve(t *testing.T) {
+	whole := planted(10)
+	bare := whole
+	bare.HDR = ""
+	for name, l := range map[string]results.Latency{"histogram": whole, "quantiles": bare} {
+		at := distribution(l)
+		for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {
+			got := math.NaN()
+			for _, p := range at {
+				if p[0] <= nine(q)+1e-9 {
+					got = p[1] / 1e6
+				}
+			}
+			if math.Abs(got-want) > 0.02 {
+				t.Errorf("%s: the curve has %v ms at %v, want %v", name, got, q, want)
+			}
+		}
+	}
+}
+
+// TestPlantedSteps: the steps of a rate have percentiles of their own.
+func TestPlantedSteps(t *testing.T) {
+	s := results.Step{Acquired: 1e6, P50: 11, P99: 13, Max: 15}
+	if got50, got99 := stepQuantile(s, 0.5), stepQuantile(s, 0.99); got50 != 11 || got99 != 13 {
+		t.Errorf("%v and %v", got50, got99)
+	}
+}
