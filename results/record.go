@@ -21,6 +21,10 @@ type Record struct {
 	Cell    int       `json:"cell"`  // its place in that run's matrix, from 0
 	Trial   int       `json:"trial"` // from 1
 
+	// Prefix begins all names that the run has made on a server of the user's: keys, nodes, tables. It is what lockbench
+	// clean takes. Empty if the server was not the user's.
+	Prefix string `json:"prefix,omitempty"`
+
 	// A run that compares two configurations has two sides, SideBase and SideHead. Pair is the place of the cell among
 	// those of its side, from 0: the cells of both sides with the same Run and Pair belong together, although their plans
 	// differ. Other runs have no side.

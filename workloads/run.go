@@ -60,6 +60,8 @@ type Run struct {
 	// Interval, if set, is called about once a second while the load runs, and a last time when it has ended, by one
 	// goroutine at a time.
 	Interval func(Interval)
+
+	left error // see Left
 }
 
 // Snapshot is what a progress line can show while a run goes on.
@@ -94,10 +96,12 @@ const (
 	progressEvery = 250 * time.Millisecond
 	pings         = 101 // round trips before the load, of which the median is the record's RTT
 
-	// The clean-up has a limit that no server comes near which still answers: a request that is not answered ends it
-	// by the driver's IO time-out, and what it gives up stays on the user's server.
-	cleanTimeout = 30 * time.Second
-	cleanPerKey  = time.Millisecond
+	// The clean-up has a limit that no server comes near which still answers. What it gives up stays on the user's
+	// server.
+	cleanTimeout  = 30 * time.Second
+	cleanPerKey   = time.Millisecond
+	cleanPause    = 50 * time.Millisecond // before the second attempt, and twice as long before each further one
+	maxCleanPause = 2 * time.Second
 )
 
 // Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
@@ -130,8 +134,12 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	e.probe.finish()
 	e.course.finish()
 	e.clean()
+	r.left = e.cleanError
 	return e.record()
 }
+
+// Left is why keys of the trial that Do has run are still on the server; nil if they were deleted.
+func (r *Run) Left() error { return r.left }
 
 // engine is the state that the clients of a trial share. What a client reads in its loop is constant but for end,
 // which changes once at the most.
@@ -364,7 +372,8 @@ func (e *engine) drain() {
 	}
 }
 
-// clean deletes the run's keys, however the run went. A private server that is gone has taken them along.
+// clean deletes the run's keys, however the run went, and tries again while there is time: a server that restarts, loads
+// its data or is slow for a while gets over it. A private server that is gone has taken the keys along.
 func (e *engine) clean() {
 	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
 	if !ok {
@@ -373,9 +382,29 @@ func (e *engine) clean() {
 	e.report(PhaseClean, 0, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
-	err := c.Clean(ctx, e.keys)
-	if e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
-		return
+	for pause := cleanPause; ; pause = min(2*pause, maxCleanPause) {
+		err := c.Clean(ctx, e.keys)
+		if err == nil || e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
+			e.cleanError = nil
+			return
+		}
+		if e.cleanError == nil || ctx.Err() == nil { // else it only says that the time is over
+			e.cleanError = err
+		}
+		if drivers.ClassOf(err) == drivers.ClassAuth || !sleep(ctx, pause) {
+			return
+		}
 	}
-	e.cleanError = err
+}
+
+// sleep waits for d, and answers false if ctx is done before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -493,25 +493,52 @@ func TestMachineShare(t *testing.T) {
 	}
 }
 
-// unreachable is a service whose server has gone before the clean-up.
-type unreachable struct{ drivers.Service }
-
-func (u unreachable) Unwrap() drivers.Service { return u.Service }
-
-func (unreachable) Clean(context.Context, []string) error {
-	return &drivers.Error{Class: drivers.ClassConnect, Op: "clean", Err: errors.New("refused")}
+// uncleaned is a service whose Clean fails, so many times or, if that is negative, always.
+type uncleaned struct {
+	drivers.Service
+	err   error
+	times *int
 }
 
-// TestUncleaned: keys that stay on a server of the user's are worth a warning, and those that died with ours are not.
+func (u uncleaned) Unwrap() drivers.Service { return u.Service }
+
+func (u uncleaned) Clean(ctx context.Context, keys []string) error {
+	if *u.times == 0 {
+		c, _ := drivers.As[drivers.Cleaner](u.Service)
+		return c.Clean(ctx, keys)
+	}
+	*u.times--
+	return u.err
+}
+
+// TestUncleaned: keys that stay on a server of the user's are worth a warning, and those that died with ours are not. A
+// server that is slow, restarts or loads its data is asked again, and one that refuses is not.
 func TestUncleaned(t *testing.T) {
-	for _, server := range []string{"private", "external"} {
+	fails := func(class drivers.Class, text string) error {
+		return &drivers.Error{Class: class, Op: "clean", Err: errors.New(text)}
+	}
+	for _, test := range []struct {
+		server string
+		err    error
+		times  int
+		asked  int // before it gives up; 0: it does not matter
+		warned bool
+	}{
+		{"private", fails(drivers.ClassConnect, "refused"), -1, 1, false},
+		{"external", fails(drivers.ClassConnect, "refused"), -1, 0, true},
+		{"external", fails(drivers.ClassAuth, "NOPERM"), -1, 1, true},
+		{"external", fails(drivers.ClassConnect, "refused"), 3, 3, false},
+		{"external", fails(drivers.ClassServer, "LOADING Redis is loading the dataset in memory"), 4, 4, false},
+		{"external", fails(drivers.ClassTimeout, "no reply"), 2, 2, false},
+	} {
 		p := plan("memory", "mutex")
-		p.Server, p.Hold, p.Duration = server, ms, 10*ms
-		gone := func(s drivers.Service) drivers.Service { return unreachable{s} }
+		p.Server, p.Hold, p.Duration = test.server, ms, 10*ms
+		times := test.times
+		gone := func(s drivers.Service) drivers.Service { return uncleaned{s, test.err, &times} }
 		bubble(t, p, gone, func(t *testing.T, r *results.Record) {
-			warned := strings.Contains(strings.Join(r.Warnings, "\n"), "deleting the run's keys")
-			if warned != (server == "external") {
-				t.Errorf("%s: warnings %q", server, r.Warnings)
+			warned := strings.Contains(strings.Join(r.Warnings, "\n"), "deleting the run's keys: clean: ")
+			if asked := test.times - times; warned != test.warned || test.asked > 0 && asked != test.asked {
+				t.Errorf("%s, %v: it failed %d times, warnings %q", test.server, test.err, asked, r.Warnings)
 			}
 		})
 	}
