@@ -199,7 +199,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, historyFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, historyFlags, cleanFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

@@ -18,6 +18,7 @@ Usage:
   lockbench report FILE…    print the table of records that -o has written
   lockbench compare A B     what became of the figures of A's records in B's: the gate of a change
   lockbench history FILE…   each cell's figures over revisions, with steps and drifts
+  lockbench clean           delete what a run that was killed has left on your server
   lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
   lockbench schema [NAME]   JSON schema of workload files, of records or of comparisons
   lockbench version         version of lockbench and of its client libraries
@@ -54,8 +55,9 @@ Environment:
   NO_COLOR            if set, no colours
 
 A server of yours is treated as production: keys begin with a prefix of this run alone and are
-deleted by name; nothing is flushed or configured. Without an address lockbench starts servers of
-its own, as far as their programs are installed (see list), and stops them in the end.
+deleted by name; nothing is flushed or configured. If a run is killed, lockbench clean deletes
+them. Without an address lockbench starts servers of its own, as far as their programs are
+installed (see list), and stops them in the end.
 
 Exit codes:
   0    fine

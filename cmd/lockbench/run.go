@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -145,7 +146,9 @@ type runner struct {
 	judged   []output[compared] // of the comparison
 	unsaved  []*results.Record  // that could not be written yet
 
-	id       string // of the run
+	id       string                 // of the run
+	opened   int                    // trials so far
+	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
 	records  results.Collector
 	violated bool         // by a lock that claims to exclude
 	said     []string     // what needs to be said once, however many cells it is true of
@@ -164,9 +167,15 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		return err
 	}
 	r.fleets = fleets
-	giveUp := r.giveUp
+	giveUp := func() {
+		if hint := r.hint.Load(); hint != nil {
+			fmt.Fprint(r.stderr, *hint)
+		}
+		r.giveUp()
+	}
 	r.abandon.Store(&giveUp)
 	defer r.closeServer()
+	r.announcePrefix()
 
 	for i, t := range r.order {
 		if ctx.Err() != nil {
@@ -227,7 +236,8 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 func (r *runner) trial(ctx context.Context, t turn) error {
 	c := r.at(t)
 	r.fleet = r.fleets[r.cells[t.cell].side]
-	prefix := "lockbench:" + rand.Text() + ":"
+	r.opened++
+	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
 	if err := r.ready(ctx, c); err != nil {
 		r.ran = true
 		return err
@@ -242,7 +252,10 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 		r.ran = true
 		return err
 	}
-	defer svc.Close()
+	hint := r.leftLine(c, "stopped at once")
+	r.hint.Store(&hint)
+	defer r.hint.Store(nil)
+	defer func() { r.closeService(c, svc) }()
 	why, err := checkSession(ctx, c, svc)
 	if why != "" {
 		way := c.Wait
@@ -279,6 +292,9 @@ func (r *runner) trial(ctx context.Context, t turn) error {
 	r.live.follow(&run, t)
 	rec, err := run.Do(ctx)
 	r.live.end()
+	if left := run.Left(); left != nil {
+		r.sayLeft(c, left)
+	}
 	if err != nil {
 		return err
 	}
@@ -342,6 +358,9 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
 	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
 	rec.Env = r.env
+	if rec.Plan.Server == string(external) {
+		rec.Prefix = r.prefix()
+	}
 	r.fleet.describe(rec)
 	if err := r.records.Add(rec); err != nil {
 		return err

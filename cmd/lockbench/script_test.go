@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +65,7 @@ func TestScripts(t *testing.T) {
 			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "code": cmdCode, "webserver": cmdWebserver,
+			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "set": cmdSet, "code": cmdCode, "webserver": cmdWebserver,
 			"nights":  cmdNights,
 			"records": cmdRecords,
 			"valid":   cmdValid,
@@ -91,35 +93,56 @@ func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
 func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
 	conns, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	var s interface {
-		URL() string
-		Close() error
-	}
-	switch args[0] {
+	var s io.Closer
+	url := ""
+	switch ctx := context.Background(); args[0] {
 	case "mysql":
-		s, err = servers.StartMySQL(context.Background(), servers.MySQLOptions{Conns: conns})
+		server, failed := servers.StartMySQL(ctx, servers.MySQLOptions{Conns: conns})
+		ts.Check(failed)
+		s, url = server, server.URL()
 	case "postgres":
-		s, err = servers.StartPostgres(context.Background(), servers.PostgresOptions{Conns: conns})
+		server, failed := servers.StartPostgres(ctx, servers.PostgresOptions{Conns: conns})
+		ts.Check(failed)
+		s, url = server, server.URL()
+	case "etcd":
+		server, failed := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
+		ts.Check(failed)
+		s, url = server, server.URLs()[0]
+	case "zookeeper":
+		server, failed := servers.StartZooKeeper(ctx, 1, servers.ZooKeeperOptions{})
+		ts.Check(failed)
+		s, url = server, server.URLs()[0]
 	default:
 		ts.Fatalf("unknown server %s", args[0])
 	}
-	ts.Check(err)
 	ts.Defer(func() { s.Close() })
-	ts.Setenv("ADDR", s.URL())
+	ts.Setenv("ADDR", url)
 }
 
 // cmdKeys checks how many keys the plain server at ADDR has: keys 0.
 func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strings.Trim(ask(ts, "DBSIZE"), ":\r\n"); got != args[0] {
+		ts.Fatalf("%s keys are left, want %s", got, args[0])
+	}
+}
+
+// cmdSet puts keys on the plain server at ADDR, which are a user's: set one two.
+func cmdSet(ts *testscript.TestScript, _ bool, args []string) {
+	for _, key := range args {
+		ask(ts, "SET "+key+" 1")
+	}
+}
+
+// ask sends the plain server at ADDR a command.
+func ask(ts *testscript.TestScript, command string) (reply string) {
 	conn, err := net.Dial("unix", strings.TrimPrefix(ts.Getenv("ADDR"), "unix://"))
 	ts.Check(err)
 	defer conn.Close()
-	_, err = conn.Write([]byte("DBSIZE\r\n"))
+	_, err = fmt.Fprintf(conn, "%s\r\n", command)
 	ts.Check(err)
-	reply, err := bufio.NewReader(conn).ReadString('\n')
+	reply, err = bufio.NewReader(conn).ReadString('\n')
 	ts.Check(err)
-	if got := strings.Trim(reply, ":\r\n"); got != args[0] {
-		ts.Fatalf("%s keys are left, want %s", got, args[0])
-	}
+	return reply
 }
 
 // cmdWebserver starts something that is not Redis and sets ADDR.
@@ -141,12 +164,16 @@ func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("ADDR", l.Addr().String())
 }
 
-// cmdInterrupt runs a command, sends it SIGINT, or SIGHUP for "interrupt hangup", when stderr shows that it measures, and
-// keeps its output in the files stdout and stderr and its exit code in the file code.
+// cmdInterrupt runs a command, sends it SIGINT, SIGHUP for "interrupt hangup" or SIGKILL for "interrupt kill", when stderr
+// shows that it measures (and, before a kill, has had locks), and keeps its output in the files stdout and stderr and its
+// exit code in the file code. A kill sets PREFIX to what the run has said that its names begin with.
 func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
-	stop := syscall.SIGINT
-	if args[0] == "hangup" {
+	stop, text := syscall.SIGINT, regexp.MustCompile("measure")
+	switch args[0] {
+	case "hangup":
 		stop, args = syscall.SIGHUP, args[1:]
+	case "kill":
+		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`measure .*\D[1-9]\d* locks/s`), args[1:]
 	}
 	// Under nohup the signal is ignored, which a child inherits unless it is handled here.
 	handled := make(chan os.Signal, 1)
@@ -158,7 +185,7 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"), "GORACE=atexit_sleep_ms=0")
 	var stdout bytes.Buffer
-	seen := &watcher{text: "measure", found: make(chan struct{})}
+	seen := &watcher{text: text, found: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, seen
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
@@ -172,6 +199,9 @@ func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("stdout"), stdout.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("stderr"), []byte(seen.String()), 0o600))
+	if said := regexp.MustCompile("begin with (lockbench:[^;]*);").FindStringSubmatch(seen.String()); said != nil {
+		ts.Setenv("PREFIX", said[1])
+	}
 	ts.Check(os.WriteFile(ts.MkAbs("code"), []byte(strconv.Itoa(cmd.ProcessState.ExitCode())+"\n"), 0o600))
 }
 
@@ -212,16 +242,16 @@ func cmdValid(ts *testscript.TestScript, refused bool, args []string) {
 type watcher struct {
 	mu    sync.Mutex
 	b     bytes.Buffer
-	text  string
+	text  *regexp.Regexp
 	found chan struct{}
 }
 
 func (w *watcher) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := strings.Contains(w.b.String(), w.text)
+	before := w.text.Match(w.b.Bytes())
 	w.b.Write(p)
-	if !before && strings.Contains(w.b.String(), w.text) {
+	if !before && w.text.Match(w.b.Bytes()) {
 		close(w.found)
 	}
 	return len(p), nil
@@ -235,7 +265,7 @@ func (w *watcher) String() string {
 
 // TestHelp pins the help of every command, and that it can be read in 100 columns.
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"", "report", "compare", "history", "list", "schema", "version", "completion"} {
+	for _, line := range []string{"", "report", "compare", "history", "clean", "list", "schema", "version", "completion"} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
 			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)

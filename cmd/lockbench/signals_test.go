@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -36,6 +40,34 @@ func TestSecondSignal(t *testing.T) {
 	close(g.leave) // or the abandoned run outlives the test
 	if code != exitInterrupted || !strings.Contains(stderr, "lockbench: interrupt: draining; once more to stop at once\n") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestSecondSignalTellsWhatIsLeft stops a run at once whose server no longer answers, so that nothing could be deleted.
+func TestSecondSignalTellsWhatIsLeft(t *testing.T) {
+	proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	ended := &watcher{text: regexp.MustCompile(`(?s)stopped by.*stopped by`), found: make(chan struct{})} // the run that is given up as well
+	stderr := &watcher{text: regexp.MustCompile("measure"), found: make(chan struct{})}
+	signals, done := make(chan os.Signal), make(chan int)
+	go func() {
+		done <- run([]string{"-addr", proxy.Addr(), "-clients", "1", "-hold", "1ms", "-duration", "1h", "-warmup", "0s", "-io-timeout", "1h"},
+			strings.NewReader(""), &lockedBuffer{b: new(bytes.Buffer)}, io.MultiWriter(stderr, ended), environment(), signals)
+	}()
+	<-stderr.found
+	restore := proxy.Mute()
+	signals <- os.Interrupt
+	signals <- os.Interrupt
+	code, text := <-done, stderr.String()
+	restore()
+	<-ended.found
+	want := regexp.MustCompile(`lockbench: names that begin with (lockbench:[A-Z2-7]{26}:) may be left on redis://` + regexp.QuoteMeta(proxy.Addr()) +
+		` \(stopped at once\); to delete them: lockbench clean -prefix (lockbench:[A-Z2-7]{26}:) -addr redis://`)
+	if code != exitInterrupted || !want.MatchString(text) {
+		t.Errorf("exit code %d, stderr %q", code, text)
 	}
 }
 
