@@ -16,4 +16,5 @@ type Addressed interface {
 type Addr struct {
 	Redacted string // the address without user and password
 	Network  string // "unix", "tcp" or "tls"
+	Password Secret // what it logs in with, from wherever the driver takes it: nobody who shows an error shows it
 }

@@ -82,8 +82,14 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if err := f.readFiles(l); err != nil {
 		return err
 	}
+	p.secrets.add(string(f.password))
 	failed := false
 	for _, t := range list {
+		for _, addr := range t.addrs {
+			if read, err := t.service.readAddr(addr); err == nil {
+				p.secrets.add(string(read.Password))
+			}
+		}
 		for _, cfg := range t.configs(l, f) {
 			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.prefix == prefixBegin); err != nil {
 				failed = true
@@ -229,7 +235,7 @@ func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry b
 		p.listPrefixes(where, names)
 	case dry:
 		for _, name := range names {
-			fmt.Fprintln(p.stdout, name)
+			fmt.Fprintln(p.stdout, p.secrets.scrub(name))
 		}
 		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
 	case err == nil:

@@ -47,6 +47,8 @@ type program struct {
 	stderr *lineWriter
 	env    environ
 
+	secrets secrets // which stderr and records are free of
+
 	completing bool // a shell asks how a command line could go on; nothing runs
 
 	// draining is set by commands that end by themselves, and in good order, once their context is cancelled.
@@ -58,7 +60,9 @@ type program struct {
 // run is the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
 // command that drains is waited for, until a second signal comes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: &lineWriter{w: stderr}, env: env}
+	p := &program{stdin: stdin, stdout: stdout, env: env}
+	p.stderr = &lineWriter{w: stderr, scrub: p.secrets.scrub}
+	p.secrets.learnStart(args, env)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 
@@ -103,7 +107,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
 	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
-		fmt.Fprint(p.stderr, fault.Excerpt())
+		fmt.Fprint(p.stderr, p.secrets.scrubFile(fault.Excerpt()))
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {

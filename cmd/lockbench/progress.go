@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -219,6 +218,7 @@ func clip(s string, columns int) string {
 type lineWriter struct {
 	mu    sync.Mutex
 	w     io.Writer
+	scrub func(string) string // takes secrets out of a message; nil: there are none
 	drawn bool
 }
 
@@ -228,7 +228,11 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()
-	if _, err := l.w.Write(bytes.Map(still, p)); err != nil {
+	text := string(p)
+	if l.scrub != nil {
+		text = l.scrub(text)
+	}
+	if _, err := io.WriteString(l.w, strings.Map(still, text)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

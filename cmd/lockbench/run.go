@@ -54,6 +54,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 		}
 		return err
 	}
+	plan.teach(&p.secrets)
 	table, err := p.tableOptions(o)
 	if err != nil {
 		return err
@@ -167,6 +168,9 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 		return err
 	}
 	r.fleets = fleets
+	for _, f := range fleets {
+		r.secrets.add(string(f.password))
+	}
 	giveUp := func() {
 		if hint := r.hint.Load(); hint != nil {
 			fmt.Fprint(r.stderr, *hint)
@@ -362,6 +366,7 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 		rec.Prefix = r.prefix()
 	}
 	r.fleet.describe(rec)
+	r.secrets.scrubRecord(rec)
 	if err := r.records.Add(rec); err != nil {
 		return err
 	}

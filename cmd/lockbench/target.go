@@ -41,9 +41,10 @@ type target struct {
 	fallback bool // embedded because there is nothing better
 
 	// The rest is for external servers alone.
-	urls     []string // may carry passwords: never printed
-	redacted string   // without users and passwords, a comma list
-	network  string   // "unix", "tcp", "tls"
+	urls     []string         // may carry passwords: never printed
+	redacted string           // without users and passwords, a comma list
+	network  string           // "unix", "tcp", "tls"
+	secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
 	login
 }
 
@@ -70,6 +71,22 @@ func (t targets) of(driver string) target {
 		}
 	}
 	return target{kind: inProcess}
+}
+
+// teach adds what logs in to the targets of both sides.
+func (p plan) teach(s *secrets) {
+	all := []targets{p.targets}
+	for _, one := range p.sides {
+		all = append(all, one.plan.targets)
+	}
+	for _, t := range all {
+		for _, one := range t.list {
+			s.add(string(one.password))
+			for _, secret := range one.secrets {
+				s.add(string(secret))
+			}
+		}
+	}
 }
 
 // lines describe the targets without any secret, each in a line.
@@ -238,6 +255,7 @@ func describe(addrs map[*service][]string, why string, o *options, env environ, 
 				return all, usageErrorf("%s: %w", why, err)
 			}
 			redacted = append(redacted, read.Redacted)
+			t.secrets = append(t.secrets, read.Password)
 			if i > 0 && read.Network != t.network {
 				return all, usageErrorf("%s: %s is reached otherwise than %s: all servers must be reached alike",
 					why, redacted[i], redacted[0])

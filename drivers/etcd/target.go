@@ -169,7 +169,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	if err != nil {
 		return drivers.Addr{}, err
 	}
-	a := drivers.Addr{Redacted: t.redacted(), Network: "tcp"}
+	a := drivers.Addr{Redacted: t.redacted(), Network: "tcp", Password: t.password}
 	if t.tls != nil {
 		a.Network = "tls"
 	}

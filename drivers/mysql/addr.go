@@ -41,7 +41,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	if t.tls != nil {
 		network = "tls"
 	}
-	return drivers.Addr{Redacted: t.redacted(), Network: network}, nil
+	return drivers.Addr{Redacted: t.redacted(), Network: network, Password: t.password}, nil
 }
 
 // parseTarget reads an address as howWritten says, with special characters of user, password and path percent-encoded

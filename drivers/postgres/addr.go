@@ -93,10 +93,10 @@ func describe(cfg *pgconn.Config) drivers.Addr {
 	port := strconv.Itoa(int(cfg.Port))
 	if network, _ := pgconn.NetworkAddress(cfg.Host, cfg.Port); network == "unix" {
 		u.RawQuery = url.Values{"host": {cfg.Host}, "port": {port}}.Encode()
-		return drivers.Addr{Redacted: u.String(), Network: "unix"}
+		return drivers.Addr{Redacted: u.String(), Network: "unix", Password: drivers.Secret(cfg.Password)}
 	}
 	u.Host = net.JoinHostPort(cfg.Host, port)
-	a := drivers.Addr{Redacted: u.String(), Network: "tcp"}
+	a := drivers.Addr{Redacted: u.String(), Network: "tcp", Password: drivers.Secret(cfg.Password)}
 	if cfg.TLSConfig != nil {
 		a.Network = "tls"
 	}

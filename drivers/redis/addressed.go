@@ -15,5 +15,5 @@ func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
 	if err != nil {
 		return drivers.Addr{}, err
 	}
-	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network()}, nil
+	return drivers.Addr{Redacted: t.Redacted(), Network: t.Network(), Password: t.Password}, nil
 }

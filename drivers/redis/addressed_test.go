@@ -21,7 +21,7 @@ func TestAddressed(t *testing.T) {
 				t.Errorf("%s: %T reads no addresses of redis", name, d)
 				continue
 			}
-			want := drivers.Addr{Redacted: "rediss://h:6379/2", Network: "tls"}
+			want := drivers.Addr{Redacted: "rediss://h:6379/2", Network: "tls", Password: "s3cret"}
 			if got, err := a.ReadAddr("rediss://me:s3cret@h/2"); err != nil || got != want {
 				t.Errorf("%s: %+v, %v", name, got, err)
 			}

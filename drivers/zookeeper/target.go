@@ -133,9 +133,9 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 		return drivers.Addr{}, err
 	}
 	if t.tls {
-		return drivers.Addr{Redacted: "zookeepers://" + t.addr() + t.chroot, Network: "tls"}, nil
+		return drivers.Addr{Redacted: "zookeepers://" + t.addr() + t.chroot, Network: "tls", Password: t.password}, nil
 	}
-	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp"}, nil
+	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp", Password: t.password}, nil
 }
 
 // endpointOf is what cfg names. chroot is the node below which the locks are.
