@@ -425,7 +425,7 @@ type Bound struct {
 	RTT        time.Duration `json:"rtt_ns"` // median of bare round trips before the load
 	LocksPerS  float64       `json:"locks_per_s"`
 	Efficiency float64       `json:"efficiency"` // throughput / LocksPerS
-	// LoadRTT is what a fast release took under the load (its first percentile), if that is less than RTT: cores that have
+	// LoadRTT is what a fast release took under the load (its first decile), if that is less than RTT: cores that have
 	// work answer sooner than those that are woken for each request. 0: it was not, or was not measured.
 	LoadRTT time.Duration `json:"load_rtt_ns,omitempty"`
 

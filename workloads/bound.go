@@ -19,8 +19,8 @@ const (
 	byRate        = "rate"
 )
 
-// minReleases is how many it takes for a first percentile that is not just the fastest of all.
-const minReleases = 500
+// minReleases is how many it takes for a first decile that is not just the fastest of all.
+const minReleases = 100
 
 // fillBound finds the least of all limits, and reckons what the recorded times account for.
 func (e *engine) fillBound(r *results.Record, t tally) {
@@ -40,8 +40,8 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 
 // loadedRTT is the round trip under the load, if that was faster than the idle one: an idle core sleeps between pings and
 // has to be woken, and pings of 55 µs stood beside releases of 23 µs. A release takes a round trip, in many designs several,
-// and queues behind others, so that it is a fast one that tells: the first percentile, if there are enough. One that is far
-// faster than any wake-up explains was answered within lockbench.
+// and queues behind others, so that it is a fast one that tells: the first decile, if there are enough; the very fastest are
+// too lucky to stand for all. One that is far faster than any wake-up explains was answered within lockbench.
 func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	if idle == 0 || releases.Count < minReleases {
 		return 0
@@ -50,7 +50,7 @@ func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	if err != nil {
 		return 0
 	}
-	fast := time.Duration(h.ValueAtQuantile(1))
+	fast := time.Duration(h.ValueAtQuantile(10))
 	if fast >= idle || fast < idle/8 {
 		return 0
 	}
