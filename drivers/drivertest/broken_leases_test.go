@@ -208,7 +208,7 @@ var brokenLeases = []broken{
 		return r.Renew(ctx, times(l, 0.8))
 	}), "renewal"},
 	{"renews for too long", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
-		return r.Renew(ctx, times(l, 50))
+		return r.Renew(ctx, times(l, 200))
 	}), "renewal"},
 	{"draws a new fence with each renewal", extending(func(_ drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error) {
 		owned, err := r.Renew(ctx, l)

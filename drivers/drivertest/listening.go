@@ -234,11 +234,14 @@ func waitByListening(t *T) {
 }
 
 // sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up. Those who all try at once never
-// agree where several nodes vote, so there each tries after a random delay.
+// agree where several nodes vote, so there each tries after a random delay. It is drawn from twice the time after each
+// ring, as package wait does: on a machine that is busy enough an attempt takes so long that within any fixed time two of
+// them always meet, split the votes and wake all others.
 type sleeper struct {
 	ear   *ear
 	ring  chan struct{}
 	votes bool
+	apart time.Duration // of the last delay, the bound
 	added bool
 }
 
@@ -252,7 +255,8 @@ func (s *sleeper) Wait(ctx context.Context, l *drivers.Lease) error {
 	select {
 	case <-s.ring:
 		if s.votes {
-			time.Sleep(rand.N(settle))
+			s.apart = min(max(settle, 2*s.apart), 2*time.Second)
+			time.Sleep(rand.N(s.apart))
 		}
 	case <-timer.C:
 	case <-ctx.Done():
