@@ -6,21 +6,42 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// Open opens a service, which the end of the test closes. What fails, fails the test.
+// Open opens a service, which the end of the test closes. What fails, fails the test, but for what takes longer than a
+// Config.IOTimeout that is short, for the sake of a fault that is still to come. The default is one that is not.
 func Open(t testing.TB, d drivers.Driver, cfg drivers.Config) drivers.Service {
 	t.Helper()
-	svc, err := d.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
+	if cfg.IOTimeout == 0 {
+		cfg.IOTimeout = ioTime
 	}
+	var svc drivers.Service
+	testwait.Until(t, "the service opens within its time-out", func() bool {
+		var err error
+		if svc, err = d.Open(t.Context(), cfg); err != nil && drivers.ClassOf(err) != drivers.ClassTimeout {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	t.Cleanup(func() {
 		if err := svc.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return svc
+}
+
+// Warm acquires and releases a key, however often a short Config.IOTimeout gets in the way: whatever a first use costs is
+// paid then.
+func Warm(t testing.TB, s drivers.Session, key string) {
+	t.Helper()
+	testwait.Until(t, "a key is acquired and released", func() bool {
+		l := lease(key, long)
+		held, err := s.Try(t.Context(), l)
+		owned, releaseErr := s.Release(t.Context(), l)
+		return held && owned && err == nil && releaseErr == nil
+	})
 }
 
 // SessionOf makes session number id of a service, which is an S.

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // The lease of a client that dies runs out by itself. It is not revoked, neither then nor when the service is closed,
@@ -36,7 +37,7 @@ func TestCrashLeavesItsLease(t *testing.T) {
 	if _, known := s.leases[first]; known {
 		t.Error("the service still minds the lease of a dead client")
 	}
-	eventually(t, "the lease of a dead client runs out", func() bool { return !lasts(first) })
+	testwait.Until(t, "the lease of a dead client runs out", func() bool { return !lasts(first) })
 	if keys(t, s, "k") != 0 || !lasts(kept) || keys(t, s, "held") != 1 {
 		t.Error("the lease that has run out has left its key, or taken another client's lease along")
 	}

@@ -41,9 +41,10 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{},
 		Config: drivers.Config{
-			Lock: "lease", Addrs: []string{p.Addr()}, TTL: 4 * time.Second, IOTimeout: 500 * time.Millisecond,
+			// On a machine that stalls for longer than the TTL a holder loses its lease.
+			Lock: "lease", Addrs: []string{p.Addr()}, TTL: 10 * time.Second, IOTimeout: 2 * time.Second,
 		},
-		SessionTimeout: 5 * time.Second, // the lease, and the second in which etcd looks for those that are over
+		SessionTimeout: 11 * time.Second, // the lease, and the second in which etcd looks for those that are over
 		Cut:            p.Outage,
 		Mute:           p.Mute,
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // relaxed is a private etcd that answers soon.
@@ -63,15 +64,6 @@ func keys(t *testing.T, s *service, key string) int64 {
 	return answer.Count
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 // A try that is refused makes one request and leaves nothing, and neither does a lock that was released.
 func TestTryLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -104,7 +96,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
-	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()})
 	c, other := client(t, s, 0), client(t, direct, 0)
 	for _, holdsMore := range []bool{false, true} {
@@ -120,7 +112,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
 			t.Fatalf("Try without an answer answered %t, %v", held, err)
 		}
-		eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+		testwait.Until(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
 		release(t, c, l, true)
 		release(t, other, try(t, other, "k", true), true)
 		if holdsMore {
@@ -140,7 +132,7 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
-	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	direct := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
 	leases := func() int {
 		answer, err := direct.Leases(t.Context())
@@ -157,9 +149,9 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	if _, err := c.lease(t.Context()); drivers.ClassOf(err) != drivers.ClassTimeout {
 		t.Errorf("a grant without an answer: %v", err)
 	}
-	eventually(t, "the server has granted it", func() bool { return leases() == 1 })
+	testwait.Until(t, "the server has granted it", func() bool { return leases() == 1 })
 	restore()
-	eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+	testwait.Until(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
 	try(t, c, "k", true)
 	if n := leases(); n != 1 {
 		t.Errorf("%d leases, want the one that the session has", n)
@@ -171,7 +163,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
 	p := proxyTo(t, e.Nodes[0])
-	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 300 * time.Millisecond})
+	s := open(t, drivers.Config{Addrs: []string{p.Addr()}, IOTimeout: 5 * time.Second})
 	other := client(t, open(t, drivers.Config{Addrs: e.URLs()}), 0)
 	c := client(t, s, 0)
 	l := try(t, c, "k", true)
@@ -180,7 +172,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 		t.Fatalf("Release without a connection answered %t, %v", owned, err)
 	}
 	restore()
-	eventually(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
+	testwait.Until(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
 	try(t, other, "k", false)
 	release(t, c, try(t, c, "another", true), true)
 	try(t, other, "k", true)
@@ -219,7 +211,7 @@ func TestKeepAlive(t *testing.T) {
 		if err != nil || answer.GrantedTTL != tt.want {
 			t.Errorf("TTL %v: granted %d s, %v; want %d s", tt.ttl, answer.GrantedTTL, err, tt.want)
 		}
-		eventually(t, "a keep-alive is counted", func() bool { return s.Traffic().KeepAlives > 0 })
+		testwait.Until(t, "a keep-alive is counted", func() bool { return s.Traffic().KeepAlives > 0 })
 		if n := s.Traffic().RoundTrips; n != 1 {
 			t.Errorf("%d round trips for a lease", n)
 		}
@@ -314,11 +306,11 @@ func TestServerRestarts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "one waits", func() bool { return keys(t, s, "k") == 2 })
+	testwait.Until(t, "one waits", func() bool { return keys(t, s, "k") == 2 })
 	if err := e.Nodes[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known that the connection cannot be made", func() bool {
+	testwait.Until(t, "it is known that the connection cannot be made", func() bool {
 		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
 		if held || err == nil {
 			t.Fatalf("Try without a server answered %t, %v", held, err)
@@ -328,11 +320,11 @@ func TestServerRestarts(t *testing.T) {
 	if err := e.Nodes[0].Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "tries get through", func() bool {
+	testwait.Until(t, "tries get through", func() bool {
 		held, err := b.Try(t.Context(), &drivers.Lease{Key: "l"})
 		return err == nil && held
 	})
-	eventually(t, "the holder can release", func() bool {
+	testwait.Until(t, "the holder can release", func() bool {
 		owned, err := a.Release(t.Context(), l)
 		return err == nil && owned
 	})
@@ -387,7 +379,7 @@ func TestEnsemble(t *testing.T) {
 		owned, err := c.Release(t.Context(), l)
 		return held && owned && err == nil
 	}
-	eventually(t, "two of three members work", func() bool { return works(b, "l") })
+	testwait.Until(t, "two of three members work", func() bool { return works(b, "l") })
 	try(t, b, "k", false)
 	if err := e.Nodes[1].Kill(); err != nil {
 		t.Fatal(err)
@@ -406,10 +398,10 @@ func TestEnsemble(t *testing.T) {
 		})
 	}
 	starting.Wait()
-	eventually(t, "three members work", func() bool { return works(b, "l") })
-	eventually(t, "the holder can release", func() bool {
+	testwait.Until(t, "three members work", func() bool { return works(b, "l") })
+	testwait.Until(t, "the holder can release", func() bool {
 		_, err := a.Release(t.Context(), l)
 		return err == nil
 	})
-	eventually(t, "the key is free", func() bool { return works(b, "k") })
+	testwait.Until(t, "the key is free", func() bool { return works(b, "k") })
 }

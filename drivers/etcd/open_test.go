@@ -19,6 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestReadAddr(t *testing.T) {
@@ -313,7 +314,7 @@ func TestRunIDChangesWithTheProcess(t *testing.T) {
 	if err := errors.Join(e.Nodes[0].Kill(), e.Nodes[0].Restart(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it can be inspected", func() bool {
+	testwait.Until(t, "it can be inspected", func() bool {
 		after, _, err := s.Inspect(t.Context())
 		return err == nil && after.RunID != "" && after.RunID != before.RunID
 	})

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // queue has a client enter the line for a key.
@@ -45,7 +46,7 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 				woken <- i
 			}
 		})
-		eventually(t, "its watch is made, and the line looked at", func() bool { return c.trips.Load() >= trips+1 })
+		testwait.Until(t, "its watch is made, and the line looked at", func() bool { return c.trips.Load() >= trips+1 })
 	}
 	notices := func() (n int64) {
 		for _, c := range all {
@@ -189,7 +190,7 @@ func TestLeaseEndsInTheLine(t *testing.T) {
 			t.Errorf("Wait: %v", err)
 		}
 	})
-	eventually(t, "it is in the line again", func() bool { return keys(t, s, "k") == 3 })
+	testwait.Until(t, "it is in the line again", func() bool { return keys(t, s, "k") == 3 })
 	release(t, a, held, true)
 	if err := c.Wait(t.Context(), &drivers.Lease{Key: "k"}); err != nil {
 		t.Fatal(err)
@@ -301,7 +302,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	queue(t, c, "k")
 	ended := make(chan error)
 	go func() { ended <- c.Wait(t.Context(), &drivers.Lease{Key: "k"}) }()
-	eventually(t, "it waits", func() bool { return c.trips.Load() >= 3 })
+	testwait.Until(t, "it waits", func() bool { return c.trips.Load() >= 3 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // As many clients as the server takes die one after the other and come again at once: their connections are given back,
@@ -23,7 +24,7 @@ func TestCrashAtTheLimit(t *testing.T) {
 		open := len(s.conns)
 		for range 3 {
 			for i, c := range clients {
-				eventually(t, "the lock of a dead client is free", func() bool {
+				testwait.Until(t, "the lock of a dead client is free", func() bool {
 					held, err := c.Try(t.Context(), lease("k"))
 					if err != nil {
 						t.Fatal(err)

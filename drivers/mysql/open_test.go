@@ -16,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // A table of the name that a run would use is not ours: it is left alone, with all that is in it.
@@ -54,7 +55,7 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 		in, _ := base(b)
 		cut := in.svc.keeper.conn
 		admin(t, watcher, "KILL ?", cut.id)
-		eventually(t, "the connection is gone", func() bool { return !cut.alive() })
+		testwait.Until(t, "the connection is gone", func() bool { return !cut.alive() })
 		if c, err := in.svc.dial(t.Context(), forStatements); err != nil { // as every session does that was cut as well
 			t.Fatal(err)
 		} else {

@@ -10,19 +10,16 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func open(t *testing.T, cfg drivers.Config) drivers.Service {
 	t.Helper()
 	cfg.Prefix = "test:"
-	svc, err := Driver.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { svc.Close() })
-	return svc
+	return drivertest.Open(t, Driver, cfg)
 }
 
 func sessionOf(t *testing.T, svc drivers.Service) drivers.Session {
@@ -49,16 +46,6 @@ func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
 	t.Helper()
 	if owned, err := s.Release(t.Context(), l); owned != want || err != nil {
 		t.Fatalf("Release of %q: %v, %v; want %v", l.Key, owned, err, want)
-	}
-}
-
-// eventually ends a failing test only.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
-		}
 	}
 }
 
@@ -161,7 +148,7 @@ func statements(t *testing.T, cfg drivers.Config) {
 	for range 3 {
 		release(t, s, holding(t, s, "k"), true)
 	}
-	eventually(t, "the server has two statements, to take and to free, and none of those who went before", func() bool {
+	testwait.Until(t, "the server has two statements, to take and to free, and none of those who went before", func() bool {
 		return admin(t, svc, fmt.Sprintf(stmts, 2)) == 1
 	})
 	if err := svc.Close(); err != nil {
@@ -207,7 +194,7 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 				return
 			}
 			next := lease("k")
-			eventually(t, "the key of a killed connection comes free", func() bool {
+			testwait.Until(t, "the key of a killed connection comes free", func() bool {
 				held, err := b.Try(t.Context(), next)
 				if err != nil {
 					t.Fatal(err)
@@ -304,7 +291,7 @@ func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 	if err := server.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the outcome is known", func() bool {
+	testwait.Until(t, "the outcome is known", func() bool {
 		_, err := a.Release(t.Context(), l)
 		return err == nil
 	})
@@ -334,7 +321,7 @@ func stuckStatement(t *testing.T, cfg drivers.Config) {
 		// It has no right to be sure: its own statement waits for the row as well.
 		t.Fatalf("Release of a row that is locked: %v, %v", owned, err)
 	}
-	eventually(t, "the connection that was given up is gone", func() bool {
+	testwait.Until(t, "the connection that was given up is gone", func() bool {
 		return admin(t, svc, "SELECT 1 FROM information_schema.processlist WHERE id = ?", id) == 0
 	})
 	blocker.close()
@@ -355,7 +342,7 @@ func cancelledWait(t *testing.T, cfg drivers.Config) {
 			ended := make(chan error)
 			w := b.(drivers.Waiter)
 			go func() { ended <- w.Wait(ctx, lease("k")) }()
-			eventually(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
+			testwait.Until(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
 			cancel()
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("Wait: %v", err)
@@ -363,7 +350,7 @@ func cancelledWait(t *testing.T, cfg drivers.Config) {
 			if err := w.Leave(t.Context(), lease("k")); err != nil {
 				t.Error(err)
 			}
-			eventually(t, "no statement waits", func() bool { return admin(t, svc, waiting) == 0 })
+			testwait.Until(t, "no statement waits", func() bool { return admin(t, svc, waiting) == 0 })
 			release(t, b, kept, true)
 			release(t, a, l, true)
 			release(t, b, holding(t, b, "k"), true)
@@ -371,7 +358,7 @@ func cancelledWait(t *testing.T, cfg drivers.Config) {
 			// The end of the service ends a wait as well.
 			holding(t, a, "k")
 			go func() { ended <- w.Wait(context.Background(), lease("k")) }()
-			eventually(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
+			testwait.Until(t, "a statement waits", func() bool { return admin(t, svc, waiting) == 1 })
 			if err := svc.Close(); err != nil {
 				t.Error(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // As many clients as the server takes die one after the other and come again at once: their connections are given back,
@@ -30,7 +31,7 @@ func TestCrashAtTheLimit(t *testing.T) {
 		const rounds = 5
 		for range rounds {
 			for i, c := range clients {
-				eventually(t, "the lock of a dead client is free", func() bool {
+				testwait.Until(t, "the lock of a dead client is free", func() bool {
 					held, err := c.Try(t.Context(), &drivers.Lease{Key: "k"})
 					if err != nil {
 						t.Fatal(err)
@@ -61,7 +62,7 @@ func comeAgain(t *testing.T, s *service, c session, address string) {
 	s.crashes.Store(died)
 	c.Crash()
 	var inTheWay *pgconn.PgConn
-	eventually(t, "the place of the dead client can be had", func() (ok bool) {
+	testwait.Until(t, "the place of the dead client can be had", func() (ok bool) {
 		cfg := s.target.Copy()
 		var err error
 		inTheWay, err = pgconn.ConnectConfig(t.Context(), cfg)
@@ -77,7 +78,7 @@ func comeAgain(t *testing.T, s *service, c session, address string) {
 		}
 		come <- err
 	}()
-	eventually(t, "the client that comes asks again", func() bool { return s.dialed.Load() >= before+2 })
+	testwait.Until(t, "the client that comes asks again", func() bool { return s.dialed.Load() >= before+2 })
 	inTheWay.Close(t.Context())
 	if err := <-come; err != nil {
 		t.Error(err)

@@ -5,11 +5,11 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 )
 
 // open opens a service that ends with the test.
@@ -19,12 +19,7 @@ func open(t *testing.T, cfg drivers.Config) *service {
 		var unique drivers.Owners
 		cfg.Prefix = "test:" + unique.Next() + ":"
 	}
-	s, err := driver{}.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s.(*service)
+	return drivertest.Open(t, driver{}, cfg).(*service)
 }
 
 func newSession(t *testing.T, s *service) session {
@@ -112,15 +107,6 @@ func mustRelease(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
 	t.Helper()
 	if owned, err := s.Release(t.Context(), l); owned != want || err != nil {
 		t.Fatalf("Release answered %v, %v; want %v", owned, err, want)
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
-		}
 	}
 }
 

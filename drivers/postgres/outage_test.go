@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // The server, or its administrator, ends the connection of a holder that lives on: the lock is the next one's at once,
@@ -29,7 +30,7 @@ func TestConnectionEndedUnderHolder(t *testing.T) {
 			mustTry(t, a, mine, true)
 			mustTry(t, b, theirs, false)
 			ask(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+nameOf(a)+"'")
-			eventually(t, "the next one is granted the key", func() bool {
+			testwait.Until(t, "the next one is granted the key", func() bool {
 				held, err := b.Try(t.Context(), theirs)
 				return held && err == nil
 			})
@@ -42,7 +43,7 @@ func TestConnectionEndedUnderHolder(t *testing.T) {
 		old, fresh := &drivers.Lease{Key: "k"}, &drivers.Lease{Key: "k"}
 		mustTry(t, a, old, true)
 		ask(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+nameOf(a)+"'")
-		eventually(t, "the same one is granted the key anew", func() bool {
+		testwait.Until(t, "the same one is granted the key anew", func() bool {
 			held, err := a.Try(t.Context(), fresh)
 			return held && err == nil && fresh.Owner != old.Owner
 		})
@@ -95,7 +96,7 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 				_, err := one.Try(ctx, l)
 				failed <- err
 			}()
-			eventually(t, "the key is granted", func() bool {
+			testwait.Until(t, "the key is granted", func() bool {
 				return len(ask(t, address, "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.mode = 'ExclusiveLock' "+
 					"AND l.locktype IN ('advisory', 'transactionid') AND a.application_name LIKE 'lockbench "+far.token+" %'")) > 0
 			})
@@ -135,7 +136,7 @@ func TestServerKilled(t *testing.T) {
 			mustTry(t, b, waiting, false)
 			waited := make(chan error)
 			go func() { waited <- b.Wait(t.Context(), waiting) }()
-			eventually(t, "the waiter waits", func() bool {
+			testwait.Until(t, "the waiter waits", func() bool {
 				return len(ask(t, p.URL(), "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) > 0
 			})
 			if err := p.Kill(); err != nil {
@@ -307,7 +308,7 @@ func TestCancelledWaitKeepsConnection(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			waited := make(chan error)
 			go func() { waited <- b.Wait(ctx, &drivers.Lease{Key: "k"}) }()
-			eventually(t, "the waiter waits", func() bool {
+			testwait.Until(t, "the waiter waits", func() bool {
 				return len(ask(t, address, "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "+
 					"application_name LIKE 'lockbench "+s.token+" %'")) > 0
 			})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // A client that sleeps on the server has a connection of its own, which ends with it; whoever has its number next gets
@@ -32,7 +33,7 @@ func TestCrashEndsItsConnection(t *testing.T) {
 				t.Fatal("a session with a connection of its own is no Crasher")
 			}
 			crasher.Crash()
-			eventually(t, "the connection of a dead client ends", func() bool { return asleep() == 0 })
+			testwait.Until(t, "the connection of a dead client ends", func() bool { return asleep() == 0 })
 			if _, err := blocker(t, dead).Block(t.Context(), &l, time.Millisecond); err == nil {
 				t.Error("a dead client can sleep")
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // TestHalfway forbids the second command of two. What the first one did must be called unknown, so that it is released.
@@ -191,7 +192,7 @@ func TestRedissonWire(t *testing.T) {
 			t.Errorf("Remaining %v, %v, of a Java process' 30 s", rest, err)
 		}
 		rdb.Eval(ctx, javaFrees, []string{key, channel})
-		eventually(t, "a Java process' unlock wakes", func() bool { return w.count(key) > 0 })
+		testwait.Until(t, "a Java process' unlock wakes", func() bool { return w.count(key) > 0 })
 		try(t, a, &l, true)
 	})
 }
@@ -222,8 +223,8 @@ func TestRedissonRemaining(t *testing.T) {
 		}
 		rdb.PExpire(t.Context(), "k", 20*time.Millisecond)
 		try(t, b, &lb, false)
-		eventually(t, "the lease is over", func() bool { return rdb.Exists(t.Context(), "k").Val() == 0 })
-		eventually(t, "it is asked again", func() bool { rest, n := asks("k"); return n == 1 && rest == 0 })
+		testwait.Until(t, "the lease is over", func() bool { return rdb.Exists(t.Context(), "k").Val() == 0 })
+		testwait.Until(t, "it is asked again", func() bool { rest, n := asks("k"); return n == 1 && rest == 0 })
 	})
 }
 

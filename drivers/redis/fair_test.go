@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // standing is a session in line: it waits until its place has become the lock, and tells.
@@ -26,7 +27,7 @@ func stand(t *testing.T, rdb *goredis.Client, cfg drivers.Config, s drivers.Sess
 	line := cfg.Prefix + "line:{" + l.Key + "}"
 	before := rdb.LLen(t.Context(), line).Val()
 	w := join(t.Context(), s, l)
-	eventually(t, "it stands in line", func() bool { return rdb.LLen(t.Context(), line).Val() > before })
+	testwait.Until(t, "it stands in line", func() bool { return rdb.LLen(t.Context(), line).Val() > before })
 	return w
 }
 
@@ -179,7 +180,7 @@ func TestFairByPolling(t *testing.T) {
 		impatient := &drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute, Deadline: time.Now().Add(20 * time.Millisecond)}
 		try(t, sessions[2], impatient, false)
 		rdb := bare(t, cfg)
-		eventually(t, "the place ends", func() bool { return rdb.Time(t.Context()).Val().After(keptUntil(t, rdb, cfg, impatient.Key)) })
+		testwait.Until(t, "the place ends", func() bool { return rdb.Time(t.Context()).Val().After(keptUntil(t, rdb, cfg, impatient.Key)) })
 		release(t, sessions[3], leases[3], true)
 		try(t, sessions[1], leases[1], true)
 		release(t, sessions[1], leases[1], true)

@@ -13,19 +13,21 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // pipelinings are the ways to send of both libraries.
 var pipelinings = []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff}
 
 // TestDeadline stops the server: a request must return at its context's deadline, and not at the I/O time-out, which
-// is set far beyond. The bound leaves room for a busy machine; without the deadline it would be 30 s.
+// is set far beyond: it would never end.
 func TestDeadline(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		for _, pipelining := range pipelinings {
-			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, IOTimeout: 30 * time.Second})
+			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, IOTimeout: time.Hour})
 			const clients = 8
 			var leases [clients]drivers.Lease
 			var sessions [clients]drivers.Session
@@ -41,21 +43,17 @@ func TestDeadline(t *testing.T) {
 				group.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 					defer cancel()
-					start := time.Now()
 					held, err := a.Try(ctx, &leases[i])
-					if took := time.Since(start); took > 5*time.Second {
-						t.Errorf("%s: returned after %v", pipelining, took)
-					}
 					if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
 						t.Errorf("%s: %v, %v (%s), want class timeout", pipelining, held, err, drivers.ClassOf(err))
 					}
 				})
 			}
-			group.Wait()
+			testwait.Ends(t, "requests with a deadline", group.Wait)
 			server.signal(syscall.SIGCONT)
 			for i, a := range sessions { // whatever arrived late is still released by the owner that was set before
-				eventually(t, "the lock is free again", func() bool {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				testwait.Until(t, "the lock is free again", func() bool {
+					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 					defer cancel()
 					a.Release(ctx, &leases[i])
 					l := drivers.Lease{Key: leases[i].Key, TTL: time.Minute}
@@ -79,20 +77,17 @@ func TestIOTimeout(t *testing.T) {
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 100 * time.Millisecond})
 			a := session(t, s, 0)
 			l := drivers.Lease{Key: string(pipelining), TTL: time.Minute} // which may be taken late, when the server goes on
-			try(t, a, &l, true)
-			release(t, a, &l, true)
+			drivertest.Warm(t, a, l.Key)
 			server.signal(syscall.SIGSTOP)
-			start := time.Now()
 			ctx, cancel := context.WithCancel(t.Context()) // can be cancelled but has no deadline, like that of a run
-			if _, err := a.Try(ctx, &l); drivers.ClassOf(err) != drivers.ClassTimeout {
-				t.Errorf("%s: %v (%s), want class timeout", pipelining, err, drivers.ClassOf(err))
-			}
+			testwait.Ends(t, "a request without a deadline", func() {
+				if _, err := a.Try(ctx, &l); drivers.ClassOf(err) != drivers.ClassTimeout {
+					t.Errorf("%s: %v (%s), want class timeout", pipelining, err, drivers.ClassOf(err))
+				}
+			})
 			cancel()
-			if took := time.Since(start); took > 2*time.Second {
-				t.Errorf("%s: returned after %v", pipelining, took)
-			}
 			server.signal(syscall.SIGCONT)
-			eventually(t, "the server answers again", func() bool { return s.(drivers.Pinger).Ping(t.Context()) == nil })
+			testwait.Until(t, "the server answers again", func() bool { return s.(drivers.Pinger).Ping(t.Context()) == nil })
 		}
 	})
 }
@@ -107,7 +102,7 @@ func TestKilledServer(t *testing.T) {
 			l := drivers.Lease{Key: "k", TTL: time.Minute}
 			try(t, a, &l, true)
 			server.kill()
-			eventually(t, "connections are refused", func() bool {
+			testwait.Until(t, "connections are refused", func() bool {
 				_, err := a.Release(t.Context(), &l)
 				switch class := drivers.ClassOf(err); class {
 				case drivers.ClassConnect:
@@ -125,7 +120,7 @@ func TestKilledServer(t *testing.T) {
 			server.start()
 			// Each connection finds out for itself that it is broken, so a pair may fail once more, on either half.
 			attempt := 0
-			eventually(t, "the lock works again", func() bool {
+			testwait.Until(t, "the lock works again", func() bool {
 				attempt++
 				l := drivers.Lease{Key: fmt.Sprint("again", attempt), TTL: time.Minute}
 				if held, err := a.Try(t.Context(), &l); err != nil || !held {
@@ -224,7 +219,7 @@ func TestWrongPasswordLater(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "the library is turned away", func() bool {
+		testwait.Until(t, "the library is turned away", func() bool {
 			_, err := a.Release(t.Context(), &l)
 			switch class := drivers.ClassOf(err); class {
 			case drivers.ClassAuth:
@@ -243,11 +238,7 @@ func TestWrongPasswordLater(t *testing.T) {
 func TestCloseOnHungServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
-		d, _ := drivers.Lookup(driver)
-		s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{server.URL()}, Wakes: true, IOTimeout: 200 * time.Millisecond, Conns: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true, IOTimeout: 2 * time.Second, Conns: 1})
 		l, err := s.(drivers.Subscriber).Listen(t.Context(), func(string) {})
 		if err != nil {
 			t.Fatal(err)
@@ -255,11 +246,7 @@ func TestCloseOnHungServer(t *testing.T) {
 		add(t, l, "k")
 		try(t, session(t, s, 0), &drivers.Lease{Key: "k", TTL: time.Minute}, true)
 		server.signal(syscall.SIGSTOP)
-		start := time.Now()
-		s.Close()
-		if took := time.Since(start); took > 6*time.Second {
-			t.Errorf("Close took %v", took)
-		}
+		testwait.Ends(t, "Close", func() { s.Close() })
 		server.signal(syscall.SIGCONT)
 	})
 }
@@ -318,7 +305,7 @@ func TestNoRetry(t *testing.T) {
 			var sets atomic.Int64
 			addr := dropper(t, &sets)
 			s := open(t, driver, drivers.Config{Addrs: []string{addr}, Pipelining: pipelining, Embedded: true})
-			held, err := session(t, s, 0).Try(within(t, 5*time.Second), &drivers.Lease{Key: "k", TTL: time.Minute})
+			held, err := session(t, s, 0).Try(within(t, time.Minute), &drivers.Lease{Key: "k", TTL: time.Minute})
 			if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.Refused(err) {
 				t.Errorf("%s: %v, %v (%s), want class closed", pipelining, held, err, drivers.ClassOf(err))
 			}

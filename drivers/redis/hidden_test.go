@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // TestOverContextSendsNothing looks at the server for what must not have arrived there.
@@ -117,7 +119,7 @@ func TestListenersBeyondPool(t *testing.T) {
 		}
 		handOver(t, a, "k")
 		for i := range heard {
-			eventually(t, "every listener wakes", func() bool { return heard[i].count("k") == 1 })
+			testwait.Until(t, "every listener wakes", func() bool { return heard[i].count("k") == 1 })
 		}
 	})
 }
@@ -137,15 +139,15 @@ func TestSilentLink(t *testing.T) {
 		t.Cleanup(func() { proxy.Close() })
 		a := session(t, open(t, driver, cfg), 0)
 		handOver(t, a, "k") // its only connection is made
-		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 300*time.Millisecond
+		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 2*time.Second
 		var w woken
 		add(t, listen(t, open(t, driver, cfg), &w), "k")
 		proxy.Drop(fault.Replies)
 		before := connections()
 		handOver(t, a, "k")
-		eventually(t, "the silent connection is given up for another", func() bool { return connections() != before })
+		testwait.Until(t, "the silent connection is given up for another", func() bool { return connections() != before })
 		proxy.Resume()
-		eventually(t, "it reports the break", func() bool { return w.count("") > 0 })
+		testwait.Until(t, "it reports the break", func() bool { return w.count("") > 0 })
 	})
 }
 
@@ -154,13 +156,16 @@ func TestQuietLink(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		t.Parallel()
-		cfg.Wakes, cfg.IOTimeout = true, time.Second
+		cfg.Wakes, cfg.IOTimeout = true, 20*time.Second
+		if testing.Short() {
+			cfg.IOTimeout = 3 * time.Second
+		}
 		s := open(t, driver, cfg)
 		var w woken
 		add(t, listen(t, s, &w), cfg.Prefix+"k")
 		time.Sleep(2*cfg.IOTimeout + cfg.IOTimeout/4) // the question and the time for its answer
 		handOver(t, session(t, s, 0), cfg.Prefix+"k")
-		eventually(t, "k wakes", func() bool { return w.count(cfg.Prefix+"k") == 1 })
+		testwait.Until(t, "k wakes", func() bool { return w.count(cfg.Prefix+"k") == 1 })
 		if n := w.count(""); n != 0 {
 			t.Errorf("%d breaks reported", n)
 		}
@@ -186,7 +191,7 @@ func TestLateAddKeepsTheLink(t *testing.T) {
 		}
 		add(t, l, key+"0")
 		handOver(t, session(t, s, 0), key)
-		eventually(t, "the key wakes", func() bool { return w.count(key) > 0 })
+		testwait.Until(t, "the key wakes", func() bool { return w.count(key) > 0 })
 		if n := w.count(""); n != 0 {
 			t.Errorf("the connection was lost %d times", n)
 		}
@@ -199,13 +204,9 @@ func TestCloseUnderWay(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, pipelining := range pipelinings {
 			server := startRedis(t, servers.RedisOptions{})
-			d, _ := drivers.Lookup(driver)
-			s, err := d.Open(t.Context(), drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 300 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 300 * time.Millisecond})
 			a := session(t, s, 0)
-			handOver(t, a, "k")
+			drivertest.Warm(t, a, "k")
 			server.signal(syscall.SIGSTOP)
 			ended := make(chan struct{})
 			go func() {
@@ -213,7 +214,7 @@ func TestCloseUnderWay(t *testing.T) {
 				if held, err := a.Try(context.Background(), &drivers.Lease{Key: "k", TTL: time.Minute}); held || err == nil {
 					t.Errorf("%s: %v, %v, but no answer was to be had", pipelining, held, err)
 				}
-				eventually(t, "class closed", func() bool {
+				testwait.Until(t, "class closed", func() bool {
 					_, err := a.Try(context.Background(), &drivers.Lease{Key: "k", TTL: time.Minute})
 					return drivers.ClassOf(err) == drivers.ClassClosed
 				})
@@ -221,11 +222,7 @@ func TestCloseUnderWay(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			select {
-			case <-ended:
-			case <-time.After(15 * time.Second):
-				t.Fatalf("%s: a request outlasts its service", pipelining)
-			}
+			testwait.Ends(t, "a request, which outlasts its service", func() { <-ended })
 			server.signal(syscall.SIGCONT)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // woken collects wake-ups.
@@ -34,7 +35,7 @@ func (w *woken) count(key string) int {
 
 func listen(t *testing.T, s drivers.Service, w *woken) drivers.Listener {
 	t.Helper()
-	l, err := s.(drivers.Subscriber).Listen(within(t, 5*time.Second), w.wake)
+	l, err := s.(drivers.Subscriber).Listen(within(t, time.Minute), w.wake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func listen(t *testing.T, s drivers.Service, w *woken) drivers.Listener {
 
 func add(t *testing.T, l drivers.Listener, key string) {
 	t.Helper()
-	if err := l.Add(within(t, 10*time.Second), key); err != nil {
+	if err := l.Add(within(t, time.Minute), key); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,7 +75,7 @@ func TestWake(t *testing.T) {
 			add(t, l, k1) // twice is once
 			add(t, l, k2)
 			handOver(t, a, k1)
-			eventually(t, "k1 wakes", func() bool { return w.count(k1) == 1 })
+			testwait.Until(t, "k1 wakes", func() bool { return w.count(k1) == 1 })
 			if w.count(k2) != 0 {
 				t.Error("k2 woke for k1")
 			}
@@ -82,7 +83,7 @@ func TestWake(t *testing.T) {
 				t.Fatal(err)
 			}
 			rdb := bare(t, cfg)
-			eventually(t, "the server forgets k1", func() bool {
+			testwait.Until(t, "the server forgets k1", func() bool {
 				channel := k1 + ":released"
 				if lock == "redisson" {
 					channel = "redisson_lock__channel:" + k1
@@ -91,7 +92,7 @@ func TestWake(t *testing.T) {
 			})
 			handOver(t, a, k1)
 			handOver(t, a, k2) // messages come in order: k1's would be here before
-			eventually(t, "k2 wakes", func() bool { return w.count(k2) == 1 })
+			testwait.Until(t, "k2 wakes", func() bool { return w.count(k2) == 1 })
 			if w.count(k1) != 1 || w.count("") != 0 {
 				t.Errorf("%v", w.keys)
 			}
@@ -120,7 +121,7 @@ func TestStrangersReleaseWakesNobody(t *testing.T) {
 		try(t, a, &la, true)
 		release(t, b, &lb, false)
 		release(t, a, &la, true)
-		eventually(t, "the owner's release wakes", func() bool { return w.count(key) > 0 })
+		testwait.Until(t, "the owner's release wakes", func() bool { return w.count(key) > 0 })
 		if n := w.count(key); n != 1 {
 			t.Errorf("%d wake-ups for one release", n)
 		}
@@ -145,10 +146,10 @@ func TestReconnect(t *testing.T) {
 			if n, err := rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); n != 1 || err != nil {
 				t.Fatalf("%d subscribing connections, %v: one is what a listener has", n, err)
 			}
-			eventually(t, "it reports the break", func() bool { return w.count("") == round })
+			testwait.Until(t, "it reports the break", func() bool { return w.count("") == round })
 			for _, key := range keys {
 				handOver(t, a, key)
-				eventually(t, key+" wakes", func() bool { return w.count(key) == round })
+				testwait.Until(t, key+" wakes", func() bool { return w.count(key) == round })
 			}
 		}
 	})
@@ -174,14 +175,14 @@ func TestListenThroughRestart(t *testing.T) {
 			t.Error("a key was added without a server")
 		}
 		added := make(chan error, 1)
-		ctx := within(t, 10*time.Second)
+		ctx := within(t, time.Minute)
 		go func() { added <- l.Add(ctx, "during") }()
 		l.Remove(t.Context(), "dropped") // with or without an error
 		server.start()
 		if err := <-added; err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it reports the break", func() bool { return w.count("") == 1 })
+		testwait.Until(t, "it reports the break", func() bool { return w.count("") == 1 })
 		rdb := bare(t, cfg)
 		for channel, n := range rdb.PubSubNumSub(t.Context(), "before:released", "during:released", "dropped:released", "given up:released").Val() {
 			want := int64(1)
@@ -202,7 +203,7 @@ func TestListenConcurrently(t *testing.T) {
 		s := open(t, driver, cfg)
 		var w woken
 		l := listen(t, s, &w)
-		ctx := within(t, 10*time.Second)
+		ctx := within(t, time.Minute)
 		var group sync.WaitGroup
 		for i := range 20 {
 			group.Go(func() {
@@ -237,13 +238,13 @@ func TestListenRefused(t *testing.T) {
 		s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Wakes: true})
 		var w woken
 		l := listen(t, s, &w)
-		if err := l.Add(within(t, 5*time.Second), "forbidden"); drivers.ClassOf(err) != drivers.ClassAuth {
+		if err := l.Add(within(t, time.Minute), "forbidden"); drivers.ClassOf(err) != drivers.ClassAuth {
 			t.Errorf("%v (%s), want class auth", err, drivers.ClassOf(err))
 		}
 		add(t, l, "ok")
 		a := session(t, s, 0)
 		handOver(t, a, "ok")
-		eventually(t, "ok wakes", func() bool { return w.count("ok") == 1 })
+		testwait.Until(t, "ok wakes", func() bool { return w.count("ok") == 1 })
 		// A release whose publication is forbidden must leave the lock as it is: the error says "no effect".
 		lease := drivers.Lease{Key: "forbidden", TTL: time.Minute}
 		try(t, a, &lease, true)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,7 +110,7 @@ func TestExpiry(t *testing.T) {
 		la := drivers.Lease{Key: cfg.Prefix + "k", TTL: 30 * time.Millisecond}
 		lb := drivers.Lease{Key: la.Key, TTL: time.Minute}
 		try(t, a, &la, true)
-		eventually(t, "the lease ends", func() bool {
+		testwait.Until(t, "the lease ends", func() bool {
 			held, err := b.Try(t.Context(), &lb)
 			return held && err == nil
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // TestPass hands a lock over: it is never free, the lease is the next holder's, and the last one's is worth nothing.
@@ -83,7 +84,7 @@ func TestPassPublishesNothing(t *testing.T) {
 			t.Fatalf("Pass = %v, %v", owned, err)
 		}
 		release(t, a, &lb, true)
-		eventually(t, "the release is heard", func() bool { return w.count(la.Key) > 0 })
+		testwait.Until(t, "the release is heard", func() bool { return w.count(la.Key) > 0 })
 		if n := w.count(la.Key); n != 1 {
 			t.Errorf("a hand-over and a release woke %d times", n)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // scripted is a server that answers as the test has it.
@@ -222,7 +223,7 @@ func TestReleases(t *testing.T) {
 					release(t, a, &la, false)
 					release(t, b, &lb, true)
 					if cfg.Wakes {
-						eventually(t, "both releases wake", func() bool { return w.count(la.Key) >= 2 })
+						testwait.Until(t, "both releases wake", func() bool { return w.count(la.Key) >= 2 })
 						if n := w.count(la.Key); n != 2 {
 							t.Errorf("%s by %s: %d wake-ups for 2 releases", design.Name, cfg.Release, n)
 						}

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // startReplicated starts a primary with replicas; the machine must have a redis-server.
@@ -61,7 +62,7 @@ func TestReplicatedStalled(t *testing.T) {
 		}
 		granted := func() {
 			t.Helper()
-			eventually(t, "acknowledgements come again", func() bool {
+			testwait.Until(t, "acknowledgements come again", func() bool {
 				held, err := a.Try(t.Context(), &l)
 				if err != nil && drivers.ClassOf(err) != drivers.ClassUnacked {
 					t.Fatal(err)

@@ -104,16 +104,6 @@ func session(t testing.TB, s drivers.Service, id int) drivers.Session {
 	return drivertest.SessionOf[drivers.Session](t, s, id)
 }
 
-// eventually waits for a condition that comes true by itself; the deadline is only for when it does not.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
-}
-
 func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

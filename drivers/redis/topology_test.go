@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // sentinelConfig is the configuration for a trio, and clusterConfig that for a cluster.
@@ -85,14 +86,14 @@ func TestTopologyMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	forBoth(t, func(t *testing.T, driver string) {
-		eventually(t, "Open says that the cluster is down", func() bool {
+		testwait.Until(t, "Open says that the cluster is down", func() bool {
 			s, err := lookup(t, driver).Open(t.Context(), clusterConfig(cluster))
 			if err == nil {
 				return s.Close() != nil
 			}
 			return strings.Contains(err.Error(), "slots are served: start the nodes") && drivers.ClassOf(err) == drivers.ClassServer
 		})
-		eventually(t, "the node that lives knows it too", func() bool {
+		testwait.Until(t, "the node that lives knows it too", func() bool {
 			l := drivers.Lease{Key: "foo", TTL: time.Minute}
 			held, err := services[driver].Try(t.Context(), &l)
 			if held {
@@ -135,7 +136,7 @@ func TestTopologyLogin(t *testing.T) {
 			for _, key := range []string{"a", "b", "{t}c"} {
 				add(t, l, key)
 				handOver(t, session(t, s, 0), key)
-				eventually(t, key+" wakes", func() bool { return w.count(key) == 1 })
+				testwait.Until(t, key+" wakes", func() bool { return w.count(key) == 1 })
 			}
 			wrong := cfg
 			wrong.Password = "geheim"
@@ -171,7 +172,7 @@ func TestClusterSpreads(t *testing.T) {
 				try(t, a, &drivers.Lease{Key: key, TTL: time.Minute}, true)
 			}
 			for _, key := range keys {
-				eventually(t, key+" wakes", func() bool { return w.count(key) == 1 })
+				testwait.Until(t, key+" wakes", func() bool { return w.count(key) == 1 })
 			}
 			sharded, plain, locks := 0, 0, 0
 			for _, url := range cluster.URLs() {
@@ -210,7 +211,7 @@ func TestClusterSpreads(t *testing.T) {
 				if n := rdb.DBSize(t.Context()).Val(); n != 0 {
 					t.Errorf("%s keeps %d keys", url, n)
 				}
-				eventually(t, "the channels are left", func() bool { return len(rdb.PubSubShardChannels(t.Context(), "*").Val()) == 0 })
+				testwait.Until(t, "the channels are left", func() bool { return len(rdb.PubSubShardChannels(t.Context(), "*").Val()) == 0 })
 			}
 			if w.count("") != 0 {
 				t.Errorf("%d breaks reported: what was asked for passes for a slot that has moved", w.count(""))
@@ -242,16 +243,16 @@ func TestSlotMoves(t *testing.T) {
 		add(t, listen(t, s, &w), "foo")
 		a := session(t, s, 0)
 		handOver(t, a, "foo")
-		eventually(t, "foo wakes", func() bool { return w.count("foo") == 1 })
+		testwait.Until(t, "foo wakes", func() bool { return w.count("foo") == 1 })
 		at = 1 - at
 		for _, i := range []int{at, 1 - at} { // who receives first, as the specification has it
 			if err := nodes[i].Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", ids[at]).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "it reports the break", func() bool { return w.count("") > 0 })
+		testwait.Until(t, "it reports the break", func() bool { return w.count("") > 0 })
 		handOver(t, a, "foo")
-		eventually(t, "foo wakes at its new place", func() bool { return w.count("foo") == 2 })
+		testwait.Until(t, "foo wakes at its new place", func() bool { return w.count("foo") == 2 })
 	})
 }
 
@@ -280,7 +281,7 @@ func TestFailOver(t *testing.T) {
 		c.id = server.RunID
 		add(t, listen(t, c.Service, &c.w), driver)
 		handOver(t, c.Session, driver)
-		eventually(t, driver+" wakes", func() bool { return c.w.count(driver) == 1 })
+		testwait.Until(t, driver+" wakes", func() bool { return c.w.count(driver) == 1 })
 		clients[driver] = c
 	}
 	primary, err := trio.Primary(t.Context())
@@ -292,7 +293,7 @@ func TestFailOver(t *testing.T) {
 	}
 	for driver, c := range clients {
 		failed := 0
-		eventually(t, driver+" locks again", func() bool {
+		testwait.Until(t, driver+" locks again", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
 			l := drivers.Lease{Key: driver, TTL: time.Minute}
@@ -311,10 +312,10 @@ func TestFailOver(t *testing.T) {
 			}
 			return held
 		})
-		eventually(t, driver+"'s listener is back", func() bool { return c.w.count("") > 0 })
+		testwait.Until(t, driver+"'s listener is back", func() bool { return c.w.count("") > 0 })
 		woken := c.w.count(driver)
 		handOver(t, c.Session, driver)
-		eventually(t, driver+" wakes again", func() bool { return c.w.count(driver) > woken })
+		testwait.Until(t, driver+" wakes again", func() bool { return c.w.count(driver) > woken })
 		server, _, err := c.Service.(drivers.Inspector).Inspect(t.Context())
 		if err != nil || server.RunID == c.id {
 			t.Errorf("%s: the run ID is still %s, %v", driver, server.RunID, err)
@@ -327,7 +328,7 @@ func TestNoRetryInCluster(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		var sets atomic.Int64
 		s := open(t, driver, drivers.Config{Topology: drivers.TopologyCluster, Addrs: []string{dropper(t, &sets)}})
-		held, err := session(t, s, 0).Try(within(t, 5*time.Second), &drivers.Lease{Key: "k", TTL: time.Minute})
+		held, err := session(t, s, 0).Try(within(t, time.Minute), &drivers.Lease{Key: "k", TTL: time.Minute})
 		if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.Refused(err) {
 			t.Errorf("%v, %v (%s), want class closed", held, err, drivers.ClassOf(err))
 		}

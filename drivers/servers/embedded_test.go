@@ -85,7 +85,7 @@ func TestEmbeddedTTLsRunInRealTime(t *testing.T) {
 					return
 				}
 				for ask("EXISTS", key) == ":1\r\n" {
-					if time.Since(start) > 100*ttl {
+					if t.Context().Err() != nil || time.Since(start) > time.Minute {
 						t.Errorf("the lease of %v still runs after %v", ttl, time.Since(start))
 						return
 					}

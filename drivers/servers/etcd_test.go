@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func startEtcd(t *testing.T, n int, o EtcdOptions) *Etcds {
@@ -115,7 +117,7 @@ func TestEtcdEnsemble(t *testing.T) {
 	if err := e.Nodes[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the other two have a leader", func() bool {
+	testwait.Until(t, "the other two have a leader", func() bool {
 		_, err := etcdCall(e.Nodes[2], "/v3/kv/put", map[string]string{"key": "bA==", "value": "dg=="})
 		return err == nil
 	})

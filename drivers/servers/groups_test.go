@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // groupOptions are the ways in which the members of a group have to reach each other.
@@ -126,7 +128,7 @@ func TestStartSentinel(t *testing.T) {
 		if err := first.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the replica is promoted", func() bool {
+		testwait.Until(t, "the replica is promoted", func() bool {
 			now, err := s.Primary(t.Context())
 			if err != nil || now != s.Nodes[1] {
 				return false
@@ -161,7 +163,7 @@ func TestStartCluster(t *testing.T) {
 		if err := c.Nodes[2].Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the cluster is up again", func() bool { return c.up(t.Context()) == nil })
+		testwait.Until(t, "the cluster is up again", func() bool { return c.up(t.Context()) == nil })
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 )
@@ -150,14 +149,4 @@ func do(t *testing.T, l login, command ...string) string {
 		t.Fatal(err)
 	}
 	return string(reply[:n])
-}
-
-// eventually polls until ok answers true; the bound is far above what it should take, and only ends a failing test.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
-		}
-	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // askPatience bounds one connection and its commands; a server that is loading or stopped is asked again.
-const askPatience = time.Second
+const askPatience = 20 * time.Second
 
 // maxBulk bounds a bulk string, the longest of which is the answer to INFO server: less than 1 KB.
 const maxBulk = 64 << 10

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // The kernel kills the server, though it is another user's, when its parent is killed. The next sweep waits for the
@@ -36,7 +38,7 @@ func TestPostgresDiesWithParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	eventually(t, "the server is gone", func() bool {
+	testwait.Until(t, "the server is gone", func() bool {
 		_, err := stampOf(pid)
 		return err != nil
 	})

@@ -158,7 +158,7 @@ func stampOf(pid int) (string, error) {
 
 // ours tells whether the process with that number is the one that bears the stamp, and works in dir.
 func ours(pid int, stamp, dir string) bool {
-	if now, err := stampOf(pid); err != nil || now != stamp {
+	if !lives(pid, stamp) {
 		return false
 	}
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))

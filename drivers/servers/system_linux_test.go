@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // The kernel kills the server when its parent is killed, and the next sweep removes what is left.
@@ -43,7 +45,7 @@ func TestServerDiesWithParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	eventually(t, "the server is gone", func() bool {
+	testwait.Until(t, "the server is gone", func() bool {
 		_, err := stampOf(pid)
 		return err != nil
 	})
@@ -63,7 +65,7 @@ func TestServerOutlivesThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	eventually(t, "the thread has ended", func() bool {
+	testwait.Until(t, "the thread has ended", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
 		return err != nil
 	})
@@ -175,6 +177,6 @@ func TestStopIsAwaited(t *testing.T) {
 		if err := r.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the server goes on", func() bool { return !stopped(r.PID()) })
+		testwait.Until(t, "the server goes on", func() bool { return !stopped(r.PID()) })
 	}
 }

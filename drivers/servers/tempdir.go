@@ -250,12 +250,19 @@ func killLeftover(path string) error {
 	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server left in %s: %w", path, err)
 	}
-	for deadline := time.Now().Add(killPatience); ours(pid, stamp, path); time.Sleep(time.Millisecond) {
+	// A process that is ending works nowhere any more before it is gone: only the stamp tells.
+	for deadline := time.Now().Add(killPatience); lives(pid, stamp); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the server left in %s (process %d) does not die", path, pid)
 		}
 	}
 	return nil
+}
+
+// lives tells whether the process with that number is the one that bears the stamp.
+func lives(pid int, stamp string) bool {
+	now, err := stampOf(pid)
+	return err == nil && now == stamp
 }
 
 // parseRecord reads what tempDir.record wrote. Process numbers that stand for groups of processes (0, -1) or for

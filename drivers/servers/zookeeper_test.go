@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func needZooKeeper(t *testing.T) { t.Helper(); need(t, FindZooKeeper) }
@@ -83,11 +85,11 @@ func TestStartZooKeeperEnsemble(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the last member does not serve alone", func() bool { return serves(t.Context(), z.Nodes[2].addr) != nil })
+	testwait.Until(t, "the last member does not serve alone", func() bool { return serves(t.Context(), z.Nodes[2].addr) != nil })
 	if err := z.Nodes[1].Restart(t.Context()); err != nil { // two are a majority
 		t.Fatal(err)
 	}
-	eventually(t, "the majority serves", func() bool { return serves(t.Context(), z.Nodes[2].addr) == nil })
+	testwait.Until(t, "the majority serves", func() bool { return serves(t.Context(), z.Nodes[2].addr) == nil })
 }
 
 func TestStartZooKeeperRefuses(t *testing.T) {

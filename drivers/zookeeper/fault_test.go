@@ -12,17 +12,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
-
-// eventually asks until f answers true; the bound is far above what it should take, and only ends a failing test.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
-}
 
 // cycles tells whether a client can acquire and release a key.
 func cycles(t *testing.T, s drivers.Session, key string) bool {
@@ -68,7 +59,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("the waiter: %v, %v", held, err)
 		}
 	})
-	eventually(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
+	testwait.Until(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
 	if err := z.Nodes[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +67,11 @@ func TestRestart(t *testing.T) {
 	if err := z.Nodes[0].Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "requests get through again", func() bool { return cycles(t, b, "test:other") })
+	testwait.Until(t, "requests get through again", func() bool { return cycles(t, b, "test:other") })
 	if held, err := b.Try(t.Context(), &drivers.Lease{Key: "test:held", TTL: long}); held || err != nil {
 		t.Errorf("the held key, after the restart: %v, %v", held, err)
 	}
-	eventually(t, "the holder releases", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
+	testwait.Until(t, "the holder releases", func() bool { _, err := a.Release(t.Context(), l); return err == nil })
 	all.Wait()
 }
 
@@ -105,7 +96,7 @@ func TestPausedServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		pinger, _ := drivers.As[drivers.Pinger](svc)
-		eventually(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
+		testwait.Until(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
 		l := &drivers.Lease{Key: "test:" + design + ":paused", TTL: long}
 		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.Refused(err) {
 			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)
@@ -116,13 +107,13 @@ func TestPausedServer(t *testing.T) {
 		if err := z.Nodes[0].Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the unknown outcome is released", func() bool {
+		testwait.Until(t, "the unknown outcome is released", func() bool {
 			_, err := a.Release(t.Context(), l)
 			return err == nil
 		})
 		free(t, b, hold(t, b, "test:"+design+":paused"))
 		// The release that failed is made good by the client's next attempt, if nobody asks for it.
-		eventually(t, "requests get through again", func() bool { return cycles(t, a, "test:"+design+":paused") })
+		testwait.Until(t, "requests get through again", func() bool { return cycles(t, a, "test:"+design+":paused") })
 		free(t, b, hold(t, b, "test:"+design+":held"))
 	}
 }
@@ -149,7 +140,7 @@ func TestEnsembleLosesMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range list {
-			eventually(t, "two members serve", func() bool { return cycles(t, s, "test:minority") })
+			testwait.Until(t, "two members serve", func() bool { return cycles(t, s, "test:minority") })
 			if held, err := s.Try(t.Context(), &drivers.Lease{Key: "test:held", TTL: long}); held || err != nil {
 				t.Errorf("the held key, without member %d: %v, %v", dead, held, err)
 			}
@@ -158,7 +149,7 @@ func TestEnsembleLosesMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the holder releases", func() bool {
+	testwait.Until(t, "the holder releases", func() bool {
 		owned, err := list[0].Release(t.Context(), l)
 		if err == nil && !owned {
 			t.Fatal("the hold is lost, and a majority has always been there")
@@ -179,7 +170,7 @@ func TestEnsembleLosesMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range list {
-		eventually(t, "two members serve again", func() bool { return cycles(t, s, "test:majority") })
+		testwait.Until(t, "two members serve again", func() bool { return cycles(t, s, "test:majority") })
 	}
 }
 
@@ -218,7 +209,7 @@ func waitEndsWithTheService(t *testing.T, z *servers.ZooKeepers) {
 			}
 			waited <- err
 		}()
-		eventually(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
+		testwait.Until(t, "the waiter waits", func() bool { return watching(t, z.Nodes[0]) == 1 })
 		if err := svc.Close(); err != nil {
 			t.Fatal(err)
 		}

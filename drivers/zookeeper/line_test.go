@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 const long = time.Minute
@@ -134,7 +135,7 @@ func notices(t *testing.T, z *servers.ZooKeepers) {
 				}
 			})
 			// One after the other: the node of an attempt that is refused might stand right before another's place.
-			eventually(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches+i })
+			testwait.Until(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches+i })
 		}
 		free(t, holder, held)
 		all.Wait()
@@ -250,7 +251,7 @@ func longLine(t *testing.T, z *servers.ZooKeepers) {
 			t.Errorf("acquire: %v, %v", held, err)
 		}
 	})
-	eventually(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches })
+	testwait.Until(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches })
 	if err := conn.Delete(last, -1); err != nil { // it looks again, and sleeps again
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 func TestReadAddr(t *testing.T) {
@@ -266,7 +267,7 @@ func TestInspect(t *testing.T) {
 	if err := z.Nodes[2].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the others have agreed on a leader", func() bool {
+	testwait.Until(t, "the others have agreed on a leader", func() bool {
 		server, usage, err = inspector.Inspect(t.Context())
 		return err == nil && server.Version != ""
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // nodes are those below a node.
@@ -52,12 +53,12 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 		}
 	}
 	restore := proxy.Outage()
-	eventually(t, "the session ends", func() bool { return len(nodes(t, conn, line)) == 1 })
+	testwait.Until(t, "the session ends", func() bool { return len(nodes(t, conn, line)) == 1 })
 	ephemeral(t, conn, line+"/"+place, "")
 	free(t, holder, held)
 	restore()
 	var granted bool
-	eventually(t, "requests get through again", func() (ok bool) {
+	testwait.Until(t, "requests get through again", func() (ok bool) {
 		var err error
 		granted, err = s.Try(t.Context(), l)
 		return err == nil
@@ -80,7 +81,7 @@ func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 	z := single.Get(t)
 	proxy := proxied(t, z.Nodes[0])
 	svc := open(t, drivers.Config{
-		Addrs: []string{proxy.Addr()}, Clients: 2, Conns: 1, TTL: 20 * time.Second, IOTimeout: 500 * time.Millisecond,
+		Addrs: []string{proxy.Addr()}, Clients: 2, Conns: 1, TTL: 20 * time.Second, IOTimeout: 2 * time.Second,
 	})
 	s, witness := client(t, svc, 0), client(t, svc, 1)
 	l := &drivers.Lease{Key: "test:broken", TTL: long}
@@ -89,12 +90,12 @@ func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore := proxy.Outage()
-	eventually(t, "the connection is gone", func() bool { return !cycles(t, witness, "test:other") })
+	testwait.Until(t, "the connection is gone", func() bool { return !cycles(t, witness, "test:other") })
 	if held, err := s.Try(t.Context(), l); held || err == nil {
 		t.Errorf("Try without a connection: %v, %v", held, err)
 	}
 	restore()
-	eventually(t, "requests get through again", func() bool { return cycles(t, witness, "test:other") })
+	testwait.Until(t, "requests get through again", func() bool { return cycles(t, witness, "test:other") })
 	if held, err := s.Try(t.Context(), l); !held || err != nil {
 		t.Errorf("Try, connected again, from a place that has lasted: %v, %v", held, err)
 	}
