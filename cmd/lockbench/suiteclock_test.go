@@ -61,15 +61,12 @@ var mayUseTime = map[string]string{
 	"drivers/zookeeper/open_test.go TestOpenErrors":          "of peers that never answer",
 	"results/sample_test.go sample":                          "a record's field",
 	"results/sample_test.go firstSample":                     "a record's field",
-	"workloads/keep_test.go TestWatchdogHangs":               "in the bubble of bubble",
-	"workloads/keep_test.go TestReentry":                     "likewise",
-	"workloads/omission_test.go serve":                       "likewise",
+	"workloads/omission_test.go serve":                       "in the bubble of the tests that use it",
 	"workloads/spec_test.go TestCheck":                       "a plan's field",
-	"workloads/ticker_test.go TestDrought":                   "in the bubble of bubble",
 }
 
 // hurries returns the places of a test file where it sleeps or has a time-out below a second, by the function that they
-// are in. Files that use testing/synctest are in its time.
+// are in. Files that use testing/synctest are in its time, and functions that call bubble.
 func hurries(f *ast.File) map[string][]token.Pos {
 	for _, i := range f.Imports {
 		if i.Path.Value == `"testing/synctest"` {
@@ -82,6 +79,9 @@ func hurries(f *ast.File) map[string][]token.Pos {
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			name = fn.Name.Name
 		}
+		if contains(d, bubbles) {
+			continue
+		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			if n != nil && hurry(n) {
 				found[name] = append(found[name], n.Pos())
@@ -90,6 +90,16 @@ func hurries(f *ast.File) map[string][]token.Pos {
 		})
 	}
 	return found
+}
+
+// bubbles tells whether a node runs something in a bubble, by a helper of package workloads' tests.
+func bubbles(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	name, ok := call.Fun.(*ast.Ident)
+	return ok && name.Name == "bubble"
 }
 
 // hurry tells whether a node is a sleep, or sets a time-out below a second.
@@ -185,6 +195,7 @@ func TestRealTimeLint(t *testing.T) {
 	}{
 		{"time", "time.Sleep(time.Hour)", true},
 		{"testing/synctest", "time.Sleep(time.Hour)", false},
+		{"time", "bubble(t, func() { time.Sleep(time.Hour) })", false},
 		{"time", "context.WithTimeout(ctx, 300*time.Millisecond)", true},
 		{"time", "context.WithTimeout(ctx, 20*time.Second)", false},
 		{"time", "<-time.After(time.Second/2)", true},
