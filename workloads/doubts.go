@@ -5,6 +5,7 @@ package workloads
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
@@ -15,6 +16,8 @@ const (
 	failedShare = 0.50
 	// worthSaying is the share from which a reader has to know of it.
 	worthSaying = 0.01
+	// fewThoughts are too few for a mean, of think times that may be drawn.
+	fewThoughts = 10_000
 )
 
 // warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
@@ -66,6 +69,11 @@ func (e *engine) warn(r *results.Record, t tally) {
 	if p.Server == "embedded" {
 		add("the server ran inside lockbench: client CPU and allocations include it, and its speed says nothing about a real server")
 	}
+	if len(p.Classes) == 0 && t.thoughts >= fewThoughts {
+		if took := t.thought / time.Duration(t.thoughts); results.Apart(p.Think, took) {
+			add("think times of %s took %s (mean): the figures are those of such pauses", round(p.Think), round(took))
+		}
+	}
 	r.Warnings = append(r.Warnings, doubts(r)...)
 	for _, f := range []struct {
 		what string
@@ -112,6 +120,12 @@ func doubts(r *results.Record) (w []string) {
 	if late > lagShare*all && lag.P99 <= lateLag {
 		add("lag is more than %.0f %% of the response: for a lock as fast as this one, acquire says what it takes", 100*lagShare)
 	}
+	for i, lasted := range r.HoldsLasted() {
+		if load := r.Plan.Groups()[i]; results.Apart(load.Hold, lasted) {
+			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), round(load.Hold), round(lasted),
+				averageOf(load.HoldDist))
+		}
+	}
 	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
 			round(g.GCLongest))
@@ -144,6 +158,22 @@ func doubts(r *results.Record) (w []string) {
 			100*(1-s.SecondRate/s.FirstRate), s.P)
 	}
 	return w
+}
+
+// classPrefix names the class of a load in front of a warning, if the plan has several.
+func classPrefix(g results.Class) string {
+	if g.Name == "" {
+		return ""
+	}
+	return g.Name + ": "
+}
+
+// averageOf is which average stands for holds of such a distribution.
+func averageOf(dist string) string {
+	if dist == "" {
+		return "median"
+	}
+	return "mean"
 }
 
 // unanswered is the share of the arrivals of an open loop that were answered with no, of all that were answered. Nobody

@@ -178,6 +178,15 @@ func TestDoubts(t *testing.T) {
 			r.Steady = results.Steady{FirstRate: 100, SecondRate: 150, P: 0.008, Drifts: true}
 		}, []string{"the second half was 50 % faster"}},
 		{"comes to life", healthy(), func(r *results.Record) { r.Steady = results.Steady{SecondRate: 150, P: 0.008, Drifts: true} }, []string{"nothing was granted in the first half, and 150 locks"}},
+		{"holds on a coarse timer", healthy(), func(r *results.Record) {
+			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 1050*us, 2*ms)
+		}, []string{"holds of 200µs lasted 1.05ms (median)"}},
+		{"holds that end early", healthy(), func(r *results.Record) {
+			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 100*us, 2*ms)
+		}, []string{"holds of 200µs lasted 100µs (median)"}},
+		{"exact holds", healthy(), func(r *results.Record) {
+			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 215*us, 2*ms)
+		}, nil},
 		{"unlike and steady", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.2} }, nil},
 	} {
 		c.change(c.record)

@@ -159,6 +159,43 @@ func asked(c couple) (notes []string) {
 	return notes
 }
 
+// unlikeHolds says if holds that were asked to be alike lasted longer on one side, by more than 10 %.
+func unlikeHolds(base, head []*results.Record) (notes []string) {
+	if len(base) == 0 || len(head) == 0 {
+		return nil
+	}
+	groups, others := base[0].Plan.Groups(), head[0].Plan.Groups()
+	for i, g := range groups {
+		if i >= len(others) || others[i].Hold != g.Hold || others[i].HoldDist != g.HoldDist {
+			continue // the plans differ, which is said elsewhere
+		}
+		if b, h := lasted(base, i), lasted(head, i); results.Apart(min(b, h), max(b, h)) {
+			class := ""
+			if g.Name != "" {
+				class = g.Name + ": "
+			}
+			notes = append(notes, fmt.Sprintf("%sholds lasted %s in the base, %s in the head, where %s was asked for: the load was not the same",
+				class, short(b), short(h), cmp.Or(g.HoldDist, short(g.Hold))))
+		}
+	}
+	return notes
+}
+
+// lasted is how long the holds of one group of clients lasted, in the median of the trials that tell.
+func lasted(records []*results.Record, group int) time.Duration {
+	var all []time.Duration
+	for _, r := range records {
+		if l := r.HoldsLasted(); group < len(l) && l[group] > 0 {
+			all = append(all, l[group])
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2].Round(time.Microsecond)
+}
+
 // doubts says which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
 func doubts(c couple) (notes []string) {
 	say := func(is func(*results.Record) bool, records func(*bucket) []*results.Record, text string) {

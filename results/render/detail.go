@@ -50,6 +50,15 @@ func (p *page) detail(c *results.Cell) error {
 	return nil
 }
 
+// lastedInstead stands behind the hold that was asked for if the holds did not last as long.
+func lastedInstead(c *results.Cell, title string) string {
+	load := &c.First().Plan.Load
+	if lasted := load.Lasted(c.Latency[results.Hold]); title == "hold" && len(c.First().Plan.Classes) == 0 && results.Apart(load.Hold, lasted) {
+		return " (lasted " + measured(lasted) + ")"
+	}
+	return ""
+}
+
 // asked says what ran and where.
 func (p *page) asked(c *results.Cell) {
 	r := c.First()
@@ -67,7 +76,7 @@ func (p *page) asked(c *results.Cell) {
 		case "workload", "max queue", "key dist", "try-only", "crash", "overstay", "ops", "max errors", "probe",
 			"renew", "re-entry", "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
 			if v := a.value(c); v != "" && v != byClass && v != a.unsaid {
-				settings = append(settings, a.title+" "+v)
+				settings = append(settings, a.title+" "+v+lastedInstead(c, a.title))
 			}
 		}
 	}

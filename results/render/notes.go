@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 )
@@ -136,6 +137,9 @@ func (t *table) below() []note {
 				"(relaxed); locks of persistence none are lost with it in either.")
 		}
 	}
+	for _, text := range unlikeHolds(t.cells) {
+		say("%s", text)
+	}
 	for _, f := range marks {
 		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
 			say("%s", f.means)
@@ -151,6 +155,35 @@ func (t *table) below() []note {
 		say("Left out for want of width: %s.", strings.Join(t.left, ", "))
 	}
 	return lines
+}
+
+// unlikeHolds names the holds that were asked to be alike in several cells, and lasted more than 10 % longer in one than
+// in another.
+func unlikeHolds(cells []*results.Cell) (texts []string) {
+	type span struct{ least, most time.Duration }
+	spans := map[string]span{}
+	var order []string
+	for _, c := range cells {
+		p := plan(c)
+		lasted := p.Load.Lasted(c.Latency[results.Hold])
+		if len(p.Classes) > 0 || lasted == 0 {
+			continue
+		}
+		asked := drawn(p.HoldDist, p.Hold)
+		s, known := spans[asked]
+		if !known {
+			order = append(order, asked)
+			s = span{lasted, lasted}
+		}
+		spans[asked] = span{min(s.least, lasted), max(s.most, lasted)}
+	}
+	for _, asked := range order {
+		if s := spans[asked]; results.Apart(s.least, s.most) {
+			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s to %s: the rows did not have the same load, and do not compare.",
+				asked, measured(s.least), measured(s.most)))
+		}
+	}
+	return texts
 }
 
 // values lists the different values of an axis in the order of the rows.
