@@ -32,6 +32,8 @@ var recordFields = map[string]jsonObject{
 	"latency":                {"description": "by metric; later versions may know more of them"},
 	"fairness.jain":          {"maximum": 1},
 	"classes[].jain":         {"maximum": 1},
+	"safety.power":           {"description": "what the oracle could have seen; absent from records of earlier versions"},
+	"safety.explained":       {"description": "why lost_early and fence_regress prove nothing here; absent if nothing explains them"},
 	"steady.p":               {"maximum": 1},
 	"generator.machine":      {"maximum": 1},
 	"bound.by":               {"enum": []string{"", "keys", "clients", "connections", "rate"}},

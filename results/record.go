@@ -360,33 +360,6 @@ type Fairness struct {
 	LongestRun   int64         `json:"longest_run"`     // most grants of a key to one client in a row, also 0 without the oracle
 }
 
-// Safety is the oracle's report; Checked false means that it was off.
-type Safety struct {
-	Checked       bool          `json:"checked"`
-	Grants        int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
-	Violations    int64         `json:"violations"` // grants of a key that another client still held
-	Longest       time.Duration `json:"longest_overlap_ns"`
-	Overlap       time.Duration `json:"total_overlap_ns"` // time during which a key had two holders or more, summed over keys
-	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
-	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's; for designs whose locks have no owner
-	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen
-
-	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
-	// made to outlast its lease (Load.Overstay). They say nothing against the lock.
-	Overstayed int64 `json:"overstayed,omitempty"`
-
-	Events []Violation `json:"events,omitempty"` // the first few
-}
-
-// Violation is one grant of a key that was already held.
-type Violation struct {
-	At       time.Duration `json:"at_ns"` // since the load began, warm-up included
-	Key      int           `json:"key"`
-	Holder   int           `json:"holder"`     // the client that held it (one of them)
-	Intruder int           `json:"intruder"`   // the client that was granted it too
-	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
-}
-
 // Cost is what one granted lock cost. Negative values mean "not known". RoundTrips, Notices and KeepAlives are what the
 // driver counts itself; records from before they were there have 0 round trips, which no lock has: see Trafficked.
 type Cost struct {
@@ -513,10 +486,4 @@ func (r *Record) Throughput() float64 {
 		return 0
 	}
 	return float64(r.Counts.Acquired) / r.Elapsed.Seconds()
-}
-
-// Violated tells whether the lock has failed: it claims to exclude, and there were violations that the plan had not asked
-// for.
-func (r *Record) Violated() bool {
-	return r.Traits.Exclusive && r.Safety.Violations > r.Safety.Overstayed
 }

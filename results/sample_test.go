@@ -67,6 +67,8 @@ func sample() *Record {
 		Safety: Safety{
 			Checked: true, Grants: 120, Violations: 1, Longest: time.Millisecond, Overlap: time.Millisecond,
 			LostUpdates: 1, WrongReleases: 2, FenceRegress: 3, Overstayed: 1,
+			LostEarly: 2, Explained: "the server was restarted",
+			Power:  &Power{Watched: 40, Refusals: 60, Sampled: 20, SampledTime: time.Millisecond},
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
 		Cost:  Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
@@ -105,6 +107,7 @@ func firstSample() *Record {
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused = 0, 0, 0, nil, 0
+	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Power = 0, "", nil
 	r.Side, r.Pair, r.Env.Revision = "", 0, ""
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r

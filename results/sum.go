@@ -144,24 +144,6 @@ func sumFairness(trials []*Record) Fairness {
 	return sum
 }
 
-func sumSafety(trials []*Record) Safety {
-	sum := Safety{Checked: true}
-	for _, r := range trials {
-		s := r.Safety
-		sum.Checked = sum.Checked && s.Checked
-		sum.Grants += s.Grants
-		sum.Violations += s.Violations
-		sum.Longest = max(sum.Longest, s.Longest)
-		sum.Overlap += s.Overlap
-		sum.LostUpdates += s.LostUpdates
-		sum.WrongReleases += s.WrongReleases
-		sum.FenceRegress += s.FenceRegress
-		sum.Overstayed += s.Overstayed
-		sum.Events = append(sum.Events, s.Events...)
-	}
-	return sum
-}
-
 func medianCost(trials []*Record) Cost {
 	return Cost{
 		Tries:         medianKnown(trials, func(r *Record) float64 { return r.Cost.Tries }),

@@ -124,6 +124,12 @@ func (r *Record) checkCounts() error {
 		return fmt.Errorf("safety.violations: %d in %d grants", s.Violations, s.Grants)
 	case s.Overstayed > s.Violations:
 		return fmt.Errorf("safety.overstayed: %d of %d violations", s.Overstayed, s.Violations)
+	case s.Power != nil && s.Power.Watched > s.Grants:
+		return fmt.Errorf("safety.power.watched: %d of %d grants", s.Power.Watched, s.Grants)
+	case s.Power != nil && s.Power.Sampled > s.Grants:
+		return fmt.Errorf("safety.power.sampled: %d of %d grants", s.Power.Sampled, s.Grants)
+	case s.LostEarly > s.Grants:
+		return fmt.Errorf("safety.lost_early: %d of %d grants", s.LostEarly, s.Grants)
 	case !s.Checked && s.Grants > 0:
 		return fmt.Errorf("safety.grants: %d, though nothing was checked", s.Grants)
 	case len(r.Counts.NodeErrors) > 0 && r.Plan.Nodes > 0 && len(r.Counts.NodeErrors) != r.Plan.Nodes:
@@ -191,6 +197,10 @@ func (n *numbers) check(v reflect.Value) error {
 		}
 		if f < 0 && !negativeAllowed(n.at()) {
 			return fmt.Errorf("%s: %v is negative", n.at(), f)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return n.check(v.Elem())
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {

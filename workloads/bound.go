@@ -82,7 +82,7 @@ func (e *engine) countArrivals(r *results.Record, t tally) {
 // accounted is the time of the clients that is in the books: in acquisitions however they ended, holds, releases and
 // pauses, in waiting for arrivals, corrected at the edges of the window.
 func accounted(r *results.Record, t tally) time.Duration {
-	sum := t.thought + t.edges + t.idle
+	sum := t.thought + t.sampled + t.edges + t.idle
 	// The other metrics are parts of these, or nobody's time.
 	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
 		l := r.Latency[m]

@@ -63,7 +63,8 @@ type client struct {
 	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
 	sleep    *alarm.Timer   // nil until the first rest
-	_        [56]byte       // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
+	witness
+	_ [0]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
 const (
@@ -126,7 +127,7 @@ func (c *client) cycle(start time.Duration) time.Duration {
 //go:noinline
 func (c *client) begin(start time.Duration) {
 	e := c.e
-	c.start, c.key = start, c.pick()
+	c.start, c.asked, c.key = start, start, c.pick()
 	c.lease.Key = e.keys[c.key]
 	c.lease.Deadline = time.Time{}
 	if patience := c.class.Timeout; patience > 0 {
@@ -148,7 +149,10 @@ func (c *client) contend(held bool, err error) bool {
 		defer c.class.arrivals.contending.Add(-1)
 	}
 	refused := c.e.clock.Now()
-	a, err := wait.After(context.Background(), held, err, c.session, c.way(), &c.lease, &c.e.clock)
+	if !held && err == nil && c.contender != c.session {
+		c.refusedBy()
+	}
+	a, err := wait.After(context.Background(), held, err, c.contender, c.way(), &c.lease, &c.e.clock)
 	c.answered()
 	if c.recorded {
 		c.tally.retries += int64(a.Tries + a.Local - 1)
@@ -203,12 +207,13 @@ func (c *client) answered() {
 func (c *client) hold() {
 	e := c.e
 	if e.oracle != nil {
-		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.lease.Fence, c.granted)
+		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.granted)
 	}
 	if c.recorded {
 		c.tally.grant(&c.grant, c.granted-c.wants)
 	}
 	if c.class.resting { // now, since the release may come seconds later
+		c.extra = 0
 		shard := c.class.recorder.Borrow()
 		c.recordGrant(shard)
 		c.class.recorder.Return(shard)
@@ -218,6 +223,9 @@ func (c *client) hold() {
 		c.keep()
 	} else if c.class.resting {
 		c.sent = c.rest(c.drawHold())
+	}
+	if c.grant.Moved && c.sent >= c.resume {
+		c.sample()
 	}
 	c.undisturbed = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
 	if c.lost {
@@ -233,6 +241,9 @@ func (c *client) released(removed bool, err error) time.Duration {
 	now := e.clock.Now()
 	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
+	}
+	if err == nil && e.oracle != nil && !(removed && e.traits.Owned) {
+		c.testify(removed, now)
 	}
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
@@ -291,7 +302,7 @@ func (c *client) intended() time.Duration {
 // record takes down the latencies that end with the release.
 func (c *client) record(shard *results.Shard, released time.Duration, err error) {
 	if c.class.resting {
-		shard.Record(results.HoldIndex, c.sent-c.granted)
+		shard.Record(results.HoldIndex, c.sent-c.granted-c.extra)
 	}
 	if err == nil {
 		shard.Record(results.ReleaseIndex, released-c.sent)

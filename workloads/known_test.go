@@ -66,6 +66,7 @@ func TestBoundAmongRefusals(t *testing.T) {
 func TestBoundByClients(t *testing.T) {
 	p := plan("memory", "mutex")
 	p.Clients, p.Keys, p.Hold, p.Think, p.Duration = 2, 1000, 6*ms, 2*ms, time.Second
+	p.Oracle = false // it makes some holds longer, so that the last ones do not end with the window
 	bubble(t, p, func(s drivers.Service) drivers.Service { return pinged{s} }, func(t *testing.T, r *results.Record) {
 		near(t, "bound", r.Bound.LocksPerS, 200, 0.001) // 6 ms of hold, 2 ms of pause, 2 round trips
 	})

@@ -83,10 +83,11 @@ func (e *engine) priceLook(ctx context.Context) (look drivers.Usage) {
 	if !told(err) {
 		return look
 	}
-	_, second, err := e.inspect(ctx)
+	server, second, err := e.inspect(ctx)
 	if !told(err) {
 		return look
 	}
+	e.opened = server
 	return spentBetween(first, second, drivers.Usage{})
 }
 

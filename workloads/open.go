@@ -122,6 +122,10 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
+	c.roused = make(chan struct{}, 1)
+	if e.oracle == nil {
+		c.resume = never
+	}
 	return c.connect(ctx)
 }
 
@@ -132,17 +136,15 @@ func (c *client) connect(ctx context.Context) (err error) {
 		c.session = nil
 		return err
 	}
-	var waiting drivers.Session
 	var w drivers.Waiter
 	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
-		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
+		w, err = c.watch(c.session, e.rooms[id%len(e.rooms)])
 	}
 	if err != nil {
 		c.close()
 		c.session = nil
 		return err
 	}
-	c.session = waiting
 	if w != nil && !c.class.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}

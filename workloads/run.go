@@ -127,6 +127,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
 	e.rtt = e.ping(ctx)
+	e.sampled = sampleLimit(e.rtt)
 	e.look = e.priceLook(ctx)
 	e.probe.idle(ctx)
 	e.measure(ctx)
@@ -174,7 +175,9 @@ type engine struct {
 	maxErrors MaxErrors
 
 	rtt           time.Duration
-	look          drivers.Usage // what one reading of the server costs it
+	sampled       time.Duration  // how long a sampled hold may be
+	opened        drivers.Server // as it was before the load; empty if it did not tell
+	look          drivers.Usage  // what one reading of the server costs it
 	before, after reading
 	cleanError    error
 	closeError    error

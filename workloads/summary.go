@@ -36,7 +36,7 @@ func (e *engine) record() (*results.Record, error) {
 	t := e.sum(r)
 	e.fillVotes(r)
 	e.fillServer(r)
-	e.fillSafety(r)
+	r.Safety = e.fillSafety()
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
@@ -55,15 +55,6 @@ func (e *engine) fillServer(r *results.Record) {
 		Kind: r.Plan.Server, Name: s.Name, Version: s.Version, Mode: s.Mode, Persistence: s.Persistence, Replicas: s.Replicas,
 		Durability: r.Plan.Durability, Connections: max(0, e.after.server.Connected),
 	}
-}
-
-func (e *engine) fillSafety(r *results.Record) {
-	if e.oracle == nil {
-		return
-	}
-	r.Safety = e.oracle.Report()
-	r.Safety.Grants = e.granted()
-	r.Safety.LostUpdates = r.Safety.Grants - e.oracle.Updates()
 }
 
 // inspected tells whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:

@@ -27,6 +27,7 @@ type tally struct {
 	canceled, unfinished, thoughts                            int64
 	waited                                                    time.Duration // in the window for locks, from the answer of a first try that was refused
 	thought                                                   time.Duration // in think pauses, as they really were
+	sampled                                                   time.Duration // by which holds were made longer; see sample
 	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
 	edges                                                     time.Duration // see edge
 	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor to begin on
@@ -119,6 +120,7 @@ func (b *books) add(t *tally) {
 	r.thoughts += t.thoughts
 	r.thought += t.thought
 	r.waited += t.waited
+	r.sampled += t.sampled
 	r.failing += t.failing
 	r.edges += t.edges
 	r.idle += t.idle

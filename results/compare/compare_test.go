@@ -335,3 +335,19 @@ func TestPlanFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestBlindHead: a threshold of violations that holds where none could have been seen is said to be worth nothing.
+func TestBlindHead(t *testing.T) {
+	for watched, said := range map[int64]bool{0: true, 100: false} {
+		head := each(series(1e5), func(r *results.Record) { r.Safety.Power = &results.Power{Watched: watched} })
+		c := compared(t, series(1e5), head, Options{})
+		notes := strings.Join(c.Notes, "\n") // of all cells
+		if strings.Contains(notes, "none could have been seen") != said || c.Verdict != Unchanged {
+			t.Errorf("%d watched: %s, notes %q", watched, c.Verdict, notes)
+		}
+	}
+	lost := each(series(1e5), func(r *results.Record) { r.Safety.LostEarly = 1 })
+	if c := compared(t, series(1e5), lost, Options{}); c.Verdict != Regressed {
+		t.Errorf("locks were lost early, and the verdict is %s", c.Verdict)
+	}
+}

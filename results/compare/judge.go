@@ -147,7 +147,7 @@ func partly(side string, know, all int) string {
 func unknown(f figure.Figure) string {
 	metric, _, isQuantile := strings.Cut(f.Name, ".")
 	switch {
-	case slices.Contains([]string{"violations", "lost-updates", "wrong-releases", "fence-regress"}, f.Name):
+	case slices.Contains([]string{"violations", "lost-updates", "wrong-releases", "fence-regress", "lost-early"}, f.Name):
 		return ": the oracle was off"
 	case slices.Contains([]string{"response", "lag", "backlog"}, metric) && isQuantile:
 		return ": only an open loop has it, and enough values"
@@ -345,7 +345,13 @@ func (d *draft) absolute(r *Result) {
 		r.Verdict, r.Reason = Regressed, ""
 		r.Why = fmt.Sprintf("%s of the head has %s", what, about(t.Figure.Unit, v))
 	}
+	if r.Figure.Name == "violations" && r.Verdict == Unchanged && !slices.ContainsFunc(d.cell.Head, sighted) {
+		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen in the head, since no rival was refused while a key was held")
+	}
 }
+
+// sighted tells whether a trial could have shown a violation, as far as is known.
+func sighted(r *results.Record) bool { return r.Safety.Power == nil || r.Safety.Power.Watched > 0 }
 
 // judge gives every result its verdict, and the cell the worst of them.
 func (d *draft) judge(o Options, of tests) {

@@ -102,8 +102,15 @@ var all = slices.Concat([]Figure{
 		{"starved", Count, Lower, "clients that wanted locks and got none", func(r *results.Record) float64 {
 			return float64(r.Fairness.Starved)
 		}},
-		checked("violations", "grants of a key that another client still held, those asked for (-overstay) left out",
-			func(s results.Safety) int64 { return s.Violations - s.Overstayed }),
+		checked("violations", "times that exclusion was broken, as the witness that saw most has it; those asked for (-overstay) left out",
+			results.Safety.Breaches),
+		{"watched", Count, Higher, "grants during whose hold a rival was refused, which alone could show a violation", func(r *results.Record) float64 {
+			if r.Safety.Power == nil {
+				return math.NaN()
+			}
+			return float64(r.Safety.Power.Watched)
+		}},
+		checked("lost-early", "releases that found the lock gone before its lease can have ended", func(s results.Safety) int64 { return s.LostEarly }),
 		checked("lost-updates", "by the oracle's second witness", func(s results.Safety) int64 { return s.LostUpdates }),
 		checked("wrong-releases", "releases that removed another's lock", func(s results.Safety) int64 { return s.WrongReleases }),
 		checked("fence-regress", "fencing tokens not above the highest seen", func(s results.Safety) int64 { return s.FenceRegress }),

@@ -95,7 +95,7 @@ func (c *Collector) Add(r *results.Record) error {
 		saturated: r.Generator.Saturated,
 	}
 	if r.Traits.Exclusive {
-		t.violations = max(0, r.Safety.Violations-r.Safety.Overstayed)
+		t.violations = r.Safety.Breaches()
 	}
 	for _, f := range b.figures {
 		t.values = append(t.values, f.Of(r))

@@ -51,7 +51,7 @@ func sides(n int, each func(cell int, head bool, r *results.Record)) (base, head
 				Latency: map[results.Metric]results.Latency{
 					results.Acquire: {Count: 800_000, P50: p99 / 40, P90: p99 / 4, P99: p99, P999: p99 * 3, Max: p99 * 5},
 				},
-				Fairness: results.Fairness{Jain: 0.97}, Safety: results.Safety{Checked: true, Grants: 800_000},
+				Fairness: results.Fairness{Jain: 0.97}, Safety: results.Safety{Checked: true, Grants: 800_000, Power: &results.Power{Watched: 600_000, Refusals: 600_000}},
 				Cost: results.Cost{Tries: 1, Commands: 3, ServerCPUUs: 9 / k.rate * scatter(), ClientCPUUs: 12 * scatter()},
 			}
 			each(i, head, r)

@@ -221,13 +221,20 @@ type witness struct {
 var witnesses = []witness{
 	{"planted", func(s results.Safety) int64 { return s.Overstayed }},
 	{"lost updates", func(s results.Safety) int64 { return s.LostUpdates }},
+	{"lost early", func(s results.Safety) int64 { return s.LostEarly }},
 	{"wrong releases", func(s results.Safety) int64 { return s.WrongReleases }},
 	{"fence regressions", func(s results.Safety) int64 { return s.FenceRegress }},
+	{"holds made longer", func(s results.Safety) int64 {
+		if s.Power == nil {
+			return 0
+		}
+		return s.Power.Sampled
+	}},
 }
 
 // safety is the oracle's report on all cells, and its evidence where there is any.
 func (v *view) safety() (t table, all []evidence) {
-	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants watched", "violations",
+	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants", "watched", "violations",
 		"rate, or bound at 95 %", "longest overlap")}
 	var seen []witness // columns of what nobody saw would only take room
 	for _, w := range witnesses {
@@ -242,16 +249,20 @@ func (v *view) safety() (t table, all []evidence) {
 			claims = "yes"
 		}
 		if !s.Checked {
-			return append(texts(claims, "not checked"), slices.Repeat(texts("–"), 3+len(seen))...), true
+			return append(texts(claims, "not checked"), slices.Repeat(texts("–"), 4+len(seen))...), true
 		}
 		violations := datum{Text: render.Thousands(s.Violations)}
 		switch {
-		case broken(c):
+		case c.Violated():
 			violations.Class = "bad"
-		case s.Violations > s.Overstayed:
+		case overlapped(c):
 			violations.Class = "warn"
 		}
-		cells := append(texts(claims, render.Thousands(s.Grants)), violations)
+		watched := "unknown"
+		if s.Power != nil {
+			watched = render.Thousands(s.Power.Watched)
+		}
+		cells := append(texts(claims, render.Thousands(s.Grants), watched), violations)
 		cells = append(cells, texts(rarity(s), took(orNaN(s.Longest)))...)
 		for _, w := range seen {
 			cells = append(cells, texts(render.Thousands(w.of(s)))...)
@@ -273,14 +284,13 @@ func orNaN[T ~int64](d T) float64 {
 	return float64(d)
 }
 
-// rarity is how often a grant was a violation; of none the highest rate that it leaves possible, by the rule of three
-// (Hanley and Lippman-Hand, JAMA 249, 1983).
+// rarity is how many violations there were for each watched grant; of none the highest rate that they leave possible.
 func rarity(s results.Safety) string {
-	switch {
-	case s.Violations > 0 && s.Grants > 0:
-		return fmt.Sprintf("%.2g", float64(s.Violations)/float64(s.Grants))
-	case s.Grants > 3:
-		return fmt.Sprintf("< %.2g", 3/float64(s.Grants))
+	if s.Violations > 0 && s.Power != nil && s.Power.Watched > 0 {
+		return fmt.Sprintf("%.2g", float64(s.Violations)/float64(s.Power.Watched))
+	}
+	if rate, ok := s.MaxRate(); ok {
+		return fmt.Sprintf("< %.2g", rate)
 	}
 	return "–"
 }
@@ -292,14 +302,14 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 	}
 	e = evidence{Name: name, Verdict: upper(render.Safety(s)), Class: "warn"}
 	switch {
-	case broken(c):
+	case c.Violated():
 		e.Class = "bad"
 		e.Verdict += ". The design claims mutual exclusion."
 	case s.Violations > 0 && s.Violations == s.Overstayed:
 		e.Class = "note"
 		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, " +
 			"which says nothing against the lock."
-	case s.Violations > 0:
+	case overlapped(c):
 		e.Verdict += ". The design does not claim mutual exclusion."
 	}
 	if w := render.Witnesses(s); w != "" {

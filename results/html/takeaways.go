@@ -36,10 +36,10 @@ func (v *view) broken() (all []takeaway) {
 	var planted int64
 	for i, c := range v.cells {
 		switch {
-		case broken(c):
+		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.names[i],
-				render.Many(c.Safety.Violations-c.Safety.Overstayed, "violation"), render.Many(c.Safety.Grants, "grant"), invited(c)))
-		case c.Safety.Violations > c.Safety.Overstayed:
+				render.Many(c.Safety.Breaches(), "violation"), render.Many(c.Safety.Grants, "grant"), invited(c)))
+		case overlapped(c):
 			free = append(free, v.names[i])
 		}
 		planted += c.Safety.Overstayed
@@ -81,21 +81,30 @@ func verb(n int64, one, many string) string {
 	return render.Thousands(n) + " " + many
 }
 
-// exclusion says what no violations in so many grants is worth.
+// exclusion says what it is worth that no violation was seen.
 func (v *view) exclusion() []takeaway {
-	var grants int64
-	clean, unchecked := 0, 0
+	var grants, watched int64
+	clean, blind, unchecked := 0, 0, 0
 	for _, c := range v.cells {
+		_, bounded := c.Safety.MaxRate()
 		switch {
 		case !c.Safety.Checked:
 			unchecked++
-		case c.Safety.Violations == 0:
+		case bounded:
 			clean++
 			grants += c.Safety.Grants
+			watched += c.Safety.Power.Watched
+		case c.Safety.Violations == 0 && !overlapped(c):
+			blind++
 		}
 	}
 	var all []takeaway
-	if grants > 3 {
+	if blind > 0 {
+		all = append(all, takeaway{"note", "No violation could have been seen",
+			"in " + fmt.Sprintf("%d of %s", blind, render.Many(int64(len(v.cells)), "row")) + ": rivals were not, or hardly ever, refused " +
+				"while a key was held, or the records do not tell. Contention for fewer keys, or holds that take time, would show something."})
+	}
+	if clean > 0 {
 		where := "in any row"
 		if clean < len(v.cells) {
 			where = fmt.Sprintf("in %d of %d rows", clean, len(v.cells))
@@ -104,8 +113,8 @@ func (v *view) exclusion() []takeaway {
 			where = "in this run"
 		}
 		all = append(all, takeaway{"good", "No violation was seen " + where,
-			fmt.Sprintf("over %s. That is a bound and not a proof: row by row it is in the section on safety.",
-				render.Many(grants, "grant"))})
+			fmt.Sprintf("over %s, %s of which were watched. That is a bound and not a proof: row by row it is in the section on safety.",
+				render.Many(grants, "grant"), render.Thousands(watched))})
 	}
 	if unchecked > 0 {
 		all = append(all, takeaway{"warn", "Mutual exclusion was not checked",
@@ -282,7 +291,7 @@ func (g group) rank() ranking {
 
 // overlapped tells of a row in which two clients held a lock at once, not on purpose. Whether it claims to exclude or not: to
 // be faster than a lock by being none is no rank.
-func overlapped(c *results.Cell) bool { return c.Safety.Violations > c.Safety.Overstayed }
+func overlapped(c *results.Cell) bool { return c.Safety.Breaches() > 0 }
 
 // leftOut names the rows that would have come first if they could be believed.
 func (g group) leftOut(first int, figure func(*results.Cell) float64) string {

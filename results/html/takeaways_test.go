@@ -19,7 +19,7 @@ func trialsOf(lock string, rates ...int64) (recs []*results.Record) {
 			Traits: results.Traits{Exclusive: true},
 			Server: results.Server{Kind: "private"},
 			Counts: results.Counts{Acquired: rate},
-			Safety: results.Safety{Checked: true, Grants: rate},
+			Safety: results.Safety{Checked: true, Grants: rate, Power: &results.Power{Watched: rate / 2, Refusals: rate}},
 		})
 	}
 	return recs
@@ -93,6 +93,23 @@ func TestTakeaways(t *testing.T) {
 			[]string{"bad: Mutual exclusion was violated by a (3 violations in 1,801 grants)", "b came first:",
 				"Left out, though its figure was better: a (violated)", "No violation was seen in 2 of 3 rows"},
 			[]string{"a came first"},
+		},
+		"a lock that was lost early is broken": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) { cells[0].Safety.LostEarly = 7 },
+			[]string{"bad: Mutual exclusion was violated by a (7 violations in 1,801 grants)", "No violation was seen in 1 of 2 rows"},
+			[]string{"a came first"},
+		},
+		"what explains it excuses": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
+			func(cells []*results.Cell) { cells[0].Safety.LostEarly, cells[0].Safety.Explained = 7, "a restart" },
+			[]string{"a came first", "No violation was seen in any row"}, []string{"bad:"},
+		},
+		"nothing could be seen": {
+			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201), trialsOf("c", 200, 201)},
+			func(cells []*results.Cell) { cells[0].Safety.Power.Watched, cells[1].Safety.Power = 0, nil },
+			[]string{"note: No violation could have been seen in 2 of 3 rows", "good: No violation was seen in 1 of 3 rows over 401 grants, 200 of which"},
+			nil,
 		},
 		"what was planted breaks nothing": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},

@@ -116,11 +116,6 @@ func tails(c *results.Cell) stats.Estimate {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 { return quantile(r.Latency[waiting(c)], 0.99) })
 }
 
-// broken tells of a lock that claims to exclude and did not.
-func broken(c *results.Cell) bool {
-	return c.First().Traits.Exclusive && c.Safety.Violations > c.Safety.Overstayed
-}
-
 // doubts are why a cell's figures are not to be believed as they stand, in a word each.
 func doubts(c *results.Cell) []string {
 	var words []string
@@ -148,7 +143,7 @@ func doubts(c *results.Cell) []string {
 // badges are the words beside a cell's name.
 func badges(c *results.Cell) []badge {
 	var all []badge
-	if broken(c) {
+	if c.Violated() {
 		all = append(all, badge{"violated", "bad"})
 	}
 	for _, word := range doubts(c) {
@@ -165,7 +160,7 @@ type badge struct{ Text, Class string }
 // state is how a cell is drawn: as broken, in doubt, or plainly.
 func state(c *results.Cell) string {
 	switch {
-	case broken(c):
+	case c.Violated():
 		return "bad"
 	case len(doubts(c)) > 0:
 		return "warn"

@@ -345,10 +345,16 @@ func ifGranted(c *results.Cell, v float64) float64 {
 }
 
 func violations(c *results.Cell) float64 {
-	if !c.Safety.Checked {
+	if !c.Safety.Checked || blind(c) {
 		return math.NaN()
 	}
 	return float64(c.Safety.Violations)
+}
+
+// blind tells of a cell in which no violation could have been seen.
+func blind(c *results.Cell) bool {
+	s := c.Safety
+	return s.Violations == 0 && s.Power != nil && s.Power.Watched == 0
 }
 
 // violationText tells violations apart that the plan has asked for.

@@ -138,6 +138,7 @@ func loads() map[string][]*results.Record {
 	few.Plan.Keys = 11
 	few.Steady = results.Steady{FirstRate: 9, SecondRate: 11, P: 0.28}
 	few.Counts.Acquired, few.Counts.Released, few.Safety.Grants = 20, 20, 20
+	few.Safety.Power = &results.Power{Watched: 2, Refusals: 2, Sampled: 2, SampledTime: 400 * time.Microsecond}
 	sparse := results.NewRecorder(1)
 	for i := range 20 {
 		for _, m := range []results.MetricIndex{results.AcquireIndex, results.HoldIndex, results.ReleaseIndex} {

@@ -42,7 +42,7 @@ func (t *table) remark(c *results.Cell) string {
 			words = append(words, word)
 		}
 	}
-	if failed(c) {
+	if c.Violated() {
 		ref("claims mutual exclusion, which was violated")
 	}
 	if text := otherWitnesses(c.Safety); text != "" {
@@ -97,7 +97,14 @@ func otherWitnesses(s results.Safety) string {
 			parts = append(parts, Many(w.n, w.noun))
 		}
 	}
-	return strings.Join(parts, ", ")
+	if s.LostEarly > 0 {
+		parts = append(parts, verb(s.LostEarly, "release", "releases")+" found the lock gone before its lease can have ended")
+	}
+	text := strings.Join(parts, ", ")
+	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
+		text += ", which proves nothing here: " + s.Explained
+	}
+	return text
 }
 
 // onlyPlanted tells that all violations were such as the plan has asked for.
@@ -149,6 +156,9 @@ func (t *table) below() []note {
 	planted := ""
 	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
 		planted = "; planted: of holds that the plan made outlast their lease, which says nothing against the lock"
+	}
+	if slices.ContainsFunc(t.cells, blind) {
+		planted += "; –: none could have been seen, since no rival was refused while a key was held"
 	}
 	say("viol.: grants of a key that another client still held, counted by the oracle%s.", planted)
 	if len(t.left) > 0 {

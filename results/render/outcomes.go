@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
@@ -78,10 +79,11 @@ func some(label string, n int64) string {
 func (p *page) safety(c *results.Cell) {
 	s := c.Safety
 	color := ""
-	if s.Violations > s.Overstayed {
+	if s.Breaches() > 0 {
 		color = alarm(c)
 	}
 	p.item(color, "safety", safetyLine(s))
+	p.item("", "", powerLine(s))
 	if s.Overstayed > 0 {
 		lost := ""
 		if onlyPlanted(s) && s.LostUpdates > 0 {
@@ -91,16 +93,18 @@ func (p *page) safety(c *results.Cell) {
 			"which says nothing against the lock%s",
 			Thousands(s.Overstayed), lost))
 	}
-	switch {
-	case onlyPlanted(s):
-		p.item("", "", list("longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap)))
-	case s.Violations > 0:
-		claim := "the design does not claim mutual exclusion"
+	claim := ""
+	if s.Breaches() > 0 {
+		claim = "the design does not claim mutual exclusion"
 		if c.First().Traits.Exclusive {
 			claim = "the design claims mutual exclusion"
 		}
-		p.item(color, "", list(claim, "longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap)))
 	}
+	overlaps := ""
+	if s.Violations > 0 {
+		overlaps = list("longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap))
+	}
+	p.item(color, "", list(claim, overlaps))
 	p.item(red, "", otherWitnesses(s))
 	const shown = 3
 	for i, v := range s.Events {
@@ -116,23 +120,58 @@ func (p *page) safety(c *results.Cell) {
 	}
 }
 
-// safetyLine says how many violations there were and, if none, how rare they still may be: with none in n grants
-// the rate is below 3/n at 95 % confidence, if grants are independent (Hanley and Lippman-Hand, JAMA 249, 1983: "If
-// nothing goes wrong, is everything all right?").
+// safetyLine says how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
+// that none could have been seen.
 func safetyLine(s results.Safety) string {
+	const subject = "mutual exclusion: "
 	grants := Many(s.Grants, "grant")
 	switch {
 	case !s.Checked:
-		return "mutual exclusion: not checked, the oracle was off"
+		return subject + "not checked, the oracle was off"
 	case s.Grants == 0:
-		return "mutual exclusion: no grants to check"
+		return subject + "no grants to check"
+	case s.Violations > 0 && s.Power != nil && s.Power.Watched > 0:
+		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", Many(s.Violations, "violation"), grants,
+			Thousands(s.Power.Watched), odds(float64(s.Violations)/float64(s.Power.Watched)))
 	case s.Violations > 0:
-		return fmt.Sprintf("mutual exclusion: %s in %s (%s each)", Many(s.Violations, "violation"), grants,
+		return fmt.Sprintf(subject+"%s in %s (%s each)", Many(s.Violations, "violation"), grants,
 			odds(float64(s.Violations)/float64(s.Grants)))
-	case s.Grants <= 3:
-		return "mutual exclusion: 0 violations in " + grants + ", too few to tell anything"
 	}
-	return fmt.Sprintf("mutual exclusion: 0 violations in %s (< %s each, 95 %%)", grants, odds(3/float64(s.Grants)))
+	none := subject + "0 violations in " + grants
+	if s.Power == nil {
+		return none + "; how many of them could have shown one is unknown"
+	}
+	watched := Thousands(s.Power.Watched)
+	rate, ok := s.MaxRate()
+	switch {
+	case ok:
+		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, odds(rate))
+	case s.Power.Watched == 0:
+		return none + ", and none could have been seen: no rival's try was answered while a key was held"
+	case s.Breaches() > 0:
+		return none + ", " + watched + " watched"
+	}
+	return none + ", only " + watched + " watched: too few to tell anything"
+}
+
+// powerLine explains what makes a grant watched, and says that the harness has made holds longer for that.
+func powerLine(s results.Safety) string {
+	if s.Power == nil || s.Power.Watched+s.Power.Sampled == 0 {
+		return ""
+	}
+	text := "watched: a rival's try was answered during the hold"
+	if n := s.Power.Sampled; n > 0 {
+		text = fmt.Sprintf("%s, for which %s made longer, by %s on average", text, verb(n, "hold was", "holds were"),
+			measured(s.Power.SampledTime/time.Duration(n)))
+	}
+	return text
+}
+
+func verb(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Thousands(n) + " " + many
 }
 
 // costs is what one granted lock cost.

@@ -26,7 +26,7 @@ func Percent(share float64) string { return percent(share) }
 // Clean takes control characters out of text from a record.
 func Clean(s string) string { return strings.ReplaceAll(clean(s), unbroken, " ") }
 
-// Safety says in a sentence how many violations there were, or how rare none in so many grants lets them be.
+// Safety says in a sentence how many violations there were, or how rare none among the watched grants lets them be.
 func Safety(s results.Safety) string { return safetyLine(s) }
 
 // Witnesses tells what the oracle's other witnesses saw, lost updates for one; empty if nothing.

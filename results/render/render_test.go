@@ -65,7 +65,7 @@ func record(n int) *results.Record {
 		Fairness: results.Fairness{
 			Jain: 0.97, MinClient: 1201, MaxClient: 1388, LongestWait: 86 * time.Millisecond, OwnerChanges: 80_100, LongestRun: 3,
 		},
-		Safety:    results.Safety{Checked: true, Grants: int64(89_000 + 911*n)},
+		Safety:    results.Safety{Checked: true, Grants: int64(89_000 + 911*n), Power: &results.Power{Watched: 60_000, Refusals: 90_000}},
 		Cost:      results.Cost{Tries: 1.13, Commands: 3.1, BytesIn: 181, BytesOut: 52.5, ServerCPUUs: 2.34, ClientCPUUs: 6.11, Wakeups: -1, Allocs: 4},
 		Bound:     results.Bound{RTT: 55 * time.Microsecond, LocksPerS: 8807, Efficiency: 0.92, Little: 0.998},
 		Generator: results.Generator{CPU: 0.712, Machine: 0.81, GCPauses: 1234 * time.Microsecond},
@@ -105,7 +105,7 @@ func scenes() map[string]struct {
 		r.Plan.Clients = []int{8, 64, 512, 4096, 10000}[i/2%5]
 		r.Plan.Wait = []string{"backoff", "pubsub"}[i/10]
 		r.Counts.Acquired *= int64(1 + i*i)
-		r.Safety.Grants = r.Counts.Acquired
+		r.Safety.Grants, r.Safety.Power = r.Counts.Acquired, &results.Power{Watched: r.Counts.Acquired / 2}
 		if i == 7 {
 			r.Generator.Saturated, r.Generator.Why = true, "lockbench used 1.9 of 2 cores"
 		}
@@ -142,7 +142,7 @@ func scenes() map[string]struct {
 	broken[2].Safety, broken[2].Traits.Exclusive = violated(), false
 
 	idle := record(11)
-	idle.Counts, idle.Latency, idle.Safety.Grants = results.Counts{TimedOut: 3}, nil, 0
+	idle.Counts, idle.Latency, idle.Safety = results.Counts{TimedOut: 3}, nil, results.Safety{Checked: true}
 	idle.Fairness, idle.Bound = results.Fairness{}, results.Bound{}
 
 	serverless := []*results.Record{record(0), record(1)}

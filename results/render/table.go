@@ -186,16 +186,11 @@ func (p *page) table(cells []*results.Cell) error {
 // alarm is the colour of a row: red for a broken promise, yellow for a figure not to be believed.
 func alarm(c *results.Cell) string {
 	switch {
-	case failed(c):
+	case c.Violated():
 		return red
-	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0,
+	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Safety.Breaches() > 0,
 		c.Drifting > 0 || unbalancedCell(c) || !c.KeptUp():
 		return yellow
 	}
 	return ""
-}
-
-// failed tells of violations that the design claims to exclude, and that nobody has asked for.
-func failed(c *results.Cell) bool {
-	return c.First().Traits.Exclusive && c.Safety.Violations > c.Safety.Overstayed
 }

@@ -7,6 +7,8 @@
 //
 // Two witnesses are kept apart: the interval of belief, and an unprotected read-modify-write counter a key whose
 // lost updates show the damage that an application would suffer.
+//
+// What the oracle has not seen means something only where it could have seen it; see watch.go.
 package oracle
 
 import (
@@ -38,6 +40,7 @@ type Oracle struct {
 	overlap       time.Duration
 	wrongReleases int64
 	fenceRegress  int64
+	intruded      int64 // grants that were violated before any refusal had made them watched
 }
 
 // cell is one key's book, one cache line.
@@ -49,7 +52,9 @@ type cell struct {
 	taken    atomic.Int64 // the sequence number with which the present client took the key over from another; see run
 	counter  atomic.Int64 // the second witness
 	fence    atomic.Uint64
-	_        [24]byte
+	watched  atomic.Int64 // the sequence number of the last grant that was watched
+	resume   atomic.Int64 // when a hold of the key may be sampled again
+	_        [8]byte
 }
 
 // A word is seq<<40 | client<<20 | count. The sequence number wraps after 16 M grants, which would hide a collision
@@ -268,6 +273,9 @@ func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
 	}
 	h := holder{client: me, came: now, open: true, event: -1}
 	o.violations++
+	if o.cells[key].watch(old) {
+		o.intruded++
+	}
 	if len(o.overstayers) > 0 && o.excused(key, k, now) {
 		o.overstayed++
 	}
@@ -333,7 +341,8 @@ func (o *Oracle) Violations() int64 {
 	return o.violations
 }
 
-// Report sums up what was seen. It is called when no client is between Enter and Exit.
+// Report sums up what was seen. It is called when no client is between Enter and Exit. The refusals that have made grants
+// watched are counted by those who were refused; see Refused.
 func (o *Oracle) Report() results.Safety {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -345,6 +354,7 @@ func (o *Oracle) Report() results.Safety {
 		WrongReleases: o.wrongReleases,
 		FenceRegress:  o.fenceRegress,
 		Overstayed:    o.overstayed,
+		Power:         &results.Power{Watched: o.intruded},
 		Events:        slices.Clone(o.events),
 	}
 }

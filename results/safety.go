@@ -1,0 +1,137 @@
+// What the oracle says of mutual exclusion, and what that proves.
+
+package results
+
+import "time"
+
+// Safety is the oracle's report; Checked false means that it was off.
+type Safety struct {
+	Checked       bool          `json:"checked"`
+	Grants        int64         `json:"grants"`     // acquisitions that the oracle saw, warm-up included
+	Violations    int64         `json:"violations"` // grants of a key that another client still held
+	Longest       time.Duration `json:"longest_overlap_ns"`
+	Overlap       time.Duration `json:"total_overlap_ns"` // time during which a key had two holders or more, summed over keys
+	LostUpdates   int64         `json:"lost_updates"`     // by the second witness, an unprotected counter a key
+	WrongReleases int64         `json:"wrong_releases"`   // the server removed a lock that was the next holder's; for designs whose locks have no owner
+	FenceRegress  int64         `json:"fence_regress"`    // fencing tokens not above the highest one seen, of grants whose lease cannot have ended
+
+	// LostEarly are releases that found nothing to release although the lease cannot have ended: the lock was taken from
+	// its holder, or the holder never had it. It is counted for locks that do not belong to a session with the service,
+	// whose end nobody announces.
+	LostEarly int64 `json:"lost_early,omitempty"`
+
+	// Explained says why LostEarly and FenceRegress prove nothing in this trial: the server was restarted, or a request
+	// failed whose effect may have come late. Empty if nothing explains them.
+	Explained string `json:"explained,omitempty"`
+
+	// Overstayed are those of the Violations that the plan has asked for: the client that was intruded upon had been
+	// made to outlast its lease (Load.Overstay). They say nothing against the lock.
+	Overstayed int64 `json:"overstayed,omitempty"`
+
+	// Power is what the oracle could have seen; nil in records from before that was counted.
+	Power *Power `json:"power,omitempty"`
+
+	Events []Violation `json:"events,omitempty"` // the first few
+}
+
+// Power tells how many grants of a trial could have shown a violation. A hold is watched if another client's attempt on
+// its key was answered while it lasted: had that answer been a wrong grant, it would have been counted. Holds that nobody
+// tried to intrude upon show nothing, whatever the lock is worth.
+type Power struct {
+	Watched  int64 `json:"watched"`  // grants, those that were violated included
+	Refusals int64 `json:"refusals"` // attempts that were refused during such a hold
+
+	// Sampled are holds that the harness has made longer, so that they are watched, and SampledTime is by how much in all.
+	Sampled     int64         `json:"sampled,omitempty"`
+	SampledTime time.Duration `json:"sampled_ns,omitempty"`
+}
+
+// Violation is one grant of a key that was already held.
+type Violation struct {
+	At       time.Duration `json:"at_ns"` // since the load began, warm-up included
+	Key      int           `json:"key"`
+	Holder   int           `json:"holder"`     // the client that held it (one of them)
+	Intruder int           `json:"intruder"`   // the client that was granted it too
+	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
+}
+
+// Breaches is how often mutual exclusion was broken at least, those times left out that the plan has asked for. One breach
+// can be seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost
+// update), so it is the count of the one that saw most.
+func (s Safety) Breaches() int64 {
+	n := s.Violations - s.Overstayed
+	if s.Violations == 0 {
+		n = s.LostUpdates
+	}
+	if s.Explained == "" {
+		n = max(n, s.LostEarly, s.FenceRegress)
+	}
+	return max(0, n)
+}
+
+// MaxRate is the highest share of violations among watched grants that a trial without one leaves possible, with 95 %
+// confidence: 3/n for n watched grants, if they are independent (the rule of three; Hanley and Lippman-Hand, "If nothing
+// goes wrong, is everything all right?", JAMA 249, 1983). It is false if there is no such bound: the oracle was off, too
+// few grants were watched or nobody knows how many, or exclusion was broken.
+func (s Safety) MaxRate() (rate float64, ok bool) {
+	if !s.Checked || s.Violations > 0 || s.Breaches() > 0 || s.Power == nil || s.Power.Watched <= 3 {
+		return 0, false
+	}
+	return 3 / float64(s.Power.Watched), true
+}
+
+// Violated tells whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
+// not asked for.
+func (r *Record) Violated() bool { return r.Traits.Exclusive && r.Safety.Breaches() > 0 }
+
+// Violated tells whether the lock has failed in any trial.
+func (c *Cell) Violated() bool { return c.First().Traits.Exclusive && c.Safety.Breaches() > 0 }
+
+func sumSafety(trials []*Record) Safety {
+	sum := Safety{Checked: true}
+	explained, broken := "", false
+	for _, r := range trials {
+		s := r.Safety
+		sum.Checked = sum.Checked && s.Checked
+		sum.Grants += s.Grants
+		sum.Violations += s.Violations
+		sum.Longest = max(sum.Longest, s.Longest)
+		sum.Overlap += s.Overlap
+		sum.LostUpdates += s.LostUpdates
+		sum.WrongReleases += s.WrongReleases
+		sum.Overstayed += s.Overstayed
+		sum.Events = append(sum.Events, s.Events...)
+		sum.Power = sum.Power.plus(s.Power)
+		switch {
+		case s.LostEarly+s.FenceRegress == 0:
+		case s.Explained == "":
+			broken = true
+		case explained == "":
+			explained = s.Explained
+		}
+	}
+	for _, r := range trials { // what is explained in one trial does not excuse another
+		if s := r.Safety; !broken || s.Explained == "" {
+			sum.LostEarly += s.LostEarly
+			sum.FenceRegress += s.FenceRegress
+		}
+	}
+	if !broken {
+		sum.Explained = explained
+	}
+	return sum
+}
+
+// plus adds what is known.
+func (p *Power) plus(q *Power) *Power {
+	switch {
+	case q == nil:
+		return p
+	case p == nil:
+		p = &Power{}
+	}
+	return &Power{
+		Watched: p.Watched + q.Watched, Refusals: p.Refusals + q.Refusals,
+		Sampled: p.Sampled + q.Sampled, SampledTime: p.SampledTime + q.SampledTime,
+	}
+}

@@ -1,0 +1,66 @@
+package results
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBreaches: what proves that exclusion was broken, and what bounds how often it was.
+func TestBreaches(t *testing.T) {
+	power := func(watched int64) *Power { return &Power{Watched: watched} }
+	for _, tc := range []struct {
+		name     string
+		safety   Safety
+		breaches int64
+		rate     float64 // 0: no bound
+	}{
+		{"sound", Safety{Checked: true, Grants: 1000, Power: power(300)}, 0, 0.01},
+		{"not watched", Safety{Checked: true, Grants: 1_000_000, Power: power(0)}, 0, 0},
+		{"hardly watched", Safety{Checked: true, Grants: 1_000_000, Power: power(3)}, 0, 0},
+		{"unknown", Safety{Checked: true, Grants: 1_000_000}, 0, 0},
+		{"off", Safety{Power: power(300)}, 0, 0},
+		{"violations", Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 2, LostUpdates: 9, Power: power(300)}, 3, 0},
+		{"planted", Safety{Checked: true, Grants: 1000, Violations: 5, Overstayed: 5, LostUpdates: 4, Power: power(300)}, 0, 0},
+		{"lost updates alone", Safety{Checked: true, Grants: 1000, LostUpdates: 4, Power: power(300)}, 4, 0},
+		{"lost early", Safety{Checked: true, Grants: 1000, LostEarly: 7, Power: power(300)}, 7, 0},
+		{"fences", Safety{Checked: true, Grants: 1000, FenceRegress: 2, Power: power(300)}, 2, 0},
+		{"explained", Safety{Checked: true, Grants: 1000, LostEarly: 7, FenceRegress: 2, Explained: "restart", Power: power(300)}, 0, 0.01},
+		{"violations, the rest explained", Safety{Checked: true, Grants: 1000, Violations: 1, LostEarly: 7, Explained: "restart"}, 1, 0},
+	} {
+		rate, ok := tc.safety.MaxRate()
+		if n := tc.safety.Breaches(); n != tc.breaches || rate != tc.rate || ok != (tc.rate > 0) {
+			t.Errorf("%s: %d breaches, bound %v, %v; want %d, %v", tc.name, n, rate, ok, tc.breaches, tc.rate)
+		}
+		r := &Record{Safety: tc.safety}
+		if r.Violated() {
+			t.Errorf("%s: violated by a lock that claims nothing", tc.name)
+		}
+		if r.Traits.Exclusive = true; r.Violated() != (tc.breaches > 0) {
+			t.Errorf("%s: violated %v", tc.name, r.Violated())
+		}
+	}
+}
+
+// TestSumOfSafety: what is explained in one trial does not excuse another one, and a trial that does not know its power
+// adds grants and none of it.
+func TestSumOfSafety(t *testing.T) {
+	trial := func(s Safety) *Record {
+		s.Checked, s.Grants = true, 100
+		return &Record{Safety: s}
+	}
+	known := &Power{Watched: 10, Refusals: 20, Sampled: 3, SampledTime: time.Second}
+	sum := sumSafety([]*Record{trial(Safety{Power: known}), trial(Safety{}), trial(Safety{Power: known})})
+	if want := (Power{20, 40, 6, 2 * time.Second}); sum.Power == nil || *sum.Power != want || sum.Grants != 300 || known.Watched != 10 {
+		t.Errorf("power %+v of %d grants, want %+v", sum.Power, sum.Grants, want)
+	}
+	if sum := sumSafety([]*Record{trial(Safety{}), trial(Safety{})}); sum.Power != nil {
+		t.Errorf("power %+v, want none", sum.Power)
+	}
+	excused := Safety{LostEarly: 5, Explained: "restart"}
+	if sum := sumSafety([]*Record{trial(excused), trial(Safety{})}); sum.LostEarly != 5 || sum.Breaches() != 0 {
+		t.Errorf("%+v, want no breach", sum)
+	}
+	if sum := sumSafety([]*Record{trial(excused), trial(Safety{LostEarly: 2})}); sum.LostEarly != 2 || sum.Breaches() != 2 {
+		t.Errorf("%+v, want the two that nothing explains", sum)
+	}
+}

@@ -1,0 +1,41 @@
+package oracle
+
+// The power of the oracle: which grants could have shown a violation.
+//
+// Enter counts a violation if somebody else believes to hold the key when a grant has been read. So an attempt that was
+// refused would have been counted, had it been granted wrongly, if somebody else believes to hold the key when the
+// refusal has been read. A grant is watched if there was such an attempt during its hold. Where holds take no time there
+// is hardly ever one, however many clients contend, and no violation says nothing of the lock.
+
+import "time"
+
+// Refused records that client me was refused the key, at the moment when it has read that. It tells whether the attempt
+// was watched by somebody's belief, whose, and whether it is the first one of that hold. It writes at most once a hold.
+func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
+	c := &o.cells[key]
+	word := c.word.Load()
+	if count(word) == 0 || client(word) == me {
+		return 0, false, false
+	}
+	return client(word), true, c.watch(word)
+}
+
+// watch notes that the last grant of word is watched, and tells whether it was not before.
+func (c *cell) watch(word uint64) (first bool) {
+	seq := int64(word >> seqShift)
+	before := c.watched.Load()
+	return before != seq && c.watched.CompareAndSwap(before, seq)
+}
+
+// Watched tells whether a client has been refused the key since g, or was granted it too.
+func (o *Oracle) Watched(key int, g *Grant) bool {
+	return o.cells[key].watched.Load() == int64(g.word>>seqShift)
+}
+
+// Resume says that no hold of the key is to be sampled before that time. The holder calls it.
+func (o *Oracle) Resume(key int, at time.Duration) { o.cells[key].resume.Store(int64(at)) }
+
+// Due tells whether a hold of the key may be sampled at that time.
+func (o *Oracle) Due(key int, now time.Duration) bool {
+	return int64(now) >= o.cells[key].resume.Load()
+}

@@ -1,0 +1,243 @@
+// What gives the oracle something to see, and what the answers to releases say besides. Refusals are shown to it; holds
+// that take no time, during which nobody could be refused, are made longer now and then; and a release that finds nothing
+// although the lease cannot have ended is counted. It lies apart from the cycle: clients that contend for nothing pay for
+// none of it.
+
+package workloads
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+)
+
+// A sampled hold goes on until another client has been refused the key, which makes it a watched grant. It costs time of a
+// key and of a client, which is paid for afterwards: neither is in another one before samplePrice times as long has
+// passed, so that it is 0.5 % of the time at most. A client to whom nobody comes doubles that each time, maxMisses times
+// at the most. Only keys that have just moved from one client to another are sampled.
+const (
+	samplePrice = 200
+	maxMisses   = 4
+
+	// A rival that is refused takes a round trip, and under load several times the idle one.
+	sampleTrips = 20
+	minSample   = time.Millisecond
+	maxSample   = 20 * time.Millisecond
+)
+
+// sampleLimit is how long a sampled hold may be.
+func sampleLimit(rtt time.Duration) time.Duration {
+	return min(max(sampleTrips*rtt, minSample), maxSample)
+}
+
+// witness is a client's part in what the oracle sees, apart from Enter and Exit.
+type witness struct {
+	contender drivers.Session // the session of an acquisition that was refused at first
+	resume    time.Duration   // when a hold may be sampled again; never without the oracle
+	asked     time.Duration   // before the acquisition was sent
+	extra     time.Duration   // of the present hold, since it was sampled
+	roused    chan struct{}   // one slot: the key has been watched
+	samples   atomic.Bool     // it waits for that
+	misses    uint8           // sampled holds in a row for which nobody came
+
+	power     results.Power // of its holds, and of its refusals
+	lostEarly int64         // see results.Safety
+	overdue   int64         // releases of untagged locks whose leases may have been over
+}
+
+// shown is a session whose refusals the oracle is shown.
+type shown struct {
+	drivers.Session
+	c     *client
+	dates bool // a Try is what acquires, so that the lease cannot begin before it
+}
+
+// Unwrap finds the session's other capabilities.
+func (s *shown) Unwrap() drivers.Session { return s.Session }
+
+func (s *shown) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if s.dates {
+		s.c.asked = s.c.e.clock.Now()
+	}
+	held, err := s.Session.Try(ctx, l)
+	if !held && err == nil {
+		s.c.refusedBy()
+	}
+	return held, err
+}
+
+// watch takes a session as the service has made it into a room of waiters, so that the oracle is shown each refusal of the
+// service, and none that a local line has answered. The first Try of a cycle does without another frame in between, unless
+// there is such a line; see contend.
+func (c *client) watch(s drivers.Session, room *wait.Room) (drivers.Waiter, error) {
+	kind, err := wait.Find(c.e.run.Plan.Wait)
+	if err != nil {
+		return nil, err
+	}
+	watched := c.e.oracle != nil
+	if watched && kind.Local {
+		s = &shown{s, c, true}
+	}
+	s, w, err := room.Client(s, int(c.id))
+	if err != nil {
+		return nil, err
+	}
+	c.session, c.contender = s, s
+	if watched && !kind.Local {
+		c.contender = &shown{s, c, !kind.Native} // a native wait may acquire, and Try confirms it
+	}
+	return w, nil
+}
+
+// refusedBy follows a refusal by the service.
+func (c *client) refusedBy() {
+	holder, watched, first := c.e.oracle.Refused(int(c.key), int(c.id))
+	if !watched {
+		return
+	}
+	c.power.Refusals++
+	if !first {
+		return
+	}
+	c.power.Watched++
+	if h := &c.e.clients[holder]; h.samples.Load() {
+		select {
+		case h.roused <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// sample makes a hold that is over longer until it is watched, if that is due and the lease allows it.
+//
+//go:noinline
+func (c *client) sample() {
+	e, key := c.e, int(c.key)
+	most := e.sampled - (c.sent - c.granted)
+	if most <= 0 || c.dead || c.lost || !e.oracle.Due(key, c.sent) || e.oracle.Watched(key, &c.grant) {
+		return
+	}
+	if end := c.leaseEnd(); c.sent+most > end-c.lease.TTL/2 {
+		return
+	}
+	select {
+	case <-c.roused: // left over
+	default:
+	}
+	over := c.sent
+	c.samples.Store(true)
+	if !e.oracle.Watched(key, &c.grant) { // whoever comes from here on rouses it
+		c.sent = c.restUntil(most, c.roused)
+	}
+	c.samples.Store(false)
+	c.extra = c.sent - over
+	c.power.Sampled++
+	c.power.SampledTime += c.extra
+	if c.recorded {
+		c.tally.sampled += c.extra
+	}
+	if e.oracle.Watched(key, &c.grant) {
+		c.misses = 0
+	} else {
+		c.misses = min(c.misses+1, maxMisses)
+	}
+	c.resume = c.sent + samplePrice<<c.misses*c.extra
+	e.oracle.Resume(key, c.resume)
+}
+
+// leaseEnd is when the lease ends at the earliest if nobody renews it.
+func (c *client) leaseEnd() time.Duration {
+	switch {
+	case !c.e.traits.Expires:
+		return never
+	case !c.lease.ValidUntil.IsZero():
+		return c.e.clock.Reading(c.lease.ValidUntil)
+	}
+	return c.asked + c.lease.TTL
+}
+
+// leased tells whether the lease cannot have ended by that time, if the service keeps its word. Clocks may differ by as
+// much as Redlock allows: 1 % of the lease and the grain of servers that count in milliseconds. A lock that belongs to a
+// session ends with it, whatever its TTL, and how much of that is left nobody tells.
+func (c *client) leased(now time.Duration) bool {
+	return !c.e.traits.Session && now < c.leaseEnd()-c.lease.TTL/100-grain
+}
+
+// fence is the token that the oracle is to check: none of a grant that may have come when its lease was over. Such a grant
+// is what a fence is for.
+func (c *client) fence() uint64 {
+	if c.lease.Fence == 0 || !c.e.traits.Fenced {
+		return 0
+	}
+	// A session ends its TTL after its last sign of life, and lives on three a TTL.
+	if c.e.traits.Session && c.granted-c.asked < c.lease.TTL/3 || c.leased(c.granted) {
+		return c.lease.Fence
+	}
+	return 0
+}
+
+// testify follows a release whose answer is of interest.
+//
+//go:noinline
+func (c *client) testify(removed bool, now time.Duration) {
+	switch leased := c.leased(now); {
+	case !removed && leased && !c.lost:
+		c.lostEarly++
+	case removed && !leased && !c.e.traits.Owned:
+		c.overdue++ // it may have removed another's
+	}
+}
+
+// fillSafety puts together what the oracle and the clients have seen.
+func (e *engine) fillSafety() (s results.Safety) {
+	if e.oracle == nil {
+		return s
+	}
+	s = e.oracle.Report()
+	s.Grants = e.granted()
+	s.LostUpdates = s.Grants - e.oracle.Updates()
+	overdue := int64(0)
+	for i := range e.clients {
+		w := &e.clients[i].witness
+		s.Power.Watched += w.power.Watched
+		s.Power.Refusals += w.power.Refusals
+		s.Power.Sampled += w.power.Sampled
+		s.Power.SampledTime += w.power.SampledTime
+		s.LostEarly += w.lostEarly
+		overdue += w.overdue
+	}
+	s.Explained = e.explain(overdue)
+	return s
+}
+
+// explain says why a lock that was lost early, or a fencing token that went back, proves nothing against the lock; empty
+// if there is no reason. It is generous: whatever may have happened to the server, and whatever a request may have done
+// late whose answer was not heard, is taken for the cause.
+func (e *engine) explain(overdue int64) string {
+	switch {
+	case e.errors.total() > 0:
+		return "requests failed, and may have had an effect later"
+	case e.replaced():
+		return "the server was restarted or replaced"
+	case !told(e.after.err):
+		return "the server did not answer at the end, and may have been restarted"
+	case overdue > 0:
+		return "holds may have outlasted their leases, and their releases remove any lock"
+	}
+	for _, n := range e.after.nodes {
+		if n.Failed > 0 {
+			return "a node did not answer, and may have been restarted"
+		}
+	}
+	return ""
+}
+
+// replaced tells whether the server is not the one that it was before the load.
+func (e *engine) replaced() bool {
+	before, after := e.opened.RunID, e.after.server.RunID
+	return before != after && before != "" && after != "" || e.fell()
+}
