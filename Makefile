@@ -13,15 +13,17 @@ PKGS     ?= ./...
 ARGS     ?= -driver rueidis -clients 512 -keys 10 -duration 5s
 FUZZTIME ?= 5s
 ROUNDS   ?= 6
+RUNS     ?= 20
+LOAD     ?= 6
 SUITES   ?= 4
 # Under the race detector each process, and a test starts many, ends with a second's sleep unless it is told not to.
 GORACE   ?= atexit_sleep_ms=0
 BENCH    ?= .
 
-export GO STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
+export GO SUITES STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-all race lint gate fuzz bench golden record tables setup setup-all clean help
+.PHONY: run test test-all race flakes lint gate fuzz bench golden record tables setup setup-all clean help
 
 run: ## one real run: a private redis-server if there is one, else the embedded server (ARGS='…' to change it)
 	$(GO) run ./cmd/lockbench $(ARGS)
@@ -43,6 +45,9 @@ COMPUTES := ^(TestEmbeddedConformance|TestBooksAddUp)$$
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
 	$(GO) test -race -shuffle=on -skip '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m $(RACEPKGS)
 	$(GO) test -race -shuffle=on -short -run '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m ./drivers/redis ./drivers/quorum ./workloads
+
+flakes: setup ## make test RUNS (20) times beside LOAD (6) busy loops, and what failed (PKGS=… for a part)
+	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
 
 lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, and shellcheck where it is installed
 	./scripts/lint.sh

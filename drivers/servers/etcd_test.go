@@ -109,6 +109,9 @@ func TestEtcdLifecycle(t *testing.T) {
 // The members are one: what is written to the first is read from the last, also while a minority is gone.
 func TestEtcdEnsemble(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("an ensemble: make test-all")
+	}
 	e := startEtcd(t, 3, EtcdOptions{})
 	if len(e.URLs()) != 3 {
 		t.Errorf("URLs %v", e.URLs())

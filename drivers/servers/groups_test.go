@@ -27,6 +27,9 @@ type group interface {
 func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOptions) (G, error), members func(G) []*Redis, check func(t *testing.T, g G)) {
 	needRedis(t)
 	for name, o := range groupOptions {
+		if testing.Short() && name != "user" {
+			continue // it has a password too
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g, err := start(t.Context(), o)

@@ -76,6 +76,9 @@ func TestStartZooKeeper(t *testing.T) {
 
 func TestStartZooKeeperEnsemble(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("an ensemble: make test-all")
+	}
 	z := startZooKeeperTest(t, 3, ZooKeeperOptions{})
 	if len(z.URLs()) != 3 {
 		t.Fatalf("URLs %v", z.URLs())
