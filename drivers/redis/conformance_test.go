@@ -26,7 +26,7 @@ func TestEmbeddedConformance(t *testing.T) {
 	list := embeddedCells
 	if testing.Short() {
 		list = func(d drivers.Driver) []cell {
-			return slices.DeleteFunc(embeddedCells(d), func(c cell) bool { return c.Lock != "set-nx" && c.Lock != "redisson" })
+			return slices.DeleteFunc(designCells(d), func(c cell) bool { return c.Lock != "set-nx" && c.Lock != "redisson" })
 		}
 	}
 	conformAll(t, 3, drivers.Config{Embedded: true}, list, func(t *testing.T) string { return servertest.Embedded(t).URL() })
