@@ -289,6 +289,13 @@ type Traffic struct {
 	KeepAlives int64 // requests that only kept a session alive
 }
 
+// Sender is a Service that counts what it sends to its server, so that what others send can be told apart.
+type Sender interface {
+	// Sent is the running total of the bytes that all connections of the service have sent, in the measure of
+	// Usage.BytesIn of its Inspector. It costs no request.
+	Sent() int64
+}
+
 // Inspector is a Service that can tell what server it talks to and what that server has spent since it started.
 type Inspector interface {
 	Inspect(ctx context.Context) (Server, Usage, error)

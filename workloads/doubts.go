@@ -63,6 +63,9 @@ func (e *engine) warn(r *results.Record, t tally) {
 			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
 		}
 	}
+	if text := e.foreignWarning(r); text != "" {
+		add("%s", text)
+	}
 	if text := e.probe.warning(); text != "" {
 		add("%s", text)
 	}

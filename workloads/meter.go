@@ -25,6 +25,7 @@ type reading struct {
 	err      error // why server and usage are empty; errNoInspector if the driver cannot tell
 	traffic  drivers.Traffic
 	counted  bool          // the driver counts its traffic
+	sent     [2]int64      // bytes that were sent to the server before it was asked, and when it had answered; negative if unknown
 	cpu      time.Duration // user and system time of this process; negative if the system does not tell
 	busy     float64       // seconds that all cores together were busy, and…
 	capacity float64       // …could have been; 0 if the system does not tell
@@ -39,7 +40,9 @@ type reading struct {
 // read takes a reading. It outlives a cancelled ctx, since the last reading of an interrupted run counts as well.
 func (e *engine) read(ctx context.Context) reading {
 	var r reading
+	r.sent[0] = e.sent()
 	r.server, r.usage, r.err = e.inspect(context.WithoutCancel(ctx))
+	r.sent[1] = e.sent()
 	r.at, r.granted = e.clock.Now(), e.granted()
 	r.nodes, r.probes = e.nodes(), e.probe.probes()
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {

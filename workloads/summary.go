@@ -104,7 +104,7 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 		}
 		return max(0, float64(after-before-look)/locks)
 	}
-	if e.inspected() {
+	if foreign, _ := e.foreign(r); foreign == 0 && e.inspected() {
 		other := e.look.Plus(e.probe.spent(a.probes - b.probes))
 		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)

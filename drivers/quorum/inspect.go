@@ -52,6 +52,22 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return s.server(usages, answered), all, nil
 }
 
+// Sent implements drivers.Sender: to all nodes. It is unknown, and negative, if it is for one of them.
+func (s *service) Sent() (all int64) {
+	for _, n := range s.nodes {
+		svc := n.svc.Load()
+		if svc == nil {
+			continue
+		}
+		sender, ok := drivers.As[drivers.Sender](*svc)
+		if !ok {
+			return -1
+		}
+		all += sender.Sent()
+	}
+	return all
+}
+
 // alive is how many nodes are open.
 func (s *service) alive() (n int) {
 	for i := range s.nodes {

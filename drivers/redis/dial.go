@@ -68,14 +68,14 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
 	if t.TLS == nil {
-		return conn, nil
+		return o.sent.count(conn), nil
 	}
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
 	}
-	return secure, nil
+	return o.sent.count(secure), nil
 }
 
 func explainTLS(err error) error {

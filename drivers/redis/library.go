@@ -25,6 +25,7 @@ type bystander interface {
 	drivers.Cleaner
 	drivers.Inspector
 	drivers.Prober
+	drivers.Sender
 }
 
 // OpenBeside greets the server of each address with the client library of d, so that whatever is wrong with an

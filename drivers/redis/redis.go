@@ -32,6 +32,8 @@ type Options struct {
 
 	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
 	Sharded      bool // subscriptions are made with SSUBSCRIBE
+
+	sent *sent // by all connections that are made with these options; nil: nobody asks
 }
 
 // Designs implements drivers.Driver.
@@ -54,7 +56,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, sent: &sent{open: map[*sender]struct{}{}}}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
