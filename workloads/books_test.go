@@ -49,6 +49,9 @@ type unreliableSession struct {
 	held     bool      // a try of it was granted
 }
 
+// Close hides that of the service, which is embedded and has to outlive its sessions for the cleaning.
+func (s *unreliableSession) Close() error { return nil }
+
 // fault decides what goes wrong: nothing, a refusal instead of the request, or silence after it.
 func (s *unreliableSession) fault() (refused, silent error) {
 	if s.rng.Uint64N(100) >= s.percent {
