@@ -34,7 +34,7 @@ func measured(d time.Duration) string {
 	ns := float64(d)
 	switch {
 	case d < 0:
-		return "-" + measured(-d)
+		return "-" + measured(d.Abs()) // -d of the least would be itself
 	case d < time.Microsecond:
 		return strconv.FormatInt(int64(d), 10) + " ns"
 	case ns < 999.5*1e3:

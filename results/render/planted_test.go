@@ -41,3 +41,12 @@ func TestPlantedPercentiles(t *testing.T) {
 		t.Errorf("a step has %v and %v", stepQuantile(s, 0.5), stepQuantile(s, 0.99))
 	}
 }
+
+// TestMeasuredExtremes: a sum that has overflowed is written like any other time.
+func TestMeasuredExtremes(t *testing.T) {
+	for d, want := range map[time.Duration]string{math.MinInt64: "-2,562,048 h", math.MaxInt64: "2,562,048 h", -1: "-1 ns"} {
+		if got := measured(d); got != want {
+			t.Errorf("%d is %s, want %s", d, got, want)
+		}
+	}
+}
