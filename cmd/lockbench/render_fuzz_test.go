@@ -68,10 +68,12 @@ func (m mutation) value(v reflect.Value) {
 		}
 	case reflect.Map:
 		all := reflect.MakeMap(v.Type())
-		for it := v.MapRange(); it.Next(); {
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
 			key, of := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			key.Set(it.Key())
-			of.Set(it.Value())
+			key.Set(k)
+			of.Set(v.MapIndex(k))
 			m.value(of)
 			if v.Type().Elem().Kind() != reflect.Struct { // the keys of distributions are metrics
 				m.value(key)

@@ -52,7 +52,7 @@ func fold(cells []*results.Cell) (f facts) {
 				parts = append(parts, a.title+unbroken+v)
 			}
 		}
-		f.notes = append(f.notes, note{owner(c) + ":", list(parts...)})
+		f.notes = append(f.notes, note{clean(owner(c)) + ":", list(parts...)})
 	}
 	return f
 }
