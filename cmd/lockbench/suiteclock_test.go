@@ -61,26 +61,25 @@ var mayUseTime = map[string]string{
 	"drivers/zookeeper/open_test.go TestOpenErrors":          "of peers that never answer",
 	"results/sample_test.go sample":                          "a record's field",
 	"results/sample_test.go firstSample":                     "a record's field",
-	"workloads/omission_test.go serve":                       "in the bubble of the tests that use it",
 	"workloads/spec_test.go TestCheck":                       "a plan's field",
 }
 
 // hurries returns the places of a test file where it sleeps or has a time-out below a second, by the function that they
-// are in. Files that use testing/synctest are in its time, and functions that call bubble.
+// are in. Files that use testing/synctest are in its time, and those that call bubble.
 func hurries(f *ast.File) map[string][]token.Pos {
 	for _, i := range f.Imports {
 		if i.Path.Value == `"testing/synctest"` {
 			return nil
 		}
 	}
+	if contains(f, bubbles) {
+		return nil
+	}
 	found := map[string][]token.Pos{}
 	for _, d := range f.Decls {
 		name := "a variable"
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			name = fn.Name.Name
-		}
-		if contains(d, bubbles) {
-			continue
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			if n != nil && hurry(n) {
