@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": main, "capped": capped})
 }
 
 // leakChecked fails a test run that leaves goroutines behind.

@@ -18,7 +18,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Dial makes one connection to the target within the I/O time-out, TLS included. Client libraries use it in place of
+// Dial makes one connection to the target within the I/O time-out, TLS included, with a guard on what the server sends. Client libraries use it in place of
 // their own, so that what is compared is not how they dial. Its errors are of class connect.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	switch o.Topology {
@@ -68,14 +68,14 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
 	if t.TLS == nil {
-		return o.sent.count(conn), nil
+		return o.guarded(o.sent.count(conn)), nil
 	}
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
 	}
-	return o.sent.count(secure), nil
+	return o.guarded(o.sent.count(secure)), nil
 }
 
 func explainTLS(err error) error {

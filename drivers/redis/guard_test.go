@@ -1,0 +1,185 @@
+package redis
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// feed gives a scanner a stream in pieces of that size, and returns what it lets pass and how many values it saw end.
+func feed(s *scanner, stream []byte, piece int) (passed []byte, values int, err error) {
+	s.ended = func() error { values++; return nil }
+	for part := range slices.Chunk(stream, piece) {
+		n, err := s.scan(part)
+		passed = append(passed, part[:n]...)
+		if err != nil {
+			return passed, values, err
+		}
+	}
+	return passed, values, nil
+}
+
+// TestScanner reads what servers send, and what they must not, in one piece and byte by byte.
+func TestScanner(t *testing.T) {
+	deep := strings.Repeat("*1\r\n", maxNesting)
+	for _, c := range []struct {
+		stream string
+		values int
+		passed string // of a stream that is not read to its end
+	}{
+		{stream: "+OK\r\n:1\r\n-ERR no\r\n$-1\r\n*-1\r\n_\r\n#t\r\n,1.5\r\n(123\r\n", values: 9},
+		{stream: "$5\r\na\r\nb\n\r\n$0\r\n\r\n=5\r\ntxt:a\r\n!3\r\nERR\r\n", values: 4},
+		{stream: "*2\r\n$1\r\na\r\n*2\r\n:1\r\n*0\r\n%1\r\n+a\r\n~1\r\n:1\r\n>2\r\n+a\r\n+b\r\n", values: 3},
+		{stream: "|1\r\n+ttl\r\n:1\r\n$1\r\nv\r\n+OK\r\n", values: 2},
+		{stream: deep + ":1\r\n", values: 1},
+		{stream: "-MOVED 1 127.0.0.1:1\r\n-ASK 1 a:1\r\n-REDIRECT a:1\r\n", values: 3},
+		{stream: "+OK\r\n$1048577\r\n", values: 1, passed: "+OK\r\n"},
+		{stream: "$9999999999\r\n"},
+		{stream: "$4611686018427387904\r\n"},
+		{stream: "$-5\r\n"},
+		{stream: "$+5\r\n"},
+		{stream: "$\r\n"},
+		{stream: "$?\r\n"},
+		{stream: "%-1\r\n"},
+		{stream: "*16385\r\n"},
+		{stream: "*2\r\n*10000\r\n" + strings.Repeat(":1\r\n", 10000) + "*10000\r\n", passed: "*2\r\n*10000\r\n" + strings.Repeat(":1\r\n", 10000)},
+		{stream: deep + "*1\r\n", passed: deep},
+		{stream: "_1\r\n"},
+		{stream: "#tt\r\n"},
+		{stream: "+OK\n"},
+		{stream: "\r\n"},
+		{stream: "HTTP/1.1 200 OK\r\n"},
+		{stream: "-MOVED\r\n"},
+		{stream: "-MOVED 1\r\n"},
+		{stream: "-REDIRECT\r\n"},
+		{stream: "+" + strings.Repeat("a", maxLine+1)},
+	} {
+		bad := c.values == 0 || c.passed != ""
+		for _, piece := range []int{len(c.stream), 1, 3} {
+			passed, values, err := feed(&scanner{limit: maxWeight}, []byte(c.stream), piece)
+			switch {
+			case bad != (err != nil) || values != c.values || bad && drivers.ClassOf(err) != drivers.ClassProtocol:
+				t.Errorf("%.60q in pieces of %d: %d values and %v, want %d", c.stream, piece, values, err, c.values)
+			case !bad && string(passed) != c.stream || piece == len(c.stream) && bad && string(passed) != c.passed:
+				t.Errorf("%.60q in pieces of %d: %.60q passed", c.stream, piece, passed)
+			case strings.HasSuffix(string(passed), c.stream):
+				if bad {
+					t.Errorf("%.60q in pieces of %d: all of it passed", c.stream, piece)
+				}
+			}
+		}
+	}
+}
+
+// FuzzScanner holds the scanner to itself: the pieces in which a stream comes make no difference. And what it lets pass
+// can be read without a value of an absurd size.
+func FuzzScanner(f *testing.F) {
+	f.Add([]byte("*2\r\n$3\r\nfoo\r\n%1\r\n+a\r\n:1\r\n-MOVED\r\n"), 3)
+	f.Add([]byte("|1\r\n+a\r\n:1\r\n>2\r\n+message\r\n_\r\n"), 1)
+	f.Fuzz(func(t *testing.T, stream []byte, piece int) {
+		if len(stream) == 0 {
+			return
+		}
+		whole, values, err := feed(&scanner{limit: maxWeight}, stream, len(stream))
+		parts, again, err2 := feed(&scanner{limit: maxWeight}, stream, 1+max(piece, -piece, 0)%7)
+		if values != again || (err == nil) != (err2 == nil) || err == nil && !bytes.Equal(whole, parts) {
+			t.Errorf("%q: %d values and %v, in pieces %d and %v", stream, values, err, again, err2)
+		}
+	})
+}
+
+// TestGuard lets a server speak out of turn.
+func TestGuard(t *testing.T) {
+	subscribe := string(encode([]string{"SUBSCRIBE", "a", "b"}))
+	ping := string(encode([]string{"PING"}))
+	confirm := func(open string) string { return open + "3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n" }
+	message := func(open string) string { return open + "3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nm\r\n" }
+	hello := "%1\r\n+proto\r\n:3\r\n"
+	for _, c := range []struct {
+		name, sent, replies string
+		good                bool
+	}{
+		{"as asked", ping + ping, "+PONG\r\n-ERR\r\n", true},
+		{"one too many", ping, "+PONG\r\n+PONG\r\n", false},
+		{"a push", ping, ">2\r\n+invalidate\r\n_\r\n+PONG\r\n", true},
+		{"messages", subscribe, confirm(">") + confirm(">") + strings.Repeat(message(">"), 5), true},
+		{"messages of version 2", subscribe, confirm("*") + confirm("*") + strings.Repeat(message("*"), 5), true},
+		{"one confirmation too many", subscribe, strings.Repeat(confirm(">"), 3), false},
+		{"one of version 2 too many", subscribe, strings.Repeat(confirm("*"), 3), false},
+		{"confirmation of nothing", ping, confirm(">"), false},
+		{"message without subscription", ping, message("*") + message("*"), false},
+		{"message that is no push", ping + subscribe, hello + message("*") + message("*"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			here, there := net.Pipe()
+			defer there.Close()
+			conn := Options{}.guarded(here)
+			defer conn.Close()
+			go func() {
+				io.ReadFull(there, make([]byte, len(c.sent)))
+				io.WriteString(there, c.replies)
+				there.Close()
+			}()
+			if _, err := io.WriteString(conn, c.sent); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if c.good && (err != nil || string(got) != c.replies) || !c.good && drivers.ClassOf(err) != drivers.ClassProtocol {
+				t.Errorf("got %q and %v", got, err)
+			}
+			if _, again := conn.Read(make([]byte, 1)); !c.good && !errors.Is(again, err) {
+				t.Errorf("the next Read returns %v", again)
+			}
+		})
+	}
+}
+
+// TestGuardCounts cuts commands in two at each byte: no cut hides one, or a subscription. A cut before a * of an argument
+// makes it one too many.
+func TestGuardCounts(t *testing.T) {
+	var stream []byte
+	commands := [][]string{{"PING"}, {"SET", "k*", "*"}, {"ssubscribe", "a", "b"}, {"UNSUBSCRIBE", "a"}, {"PUNSUBSCRIBE", "a"}}
+	for _, c := range commands {
+		stream = append(stream, encode(c)...)
+	}
+	for cut := range stream {
+		g := Options{}.guarded(sink{}).(*guard)
+		g.Write(stream[:cut])
+		g.Write(stream[cut:])
+		if n, c := g.asked.Load(), g.confirming.Load(); n < int64(len(commands)) || n > int64(len(commands))+2 || c < 2 || !g.subscribed.Load() {
+			t.Errorf("cut at %d of %d: %d commands, %d subscriptions, want %d and 2", cut, len(stream), n, c, len(commands))
+		}
+	}
+}
+
+// sink is a connection that takes everything.
+type sink struct{ net.Conn }
+
+func (sink) Write(b []byte) (int, error) { return len(b), nil }
+
+// BenchmarkGuard is what the guard costs a command and a reply, in a batch as it is usual with many clients.
+func BenchmarkGuard(b *testing.B) {
+	const batch = 64
+	set := encode([]string{"SET", "lockbench:0123456789abcdef:17", "0123456789abcdef0123456789abcdef", "NX", "PX", "30000"})
+	commands, replies := bytes.Repeat(set, batch), bytes.Repeat([]byte("+OK\r\n:1\r\n_\r\n$-1\r\n"), batch/4)
+	g := Options{}.guarded(sink{}).(*guard)
+	b.Run("command", func(b *testing.B) {
+		for i := 0; i < b.N; i += batch {
+			g.Write(commands)
+		}
+	})
+	b.Run("reply", func(b *testing.B) {
+		for i := 0; i < b.N; i += batch {
+			g.asked.Add(batch)
+			if _, err := g.replies.scan(replies); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,186 @@
+// Where each reply in a stream ends, and whether it may be passed on to a client library at all.
+package redis
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// The limits of a reply. The largest that lockbench sees of one server is INFO, with some 20 kB. A cluster whose slots
+// are scattered answers CLUSTER SLOTS with 16,384 rows, which weigh some 30 MB.
+const (
+	maxWeight        = 1 << 20
+	maxWeightCluster = 64 << 20
+	elementWeight    = 64 // what a client library allocates for an element of an array, in bytes
+	maxNesting       = 16
+	maxLine          = 16 << 10 // longer than any error message
+)
+
+// scanner follows a stream of replies. It is strict: what two readers might understand differently is an error, because
+// the scanner and the library behind it have to agree where a value ends.
+type scanner struct {
+	limit int64        // on the weight of a reply: its bytes, and elementWeight for each element
+	ended func() error // called at the end of each reply
+
+	part   []byte // the beginning of a line that has not come to its end
+	rest   int64  // bytes of a string that have not come, CRLF included
+	nested int
+	left   [maxNesting]int64 // elements that have not come, for each open array
+
+	// The reply under way, or in ended the one that is complete:
+	weight int64
+	kind   byte     // its first byte
+	naming bool     // the next string is the first of the array
+	size   int      // of text
+	text   [16]byte // the beginning of a line, or of the first string of an array: the name of an event
+}
+
+// scan reads the next piece of the stream. It returns how many bytes may be passed on, and why no more than that.
+func (s *scanner) scan(b []byte) (int, error) {
+	for i := 0; i < len(b); {
+		if s.rest > 0 {
+			n := int(min(s.rest, int64(len(b)-i)))
+			if s.naming {
+				s.size += copy(s.text[s.size:], b[i:i+n])
+			}
+			i += n
+			if s.rest -= int64(n); s.rest == 0 {
+				s.naming = false
+				if err := s.end(); err != nil {
+					return i - 1, err
+				}
+			}
+			continue
+		}
+		end := bytes.IndexByte(b[i:], '\n')
+		if end < 0 {
+			s.part = append(s.part, b[i:]...)
+			if len(s.part) > maxLine {
+				return i, breach("a line of more than %d bytes", maxLine)
+			}
+			return len(b), nil
+		}
+		line := b[i : i+end]
+		if len(s.part) > 0 {
+			s.part = append(s.part, line...)
+			line = s.part
+		}
+		if err := s.line(line); err != nil {
+			return i, err
+		}
+		s.part = s.part[:0]
+		i += end + 1
+	}
+	return len(b), nil
+}
+
+// event is the first string of the array that has just ended.
+func (s *scanner) event() string { return string(bytes.TrimRight(s.text[:s.size], "\r\n")) }
+
+// line reads a line, which is a whole value or the head of one.
+func (s *scanner) line(line []byte) error {
+	if len(line) < 2 || line[len(line)-1] != '\r' || len(line) > maxLine {
+		return breach("a line that is empty, has no CR before its LF, or is longer than %d bytes", maxLine)
+	}
+	kind, value := line[0], line[1:len(line)-1]
+	if s.nested == 0 {
+		s.kind, s.weight, s.naming = kind, 0, false
+		s.size = copy(s.text[:], value)
+	}
+	s.weight += int64(len(line))
+	switch kind {
+	case '+', ':', ',', '(':
+	case '-':
+		if err := redirects(value); err != nil {
+			return err
+		}
+	case '_':
+		if len(value) > 0 {
+			return breach("a null with a value")
+		}
+	case '#':
+		if len(value) != 1 {
+			return breach("a boolean of %d bytes", len(value))
+		}
+	case '$', '=', '!', '*', '~', '>', '%', '|':
+		return s.head(kind, value)
+	default:
+		return breach("a value of the unknown kind %q", kind)
+	}
+	s.naming = false
+	return s.end()
+}
+
+// head reads the head of a string or an array.
+func (s *scanner) head(kind byte, value []byte) error {
+	if string(value) == "-1" && (kind == '$' || kind == '*') { // the null of version 2
+		s.naming = false
+		return s.end()
+	}
+	n, ok := int64(0), len(value) > 0 && len(value) <= 10
+	for _, c := range value {
+		ok = ok && c >= '0' && c <= '9'
+		n = 10*n + int64(c-'0')
+	}
+	if !ok {
+		return breach("the length %.20q", value)
+	}
+	switch kind {
+	case '$', '=', '!':
+		if s.weight += n; s.weight > s.limit {
+			return breach("a string of %d bytes", n)
+		}
+		s.rest = n + int64(len("\r\n"))
+		return nil
+	case '%':
+		n *= 2
+	case '|': // it is followed by the value that it belongs to
+		n = 2*n + 1
+	}
+	if s.weight += n * elementWeight; s.weight > s.limit {
+		return breach("an array of %d elements", n)
+	}
+	if s.nested == 0 {
+		s.naming, s.size = true, 0
+	}
+	if n == 0 {
+		return s.end()
+	}
+	if s.nested == maxNesting {
+		return breach("arrays nested more than %d deep", maxNesting)
+	}
+	s.left[s.nested] = n
+	s.nested++
+	return nil
+}
+
+// end closes a value, and each array that it was the last element of.
+func (s *scanner) end() error {
+	for s.nested > 0 {
+		if s.left[s.nested-1]--; s.left[s.nested-1] > 0 {
+			return nil
+		}
+		s.nested--
+	}
+	return s.ended()
+}
+
+// redirects rejects errors by which a server sends a client elsewhere without saying where: rueidis crashes on them.
+func redirects(text []byte) error {
+	fields := 3
+	switch {
+	case bytes.HasPrefix(text, []byte("MOVED")), bytes.HasPrefix(text, []byte("ASK")):
+	case bytes.HasPrefix(text, []byte("REDIRECT")):
+		fields = 2
+	default:
+		return nil
+	}
+	if bytes.Count(text, []byte(" ")) < fields-1 {
+		return breach("the error %.40q without an address", text)
+	}
+	return nil
+}
+
+func breach(format string, args ...any) error {
+	return Unexpected("the server sends " + fmt.Sprintf(format, args...) + ", which lockbench does not read")
+}
