@@ -21,6 +21,7 @@ const (
 	ClassServer   Class = "server"   // the server answered with an error
 	ClassUnacked  Class = "unacked"  // too few replicas acknowledged it in time, and it was taken back
 	ClassProtocol Class = "protocol" // the reply makes no sense
+	ClassPanic    Class = "panic"    // a driver or its client library has crashed
 	ClassOther    Class = "other"
 )
 

@@ -74,12 +74,22 @@ const (
 
 // loop runs cycles until the window closes.
 func (c *client) loop() {
+	defer c.over()
 	if c.class.open {
 		c.serve()
 	} else {
 		c.repeat()
 	}
+}
+
+// over ends the loop. A driver that crashes ends the run, of which what was measured is kept.
+func (c *client) over() {
 	c.left = c.e.clock.Now()
+	if v := recover(); v != nil {
+		err := drivers.Panicked(v)
+		c.e.errors.add("cycle", err, c.left >= c.e.from && c.left < c.e.until())
+		c.e.crash.CompareAndSwap(nil, &err)
+	}
 }
 
 // repeat is the closed loop: the time at the end of one cycle is the start of the next, and a client that has to wait

@@ -68,8 +68,14 @@ func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage driv
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 		defer cancel()
-		if server, usage, err = i.Inspect(ctx); err != nil {
-			server, usage, err = i.Inspect(ctx)
+		for range 2 {
+			err = caught(func() (err error) {
+				server, usage, err = i.Inspect(ctx)
+				return err
+			})
+			if err == nil {
+				break
+			}
 		}
 	}
 	if (err == nil || !ok) && usage.CPU < 0 && e.run.ServerCPU != nil {

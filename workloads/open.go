@@ -118,6 +118,7 @@ func closeRooms(rooms []*wait.Room) error {
 
 // open makes the client number id of an engine, which is of that class.
 func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
+	defer drivers.Catch(&err)
 	c.e, c.class, c.id = e, cl, int32(id)
 	c.rng.Seed(e.run.Plan.Seed, uint64(id))
 	c.lease.TTL = cl.TTL

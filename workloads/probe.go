@@ -67,7 +67,7 @@ func (p *probe) idle(ctx context.Context) {
 		free := clock.Now()
 		p.sleep(due - free)
 		begun := begins(due, free, clock.Now())
-		err := p.to.Probe(context.WithoutCancel(ctx))
+		err := caught(func() error { return p.to.Probe(context.WithoutCancel(ctx)) })
 		p.idled++
 		if err != nil {
 			p.fail(err, false)
@@ -106,7 +106,7 @@ func (p *probe) run() {
 	due, free := time.Duration(0), p.e.clock.Now()
 	for ; p.sleep(due - free); due += p.every {
 		begun := begins(due, free, p.e.clock.Now())
-		err := p.to.Probe(context.Background())
+		err := caught(func() error { return p.to.Probe(context.Background()) })
 		free = p.e.clock.Now()
 		p.sent.Add(1)
 		p.take(due, free-begun, err)

@@ -184,6 +184,7 @@ type engine struct {
 
 	budget *budget // of -n; nil without
 	errors errorLog
+	crash  atomic.Pointer[error] // the first panic of a client
 	votes  votes
 	dog    watchdog
 }
@@ -233,6 +234,12 @@ func nameKeys(keys []string, prefix string) {
 	}
 }
 
+// caught calls f, which calls a driver, and makes an error of a crash.
+func caught(f func() error) (err error) {
+	defer drivers.Catch(&err)
+	return f()
+}
+
 // ping is the median of a few bare round trips, and 0 if the service cannot tell or does not answer.
 func (e *engine) ping(ctx context.Context) time.Duration {
 	p, ok := drivers.As[drivers.Pinger](e.run.Service)
@@ -242,7 +249,7 @@ func (e *engine) ping(ctx context.Context) time.Duration {
 	var trips []time.Duration
 	for range pings {
 		sent := time.Now()
-		if p.Ping(ctx) != nil {
+		if caught(func() error { return p.Ping(ctx) }) != nil {
 			return 0
 		}
 		trips = append(trips, time.Since(sent))
@@ -327,6 +334,10 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 // tolerable tells whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a
 // short run may be over before the first look, and none shall pass for whole by the moment at which its errors came.
 func (e *engine) tolerable() bool {
+	if err := e.crash.Load(); err != nil {
+		e.why = fmt.Sprintf("a client has crashed: %v", *err)
+		return false
+	}
 	e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts())
 	return e.why == ""
 }
@@ -386,7 +397,7 @@ func (e *engine) clean() {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
 	for pause := cleanPause; ; pause = min(2*pause, maxCleanPause) {
-		err := c.Clean(ctx, e.keys)
+		err := caught(func() error { return c.Clean(ctx, e.keys) })
 		if err == nil || e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
 			e.cleanError = nil
 			return

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -154,12 +155,22 @@ func (g *errorLog) count(class, op string, err error, recorded bool) {
 		g.all, g.counts, g.sample = map[string]int64{}, map[string]int64{}, map[string]string{}
 	}
 	if _, have := g.sample[class]; !have {
-		g.sample[class] = op + ": " + err.Error()
+		g.sample[class] = shortened(op + ": " + err.Error())
 	}
 	if recorded {
 		g.counts[class]++
 	}
 	g.all[class]++
+}
+
+// maxSample is how much of an error is kept, in bytes: a server may send any amount of text.
+const maxSample = 1000
+
+func shortened(text string) string {
+	if len(text) <= maxSample {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSample], "") + "…"
 }
 
 func (g *errorLog) total() int64 {

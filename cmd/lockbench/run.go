@@ -237,7 +237,8 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 }
 
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
-func (r *runner) trial(ctx context.Context, t turn) error {
+func (r *runner) trial(ctx context.Context, t turn) (err error) {
+	defer drivers.Catch(&err)
 	c := r.at(t)
 	r.fleet = r.fleets[r.cells[t.cell].side]
 	r.opened++

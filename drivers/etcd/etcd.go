@@ -56,6 +56,9 @@ const (
 	// After this time without a sign of life a connection is probed; it is broken if the answer takes longer than a
 	// request may. Servers refuse clients that probe every 5 s or oftener.
 	probeAfter = 10 * time.Second
+
+	// maxMessage is the most that a server may answer, in bytes: the library's own limit is 2 GiB.
+	maxMessage = 4 << 20
 )
 
 // reconnects has a lost connection tried again soon and often: gRPC's own waits grow from 1 s to 2 min.
@@ -141,7 +144,7 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	c, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, TLS: first.tls, Username: first.username, Password: string(first.password),
 		DialTimeout: patience, DialKeepAliveTime: probeAfter, DialKeepAliveTimeout: s.io,
-		MaxUnaryRetries: 1, Logger: zap.NewNop(),
+		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
 			grpc.WithChainUnaryInterceptor(failFast),

@@ -45,13 +45,19 @@ type conn struct {
 // And it keeps the reason why it has failed, which the library would swallow.
 type wire struct {
 	net.Conn
-	fault error
-	once  sync.Once
-	end   error
+	packets *packets // nil under TLS, which it does not see through
+	fault   error
+	once    sync.Once
+	end     error
 }
 
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
+	if err == nil && w.packets != nil {
+		if err = w.packets.check(b[:n]); err != nil {
+			n = 0
+		}
+	}
 	if err != nil {
 		w.fault = err
 	}
@@ -95,6 +101,9 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 			return nil, err
 		}
 		c.wire = &wire{Conn: below}
+		if cfg.TLS == nil {
+			c.wire.packets = new(packets)
+		}
 		return c.wire, below.SetDeadline(time.Now().Add(c.io))
 	}
 	connector, err := mysql.NewConnector(cfg)
@@ -240,7 +249,11 @@ func (c *conn) rowsWithin(
 				row[i] = string(b)
 			}
 		}
-		all = append(all, row)
+		if all = append(all, row); len(all) > maxRows {
+			c.broken.Store(true)
+			err := fmt.Errorf("the server answers with more than %d rows", maxRows)
+			return nil, &drivers.Error{Class: drivers.ClassProtocol, Op: "statement", Err: err}
+		}
 	}
 	if closeErr := rows.Close(); isEOF(err) {
 		err = closeErr

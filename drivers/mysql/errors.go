@@ -104,6 +104,8 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 			return context.DeadlineExceeded
 		}
 		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
+	case drivers.ClassOf(below) == drivers.ClassProtocol:
+		return below
 	case below != nil:
 		err = below
 	}

@@ -50,6 +50,10 @@ var (
 	synchronise              = &pgproto3.Sync{}
 )
 
+// The most that a server may answer: bytes of one message, which the library allocates when it has read its head, and rows
+// of one query.
+const maxMessage, maxRows = 1 << 20, 1 << 16
+
 // dial opens a connection, prepares the statements of the design, and has the server end the connections by the names
 // of ghosts, which were given up: what they still held or were about to get is free when dial returns.
 func (s *service) dial(
@@ -63,6 +67,7 @@ func (s *service) dial(
 	target := s.target.Copy()
 	c := &conn{svc: s, name: "lockbench " + s.token + " " + strconv.FormatInt(s.dialed.Add(1), 10), trips: trips}
 	target.RuntimeParams["application_name"] = c.name
+	target.MaxProtocolMessageBodyLen = maxMessage
 	pg, err := pgconn.ConnectConfig(ctx, target)
 	if err != nil {
 		return nil, s.connectError(ctx, err)
@@ -175,7 +180,10 @@ func (c *conn) receive() error {
 		}
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
-			c.reply.rows++
+			if c.reply.rows++; c.reply.rows > maxRows {
+				err := fmt.Errorf("the server answers with more than %d rows", maxRows)
+				return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: err}
+			}
 			c.reply.yes = len(m.Values) > 0 && len(m.Values[0]) == 1 && m.Values[0][0] == 1
 			if c.each != nil {
 				c.each(m.Values)

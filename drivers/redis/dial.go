@@ -26,7 +26,7 @@ func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 		err := fmt.Errorf("topology %s has no one server to connect to", o.Topology)
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	return o.dial(ctx, o.Target)
+	return o.dialGuarded(ctx, o.Target)
 }
 
 // DialTo is Dial to a server that was found by another one, at host:port.
@@ -35,7 +35,15 @@ func (o Options) DialTo(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
-	return o.dial(ctx, t)
+	return o.dialGuarded(ctx, t)
+}
+
+func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
+	conn, err := o.dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return o.guarded(conn), nil
 }
 
 // at is the target at an address that a server has told; it is logged in to like the one that was given.
@@ -68,14 +76,14 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
 	if t.TLS == nil {
-		return o.guarded(o.sent.count(conn)), nil
+		return o.sent.count(conn), nil
 	}
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
 	}
-	return o.guarded(o.sent.count(secure)), nil
+	return o.sent.count(secure), nil
 }
 
 func explainTLS(err error) error {

@@ -244,13 +244,19 @@ func (s *Scheduler) plan(h *Hold, at, slack time.Duration) {
 	}
 }
 
+// send renews a lease. A driver that crashes has not answered.
+func send(r drivers.Renewer, l *drivers.Lease) (owned bool, err error) {
+	defer drivers.Catch(&err)
+	return r.Renew(context.Background(), l)
+}
+
 // renew sends one renewal. The hold is claimed.
 func (s *Scheduler) renew(h *Hold) (r Renewal) {
 	l := h.lease
 	before := l.ValidUntil
 	l.ValidUntil = time.Time{} // so that only what this very renewal sets counts
 	r.Sent = s.clock.Now()
-	r.Owned, r.Err = h.session.Renew(context.Background(), l)
+	r.Owned, r.Err = send(h.session, l)
 	r.Answered = s.clock.Now()
 	switch {
 	case r.Err != nil || !r.Owned:

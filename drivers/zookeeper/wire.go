@@ -20,6 +20,7 @@ import (
 const (
 	firstReply = 4 << 10
 	maxReply   = 64 << 20
+	maxGreeted = 256 // the first reply of a connection has 37 bytes
 )
 
 // Between two rounds of attempts to connect there are pauses that grow from the first to the second of these.
@@ -80,7 +81,10 @@ func (c *conn) begin() (round int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wire != nil {
-		if !c.wire.open {
+		switch {
+		case c.wire.breach != nil:
+			c.lastErr = c.wire.breach
+		case !c.wire.open:
 			c.lastErr = errHandshake
 		}
 		c.wire.Close() // the library forgets to, when the session is over
@@ -117,6 +121,8 @@ type wire struct {
 	patience time.Time // for the answer to the greeting
 	open     bool      // the greeting was answered; guarded by c.mu where goroutines of ours read it
 	reading  bool      // replies are read
+	frames   frames
+	breach   error // what the server has sent that it must not; guarded by c.mu
 }
 
 // SetReadDeadline bounds the greeting, for which the library would wait seven times the session's time-out.
@@ -134,6 +140,7 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 // next one; they are not sent then, because who asked for them has been told that they have failed.
 func (w *wire) Write(packet []byte) (int, error) {
 	if w.open && len(packet) >= 12 {
+		w.frames.sent(packet)
 		xid, op := int32(binary.BigEndian.Uint32(packet[4:])), int32(binary.BigEndian.Uint32(packet[8:]))
 		switch {
 		case xid == pingXID:

@@ -1,0 +1,52 @@
+// What a server sends is looked at packet by packet before the client library sees it: the library allocates for as many
+// columns as the head of an answer announces, and joins packets of the greatest length without end.
+package mysql
+
+import (
+	"fmt"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// The most that a server may answer: bytes of one packet, and rows of one query.
+const maxPacket, maxRows = 1 << 20, 1 << 16
+
+// packets follows what a connection receives. Its zero value is at the beginning.
+type packets struct {
+	head [4]byte // length and number of the packet
+	have int     // bytes of head
+	left int     // bytes of the packet that have not come
+	new  bool    // its first byte has not come
+}
+
+// check reads the next piece of the stream.
+func (p *packets) check(b []byte) error {
+	for len(b) > 0 {
+		if p.left == 0 {
+			n := copy(p.head[p.have:], b)
+			b = b[n:]
+			if p.have += n; p.have < len(p.head) {
+				return nil
+			}
+			p.have, p.new = 0, true
+			p.left = int(p.head[0]) | int(p.head[1])<<8 | int(p.head[2])<<16
+			if p.left > maxPacket {
+				return breach("a packet of %d bytes, where %d are the most", p.left, maxPacket)
+			}
+			continue
+		}
+		// The answer to a command begins with packet 1, and a result with its number of columns, of which 0xfd and 0xfe
+		// announce three and eight bytes.
+		if p.new && p.head[3] == 1 && (b[0] == 0xfd || b[0] == 0xfe) {
+			return breach("more columns than a statement has")
+		}
+		p.new = false
+		n := min(p.left, len(b))
+		p.left, b = p.left-n, b[n:]
+	}
+	return nil
+}
+
+func breach(format string, args ...any) error {
+	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
+}

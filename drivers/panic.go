@@ -1,0 +1,43 @@
+package drivers
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Catch makes an error of class panic of a panic, where it is deferred:
+//
+//	defer drivers.Catch(&err)
+//
+// It does not see panics in goroutines that a client library has started.
+func Catch(err *error) {
+	if v := recover(); v != nil {
+		*err = Panicked(v)
+	}
+}
+
+// Panicked is the error of class panic for what recover has returned. It names the innermost functions that were under
+// way. It is called by the deferred function itself, or by one that it calls.
+func Panicked(v any) error {
+	return &Error{Class: ClassPanic, Op: "panic", Err: fmt.Errorf("%v, in %s", v, strings.Join(panicking(3), " < "))}
+}
+
+// panicking are the n innermost functions that a panic has ended, the innermost one first, with their files.
+func panicking(n int) (list []string) {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
+	panicked := false
+	for {
+		frame, more := frames.Next()
+		inRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		panicked = panicked || frame.Function == "runtime.gopanic" // what lies above it is recovering
+		if panicked && !inRuntime {
+			file := frame.File[strings.LastIndexByte(frame.File, '/')+1:]
+			list = append(list, fmt.Sprintf("%s (%s:%d)", frame.Function, file, frame.Line))
+		}
+		if !more || len(list) == n {
+			return list
+		}
+	}
+}
