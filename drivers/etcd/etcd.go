@@ -149,6 +149,7 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
 			grpc.WithChainUnaryInterceptor(failFast),
 			grpc.WithChainStreamInterceptor(s.countKeepAlives),
+			grpc.WithNoProxy(), // HTTPS_PROXY would have the proxy measured
 		},
 	})
 	if err != nil {

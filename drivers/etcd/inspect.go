@@ -73,7 +73,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 func (s *service) openInspecting() error {
 	in := &s.inspecting
 	if in.http == nil {
-		in.http = &http.Client{Transport: &http.Transport{TLSClientConfig: s.targets[0].tls.Clone(), MaxIdleConnsPerHost: 1}}
+		in.http = s.metricsClient()
 	}
 	for _, t := range s.targets[len(in.conns):] {
 		conn, err := s.conns[0].Dial(t.endpoint())
@@ -83,6 +83,14 @@ func (s *service) openInspecting() error {
 		in.conns = append(in.conns, conn)
 	}
 	return nil
+}
+
+// metricsClient asks the members themselves: over no proxy, and no other server that they name instead.
+func (s *service) metricsClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: s.targets[0].tls.Clone(), MaxIdleConnsPerHost: 1},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func (in *inspecting) close() {
@@ -133,18 +141,18 @@ const maxMetrics = 8 << 20
 // on the streams for watches and keep-alives.
 func readMetrics(text io.Reader) (drivers.Usage, string) {
 	u, started := unknownUsage, ""
-	add := func(total *int64, n float64) { *total = max(*total, 0) + int64(n) }
+	add := func(total *int64, n float64) { *total = min(max(*total, 0)+int64(n), 1<<62) }
 	lines := bufio.NewScanner(io.LimitReader(text, maxMetrics))
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseFloat(value, 64)
-		if !ok || err != nil {
-			continue // a comment
+		if !ok || err != nil || !(n >= 0 && n < 1e9*float64(time.Second)) {
+			continue // a comment, or no counter
 		}
 		bare, _, _ := strings.Cut(name, "{")
 		switch bare {
 		case "process_cpu_seconds_total":
-			u.CPU = time.Duration(n * float64(time.Second))
+			u.CPU = time.Duration(min(n, 1e9) * float64(time.Second))
 		case "process_start_time_seconds":
 			started = value
 		case "grpc_server_msg_received_total":

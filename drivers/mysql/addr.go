@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -163,6 +164,12 @@ func hostPort(s string) (string, error) {
 	}
 	if host == "" || port == "" {
 		return "", errors.New("the address lacks a host or a port: " + howWritten)
+	}
+	bare, _, scoped := strings.Cut(host, "%") // of an IPv6 address
+	if _, err := netip.ParseAddr(host); err != nil && (scoped || strings.ContainsFunc(bare, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]:@/?#\\\"'<>^{|}`", c)
+	})) {
+		return "", errors.New("the host of the address has a character that no host name has")
 	}
 	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
 		return "", errors.New("the port of the address is no number from 1 to 65535")

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -20,8 +21,9 @@ import (
 
 // ReadAddr implements drivers.Addressed. It takes what libpq takes, postgres://user:password@host:port/database with
 // ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and host:port and
-// unix:///directory besides. What libpq reads from the environment (PGUSER, PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …)
-// fills in what the address leaves open. Without an sslmode the connection is not encrypted: libpq's own default,
+// unix:///directory besides. What libpq reads from the environment to find a server and log in (PGHOST, PGUSER,
+// PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …) fills in what the address leaves open. What would change a session, or lead
+// elsewhere than the address, stands in the address or nowhere; see ignored. Without an sslmode the connection is not encrypted: libpq's own default,
 // prefer, would leave that to the server, and a figure without its most important condition.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	_, a, err := readAddr(addr)
@@ -29,6 +31,9 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 }
 
 const addrForms = "write postgres://user:password@host:port/database, host:port, or unix:///directory/of/the/socket"
+
+// socketHost finds the directory of a unix socket as the host.
+var socketHost = regexp.MustCompile(`(?:^|[\s?&])host\s*=\s*'?(?:/|%2F)`)
 
 var sslmode = regexp.MustCompile(`(?:^|[\s?&])sslmode\s*=\s*'?([a-z-]*)`)
 
@@ -53,6 +58,9 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 		text, isURL = "postgres://"+text, true
 	}
 	mode := os.Getenv("PGSSLMODE")
+	if socketHost.MatchString(text) {
+		mode = ""
+	}
 	if m := sslmode.FindStringSubmatch(text); m != nil {
 		mode = m[1]
 	} else if mode == "" {
@@ -63,7 +71,7 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 		return nil, drivers.Addr{}, errors.New("leaves it to the server whether the connection is encrypted: " +
 			"give sslmode disable, require, verify-ca or verify-full")
 	}
-	cfg, err := pgconn.ParseConfig(text) // whose errors may quote a password
+	cfg, err := parseConfig(text) // whose errors may quote a password
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil, drivers.Addr{}, errors.New("names a file that cannot be read (sslrootcert, sslcert, sslkey)")
@@ -74,6 +82,29 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 	}
 	cfg.RuntimeParams["application_name"] = "" // it is ours to set
 	return cfg, describe(cfg), nil
+}
+
+// ignored are the variables that do not count: PGOPTIONS=-csynchronous_commit=off makes a server that was set up to be
+// durable eight times as fast, and PGSERVICE overrides the address.
+var ignored = []string{
+	"PGOPTIONS", "PGSERVICE", "PGSERVICEFILE", "PGTZ", "PGTARGETSESSIONATTRS", "PGAPPNAME", "PGCONNECT_TIMEOUT",
+	"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION",
+}
+
+var parsing sync.Mutex // the environment belongs to the process
+
+// parseConfig is the library's, which reads all that libpq does, without the ignored variables. It has no way to be told
+// that but the environment itself.
+func parseConfig(text string) (*pgconn.Config, error) {
+	parsing.Lock()
+	defer parsing.Unlock()
+	for _, name := range ignored {
+		if value, set := os.LookupEnv(name); set {
+			os.Unsetenv(name)
+			defer os.Setenv(name, value)
+		}
+	}
+	return pgconn.ParseConfig(text)
 }
 
 // withoutTLS adds sslmode=disable to an address that has none.
@@ -87,14 +118,26 @@ func withoutTLS(text string, isURL bool) string {
 	return text + "?sslmode=disable"
 }
 
+// shown are the parameters of a session that change what is measured. Others may be anything, a misspelt password too.
+var shown = []string{"options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
+
 // describe is the address without its secrets.
 func describe(cfg *pgconn.Config) drivers.Addr {
 	u := url.URL{Scheme: "postgres", Path: "/" + cfg.Database}
 	port := strconv.Itoa(int(cfg.Port))
+	query := url.Values{}
+	for _, name := range shown {
+		if value := cfg.RuntimeParams[name]; value != "" {
+			query.Set(name, value)
+		}
+	}
 	if network, _ := pgconn.NetworkAddress(cfg.Host, cfg.Port); network == "unix" {
-		u.RawQuery = url.Values{"host": {cfg.Host}, "port": {port}}.Encode()
+		query.Set("host", cfg.Host)
+		query.Set("port", port)
+		u.RawQuery = query.Encode()
 		return drivers.Addr{Redacted: u.String(), Network: "unix", Password: drivers.Secret(cfg.Password)}
 	}
+	u.RawQuery = query.Encode()
 	u.Host = net.JoinHostPort(cfg.Host, port)
 	a := drivers.Addr{Redacted: u.String(), Network: "tcp", Password: drivers.Secret(cfg.Password)}
 	if cfg.TLSConfig != nil {

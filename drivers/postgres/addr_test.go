@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -82,4 +83,37 @@ func FuzzReadAddr(f *testing.F) {
 			t.Errorf("%q: the redacted address has the password: %s", addr, got.Redacted)
 		}
 	})
+}
+
+// TestReadAddrIgnoresSessions sets what would change a session, or lead elsewhere than the address.
+func TestReadAddrIgnoresSessions(t *testing.T) {
+	clearEnv(t)
+	const addr = "postgres://al@/app?host=/run/pg"
+	want, _, err := readAddr(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range ignored {
+		t.Setenv(name, "-c synchronous_commit=off")
+	}
+	t.Setenv("PGSSLMODE", "prefer") // which no socket has
+	got, described, err := readAddr(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.RuntimeParams) != len(want.RuntimeParams) || got.Host != want.Host || got.ConnectTimeout != want.ConnectTimeout {
+		t.Errorf("the environment makes it %v at %s", got.RuntimeParams, got.Host)
+	}
+	if os.Getenv("PGOPTIONS") == "" {
+		t.Error("PGOPTIONS is lost")
+	}
+	if strings.Contains(described.Redacted, "options") {
+		t.Errorf("%s shows what does not count", described.Redacted)
+	}
+	// In the address they count, and are shown.
+	got, described, err = readAddr(addr + "&options=-c%20synchronous_commit%3Doff&passwort=s3cret")
+	if err != nil || got.RuntimeParams["options"] != "-c synchronous_commit=off" ||
+		!strings.Contains(described.Redacted, "options=-c+synchronous_commit%3Doff") || strings.Contains(described.Redacted, "s3cret") {
+		t.Errorf("%v, %s, %v", got.RuntimeParams, described.Redacted, err)
+	}
 }

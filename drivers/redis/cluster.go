@@ -162,11 +162,15 @@ func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
 		if len(primary) < 2 {
 			return nil, Unexpected("CLUSTER SLOTS has a primary without an address")
 		}
+		from, to, port := fields[0].n, fields[1].n, primary[1].n
+		if from < 0 || from > to || to >= Slots || port < 1 || port > 65535 {
+			return nil, Unexpected("CLUSTER SLOTS has a range or a port that makes no sense")
+		}
 		host := primary[0].text
 		if host == "" || host == "?" { // it does not know its own name: the one by which it was found is right
 			host = c.o.Target.Host
 		}
-		ranges = append(ranges, slotRange{fields[0].n, fields[1].n, net.JoinHostPort(host, strconv.FormatInt(primary[1].n, 10))})
+		ranges = append(ranges, slotRange{from, to, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
 	}
 	return ranges, nil
 }

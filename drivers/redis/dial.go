@@ -18,8 +18,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Dial makes one connection to the target within the I/O time-out, TLS included, with a guard on what the server sends. Client libraries use it in place of
-// their own, so that what is compared is not how they dial. Its errors are of class connect.
+// Dial makes one connection to the target within the I/O time-out, TLS included, with a guard on what the server sends.
+// Client libraries use it in place of their own, so that what is compared is not how they dial. Its errors are of class
+// connect.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	switch o.Topology {
 	case drivers.TopologySentinel, drivers.TopologyCluster:
@@ -71,7 +72,11 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	if t.Path != "" {
 		network = "unix"
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, t.Addr())
+	dialer := net.Dialer{}
+	if !o.given(t) {
+		dialer.ControlContext = o.stayWithin
+	}
+	conn, err := dialer.DialContext(ctx, network, t.Addr())
 	if err != nil {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}

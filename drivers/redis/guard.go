@@ -46,6 +46,9 @@ func (o Options) guarded(conn net.Conn) net.Conn {
 	return g
 }
 
+// NetConn is the connection under it, as that of a tls.Conn.
+func (g *guard) NetConn() net.Conn { return g.Conn }
+
 // Read implements net.Conn.
 func (g *guard) Read(b []byte) (int, error) {
 	if g.err != nil {

@@ -29,6 +29,7 @@ type Options struct {
 	drivers.Config
 	Target  Target   // the server, or the first of the Targets, which are logged in to alike
 	Targets []Target // the sentinels, or nodes of the cluster, that were given
+	Given   []Target // what the user has named: servers that these tell of are to be in the same networks
 
 	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
 	Sharded      bool // subscriptions are made with SSUBSCRIBE
@@ -56,7 +57,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets, sent: &sent{open: map[*sender]struct{}{}}}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: &sent{open: map[*sender]struct{}{}}}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg

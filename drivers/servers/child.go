@@ -94,7 +94,7 @@ func (c *child) launch() (*run, error) {
 	}
 	defer log.Close()
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir.path, log, log
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir.path, environ(), log, log
 	cmd.SysProcAttr = c.account.attr()
 	if err := spawn(cmd); err != nil {
 		return nil, err

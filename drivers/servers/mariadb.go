@@ -180,7 +180,7 @@ func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir.path, log, log, childAttr()
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir.path, environ(), log, log, childAttr()
 	if err := spawn(cmd); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 	defer cancel()
 	log := &strings.Builder{}
 	cmd := exec.Command(initdb, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = data, log, log, who.attr()
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = data, environ(), log, log, who.attr()
 	if err := spawn(cmd); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -81,9 +82,11 @@ func (c *conn) begin() (round int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wire != nil {
-		switch {
-		case c.wire.breach != nil:
-			c.lastErr = c.wire.breach
+		switch breach := c.wire.breach; {
+		case breach != nil && !c.wire.open:
+			c.lastErr = fmt.Errorf("%w: %v", errSilence, breach)
+		case breach != nil:
+			c.lastErr = breach
 		case !c.wire.open:
 			c.lastErr = errHandshake
 		}

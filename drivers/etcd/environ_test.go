@@ -1,0 +1,90 @@
+package etcd
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// counting is a listener that counts whom it hears, and answers nothing.
+func counting(t *testing.T, address string) (port string, heard *atomic.Int64) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	heard = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			heard.Add(1)
+			conn.Close()
+		}
+	}()
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port, heard
+}
+
+// TestNoProxy sets a proxy in the environment, which the standard library reads once a process, and never uses for
+// loopback addresses. 0.0.0.0 is this machine too, and none of those.
+func TestNoProxy(t *testing.T) {
+	if target := os.Getenv("LOCKBENCH_TEST_TARGET"); target != "" {
+		_, _ = driver{}.Open(t.Context(), drivers.Config{Lock: "lease", Addrs: []string{target}, IOTimeout: time.Second})
+		return
+	}
+	proxy, proxied := counting(t, "127.0.0.1:0")
+	target, direct := counting(t, "0.0.0.0:0")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoProxy$")
+	cmd.Env = append(os.Environ(), "LOCKBENCH_TEST_TARGET=http://0.0.0.0:"+target,
+		"HTTPS_PROXY=http://127.0.0.1:"+proxy, "HTTP_PROXY=http://127.0.0.1:"+proxy, "NO_PROXY=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if proxied.Load() != 0 || direct.Load() == 0 {
+		t.Errorf("%d connections to the proxy, %d to the server", proxied.Load(), direct.Load())
+	}
+}
+
+// TestMetricsElsewhere has a member send the question for its counters on to another server.
+func TestMetricsElsewhere(t *testing.T) {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Write([]byte("process_cpu_seconds_total 1\n"))
+	}))
+	defer other.Close()
+	member := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer member.Close()
+	at, err := parseTarget(member.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{targets: []target{at}, conns: []*conn{{}}}
+	s.inspecting.http = s.metricsClient()
+	if usage, _ := s.metrics(t.Context(), at); usage != unknownUsage || asked.Load() != 0 {
+		t.Errorf("%+v, and the other server was asked %d times", usage, asked.Load())
+	}
+}
+
+// FuzzReadMetrics looks for counters that crash the reader or become nonsense.
+func FuzzReadMetrics(f *testing.F) {
+	f.Add("# HELP\nprocess_cpu_seconds_total 1.5\nprocess_start_time_seconds 1.7e+09\ngrpc_server_msg_received_total{a=\"b\"} 3\n")
+	f.Add("grpc_server_msg_received_total NaN\nprocess_cpu_seconds_total -1e300\netcd_network_client_grpc_sent_bytes_total +Inf\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		u, _ := readMetrics(strings.NewReader(text))
+		if u.CPU < -1 || u.Commands < -1 || u.BytesIn < -1 || u.BytesOut < -1 {
+			t.Errorf("%q: %+v", text, u)
+		}
+	})
+}

@@ -1,0 +1,62 @@
+// Where the servers may be that other servers tell of: a cluster's nodes, and the primary that sentinels know.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// given tells whether the user has named the target.
+func (o Options) given(t Target) bool {
+	return len(o.Given) == 0 || t.Path != "" ||
+		slices.ContainsFunc(o.Given, func(g Target) bool { return g.Host == t.Host && g.Port == t.Port })
+}
+
+// stayWithin is the net.Dialer's ControlContext: it is asked with the address that a name stands for, before anything is
+// sent there. A server may lead lockbench, and the password with it, only to addresses of a kind that the user has named.
+// Whoever wants to go elsewhere names an address there as well.
+func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	var kinds []string
+	for _, t := range o.Given {
+		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", t.Host)
+		if err != nil {
+			continue // it names nothing now
+		}
+		for _, a := range addrs {
+			kinds = append(kinds, network(a))
+		}
+	}
+	if kind := network(to.Addr()); !slices.Contains(kinds, kind) {
+		slices.Sort(kinds)
+		return fmt.Errorf("the server leads to %s, which is a %s address, and -addr names %s ones only: "+
+			"if that is right, add an address of that network to -addr", to, kind, strings.Join(slices.Compact(kinds), " and "))
+	}
+	return nil
+}
+
+// carrierGrade are the addresses of RFC 6598, which clouds use as private ones.
+var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")
+
+// network is the kind of network that an address belongs to.
+func network(a netip.Addr) string {
+	switch a = a.Unmap(); {
+	case a.IsLoopback():
+		return "loopback"
+	case a.IsLinkLocalUnicast(): // where clouds answer questions about a machine's secrets
+		return "link-local"
+	case a.IsPrivate(), carrierGrade.Contains(a):
+		return "private"
+	case a.IsGlobalUnicast():
+		return "public"
+	}
+	return "special" // multicast, unspecified
+}
