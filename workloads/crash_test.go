@@ -48,7 +48,7 @@ func TestErrorSampleIsShort(t *testing.T) {
 	bubble(t, p, func(svc drivers.Service) drivers.Service {
 		return &faulty{Service: svc, try: every(2, long), release: every(1, nil)}
 	}, func(t *testing.T, r *results.Record) {
-		if text := r.Counts.ErrorSample["server"]; len(text) > 2*maxSample || !strings.HasSuffix(text, "ä…") {
+		if text := r.Counts.ErrorSample["server"]; len(text) > 2*maxErrorText || !strings.HasSuffix(text, "ä…") {
 			t.Errorf("the sample has %d bytes and ends with %q", len(text), text[max(0, len(text)-20):])
 		}
 	})

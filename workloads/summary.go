@@ -163,14 +163,14 @@ func (g *errorLog) count(class, op string, err error, recorded bool) {
 	g.all[class]++
 }
 
-// maxSample is how much of an error is kept, in bytes: a server may send any amount of text.
-const maxSample = 1000
+// maxErrorText is how much of an error is kept, in bytes: a server may send any amount of text.
+const maxErrorText = 1000
 
 func shortened(text string) string {
-	if len(text) <= maxSample {
+	if len(text) <= maxErrorText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxSample], "") + "…"
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 }
 
 func (g *errorLog) total() int64 {
