@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -86,31 +85,6 @@ func hostileRedis(t *testing.T, payload string, endless bool) (addr string) {
 	})
 }
 
-// readCommand reads an array of strings.
-func readCommand(r *bufio.Reader) ([]string, error) {
-	head := func() (int, error) {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return 0, err
-		}
-		return strconv.Atoi(strings.TrimSpace(line[1:]))
-	}
-	n, err := head()
-	args := make([]string, n)
-	for i := range args {
-		size, err := head()
-		if err != nil {
-			return nil, err
-		}
-		text := make([]byte, size+2)
-		if _, err := io.ReadFull(r, text); err != nil {
-			return nil, err
-		}
-		args[i] = string(text[:size])
-	}
-	return args, err
-}
-
 // serve handles each connection to a port of its own until the test ends.
 func serve(t *testing.T, handle func(net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,7 +121,6 @@ func TestHostileReplies(t *testing.T) {
 		"a map of negative length":        "%-1\r\n",
 		"a redirection without address":   "-MOVED\r\n",
 		"another one":                     "-ASK 1\r\n",
-		"a reply that nobody asked for":   "+OK\r\n+OK\r\n",
 		"a confirmation of no subscriber": ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
 	}
 	endless := map[string]string{
@@ -177,6 +150,9 @@ func TestHostileReplies(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	t.Run("rueidis/a reply that nobody asked for", func(t *testing.T) {
+		check(t, "rueidis", hostileRedis(t, ":0\r\n:0\r\n", false))
+	})
 	for _, driver := range []string{"rueidis", "go-redis", "redsync", "redislock", "rueidislock"} {
 		for name, payload := range payloads {
 			t.Run(driver+"/"+name, func(t *testing.T) { check(t, driver, hostileRedis(t, payload, false)) })
