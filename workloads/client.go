@@ -252,7 +252,7 @@ func (c *client) released(removed bool, err error) time.Duration {
 	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
 	}
-	if err == nil && e.oracle != nil && !(removed && e.traits.Owned) {
+	if err == nil && e.oracle != nil && (!removed || e.traits.Expires && !e.traits.Owned) {
 		c.testify(removed, now)
 	}
 	shard := c.class.recorder.Borrow()
