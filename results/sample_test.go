@@ -22,7 +22,7 @@ var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
 // sample is a record with every field set. What the first version knew of it never changes: see firstSample.
 func sample() *Record {
 	return &Record{
-		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Cell: 3, Trial: 2, Side: "head", Pair: 1,
+		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Prefix: "lockbench:run1:", Cell: 3, Trial: 2, Side: "head", Pair: 1,
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Partial: "interrupted",
 		Plan: Plan{
@@ -100,6 +100,7 @@ func firstSample() *Record {
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session = false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
+	r.Prefix = ""
 	first := p.Load
 	p.Load = Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
 	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
