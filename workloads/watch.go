@@ -17,7 +17,7 @@ import (
 
 // A sampled hold goes on until another client has been refused the key, which makes it a watched grant. It costs time of a
 // key and of a client, which is paid for afterwards: neither is in another one before samplePrice times as long has
-// passed, so that it is 0.5 % of the time at most. A client to whom nobody comes doubles that each time, maxMisses times
+// passed, so that it is 0.5 % of the time at most. A client that no rival comes to doubles that each time, maxMisses times
 // at the most. Only keys that have just moved from one client to another are sampled.
 const (
 	samplePrice = 200
@@ -130,7 +130,7 @@ func (c *client) sample() {
 	}
 	over := c.sent
 	c.samples.Store(true)
-	if !e.oracle.Watched(key, &c.grant) { // whoever comes from here on rouses it
+	if !e.oracle.Watched(key, &c.grant) { // whoever comes from here on wakes it
 		c.sent = c.restUntil(most, c.roused)
 	}
 	c.samples.Store(false)

@@ -28,7 +28,7 @@ func TestEvenSplit(t *testing.T) {
 				tries.Go(func() {
 					held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
 					if held || err != nil {
-						t.Errorf("%d nodes: client %d, to whom half of them say yes: %v, %v", nodes, i, held, err)
+						t.Errorf("%d nodes: client %d, which half of them granted the lock: %v, %v", nodes, i, held, err)
 					}
 				})
 			}
