@@ -85,7 +85,8 @@ func TestSpared(t *testing.T) {
 			return false, io.ErrUnexpectedEOF
 		}}
 	}, func(t *testing.T, r *results.Record) {
-		if n := r.Counts; n.LostRenewal != n.Acquired || n.Crashed != 0 {
+		// The end of the run may cut the last hold short at the moment at which it is lost.
+		if n := r.Counts; n.LostRenewal < n.Acquired-1 || n.Crashed != 0 {
 			t.Errorf("lost: counts %+v", n)
 		}
 	})
