@@ -21,10 +21,12 @@ func TestEvenSplit(t *testing.T) {
 			for _, n := range f.nodes {
 				n.delay["release"] = time.Millisecond // so that what one gives back does not meet the other's try
 			}
-			var tries sync.WaitGroup
 			for i, half := range halves {
-				s := c.number(i)
 				f.each(half, func(n *fake) { n.far[1-i] = time.Millisecond })
+			}
+			var tries sync.WaitGroup
+			for i := range halves {
+				s := c.number(i)
 				tries.Go(func() {
 					held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
 					if held || err != nil {

@@ -13,10 +13,8 @@ import (
 
 // TestEnvironment looks at what a server has got of an environment full of what would change it.
 func TestEnvironment(t *testing.T) {
-	binary, err := FindRedis()
-	if err != nil {
-		t.Skip(err)
-	}
+	need(t, FindRedis)
+	binary, _ := FindRedis()
 	dir := t.TempDir()
 	script, told := filepath.Join(dir, "redis"), filepath.Join(dir, "env")
 	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nenv >%s\nexec %s \"$@\"\n", told, binary), 0o700); err != nil {
