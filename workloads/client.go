@@ -381,7 +381,8 @@ func (c *client) refused() time.Duration {
 }
 
 // failed ends an acquisition by an error. One whose answer was not heard may have been granted, so it is released, best
-// effort. After an error of Wait nothing is released: the lock is known to be somebody else's, and one without owners
+// effort, unless that is left to the cleaning: the window is closed, and a server that hangs would take another time-out.
+// After an error of Wait nothing is released: the lock is known to be somebody else's, and one without owners
 // would take it away from him.
 func (c *client) failed(a wait.Attempt, err error) time.Duration {
 	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // it waited, and was sent home
@@ -391,7 +392,9 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 	c.e.errors.add("acquire", err, c.recorded)
 	outcome, count := results.OutcomeRefused, &c.tally.refused
 	if a.Unknown {
-		c.session.Release(context.Background(), &c.lease)
+		if !c.e.cleans || c.granted < c.e.until() {
+			c.session.Release(context.Background(), &c.lease)
+		}
 		outcome, count = results.OutcomeUnknown, &c.tally.unknown
 	}
 	shard := c.class.recorder.Borrow()

@@ -102,6 +102,7 @@ const (
 	cleanPerKey   = time.Millisecond
 	cleanPause    = 50 * time.Millisecond // before the second attempt, and twice as long before each further one
 	maxCleanPause = 2 * time.Second
+	cleanTimeouts = 2 // attempts in a row that may time out
 )
 
 // Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
@@ -148,6 +149,7 @@ type engine struct {
 	run      *Run
 	root     fs.FS // of the system, for what Linux tells in files
 	traits   drivers.Traits
+	cleans   bool // the service is a drivers.Cleaner
 	clock    drivers.Clock
 	keys     []string
 	classes  []*class
@@ -204,6 +206,7 @@ func newEngine(r *Run) (*engine, error) {
 		recorder: classes[0].recorder,
 		start:    make(chan struct{}),
 	}
+	_, e.cleans = drivers.As[drivers.Cleaner](r.Service)
 	nameKeys(e.keys, r.Prefix)
 	if r.Plan.Oracle {
 		e.oracle = oracle.New(r.Plan.Keys)
@@ -386,8 +389,9 @@ func (e *engine) drain() {
 	}
 }
 
-// clean deletes the run's keys, however the run went, and tries again while there is time: a server that restarts, loads
-// its data or is slow for a while gets over it. A private server that is gone has taken the keys along.
+// clean deletes the run's keys, however the run went, and tries again while there is time: a server that restarts or loads
+// its data gets over it. One that lets two attempts in a row time out is taken for hung. A private server that is gone has
+// taken the keys along.
 func (e *engine) clean() {
 	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
 	if !ok {
@@ -396,6 +400,7 @@ func (e *engine) clean() {
 	e.report(PhaseClean, 0, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
+	timeouts := 0
 	for pause := cleanPause; ; pause = min(2*pause, maxCleanPause) {
 		err := caught(func() error { return c.Clean(ctx, e.keys) })
 		if err == nil || e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
@@ -405,10 +410,19 @@ func (e *engine) clean() {
 		if e.cleanError == nil || ctx.Err() == nil { // else it only says that the time is over
 			e.cleanError = err
 		}
-		if drivers.ClassOf(err) == drivers.ClassAuth || !sleep(ctx, pause) {
+		if timeouts++; !timedOut(err) {
+			timeouts = 0
+		}
+		if timeouts == cleanTimeouts || drivers.ClassOf(err) == drivers.ClassAuth || !sleep(ctx, pause) {
 			return
 		}
 	}
+}
+
+// timedOut tells whether err comes from a time-out: of a request or, which is of another class, of a connection attempt.
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return drivers.ClassOf(err) == drivers.ClassTimeout || errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // sleep waits for d, and answers false if ctx is done before.

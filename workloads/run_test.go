@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -512,7 +513,7 @@ func (u uncleaned) Clean(ctx context.Context, keys []string) error {
 }
 
 // TestUncleaned: keys that stay on a server of the user's are worth a warning, and those that died with ours are not. A
-// server that is slow, restarts or loads its data is asked again, and one that refuses is not.
+// server that restarts or loads its data is asked again, one that hangs once more, and one that refuses is not.
 func TestUncleaned(t *testing.T) {
 	fails := func(class drivers.Class, text string) error {
 		return &drivers.Error{Class: class, Op: "clean", Err: errors.New(text)}
@@ -529,7 +530,9 @@ func TestUncleaned(t *testing.T) {
 		{"external", fails(drivers.ClassAuth, "NOPERM"), -1, 1, true},
 		{"external", fails(drivers.ClassConnect, "refused"), 3, 3, false},
 		{"external", fails(drivers.ClassServer, "LOADING Redis is loading the dataset in memory"), 4, 4, false},
-		{"external", fails(drivers.ClassTimeout, "no reply"), 2, 2, false},
+		{"external", fails(drivers.ClassTimeout, "no reply"), 1, 1, false},
+		{"external", fails(drivers.ClassTimeout, "no reply"), -1, 2, true},
+		{"external", &drivers.Error{Class: drivers.ClassConnect, Op: "clean", Err: os.ErrDeadlineExceeded}, -1, 2, true},
 	} {
 		p := plan("memory", "mutex")
 		p.Server, p.Hold, p.Duration = test.server, ms, 10*ms
