@@ -5,6 +5,7 @@
 package goredis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -251,13 +252,14 @@ func translate(err error) error {
 
 // Close implements redis.Conn.
 func (c *conn) Close() error {
+	var err error
 	if c.auto != nil {
-		if err := c.auto.Close(); err != nil {
-			c.client.Close()
-			return err
-		}
+		err = c.auto.Close()
 	}
-	return c.client.Close()
+	if err = cmp.Or(err, c.client.Close()); errors.Is(err, goredis.ErrClosed) {
+		return nil // it was closed before
+	}
+	return err
 }
 
 // Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
