@@ -174,6 +174,7 @@ type Env struct {
 	CPUs       int               `json:"cpus"`
 	GOMAXPROCS int               `json:"gomaxprocs"`
 	Libraries  map[string]string `json:"libraries,omitempty"` // client library → version
+	Variables  map[string]string `json:"variables,omitempty"` // environment variable that changes what is measured → value
 }
 
 // Server is what was measured.

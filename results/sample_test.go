@@ -48,6 +48,7 @@ func sample() *Record {
 		Env: Env{
 			Lockbench: "v0.1.0", Revision: "4b825dc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
 			Libraries: map[string]string{"rueidis": "v1.0.79"},
+			Variables: map[string]string{"GOGC": "50"},
 		},
 		Server: Server{
 			Kind: "private", Name: "redis", Version: "7.0.15", Mode: "standalone", Persistence: "none", Replicas: 1,
@@ -109,7 +110,7 @@ func firstSample() *Record {
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused = 0, 0, 0, nil, 0
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Power = 0, "", nil
-	r.Side, r.Pair, r.Env.Revision = "", 0, ""
+	r.Side, r.Pair, r.Env.Revision, r.Env.Variables = "", 0, "", nil
 	r.Series, r.Steps, r.Classes, r.Steady = nil, nil, nil, Steady{}
 	return r
 }

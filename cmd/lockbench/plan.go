@@ -268,3 +268,13 @@ func (p plan) length(from int) time.Duration {
 	}
 	return sum
 }
+
+// services are the names of the services that the cells need.
+func (p *plan) services() (names []string) {
+	for _, c := range p.cells {
+		if s := serviceOf(c.plan.Driver); s != nil && !slices.Contains(names, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}

@@ -82,6 +82,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	env := readEnv()
 	env.Revision = revision
+	env.Variables = p.env.influences(p.secrets.scrub)
 	if contest != nil {
 		if err := p.readBaseline(contest, o, plan, env); err != nil {
 			return err
@@ -90,6 +91,9 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	live, err := openLive(ctx, o, plan, env.Lockbench)
 	if err != nil {
 		return err
+	}
+	for _, line := range p.env.ignored(plan.services()) {
+		fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", line)
 	}
 	plan.announce(p.stderr)
 	live.announce(p.stderr)

@@ -50,6 +50,15 @@ var facts = []fact{
 	{"revision", false, func(r *results.Record) string { return r.Env.Revision }},
 	{"lockbench", false, func(r *results.Record) string { return r.Env.Lockbench }},
 	{"Go", false, func(r *results.Record) string { return r.Env.Go }},
+	{"variables", false, variables},
+}
+
+func variables(r *results.Record) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(r.Env.Variables)) {
+		all = append(all, name+"="+r.Env.Variables[name])
+	}
+	return strings.Join(all, ", ")
 }
 
 func claims(r *results.Record) string {

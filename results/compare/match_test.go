@@ -151,6 +151,8 @@ func TestEnvironments(t *testing.T) {
 			[]string{"server: redis 7.0.15 in the base, redis 8 in the head"}},
 		"another library": {of(), func(r *results.Record) { r.Env.Libraries = map[string]string{"rueidis": "v2"} }, false, Regressed,
 			[]string{"rueidis: none in the base, v2 in the head"}},
+		"other variables": {of(), func(r *results.Record) { r.Env.Variables = map[string]string{"GOGC": "50"} }, false, Regressed,
+			[]string{"variables: none in the base, GOGC=50 in the head"}},
 		"several machines on both sides": {alternately(machine("A"), machine("B")), alternately(machine("B"), machine("A")), false, Regressed,
 			[]string{"machine: both sides have trials of several, which count together: 2 × A; 2 × B"}},
 		"several machines, other shares": {alternately(machine("A"), machine("B")), seldom(machine("A"), machine("B")), false, Inconclusive,

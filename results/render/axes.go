@@ -199,6 +199,15 @@ func libraries(e results.Env) string {
 	return strings.Join(all, ", ")
 }
 
+// variables are the settings of the environment that change what is measured.
+func variables(e results.Env) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e.Variables)) {
+		all = append(all, name+"="+e.Variables[name])
+	}
+	return strings.Join(all, ", ")
+}
+
 // traitNames are the traits. Those that are guarantees have a letter that stands for them in a column; the others
 // are abilities, which make no two designs unlike.
 var traitNames = []struct {

@@ -109,6 +109,7 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
 		connections(s.Connections), s.Network, s.Addr))
 	p.item("", "machine", machine(r.Env))
+	p.item("", "variables", variables(r.Env))
 	p.item("", "revision", r.Env.Revision)
 	p.item("", "side", r.Side)
 	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
