@@ -27,9 +27,12 @@ type guard struct {
 
 	_ [128]byte // those who write are on another processor
 
+	commands commandScanner // of those who write, who take turns
+
 	// Told by those who write:
-	asked      atomic.Int64 // commands, or more
-	confirming atomic.Int64 // channels of which the subscription is not confirmed, or more
+	asked      atomic.Int64 // commands
+	confirming atomic.Int64 // channels of which the subscription is not confirmed
+	leaving    atomic.Int64 // commands that end subscriptions and have no confirmation
 	subscribed atomic.Bool  // there may be subscriptions: the server may speak unasked
 }
 
@@ -68,55 +71,79 @@ func (g *guard) Read(b []byte) (int, error) {
 	return good, nil
 }
 
-// Write implements net.Conn. It counts the commands before the server can answer them. To find out where each begins
-// costs a tenth of reading them, and at the worst it counts too many.
+// Write implements net.Conn. It counts the commands before the server can answer them, each when its name is whole.
 func (g *guard) Write(b []byte) (int, error) {
-	asked := int64(0)
-	for i := 0; ; i++ {
-		next := bytes.IndexByte(b[i:], '*')
-		if next < 0 {
-			break
-		}
-		i += next
-		if i == 0 || b[i-1] == '\n' && (i == 1 || b[i-2] == '\r') {
-			asked++
-			g.sent(b[i:])
-		}
-	}
-	g.asked.Add(asked)
+	g.asked.Add(g.commands.scan(b, g.subscribes))
 	return g.Conn.Write(b)
 }
 
-// sent looks for a subscription in what begins with a command.
-func (g *guard) sent(b []byte) {
-	args, b, _ := length(b)
-	size, b, whole := length(b)
-	if whole && size < int64(len("subscribe")) {
-		return // most commands
-	}
-	if name := strings.ToLower(string(b[:min(size, int64(len(b)), 16)])); strings.HasSuffix(name, "subscribe") {
+// subscribes is called with the name and the number of arguments, the name included, of each command whose name is as long
+// as that of a subscription.
+func (g *guard) subscribes(name string, args int64) {
+	switch name = strings.ToLower(name); {
+	case strings.HasSuffix(name, "unsubscribe"):
 		g.subscribed.Store(true)
-		if strings.HasSuffix(name, "unsubscribe") {
-			return
-		}
-	} else if whole && int64(len(b)) >= size {
-		return
+		g.leaving.Add(1)
+	case strings.HasSuffix(name, "subscribe"):
+		g.subscribed.Store(true)
+		g.confirming.Add(args - 1)
+		g.asked.Add(args - 2) // each channel has a confirmation of its own
 	}
-	g.subscribed.Store(true) // it may be one, if the rest of it comes with the next Write
-	g.confirming.Add(max(1, args-1))
 }
 
-// length reads the head of an array or a string: *3 or $3. It returns what follows, and whether the head is whole.
-func length(b []byte) (n int64, rest []byte, whole bool) {
-	for i := 1; i < len(b); i++ {
-		switch c := b[i]; {
-		case c >= '0' && c <= '9':
-			n = 10*n + int64(c-'0')
-		case c == '\n':
-			return n, b[i+1:], true
+// commandScanner follows a stream of commands, which are arrays of strings. It has to find each one: a guard that counts too
+// few refuses a reply that is in order, and one that counts too many passes on a reply that is not.
+type commandScanner struct {
+	head byte  // the kind of the head under way, or 0
+	n    int64 // what it has announced so far
+	args int64 // of the command under way
+	left int64 // of them, those that have not begun
+	rest int64 // bytes of the argument under way that have not come, CRLF included
+	size int   // of name, while that is under way
+	name [16]byte
+}
+
+// scan reads the next piece of the stream and returns how many names of commands are whole at its end.
+func (s *commandScanner) scan(b []byte, long func(name string, args int64)) (commands int64) {
+	for i := 0; i < len(b); {
+		if s.rest > 0 {
+			n := int(min(s.rest, int64(len(b)-i)))
+			naming := s.left == s.args-1
+			if naming {
+				s.size += copy(s.name[s.size:], b[i:i+n])
+			}
+			i += n
+			if s.rest -= int64(n); s.rest == 0 && naming {
+				commands++
+				if name, whole := bytes.CutSuffix(s.name[:s.size], []byte("\r\n")); whole && len(name) >= len("subscribe") {
+					long(string(name), s.args)
+				}
+			}
+			continue
 		}
+		if s.head == 0 {
+			s.head, s.n = b[i], 0
+			i++
+		}
+		n := s.n
+		for ; i < len(b) && b[i] != '\n'; i++ {
+			if b[i] != '\r' {
+				n = 10*n + int64(b[i]-'0')
+			}
+		}
+		if s.n = n; i == len(b) {
+			break
+		}
+		i++
+		if s.head == '*' {
+			s.args, s.left = n, n
+		} else {
+			s.rest, s.size = n+int64(len("\r\n")), 0
+			s.left--
+		}
+		s.head = 0
 	}
-	return n, nil, false
+	return commands
 }
 
 // received is called for each reply, and for what the server sends unasked.
@@ -127,6 +154,11 @@ func (g *guard) received() error {
 	case kind == '%':
 		g.resp3 = true // the reply to HELLO 3
 	}
+	return g.reply()
+}
+
+// reply is called for whatever answers a command.
+func (g *guard) reply() error {
 	if g.answered++; g.answered <= g.known {
 		return nil
 	}
@@ -142,6 +174,12 @@ func (g *guard) notified() error {
 	case "subscribe", "ssubscribe", "psubscribe":
 		if g.confirming.Add(-1) < 0 {
 			return breach("the confirmation of a subscription that nobody has asked for")
+		}
+		return g.reply()
+	case "unsubscribe", "sunsubscribe", "punsubscribe": // also unasked, and one for each channel
+		if g.leaving.Load() > 0 {
+			g.leaving.Add(-1)
+			return g.reply()
 		}
 	}
 	return nil

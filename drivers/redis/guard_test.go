@@ -100,6 +100,7 @@ func TestGuard(t *testing.T) {
 	ping := string(encode([]string{"PING"}))
 	confirm := func(open string) string { return open + "3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n" }
 	message := func(open string) string { return open + "3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nm\r\n" }
+	unsubscribe, left := string(encode([]string{"UNSUBSCRIBE"})), ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n"
 	hello := "%1\r\n+proto\r\n:3\r\n"
 	for _, c := range []struct {
 		name, sent, replies string
@@ -107,14 +108,20 @@ func TestGuard(t *testing.T) {
 	}{
 		{"as asked", ping + ping, "+PONG\r\n-ERR\r\n", true},
 		{"one too many", ping, "+PONG\r\n+PONG\r\n", false},
+		{"one too many for an argument that begins with *", string(encode([]string{"GET", "*\xff"})), "_\r\n_\r\n", false},
+		{"one too many for an argument like a command", string(encode([]string{"GET", ping})), "_\r\n_\r\n", false},
 		{"a push", ping, ">2\r\n+invalidate\r\n_\r\n+PONG\r\n", true},
 		{"messages", subscribe, confirm(">") + confirm(">") + strings.Repeat(message(">"), 5), true},
 		{"messages of version 2", subscribe, confirm("*") + confirm("*") + strings.Repeat(message("*"), 5), true},
 		{"one confirmation too many", subscribe, strings.Repeat(confirm(">"), 3), false},
 		{"one of version 2 too many", subscribe, strings.Repeat(confirm("*"), 3), false},
+		{"a reply after a confirmation", subscribe, confirm(">") + confirm(">") + "+OK\r\n", false},
+		{"a reply after the end of a subscription", unsubscribe, left + left + "+OK\r\n", false},
+		{"a refused subscription", string(encode([]string{"SUBSCRIBE", "a"})) + unsubscribe, "-NOPERM\r\n-NOPERM\r\n", true},
+		{"ends of subscriptions", subscribe + unsubscribe + ping, left + confirm(">") + confirm(">") + left + left + "+PONG\r\n", true},
 		{"confirmation of nothing", ping, confirm(">"), false},
 		{"message without subscription", ping, message("*") + message("*"), false},
-		{"message that is no push", ping + subscribe, hello + message("*") + message("*"), false},
+		{"message that is no push", ping + subscribe, hello + strings.Repeat(message("*"), 3), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			here, there := net.Pipe()
@@ -140,20 +147,20 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardCounts cuts commands in two at each byte: no cut hides one, or a subscription. A cut before a * of an argument
-// makes it one too many.
+// TestGuardCounts cuts commands in two at each byte: no cut hides one or makes it one more, nor a subscription.
 func TestGuardCounts(t *testing.T) {
 	var stream []byte
-	commands := [][]string{{"PING"}, {"SET", "k*", "*"}, {"ssubscribe", "a", "b"}, {"UNSUBSCRIBE", "a"}, {"PUNSUBSCRIBE", "a"}}
+	commands := [][]string{{"PING"}, {"SET", "k*", "*", "", "*1\r\n$4\r\nPING\r\n"}, {"ssubscribe", "a", "b"}, {"UNSUBSCRIBE", "a"}, {"PUNSUBSCRIBE", "a"}}
 	for _, c := range commands {
 		stream = append(stream, encode(c)...)
 	}
+	const replies = 6 // two of ssubscribe
 	for cut := range stream {
 		g := Options{}.guarded(sink{}).(*guard)
 		g.Write(stream[:cut])
 		g.Write(stream[cut:])
-		if n, c := g.asked.Load(), g.confirming.Load(); n < int64(len(commands)) || n > int64(len(commands))+2 || c < 2 || !g.subscribed.Load() {
-			t.Errorf("cut at %d of %d: %d commands, %d subscriptions, want %d and 2", cut, len(stream), n, c, len(commands))
+		if asked, c, l := g.asked.Load(), g.confirming.Load(), g.leaving.Load(); asked != replies || c != 2 || l != 2 || !g.subscribed.Load() {
+			t.Errorf("cut at %d: %d replies, %d confirmations, %d ends, want %d, 2 and 2", cut, asked, c, l, replies)
 		}
 	}
 }
