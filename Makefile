@@ -4,6 +4,7 @@
 # Versions of the tools, in this one place; that of benchstat, which the tests run too, is in go.mod.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat
 
 GO       ?= go
@@ -20,7 +21,7 @@ SUITES   ?= 4
 GORACE   ?= atexit_sleep_ms=0
 BENCH    ?= .
 
-export GO SUITES STATICCHECK ACTIONLINT BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
+export GO SUITES STATICCHECK ACTIONLINT GOVULNCHECK BENCHSTAT FUZZTIME ROUNDS BENCH GORACE
 
 .DEFAULT_GOAL := help
 .PHONY: run test test-all race flakes lint gate fuzz bench golden record tables setup setup-all clean help
@@ -49,7 +50,7 @@ race: setup ## the tests of all packages that start goroutines, under the race d
 flakes: setup ## make test RUNS (20) times beside LOAD (6) busy loops, and what failed (PKGS=… for a part)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
 
-lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, and shellcheck where it is installed
+lint: ## gofmt, go vet here and for darwin, staticcheck, actionlint, govulncheck where its database is reachable, and shellcheck where it is installed
 	./scripts/lint.sh
 
 gate: ## scripts/gate.sh on this project itself: the last change, and a slower lock that it has to stop

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check form and find mistakes without running anything. STATICCHECK and ACTIONLINT come from the Makefile.
+# Check form and find mistakes without running anything. STATICCHECK, ACTIONLINT and GOVULNCHECK come from the Makefile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -22,4 +22,17 @@ GOOS=darwin "$go" vet ./...
 
 if command -v shellcheck >/dev/null; then
 	shellcheck scripts/*.sh .ci/run
+fi
+
+# Vulnerabilities in code that is called. The database is on the network, or where GOVULNDB says. Nothing that can be
+# installed replaces it, so that its absence is no failure, with CI=true neither.
+db=${GOVULNDB:-https://vuln.go.dev}
+if curl -sf --max-time 5 -o /dev/null "$db/index/db.json" 2>/dev/null; then
+	limit=$(command -v timeout || true) # which Macs do not have
+	if ! found=$(${limit:+"$limit" 5m} "$go" run "${GOVULNCHECK:?run it through make lint}" -db "$db" ./... 2>&1); then
+		printf 'govulncheck:\n%s\n' "$found" >&2
+		exit 1
+	fi
+else
+	echo "lint: vulnerabilities were not checked: their database cannot be reached" >&2
 fi
