@@ -39,13 +39,12 @@ ifeq ($(PKGS),./...)
 	cd results/html/browser && $(GO) test $(TESTFLAGS) ./...
 endif
 
-# A test checks that RACEPKGS has all packages that start goroutines. The tests of COMPUTES spend most of their time in
-# computations, which take five to ten times as long under the race detector: it sees their short form.
-RACEPKGS ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./results/history ./scripts/overhead ./scripts/recovery
-COMPUTES := ^(TestEmbeddedConformance|TestBooksAddUp)$$
+# A test checks that RACEPKGS has all packages that start goroutines. Under the race detector tests take five to ten times as
+# long, and the combinations that -short leaves out run the same code: make race RACEFLAGS= has them too.
+RACEPKGS  ?= ./cmd/... ./drivers/... ./workloads/... ./results ./results/export ./results/history ./scripts/overhead ./scripts/recovery
+RACEFLAGS ?= -short
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
-	$(GO) test -race -shuffle=on -skip '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m $(RACEPKGS)
-	$(GO) test -race -shuffle=on -short -run '$(COMPUTES)' $(TESTFLAGS) -p $(SUITES) -timeout 30m ./drivers/redis ./drivers/quorum ./workloads
+	$(GO) test -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) -p $(SUITES) -timeout 30m $(RACEPKGS)
 
 flakes: setup ## make test RUNS (20) times beside LOAD (6) busy loops, and what failed (PKGS=… for a part)
 	./scripts/flakes.sh $(RUNS) $(LOAD) $(PKGS)
