@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// stoppedShare of the window in which lockbench was stopped makes a trial less than a whole one. Where it was starved, as on
-	// any machine that has too much to do, the verdict on the generator says so.
+	// stoppedShare of the window in which lockbench was stopped, if it is pauseLeast or more, makes a trial less than a whole
+	// one. Where it was starved, as on any machine that has too much to do, the verdict on the generator says so.
 	stoppedShare = 0.10
 
 	// longDrought is a time without a grant that is worth a word, if it is also droughtFactor times as long as it is from one
