@@ -116,6 +116,7 @@ func TestSampledHolds(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			p := contended("memory", "mutex")
 			p.Wait, p.BackoffMax = way, 4*ms
+			p.Duration *= 3 // for enough of them
 			if way == "none" {
 				p.Think = 2 * ms
 			}
