@@ -20,11 +20,14 @@ func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 	return client(word), true, c.watch(word)
 }
 
-// watch notes that the last grant of word is watched, and tells whether it was not before.
+// watch notes that the last grant of word is watched, and tells whether it was not before. A word may be older than what
+// was noted meanwhile: then it tells nothing new. Sequence numbers are compared within half of their range, since they wrap.
 func (c *cell) watch(word uint64) (first bool) {
+	const half = 1 << (seqBits - 1)
 	seq := int64(word >> seqShift)
 	before := c.watched.Load()
-	return before != seq && c.watched.CompareAndSwap(before, seq)
+	newer := (seq - before) & (2*half - 1)
+	return 0 < newer && newer < half && c.watched.CompareAndSwap(before, seq)
 }
 
 // Watched tells whether a client has been refused the key since g, or was granted it too.

@@ -56,3 +56,19 @@ func TestDue(t *testing.T) {
 		t.Error("the time is not kept, or another key's")
 	}
 }
+
+// TestStaleWatch: who read the word before the key moved on makes no hold watched a second time, nor the later one watched
+// anew, also where the sequence number begins again.
+func TestStaleWatch(t *testing.T) {
+	for _, seq := range []uint64{1, 1<<seqBits - 1} {
+		c := cell{}
+		c.watched.Store(int64(seq) - 1)
+		word := seq << seqShift
+		later := next(word, 1)
+		for i, w := range []uint64{word, later, word, later} {
+			if first := c.watch(w); first != (i < 2) {
+				t.Errorf("from %d on, step %d: first %v", seq, i, first)
+			}
+		}
+	}
+}
