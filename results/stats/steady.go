@@ -38,7 +38,7 @@ func Steady(series []results.Interval) results.Steady {
 	s := results.Steady{
 		FirstRate:  benchmath.AssumeNothing.Summary(a, Confidence).Center,
 		SecondRate: benchmath.AssumeNothing.Summary(b, Confidence).Center,
-		P:          benchmath.AssumeNothing.Compare(a, b).P,
+		P:          min(1, benchmath.AssumeNothing.Compare(a, b).P),
 	}
 	s.Drifts = s.P < driftAlpha && Differ(s)
 	return s

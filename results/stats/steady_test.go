@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -67,5 +68,24 @@ func TestSteadyFalseAlarms(t *testing.T) {
 	}
 	if n := alarms(0.2); n > 60 || n < 20 {
 		t.Errorf("%d of 1,000 steady trials of 20 %% scatter are said to drift, want about 50 at the most", n)
+	}
+}
+
+// TestSteadyP: twice a tail that is half of the distribution may round to more than 1, which no reader of a record accepts.
+func TestSteadyP(t *testing.T) {
+	for n := minHalf; n <= 7; n++ {
+		for half := range 1 << (2 * n) {
+			if bits.OnesCount(uint(half)) != n {
+				continue
+			}
+			var rates [2][]int64
+			for i := range 2 * n {
+				side := half >> i & 1
+				rates[side] = append(rates[side], int64(100+i))
+			}
+			if s := Steady(seconds(append(rates[0], rates[1]...)...)); s.P < 0 || s.P > 1 {
+				t.Fatalf("%v: p %v", rates, s.P)
+			}
+		}
 	}
 }
