@@ -128,7 +128,8 @@ func TestSampledHolds(t *testing.T) {
 				if !ok || rate != 3/float64(w.Watched) || r.Violated() || r.Safety.LostEarly != 0 {
 					t.Errorf("bound %v, %v, safety %+v", rate, ok, r.Safety)
 				}
-				if w.Watched < 100 || w.Refusals < w.Watched || w.Sampled < w.Watched/2 {
+				// How many others are watched depends on the order in which clients run.
+				if w.Sampled < 50 || w.Watched < 100 || w.Watched < w.Sampled/2 || w.Refusals < w.Watched {
 					t.Errorf("power %+v: want most of the sampled holds watched", *w)
 				}
 				if share := float64(w.SampledTime) / float64(p.Duration); share > 1.0/samplePrice+0.001 {
