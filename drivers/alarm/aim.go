@@ -23,11 +23,11 @@ const (
 
 	// later and sooner are how much the estimate moves when a timer was later than that, and by which part of the
 	// difference when it was not. The estimate comes to rest where the mean spin is the share of timers that are later,
-	// times later × sooner. So a sleep spins for less than 96 µs on average, however much the lateness scatters: 1 µs for one
-	// client, and some 50 µs where 512 wait for one key. There half of the holds of 200 µs lasted 226 µs or more with a
-	// bound of 8 µs, 207 µs with 32 and 202 µs with 96, and those of 900 µs 988, 986 and 953 µs, on 0.92, 0.92 and 0.99
-	// cores for 200 µs. 64 clients on 10 keys with holds of 50 µs, which leave the cores little time for that, made 0.93
-	// of the locks/s with holds of 56 µs in place of 77 µs.
+	// times later × sooner. So a sleep spins for less than 96 µs on average, however much the lateness scatters.
+	// Where 512 clients wait for one key, half of the holds of 200 µs lasted 226 µs or more with a bound of 8 µs, 207 µs
+	// with 32 and 202 µs with 96, on 0.92, 0.92 and 0.99 cores, and half of those of 900 µs 988, 986 and 953 µs. 64 clients
+	// on 10 keys, which leave the cores little time to spin, made 0.93 of the locks/s with holds of 50 µs that lasted 56 µs
+	// in place of 77 µs.
 	later  = 3 * time.Microsecond
 	sooner = 32
 
