@@ -252,6 +252,13 @@ func TestLostEarly(t *testing.T) {
 		{name: "error", traits: sound, want: true, explained: true, wrap: func(svc drivers.Service) drivers.Service {
 			return &faulty{Service: svc, try: every(1000, nil), release: every(50, io.EOF)}
 		}},
+		{name: "more losses than errors", traits: sound, want: true, wrap: func(svc drivers.Service) drivers.Service {
+			return &accountant{Service: &faulty{Service: svc, try: every(1000, nil), release: every(50, io.EOF)}}
+		}},
+		{name: "more losses than errors of an untagged lock", traits: drivers.Traits{Exclusive: true, Expires: true}, want: true,
+			explained: true, wrap: func(svc drivers.Service) drivers.Service {
+				return &accountant{Service: &faulty{Service: svc, try: every(1000, nil), release: every(50, io.EOF)}}
+			}},
 		{name: "restart", traits: sound, want: true, explained: true, wrap: func(svc drivers.Service) drivers.Service {
 			return &accountant{Service: svc, alter: func(look int, s *drivers.Server, _ *drivers.Usage) error {
 				s.RunID = string(rune('0' + look/3)) // in the warm-up: both readings of the window see the second server
