@@ -179,8 +179,9 @@ func (b *bell) next(slot int64) (next int64, found bool) {
 	return 0, false
 }
 
-// canRing tells the system's clock from one that a test has made up (package testing/synctest).
-func canRing() bool {
+// Rings tells whether timers of the system ring for the clock that the caller sees: not on the fake clock of package
+// testing/synctest, and not elsewhere than on Linux.
+func Rings() bool {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME, &t) != nil {
 		return false

@@ -52,7 +52,7 @@ func (t *Timer) Sleep(d time.Duration, stop, wake <-chan struct{}) bool {
 	}
 	if t.timer == nil {
 		t.timer = time.NewTimer(time.Hour)
-		t.exact = canRing()
+		t.exact = Rings()
 	}
 	if !t.exact || d > horizon {
 		return t.wait(d, stop, wake)

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/alarm"
 )
 
-// alarm sleeps on a timerfd that the runtime's network poller watches: it has the kernel's precision, where the poller
+// timerfd sleeps on a timerfd(2) that the runtime's network poller watches: it has the kernel's precision, where the poller
 // would round a timer of the runtime up to its millisecond, and like a wait for a connection it holds neither a thread
 // nor a processor (P).
 //
@@ -42,7 +43,7 @@ import (
 // What it costs: a pacer that sleeps in a system call keeps a processor from the runtime, which then wakes fewer
 // threads for nothing. Over Redis on the same two cores, a PING took 33 to 39 µs with it and 46 to 50 µs with a timerfd
 // at 1,000 a second, 19 to 23 µs and 24 to 26 µs at 10,000.
-type alarm struct {
+type timerfd struct {
 	clock drivers.Clock
 	file  *os.File
 	conn  syscall.RawConn
@@ -58,14 +59,14 @@ const nap = 25 * time.Microsecond
 
 // newSleeper falls back on the runtime's timers on a clock that a test has made up, and where there are no timerfds.
 func newSleeper(clock drivers.Clock, stop <-chan struct{}) sleeper {
-	if !realClock() {
+	if !alarm.Rings() {
 		return newTimer(clock, stop)
 	}
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return newTimer(clock, stop)
 	}
-	a := &alarm{clock: clock, file: os.NewFile(uintptr(fd), "timerfd"), over: make(chan struct{})}
+	a := &timerfd{clock: clock, file: os.NewFile(uintptr(fd), "timerfd"), over: make(chan struct{})}
 	a.arm = func(fd uintptr) (rung bool) {
 		if a.left <= 0 {
 			return true
@@ -91,16 +92,7 @@ func newSleeper(clock drivers.Clock, stop <-chan struct{}) sleeper {
 	return a
 }
 
-// realClock tells a clock that a test has made up (package testing/synctest) from the system's.
-func realClock() bool {
-	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_REALTIME, &t) != nil {
-		return false
-	}
-	return time.Since(time.Unix(t.Unix())).Abs() < time.Hour
-}
-
-func (a *alarm) sleep(to time.Duration) bool {
+func (a *timerfd) sleep(to time.Duration) bool {
 	now := a.clock.Now()
 	if to <= now {
 		return true
@@ -114,7 +106,7 @@ func (a *alarm) sleep(to time.Duration) bool {
 	return true
 }
 
-func (a *alarm) close() {
+func (a *timerfd) close() {
 	close(a.over)
 	a.watch.Wait()
 	a.file.Close()

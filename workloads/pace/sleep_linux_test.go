@@ -8,11 +8,11 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The pacer has the precise alarm on the system's clock, and never on one that a test has made up: it would not ring.
+// The pacer has the precise timerfd on the system's clock, and never on one that a test has made up: it would not ring.
 func TestSleeperFitsTheClock(t *testing.T) {
 	s := newSleeper(drivers.NewClock(), nil)
 	defer s.close()
-	if _, ok := s.(*alarm); !ok {
+	if _, ok := s.(*timerfd); !ok {
 		t.Errorf("the sleeper on the system's clock is a %T", s)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestSleeperFitsTheClock(t *testing.T) {
 // Both kinds sleep until their time, not at all if it has passed, and not after stop, and can be used again.
 func TestSleepers(t *testing.T) {
 	for name, newOne := range map[string]func(drivers.Clock, <-chan struct{}) sleeper{
-		"alarm": newSleeper,
-		"timer": func(c drivers.Clock, stop <-chan struct{}) sleeper { return newTimer(c, stop) },
+		"timerfd": newSleeper,
+		"timer":   func(c drivers.Clock, stop <-chan struct{}) sleeper { return newTimer(c, stop) },
 	} {
 		clock, stop := drivers.NewClock(), make(chan struct{})
 		s := newOne(clock, stop)
