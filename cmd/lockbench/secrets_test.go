@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -230,6 +231,26 @@ func TestScrub(t *testing.T) {
 		s.add(c.secret)
 		if got := s.scrub(c.text); got != c.want {
 			t.Errorf("%q without %q is %q, want %q", c.text, c.secret, got, c.want)
+		}
+	}
+}
+
+// TestScrubShowsExamples makes the drivers say how an address is written: the examples have no secret in them.
+func TestScrubShowsExamples(t *testing.T) {
+	for _, name := range drivers.Names() {
+		driver, err := drivers.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, ok := driver.(drivers.Addressed)
+		if !ok {
+			continue
+		}
+		for _, addr := range []string{"", "x://h", "h/x/y", "u@h"} {
+			var s secrets
+			if _, err := reader.ReadAddr(addr); err != nil && s.scrub(err.Error()) != err.Error() {
+				t.Errorf("%s of %q: %q is shown as %q", name, addr, err, s.scrub(err.Error()))
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 	defaultPort = "3306"
 	knownParams = "socket=/path and tls=true are known"
 	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
-		"mysql://user@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
+		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
 )
 
 // target is one server and how to log in to it.
