@@ -73,7 +73,7 @@ func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage driv
 				server, usage, err = i.Inspect(ctx)
 				return err
 			})
-			if err == nil || timedOut(err) { // a connection that broke is worth a second try, a server that hangs is not
+			if err == nil || drivers.TimedOut(err) { // a connection that broke is worth a second try, a server that hangs is not
 				break
 			}
 		}

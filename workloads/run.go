@@ -98,11 +98,8 @@ const (
 
 	// The clean-up has a limit that no server comes near which still answers. What it gives up stays on the user's
 	// server.
-	cleanTimeout  = 30 * time.Second
-	cleanPerKey   = time.Millisecond
-	cleanPause    = 50 * time.Millisecond // before the second attempt, and twice as long before each further one
-	maxCleanPause = 2 * time.Second
-	cleanTimeouts = 2 // attempts in a row that may time out
+	cleanTimeout = 30 * time.Second
+	cleanPerKey  = time.Millisecond
 )
 
 // Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
@@ -389,9 +386,7 @@ func (e *engine) drain() {
 	}
 }
 
-// clean deletes the run's keys, however the run went, and tries again while there is time: a server that restarts or loads
-// its data gets over it. One that lets two attempts in a row time out is taken for hung. A private server that is gone has
-// taken the keys along.
+// clean deletes the run's keys, however the run went. A private server that is gone has taken the keys along.
 func (e *engine) clean() {
 	c, ok := drivers.As[drivers.Cleaner](e.run.Service)
 	if !ok {
@@ -400,29 +395,13 @@ func (e *engine) clean() {
 	e.report(PhaseClean, 0, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout+time.Duration(len(e.keys))*cleanPerKey)
 	defer cancel()
-	timeouts := 0
-	for pause := cleanPause; ; pause = min(2*pause, maxCleanPause) {
+	e.cleanError = drivers.RetryCleanup(ctx, func() error {
 		err := caught(func() error { return c.Clean(ctx, e.keys) })
-		if err == nil || e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
-			e.cleanError = nil
-			return
+		if e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
+			return nil
 		}
-		if e.cleanError == nil || ctx.Err() == nil { // else it only says that the time is over
-			e.cleanError = err
-		}
-		if timeouts++; !timedOut(err) {
-			timeouts = 0
-		}
-		if timeouts == cleanTimeouts || drivers.ClassOf(err) == drivers.ClassAuth || !sleep(ctx, pause) {
-			return
-		}
-	}
-}
-
-// timedOut tells whether err comes from a time-out: of a request or, which is of another class, of a connection attempt.
-func timedOut(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return drivers.ClassOf(err) == drivers.ClassTimeout || errors.As(err, &timeout) && timeout.Timeout()
+		return err
+	})
 }
 
 // sleep waits for d, and answers false if ctx is done before.

@@ -283,31 +283,17 @@ func (s *service) redact(addrs []string) string {
 	return strings.Join(list, ",")
 }
 
-const (
-	sweepTimeout  = 30 * time.Second
-	sweepPause    = 50 * time.Millisecond // before the second attempt, and twice as long before each further one
-	maxSweepPause = 2 * time.Second
-)
+// sweepTimeout bounds the sweep at the end of a run.
+const sweepTimeout = 30 * time.Second
 
-// sweepPatiently is Sweep at the end of a run, which tries again for a while if the server is slow, or comes back.
-func sweepPatiently(s *service, cfg drivers.Config) error {
+// sweepPatiently is Sweep at the end of a run, which tries again for a while if the server loads its data or comes back.
+func sweepPatiently(s drivers.Sweeper, cfg drivers.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
 	defer cancel()
-	var reason error
-	for pause := sweepPause; ; pause = min(2*pause, maxSweepPause) {
-		_, err := s.sweeper().Sweep(ctx, cfg, false)
-		if err == nil || reason == nil || ctx.Err() == nil { // else it only says that the time is over
-			reason = err
-		}
-		if err == nil || drivers.ClassOf(err) == drivers.ClassAuth {
-			return reason
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return reason
-		}
-	}
+	return drivers.RetryCleanup(ctx, func() error {
+		_, err := s.Sweep(ctx, cfg, false)
+		return err
+	})
 }
 
 // sweeper is a driver of the service that can sweep.
