@@ -35,7 +35,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 	case !told(e.after.err):
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
-	if paused := r.Generator.Paused; r.Partial == "" && paused >= pauseLeast && float64(paused) >= stoppedShare*float64(r.Elapsed) {
+	if paused := r.Generator.Paused; r.Partial == "" && paused >= stoppedLeast && float64(paused) >= stoppedShare*float64(r.Elapsed) {
 		r.Partial = fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
 	}
 	for _, text := range []string{pauseWarning(r), droughtWarning(r, e.ticker.drought)} {

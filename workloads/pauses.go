@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	// stoppedShare of the window in which lockbench was stopped, if it is pauseLeast or more, makes a trial less than a whole
-	// one. Where it was starved, as on any machine that has too much to do, the verdict on the generator says so.
+	// stoppedShare of the window in which lockbench was stopped, if it is stoppedLeast or more, makes a trial less than a
+	// whole one. A busy machine keeps a process for 0.1 s now and then. Where it was starved, as on any machine that has too
+	// much to do, the verdict on the generator says so.
 	stoppedShare = 0.10
+	stoppedLeast = 500 * time.Millisecond
 
 	// longDrought is a time without a grant that is worth a word, if it is also droughtFactor times as long as it is from one
 	// grant to the next on average, and twice as long as holds, pauses and bursts may keep all clients busy.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -255,11 +256,15 @@ func TestPlanIsLinear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return testing.AllocsPerRun(1, func() {
-			if p, err := planOf(o, targets{}); err != nil || len(p.cells) != cells {
-				t.Fatal(len(p.cells), err)
-			}
-		})
+		least := math.Inf(1) // what other tests have left running allocates as well
+		for range 4 {
+			least = min(least, testing.AllocsPerRun(1, func() {
+				if p, err := planOf(o, targets{}); err != nil || len(p.cells) != cells {
+					t.Fatal(len(p.cells), err)
+				}
+			}))
+		}
+		return least
 	}
 	if few, many := allocs(500), allocs(2000); many > 6*few {
 		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
