@@ -221,6 +221,9 @@ func crowd(t *T) {
 	if t.crowd > 0 {
 		size = t.crowd
 	}
+	if t.traits.Session { // as long as a lease: thousands of sessions are kept alive late where the processors are busy
+		t.Config.TTL = long
+	}
 	svc := t.open(size)
 	if limit := svc.Traits().MaxSessions; limit > 0 {
 		size = min(size, limit)

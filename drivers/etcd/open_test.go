@@ -208,7 +208,9 @@ func TestAuth(t *testing.T) {
 	}
 	must(admin.AuthEnable(ctx))
 
-	alice := drivers.Config{Addrs: []string{"etcd://alice:" + url.QueryEscape(secret) + "@" + addr}}
+	alice := drivers.Config{
+		Addrs: []string{"etcd://alice:" + url.QueryEscape(secret) + "@" + addr}, IOTimeout: time.Minute, // bcrypt takes its time
+	}
 	s := open(t, alice)
 	a, b := client(t, s, 0), client(t, s, 1)
 	held := try(t, a, "test:k", true)
