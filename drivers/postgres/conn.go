@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -14,8 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
-
-	"github.com/lockbench/lockbench/drivers"
 )
 
 // conn is a connection, and with it a session of the server's. One goroutine uses it at a time; Close of the service
@@ -26,6 +25,7 @@ type conn struct {
 	pg    *pgconn.PgConn // hijacked: all that it still does is to cancel
 	net   net.Conn
 	front *pgproto3.Frontend
+	in    *replies // what front reads
 	look  *look
 	trips *atomic.Int64
 	tx    byte // the status of its transaction: I none, T in one, E in one that has failed
@@ -50,10 +50,6 @@ var (
 	synchronise              = &pgproto3.Sync{}
 )
 
-// The most that a server may answer: bytes of one message, which the library allocates when it has read its head, and rows
-// of one query.
-const maxMessage, maxRows = 1 << 20, 1 << 16
-
 // dial opens a connection, prepares the statements of the design, and has the server end the connections by the names
 // of ghosts, which were given up: what they still held or were about to get is free when dial returns.
 func (s *service) dial(
@@ -68,6 +64,10 @@ func (s *service) dial(
 	c := &conn{svc: s, name: "lockbench " + s.token + " " + strconv.FormatInt(s.dialed.Add(1), 10), trips: trips}
 	target.RuntimeParams["application_name"] = c.name
 	target.MaxProtocolMessageBodyLen = maxMessage
+	target.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend { // above TLS
+		c.in = &replies{Reader: r, left: maxLogin, login: &login{}}
+		return pgproto3.NewFrontend(c.in, w)
+	}
 	pg, err := pgconn.ConnectConfig(ctx, target)
 	if err != nil {
 		return nil, s.connectError(ctx, err)
@@ -76,6 +76,7 @@ func (s *service) dial(
 	if err != nil {
 		return nil, err
 	}
+	c.in.login = nil
 	c.pg, c.net, c.front, c.tx = pg, hijacked.Conn, hijacked.Frontend, hijacked.TxStatus
 	c.look, err = newLook(c.net)
 	if err == nil {
@@ -127,6 +128,7 @@ func (c *conn) wait(ctx context.Context, until time.Time) (*reply, error) {
 
 func (c *conn) exchange(ctx context.Context, until time.Time, end func(*conn)) (*reply, error) {
 	c.trips.Add(1)
+	c.in.expect()
 	c.front.SendSync(synchronise)
 	c.net.SetDeadline(until) // an error shows in what follows
 	if ctx.Done() == nil {
@@ -176,13 +178,12 @@ func (c *conn) receive() error {
 	for {
 		message, err := c.front.Receive()
 		if err != nil {
-			return err
+			return readError(err)
 		}
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
 			if c.reply.rows++; c.reply.rows > maxRows {
-				err := fmt.Errorf("the server answers with more than %d rows", maxRows)
-				return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: err}
+				return breach(fmt.Errorf("the server answers with more than %d rows", maxRows))
 			}
 			c.reply.yes = len(m.Values) > 0 && len(m.Values[0]) == 1 && m.Values[0][0] == 1
 			if c.each != nil {
@@ -204,8 +205,7 @@ func (c *conn) receive() error {
 			*pgproto3.EmptyQueryResponse, *pgproto3.NoticeResponse, *pgproto3.NotificationResponse,
 			*pgproto3.ParameterStatus:
 		default:
-			err := fmt.Errorf("the server answers with %T", message)
-			return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: err}
+			return breach(fmt.Errorf("the server answers with %T", message))
 		}
 	}
 }
@@ -242,6 +242,18 @@ func (c *conn) query(ctx context.Context, statement string, parameters ...string
 	err = c.must(c.ask(ctx, c.soon()))
 	c.each = nil
 	return rows, err
+}
+
+// row is query for a statement that has one row of so many columns.
+func (c *conn) row(ctx context.Context, columns int, statement string, parameters ...string) ([]string, error) {
+	rows, err := c.query(ctx, statement, parameters...)
+	if err == nil && (len(rows) != 1 || len(rows[0]) != columns) {
+		err = breach(fmt.Errorf("the server answers with %d rows, or not %d columns, where one row is due", len(rows), columns))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
 }
 
 // bury ends connections of this service that were given up, and returns when the server has let go of all that they

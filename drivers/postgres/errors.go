@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -56,8 +57,14 @@ func (s *service) connectError(ctx context.Context, err error) error {
 		return errClosed
 	}
 	var pg *pgconn.PgError
+	var known *drivers.Error
+	var long *pgproto3.ExceededMaxBodyLenErr
 	class, hint := drivers.ClassConnect, ""
 	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &long):
+		return breach(long)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
 	case errors.As(err, &pg):

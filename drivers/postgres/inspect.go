@@ -44,13 +44,12 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	var server drivers.Server
 	err := s.use(ctx, func(c *conn) error {
-		rows, err := c.query(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
+		row, err := c.row(ctx, 7, `SELECT current_setting('server_version'), pg_is_in_recovery(),
 			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
 			current_setting('max_connections'), (`+countClients+`)`)
 		if err != nil {
 			return err
 		}
-		row := rows[0]
 		version, _, _ := strings.Cut(row[0], " ") // of "15.13 (Debian 15.13-0+deb12u1)"
 		server = drivers.Server{Name: "postgres", Version: version, Mode: "standalone", RunID: row[2],
 			Persistence: s.design.persists(row[3] == "on", row[4] == "off")}

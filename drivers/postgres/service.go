@@ -86,16 +86,16 @@ const countClients = "SELECT count(*) FROM pg_stat_activity " +
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {
 	return s.use(ctx, func(c *conn) error {
-		rows, err := c.query(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num'),
+		row, err := c.row(ctx, 3, `SELECT pg_backend_pid(), current_setting('server_version_num'),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 			- coalesce(current_setting('reserved_connections', true), '0')::int
 			- (`+countClients+`)`)
 		if err != nil {
 			return err
 		}
-		pid, _ := strconv.ParseUint(rows[0][0], 10, 32)
-		version, _ := strconv.Atoi(rows[0][1])
-		left, _ := strconv.Atoi(rows[0][2])
+		pid, _ := strconv.ParseUint(row[0], 10, 32)
+		version, _ := strconv.Atoi(row[1])
+		left, _ := strconv.Atoi(row[2])
 		switch {
 		case uint32(pid) != c.pg.PID():
 			return unfit("a pooler such as PgBouncer stands before the server, and may give the connection that holds a lock " +

@@ -30,7 +30,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names 
 			return err
 		}
 		for _, row := range rows {
-			if !strings.HasPrefix(row[1], tableComment(cfg.Prefix)) {
+			if len(row) != 2 || !strings.HasPrefix(row[1], tableComment(cfg.Prefix)) {
 				continue
 			}
 			names = append(names, row[0]) // which is quoted where it has to be

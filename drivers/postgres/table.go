@@ -68,8 +68,8 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 
 // checkTable makes sure that a table of the name is one of ours.
 func (s *service) checkTable(ctx context.Context, c *conn) error {
-	rows, err := c.query(ctx, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
-	if err == nil && (len(rows) == 0 || !strings.HasPrefix(rows[0][0], tableMark)) {
+	row, err := c.row(ctx, 1, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
+	if err == nil && !strings.HasPrefix(row[0], tableMark) {
 		err = &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: errors.New(
 			"there is one of that name which lockbench has not made, and does not touch: name another database")}
 	}
@@ -87,9 +87,9 @@ func (s *service) dropTable() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
 	defer cancel()
 	return s.use(ctx, func(c *conn) error {
-		rows, err := c.query(ctx, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
+		row, err := c.row(ctx, 2, "SELECT pg_advisory_unlock_shared(key), pg_try_advisory_lock(key) "+
 			"FROM (SELECT $1::int8 AS key) AS k", s.tableKey())
-		if err != nil || len(rows) == 0 || rows[0][1] != "t" {
+		if err != nil || row[1] != "t" {
 			return err
 		}
 		if err := s.checkTable(ctx, c); err != nil {
