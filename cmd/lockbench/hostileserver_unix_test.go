@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -58,6 +59,11 @@ func hostileRedis(t *testing.T, payload string, endless bool) (addr string) {
 				return
 			}
 			reply := payload
+			if len(args) > 3 && strings.HasPrefix(args[0], "EVAL") { // rueidislock, with a key PREFIX:0:NAME
+				prefix, name, _ := strings.Cut(args[3], ":0:")
+				reply = strings.NewReplacer("PREFIX", prefix, "NAME", name).Replace(payload)
+				reply = lengthless.ReplaceAllStringFunc(reply, func(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s)-len("<>"), s[1:len(s)-1]) })
+			}
 			switch strings.ToUpper(args[0]) {
 			case "HELLO":
 				reply = "%2\r\n$7\r\nversion\r\n$5\r\n7.2.4\r\n$5\r\nproto\r\n:3\r\n"
@@ -111,18 +117,112 @@ func serve(t *testing.T, handle func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
+// lengthless are strings in a payload whose length is not known before the command.
+var lengthless = regexp.MustCompile(`<[^>]+>`)
+
+// hostileSentinel is a sentinel that names itself as the primary. It answers a command with what answers has for it, or as a
+// sentinel and a primary do.
+func hostileSentinel(t *testing.T, answers map[string]string) (addr string) {
+	addr = serve(t, func(conn net.Conn) {
+		r := bufio.NewReader(conn)
+		greeted := false // by a client library: lockbench itself asks first, and does not say HELLO
+		for {
+			args, err := readCommand(r)
+			if err != nil {
+				return
+			}
+			name := strings.ToUpper(args[0])
+			if name == "SENTINEL" {
+				name = strings.ToUpper(args[1])
+			}
+			greeted = greeted || name == "HELLO"
+			reply, hostile := answers[name]
+			if !hostile || !greeted {
+				reply = sentinelReply(name, addr, args)
+			}
+			if _, err := io.WriteString(conn, reply); err != nil {
+				return
+			}
+		}
+	})
+	return addr
+}
+
+func sentinelReply(name, addr string, args []string) string {
+	switch name {
+	case "HELLO":
+		return "%2\r\n$7\r\nversion\r\n$5\r\n7.2.4\r\n$5\r\nproto\r\n:3\r\n"
+	case "INFO":
+		info := "redis_version:7.2.4\r\nmaxclients:1000\r\n"
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(info), info)
+	case "GET-MASTER-ADDR-BY-NAME":
+		host, port, _ := net.SplitHostPort(addr)
+		return fmt.Sprintf("*2\r\n+%s\r\n+%s\r\n", host, port)
+	case "ROLE":
+		return "*3\r\n+master\r\n:0\r\n*0\r\n"
+	case "SENTINELS", "CONFIG":
+		return "*0\r\n"
+	case "SUBSCRIBE":
+		reply := ""
+		for i, channel := range args[1:] {
+			reply += fmt.Sprintf(">3\r\n+subscribe\r\n+%s\r\n:%d\r\n", channel, i+1)
+		}
+		return reply
+	case "UNSUBSCRIBE":
+		return ">3\r\n+unsubscribe\r\n_\r\n:0\r\n"
+	case "PING":
+		return "+PONG\r\n"
+	case "DEL", "GET":
+		return ":0\r\n"
+	}
+	return "+OK\r\n"
+}
+
+// TestHostileSentinels lets a sentinel, or the server that it names, answer with less than the libraries look for.
+func TestHostileSentinels(t *testing.T) {
+	message := func(channel, text string) map[string]string {
+		confirmed := sentinelReply("SUBSCRIBE", "", []string{"", "+sentinel", "+slave", "-sdown", "+sdown", "+switch-master", "+reboot"})
+		push := fmt.Sprintf(">3\r\n+message\r\n+%s\r\n+%s\r\n", channel, text)
+		return map[string]string{"SUBSCRIBE": confirmed + push, "PING": "+PONG\r\n" + push}
+	}
+	for name, answers := range map[string]map[string]string{
+		"no role":            {"ROLE": "*0\r\n"},
+		"no primary":         {"GET-MASTER-ADDR-BY-NAME": "*0\r\n"},
+		"half a primary":     {"GET-MASTER-ADDR-BY-NAME": "*1\r\n+h\r\n"},
+		"no confirmation":    {"SUBSCRIBE": "+QUEUED\r\n"},
+		"empty event":        {"SUBSCRIBE": ">0\r\n"},
+		"short event":        {"SUBSCRIBE": ">1\r\n+subscribe\r\n"},
+		"half a new primary": message("+switch-master", "m"),
+		"half a sentinel":    message("+sentinel", "m"),
+		"half a restart":     message("+reboot", "master m"),
+	} {
+		for _, driver := range []string{"rueidis", "go-redis"} {
+			t.Run(driver+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				code, printed := runCapped(t, "-driver", driver, "-topology", "sentinel", "-master", "m", "-addr", hostileSentinel(t, answers),
+					"-clients", "4", "-keys", "2", "-duration", "300ms", "-warmup", "0s", "-io-timeout", "1s")
+				if code == 2 || strings.Contains(printed, "goroutine ") || strings.Contains(printed, "panic") {
+					t.Errorf("exit code %d, printed %.2000s", code, printed)
+				}
+			})
+		}
+	}
+}
+
 // TestHostileReplies lets a server answer with what client libraries allocate gigabytes for, recurse over until the stack
 // ends, or panic on in goroutines of their own. It is an error of the run, and what was measured is kept.
 func TestHostileReplies(t *testing.T) {
 	payloads := map[string]string{
-		"a huge string":                   "$1073741824\r\n",
-		"a string longer than any":        "$4611686018427387904\r\n",
-		"a string of negative length":     "$-5\r\n",
-		"a huge array":                    "*2147483647\r\n",
-		"a map of negative length":        "%-1\r\n",
-		"a redirection without address":   "-MOVED\r\n",
-		"another one":                     "-ASK 1\r\n",
-		"a confirmation of no subscriber": ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
+		"a huge string":                    "$1073741824\r\n",
+		"a string longer than any":         "$4611686018427387904\r\n",
+		"a string of negative length":      "$-5\r\n",
+		"a huge array":                     "*2147483647\r\n",
+		"a map of negative length":         "%-1\r\n",
+		"a redirection without address":    "-MOVED\r\n",
+		"another one":                      "-ASK 1\r\n",
+		"a confirmation with an attribute": "|1\r\n+a\r\n+b\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
+		"a push in an array":               "*1\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
+		"a confirmation of no subscriber":  ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n",
 	}
 	endless := map[string]string{
 		"a line without end": strings.Repeat("+aaaaaaaaaaaaaaa", 4096),
@@ -158,6 +258,11 @@ func TestHostileReplies(t *testing.T) {
 				check(t, driver, hostileRedis(t, payload, false), exitOK, exitViolated)
 			})
 		}
+	}
+	for name, key := range map[string]string{"the prefix": "<PREFIX>", "key 7": "<PREFIX:7:NAME>", "key -1": "<PREFIX:-1:NAME>", "a number": ":1\r\n"} {
+		t.Run("rueidislock/change of "+name, func(t *testing.T) {
+			check(t, "rueidislock", hostileRedis(t, ">2\r\n+invalidate\r\n*1\r\n"+key+":0\r\n", false), exitOK, exitViolated)
+		})
 	}
 	for _, driver := range []string{"rueidis", "go-redis", "redsync", "redislock", "rueidislock"} {
 		for name, payload := range payloads {

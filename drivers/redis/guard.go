@@ -1,14 +1,13 @@
 // A guard between the network and a client library: it passes on no reply that the library would come to grief over.
 //
 // The libraries take a server at its word. They allocate what the head of a reply announces, grow a line without end,
-// recurse as deep as arrays are nested, and rueidis panics in a goroutine of its own on a length below 0 or a reply
-// that nobody has asked for. No recover of ours reaches that.
+// recurse as deep as arrays are nested, index arrays that are too short, and rueidis panics in a goroutine of its own on a
+// length below 0 or a reply that nobody has asked for. No recover of ours reaches that.
 package redis
 
 import (
-	"bytes"
 	"net"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -22,18 +21,22 @@ type guard struct {
 	replies  scanner
 	err      error // of the replies, after which nothing more is read
 	answered int64
-	known    int64 // what asked was when it was last looked at
+	known    int64 // replies up to this one need no judgement and have been asked for
 	resp3    bool  // arrays are replies, also on a connection with subscriptions
+
+	subscribed bool // a subscription was confirmed: the server may speak unasked
 
 	_ [128]byte // those who write are on another processor
 
 	commands commandScanner // of those who write, who take turns
+	left     int64          // the number of the latest command that ends subscriptions
 
 	// Told by those who write:
-	asked      atomic.Int64 // commands
-	confirming atomic.Int64 // channels of which the subscription is not confirmed
-	leaving    atomic.Int64 // commands that end subscriptions and have no confirmation
-	subscribed atomic.Bool  // there may be subscriptions: the server may speak unasked
+	asked atomic.Int64 // commands
+	next  atomic.Int64 // the number of the first of expected, or 0
+
+	mu       sync.Mutex
+	expected []expectation // in the order of the commands
 }
 
 // guarded puts a guard on a connection.
@@ -71,88 +74,21 @@ func (g *guard) Read(b []byte) (int, error) {
 	return good, nil
 }
 
-// Write implements net.Conn. It counts the commands before the server can answer them, each when its name is whole.
+// Write implements net.Conn. It counts the commands before the server can answer them.
 func (g *guard) Write(b []byte) (int, error) {
-	g.asked.Add(g.commands.scan(b, g.subscribes))
+	g.asked.Add(g.commands.scan(b, g.expect))
 	return g.Conn.Write(b)
-}
-
-// subscribes is called with the name and the number of arguments, the name included, of each command whose name is as long
-// as that of a subscription.
-func (g *guard) subscribes(name string, args int64) {
-	switch name = strings.ToLower(name); {
-	case strings.HasSuffix(name, "unsubscribe"):
-		g.subscribed.Store(true)
-		g.leaving.Add(1)
-	case strings.HasSuffix(name, "subscribe"):
-		g.subscribed.Store(true)
-		g.confirming.Add(args - 1)
-		g.asked.Add(args - 2) // each channel has a confirmation of its own
-	}
-}
-
-// commandScanner follows a stream of commands, which are arrays of strings. It has to find each one: a guard that counts too
-// few refuses a reply that is in order, and one that counts too many passes on a reply that is not.
-type commandScanner struct {
-	head byte  // the kind of the head under way, or 0
-	n    int64 // what it has announced so far
-	args int64 // of the command under way
-	left int64 // of them, those that have not begun
-	rest int64 // bytes of the argument under way that have not come, CRLF included
-	size int   // of name, while that is under way
-	name [16]byte
-}
-
-// scan reads the next piece of the stream and returns how many names of commands are whole at its end.
-func (s *commandScanner) scan(b []byte, long func(name string, args int64)) (commands int64) {
-	for i := 0; i < len(b); {
-		if s.rest > 0 {
-			n := int(min(s.rest, int64(len(b)-i)))
-			naming := s.left == s.args-1
-			if naming {
-				s.size += copy(s.name[s.size:], b[i:i+n])
-			}
-			i += n
-			if s.rest -= int64(n); s.rest == 0 && naming {
-				commands++
-				if name, whole := bytes.CutSuffix(s.name[:s.size], []byte("\r\n")); whole && len(name) >= len("subscribe") {
-					long(string(name), s.args)
-				}
-			}
-			continue
-		}
-		if s.head == 0 {
-			s.head, s.n = b[i], 0
-			i++
-		}
-		n := s.n
-		for ; i < len(b) && b[i] != '\n'; i++ {
-			if b[i] != '\r' {
-				n = 10*n + int64(b[i]-'0')
-			}
-		}
-		if s.n = n; i == len(b) {
-			break
-		}
-		i++
-		if s.head == '*' {
-			s.args, s.left = n, n
-		} else {
-			s.rest, s.size = n+int64(len("\r\n")), 0
-			s.left--
-		}
-		s.head = 0
-	}
-	return commands
 }
 
 // received is called for each reply, and for what the server sends unasked.
 func (g *guard) received() error {
-	switch kind := g.replies.kind; {
-	case kind == '>', kind == '*' && !g.resp3 && g.subscribed.Load():
+	r := &g.replies
+	switch {
+	case r.kind == '>':
 		return g.notified()
-	case kind == '%':
-		g.resp3 = true // the reply to HELLO 3
+	case g.resp3 || r.count == 0 || r.elements[0].is("pong"):
+	case g.subscribed, r.confirms(), r.ends():
+		return g.notified()
 	}
 	return g.reply()
 }
@@ -162,25 +98,87 @@ func (g *guard) reply() error {
 	if g.answered++; g.answered <= g.known {
 		return nil
 	}
-	if g.known = g.asked.Load(); g.answered > g.known {
+	asked := g.asked.Load() // before next, which is told first
+	if g.answered > asked {
 		return breach("a reply that nothing was asked for")
+	}
+	next := g.next.Load()
+	if next == g.answered {
+		if err := g.judge(); err != nil {
+			return err
+		}
+		next = g.next.Load()
+	}
+	if g.known = asked; next != 0 {
+		g.known = min(asked, next-1)
 	}
 	return nil
 }
 
-// notified is called for a message, or the confirmation of a subscription.
+// notified is called for a message, or the confirmation of a subscription or of its end.
 func (g *guard) notified() error {
-	switch g.replies.event() {
-	case "subscribe", "ssubscribe", "psubscribe":
-		if g.confirming.Add(-1) < 0 {
-			return breach("the confirmation of a subscription that nobody has asked for")
+	e := &g.replies.elements
+	if g.replies.count == 0 || !e[0].isString() {
+		return breach("a push without a name")
+	}
+	if !g.replies.wellFormed() {
+		return breach("a malformed %.24q", e[0].text[:e[0].size])
+	}
+	switch {
+	case g.replies.confirms():
+		g.subscribed = true
+		whole, err := g.confirmed()
+		if err != nil || !whole {
+			return err
 		}
 		return g.reply()
-	case "unsubscribe", "sunsubscribe", "punsubscribe": // also unasked, and one for each channel
-		if g.leaving.Load() > 0 {
-			g.leaving.Add(-1)
-			return g.reply()
+	case g.replies.ends():
+		due, err := g.ended()
+		if err != nil || !due { // it comes unasked, or is one more of the same command
+			return err
 		}
+		return g.reply()
 	}
 	return nil
+}
+
+// confirms reports whether an array confirms a subscription.
+func (s *scanner) confirms() bool {
+	e := &s.elements[0]
+	return e.is("subscribe") || e.is("ssubscribe") || e.is("psubscribe")
+}
+
+// ends reports whether an array confirms the end of a subscription.
+func (s *scanner) ends() bool {
+	e := &s.elements[0]
+	return e.is("unsubscribe") || e.is("sunsubscribe") || e.is("punsubscribe")
+}
+
+// wellFormed reports whether an event has what the libraries look for in it without asking.
+func (s *scanner) wellFormed() bool {
+	e := &s.elements
+	switch {
+	case s.confirms():
+		return s.count == 3 && e[1].isString() && e[2].kind == ':'
+	case s.ends():
+		return s.count == 3 && (e[1].isString() || e[1].kind == '_') && e[2].kind == ':'
+	case e[0].is("message"), e[0].is("smessage"):
+		return s.count == 3 && e[1].isString() && e[2].isString() && e[2].spaces >= spacesOfSentinel(&e[1])
+	case e[0].is("pmessage"):
+		return s.count == 4 && e[1].isString() && e[2].isString() && e[3].isString()
+	case e[0].is("invalidate"):
+		return s.count == 2 && (e[1].kind == '_' || e[1].kind == '*' && !s.mixed)
+	}
+	return true
+}
+
+// spacesOfSentinel is how many spaces a message of a sentinel on the channel has at least.
+func spacesOfSentinel(channel *element) int {
+	switch {
+	case channel.is("+switch-master"): // NAME OLD-HOST OLD-PORT HOST PORT
+		return 4
+	case channel.is("+sentinel"), channel.is("+reboot"): // KIND NAME HOST PORT …
+		return 3
+	}
+	return 0
 }

@@ -28,24 +28,49 @@ type scanner struct {
 	left   [maxNesting]int64 // elements that have not come, for each open array
 
 	// The reply under way, or in ended the one that is complete:
-	weight int64
-	kind   byte     // its first byte
-	naming bool     // the next string is the first of the array
-	size   int      // of text
-	text   [16]byte // the beginning of a line, or of the first string of an array: the name of an event
+	weight   int64
+	kind     byte       // its first byte, or '_' for a null of version 2
+	message  []byte     // the text of a simple string or an error
+	count    int        // elements of the array that have begun
+	elements [5]element // the first four, and the latest
+	mixed    bool       // an array in the array has an element that is no string
+	proto    string     // the number that follows "proto" in the array
 }
+
+// element is what the guard has to know of an element of an array.
+type element struct {
+	kind   byte // as scanner.kind
+	spaces int  // in a string
+	size   int  // of text
+	text   [24]byte
+}
+
+func (e *element) isString() bool { return e.kind == '$' || e.kind == '+' }
+
+// is reports whether the element is the string text, which is shorter than 23 bytes.
+func (e *element) is(text string) bool {
+	return e.isString() && string(bytes.TrimRight(e.text[:e.size], "\r\n")) == text
+}
+
+// add takes in the next piece of a string.
+func (e *element) add(piece []byte) {
+	e.size += copy(e.text[e.size:], piece)
+	e.spaces += bytes.Count(piece, []byte(" "))
+}
+
+// latest is the element of the array that has begun last.
+func (s *scanner) latest() *element { return &s.elements[min(s.count, len(s.elements))-1] }
 
 // scan reads the next piece of the stream. It returns how many bytes may be passed on, and why no more than that.
 func (s *scanner) scan(b []byte) (int, error) {
 	for i := 0; i < len(b); {
 		if s.rest > 0 {
 			n := int(min(s.rest, int64(len(b)-i)))
-			if s.naming {
-				s.size += copy(s.text[s.size:], b[i:i+n])
+			if s.nested == 1 {
+				s.latest().add(b[i : i+n])
 			}
 			i += n
 			if s.rest -= int64(n); s.rest == 0 {
-				s.naming = false
 				if err := s.end(); err != nil {
 					return i - 1, err
 				}
@@ -74,19 +99,13 @@ func (s *scanner) scan(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// event is the first string of the array that has just ended.
-func (s *scanner) event() string { return string(bytes.TrimRight(s.text[:s.size], "\r\n")) }
-
 // line reads a line, which is a whole value or the head of one.
 func (s *scanner) line(line []byte) error {
 	if len(line) < 2 || line[len(line)-1] != '\r' || len(line) > maxLine {
 		return breach("a line that is empty, has no CR before its LF, or is longer than %d bytes", maxLine)
 	}
 	kind, value := line[0], line[1:len(line)-1]
-	if s.nested == 0 {
-		s.kind, s.weight, s.naming = kind, 0, false
-		s.size = copy(s.text[:], value)
-	}
+	s.begin(kind, value)
 	s.weight += int64(len(line))
 	switch kind {
 	case '+', ':', ',', '(':
@@ -102,19 +121,51 @@ func (s *scanner) line(line []byte) error {
 		if len(value) != 1 {
 			return breach("a boolean of %d bytes", len(value))
 		}
-	case '$', '=', '!', '*', '~', '>', '%', '|':
+	case '>':
+		if s.nested > 0 {
+			return breach("a push within a reply")
+		}
 		return s.head(kind, value)
-	default:
+	case '$', '=', '*', '~', '%':
+		return s.head(kind, value)
+	default: // also attributes and long errors, which no released server sends
 		return breach("a value of the unknown kind %q", kind)
 	}
-	s.naming = false
 	return s.end()
+}
+
+// begin notes a value whose line has come.
+func (s *scanner) begin(kind byte, value []byte) {
+	if (kind == '$' || kind == '*') && string(value) == "-1" {
+		kind = '_'
+	}
+	switch s.nested {
+	case 0:
+		s.kind, s.weight, s.count, s.mixed, s.proto = kind, 0, 0, false, ""
+		if s.message = s.message[:0]; kind == '+' || kind == '-' {
+			s.message = append(s.message, value...)
+		}
+	case 1:
+		due := s.count%2 == 1 && s.latest().is("proto")
+		s.count++
+		e := s.latest()
+		*e = element{kind: kind}
+		switch {
+		case kind == '+':
+			e.add(value)
+		case kind == ':' && due:
+			s.proto = string(value)
+		case due:
+			s.proto = ""
+		}
+	default:
+		s.mixed = s.mixed || kind != '$' && kind != '+'
+	}
 }
 
 // head reads the head of a string or an array.
 func (s *scanner) head(kind byte, value []byte) error {
 	if string(value) == "-1" && (kind == '$' || kind == '*') { // the null of version 2
-		s.naming = false
 		return s.end()
 	}
 	n, ok := int64(0), len(value) > 0 && len(value) <= 10
@@ -126,7 +177,7 @@ func (s *scanner) head(kind byte, value []byte) error {
 		return breach("the length %.20q", value)
 	}
 	switch kind {
-	case '$', '=', '!':
+	case '$', '=':
 		if s.weight += n; s.weight > s.limit {
 			return breach("a string of %d bytes", n)
 		}
@@ -134,14 +185,9 @@ func (s *scanner) head(kind byte, value []byte) error {
 		return nil
 	case '%':
 		n *= 2
-	case '|': // it is followed by the value that it belongs to
-		n = 2*n + 1
 	}
 	if s.weight += n * elementWeight; s.weight > s.limit {
 		return breach("an array of %d elements", n)
-	}
-	if s.nested == 0 {
-		s.naming, s.size = true, 0
 	}
 	if n == 0 {
 		return s.end()
@@ -167,6 +213,7 @@ func (s *scanner) end() error {
 
 // redirects rejects errors by which a server sends a client elsewhere without saying where: rueidis crashes on them.
 func redirects(text []byte) error {
+	text = bytes.TrimPrefix(text, []byte("ERR ")) // as rueidis does
 	fields := 3
 	switch {
 	case bytes.HasPrefix(text, []byte("MOVED")), bytes.HasPrefix(text, []byte("ASK")):

@@ -4,16 +4,51 @@ package rueidislock
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	rueidislib "github.com/redis/rueidis"
+
+	"github.com/lockbench/lockbench/drivers/redis"
 )
 
 // ear is the library's client, listening to its scripts. Whatever else a client can do is passed on.
 type ear struct {
 	rueidislib.Client
-	holds sync.Map // token → *hold, from the attempt to the release
+	holds  sync.Map // token → *hold, from the attempt to the release
+	prefix string   // of the locks' keys
+	keys   int      // of each lock
+	breach atomic.Pointer[error]
+}
+
+// checked is onInvalidations for a server that is not trusted: the library indexes with the number in a key, and panics
+// over a key that is nothing but the prefix. After such a key all commands fail.
+func (e *ear) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]rueidislib.RedisMessage) {
+	return func(keys []rueidislib.RedisMessage) {
+		for _, m := range keys {
+			key, _ := m.ToString()
+			if rest, ours := strings.CutPrefix(key, e.prefix); ours && !e.valid(rest) {
+				err := redis.Unexpected(fmt.Sprintf("the server says that the key %.100q has changed, which is of no lock", key))
+				e.breach.Store(&err)
+				onInvalidations(nil) // wakes whoever waits
+				return
+			}
+		}
+		onInvalidations(keys)
+	}
+}
+
+// valid reports whether a lock has a key of which rest is behind the prefix, ":NUMBER:NAME".
+func (e *ear) valid(rest string) bool {
+	parts := strings.SplitN(rest, ":", 3)
+	if len(parts) != 3 || parts[0] != "" {
+		return false
+	}
+	n, err := strconv.Atoi(parts[1])
+	return err == nil && n >= 0 && n < e.keys
 }
 
 // hold is one acquisition, from its first attempt on.
@@ -34,6 +69,9 @@ type holdOf struct{}
 
 // Do implements rueidis.Client. All that the library sends is [EVALSHA or EVAL, script, 1, key, token, …].
 func (e *ear) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
+	if err := e.breach.Load(); err != nil {
+		return rueidislib.NewErrorResult(*err)
+	}
 	args := cmd.Commands()
 	if len(args) < 5 || !strings.HasPrefix(args[0], "EVAL") {
 		return e.Client.Do(ctx, cmd)

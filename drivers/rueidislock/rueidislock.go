@@ -140,13 +140,14 @@ type service struct {
 }
 
 func (s *service) add(option rueidislock.LockerOption) error {
-	var e *ear
-	option.ClientBuilder = func(o rueidislib.ClientOption) (rueidislib.Client, error) {
-		client, err := rueidislib.NewClient(o)
-		if err != nil {
+	e := &ear{prefix: option.KeyPrefix, keys: 2*s.majority - 1}
+	option.ClientBuilder = func(o rueidislib.ClientOption) (client rueidislib.Client, err error) {
+		if o.OnInvalidations != nil {
+			o.OnInvalidations = e.checked(o.OnInvalidations)
+		}
+		if e.Client, err = rueidislib.NewClient(o); err != nil {
 			return nil, err
 		}
-		e = &ear{Client: client}
 		return e, nil
 	}
 	l, err := rueidislock.NewLocker(option)
