@@ -45,6 +45,9 @@ func classOf(err error) drivers.Class {
 		if strings.Contains(said.Message(), "Error while dialing") {
 			return drivers.ClassConnect
 		}
+		if strings.Contains(said.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also of headers beyond maxHeaders
+			return drivers.ClassProtocol
+		}
 		return drivers.ClassClosed
 	case codes.Canceled: // the connection was closed by us
 		return drivers.ClassClosed

@@ -56,9 +56,6 @@ const (
 	// After this time without a sign of life a connection is probed; it is broken if the answer takes longer than a
 	// request may. Servers refuse clients that probe every 5 s or oftener.
 	probeAfter = 10 * time.Second
-
-	// maxMessage is the most that a server may answer, in bytes: the library's own limit is 2 GiB.
-	maxMessage = 4 << 20
 )
 
 // reconnects has a lost connection tried again soon and often: gRPC's own waits grow from 1 s to 2 min.
@@ -147,7 +144,8 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
-			grpc.WithChainUnaryInterceptor(failFast),
+			grpc.WithMaxHeaderListSize(maxHeaders),
+			grpc.WithChainUnaryInterceptor(request),
 			grpc.WithChainStreamInterceptor(s.countKeepAlives),
 			grpc.WithNoProxy(), // HTTPS_PROXY would have the proxy measured
 		},
@@ -168,12 +166,6 @@ func (s *service) check(ctx context.Context) error {
 	defer cancel()
 	_, err := s.conns[0].Get(ctx, s.prefix+"open", clientv3.WithCountOnly())
 	return err
-}
-
-// failFast lets a request fail that finds no connection; the library would have it wait for one.
-func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
 }
 
 // countKeepAlives counts the requests on the stream on which the library keeps leases alive.

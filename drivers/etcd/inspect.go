@@ -134,15 +134,13 @@ func (s *service) metrics(ctx context.Context, t target) (u drivers.Usage, start
 	return readMetrics(answer.Body)
 }
 
-// maxMetrics is what is read of a member's counters, in bytes; they have some 100 kB.
-const maxMetrics = 8 << 20
-
 // readMetrics finds the few of them that count here. Commands are all messages of clients: requests, and what they send
 // on the streams for watches and keep-alives.
 func readMetrics(text io.Reader) (drivers.Usage, string) {
 	u, started := unknownUsage, ""
 	add := func(total *int64, n float64) { *total = min(max(*total, 0)+int64(n), 1<<62) }
-	lines := bufio.NewScanner(io.LimitReader(text, maxMetrics))
+	page := &io.LimitedReader{R: text, N: maxMetrics}
+	lines := bufio.NewScanner(page)
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseFloat(value, 64)
@@ -163,7 +161,7 @@ func readMetrics(text io.Reader) (drivers.Usage, string) {
 			add(&u.BytesOut, n)
 		}
 	}
-	if lines.Err() != nil {
+	if lines.Err() != nil || page.N == 0 { // the sums are not whole
 		return unknownUsage, ""
 	}
 	return u, started

@@ -35,6 +35,7 @@ type watch struct {
 	watcher *watcher
 	id      int64
 	key     string
+	created bool // its event was sent
 	events  chan event
 }
 
@@ -54,7 +55,7 @@ func (w *watcher) watch(key string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last++
-	one := &watch{w, w.last, key, make(chan event, 2)}
+	one := &watch{watcher: w, id: w.last, key: key, events: make(chan event, 2)}
 	if w.ctx.Err() != nil {
 		one.events <- event{}
 		return one
@@ -167,7 +168,10 @@ func (w *watcher) answer(r *pb.WatchResponse) {
 		delete(w.live, r.WatchId)
 		one.events <- event{}
 	case r.Created:
-		one.events <- event{created: true, rev: r.Header.Revision}
+		if !one.created { // a server that says so again would find no room
+			one.created = true
+			one.events <- event{created: true, rev: r.GetHeader().GetRevision()}
+		}
 	default:
 		for _, e := range r.Events {
 			if e.Type == mvccpb.Event_DELETE {

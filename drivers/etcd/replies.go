@@ -1,0 +1,55 @@
+// What a server may answer, and that it is an answer to what was asked.
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// The most that a server may send, in bytes: of one message (the library's own limit is 2 GiB), of the headers of one
+// answer (gRPC's own limit is 16 MiB), and of a page of metrics, which has some 100 kB.
+const maxMessage, maxHeaders, maxMetrics = 4 << 20, 64 << 10, 8 << 20
+
+// request lets a request fail that finds no connection; the library would have it wait for one. It refuses an answer that
+// lacks what every answer has.
+func request(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	if err := invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...); err != nil {
+		return err
+	}
+	return checkReply(req, reply)
+}
+
+// checkReply makes sure of the parts that their readers take for granted.
+func checkReply(req, reply any) error {
+	if r, ok := reply.(interface{ GetHeader() *pb.ResponseHeader }); ok && r.GetHeader() == nil {
+		return breach("an answer without a header")
+	}
+	asked, isTxn := req.(*pb.TxnRequest)
+	answer, answers := reply.(*pb.TxnResponse)
+	if !isTxn || !answers {
+		return nil
+	}
+	ops := asked.Failure
+	if answer.Succeeded {
+		ops = asked.Success
+	}
+	if len(ops) != len(answer.Responses) {
+		return breach("%d answers to a transaction of %d operations", len(answer.Responses), len(ops))
+	}
+	for i, op := range ops {
+		if op.GetRequestRange() != nil && answer.Responses[i].GetResponseRange() == nil {
+			return breach("a transaction without what it has read")
+		}
+	}
+	return nil
+}
+
+func breach(format string, args ...any) error {
+	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
+}
