@@ -16,17 +16,20 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
+// TestConformance runs every design on a real server. With -short the libraries take turns: a design is the same scripts
+// over either, and set-nx, over both, shows what differs between the connections.
 func TestConformance(t *testing.T) {
 	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
 }
 
 // TestEmbeddedConformance computes most of its time, in the embedded server, which works in this process. What there is to
-// find in a driver is found in TestConformance, so that with -short there are a few cells.
+// find in a driver is found in TestConformance, so that with -short there is one cell a library.
 func TestEmbeddedConformance(t *testing.T) {
 	list := embeddedCells
 	if testing.Short() {
-		list = func(d drivers.Driver) []cell {
-			return slices.DeleteFunc(designCells(d), func(c cell) bool { return c.Lock != "set-nx" && c.Lock != "redisson" })
+		list = func(d drivers.Driver, library int) []cell {
+			lock := []string{"redisson", "set-nx"}[library]
+			return slices.DeleteFunc(designCells(d), func(c cell) bool { return c.Lock != lock })
 		}
 	}
 	conformAll(t, 3, drivers.Config{Embedded: true}, list, func(t *testing.T) string { return servertest.Embedded(t).URL() })
@@ -34,15 +37,15 @@ func TestEmbeddedConformance(t *testing.T) {
 
 // conformAll runs the suite on cells of both libraries, each with a server of its own. Most of the time of a real server
 // goes into waiting, so more can run at once than there are processors; t.Parallel would not do that.
-func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(drivers.Driver) []cell, start func(t *testing.T) (url string)) {
+func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(d drivers.Driver, library int) []cell, start func(t *testing.T) (url string)) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, slots)
-	for _, name := range []string{"go-redis", "rueidis"} {
+	for library, name := range []string{"go-redis", "rueidis"} {
 		d, err := drivers.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, cell := range cells(d) {
+		for _, cell := range cells(d, library) {
 			cfg := cfg
 			cfg.Lock, cfg.Pipelining, cfg.Release, cfg.Polls = cell.Lock, cell.Pipelining, cell.Release, cell.Polls
 			all.Go(func() {
@@ -79,16 +82,22 @@ func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]strin
 }
 
 // cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without
-// it, the release that is no script, and the line of clients that poll. With -short it is the designs alone.
-func cells(d drivers.Driver) []cell {
+// it, the release that is no script, and the line of clients that poll. With -short it is set-nx and every other design.
+func cells(d drivers.Driver, library int) []cell {
 	if testing.Short() {
-		return designCells(d)
+		var list []cell
+		for i, c := range designCells(d) {
+			if c.Lock == "set-nx" || i%2 == library {
+				list = append(list, c)
+			}
+		}
+		return list
 	}
 	return append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
 }
 
 // embeddedCells leave out the line of clients that poll: the server makes an interpreter for each of their many scripts.
-func embeddedCells(d drivers.Driver) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
+func embeddedCells(d drivers.Driver, _ int) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
 
 func designCells(d drivers.Driver) (list []cell) {
 	for _, design := range d.Designs() {
