@@ -101,10 +101,15 @@ func TestSeriesAddsUp(t *testing.T) {
 	}
 }
 
-// TestLongSeries halves the series when it gets too long, and again.
+// TestLongSeries halves the series when it gets too long, and without -short again.
 func TestLongSeries(t *testing.T) {
+	length := 4 * time.Second
+	if testing.Short() {
+		length = 2 * time.Second
+	}
 	p := plan("memory", "mutex")
-	p.Hold, p.Think, p.Warmup, p.Duration = time.Second, 500*ms, 9*time.Second, 1500*time.Second
+	p.Hold, p.Think, p.Warmup, p.Duration = time.Second, 500*ms, 9*time.Second, 375*length
+	locks := int64(p.Duration / (p.Hold + p.Think))
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		if n := len(r.Series); n > maxIntervals || n < maxIntervals/2 {
 			t.Errorf("%d intervals", n)
@@ -117,12 +122,12 @@ func TestLongSeries(t *testing.T) {
 			if end = i.At + i.Length; !i.Warmup {
 				sum += i.Acquired
 			}
-			if edge := i.Warmup && end == p.Warmup || end == p.Warmup+p.Duration; i.Length != 4*time.Second && !edge {
-				t.Errorf("interval %d is %v long, want 4 s", k, i.Length)
+			if edge := i.Warmup && end == p.Warmup || end == p.Warmup+p.Duration; i.Length != length && !edge {
+				t.Errorf("interval %d is %v long, want %v", k, i.Length, length)
 			}
 		}
-		if sum != r.Counts.Acquired || sum != 1000 {
-			t.Errorf("%d locks in the series, %d in the record, want 1000", sum, r.Counts.Acquired)
+		if sum != r.Counts.Acquired || sum != locks {
+			t.Errorf("%d locks in the series, %d in the record, want %d", sum, r.Counts.Acquired, locks)
 		}
 	})
 }

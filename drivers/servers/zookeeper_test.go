@@ -42,6 +42,9 @@ func TestStartZooKeeper(t *testing.T) {
 		Relaxed: {"-Dzookeeper.forceSync=no", "fsync off"},
 		Strict:  {"-Dzookeeper.forceSync=yes", "fsync each commit"},
 	} {
+		if testing.Short() && durability != "" {
+			continue // two more Java processes, for a line of their configuration
+		}
 		t.Run("durability "+string(durability), func(t *testing.T) {
 			z := startZooKeeperTest(t, 1, ZooKeeperOptions{Durability: durability})
 			node := z.Nodes[0]
