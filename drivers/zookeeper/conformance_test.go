@@ -12,13 +12,17 @@ import (
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
-	_ "github.com/lockbench/lockbench/drivers/zookeeper"
+	zookeeperdriver "github.com/lockbench/lockbench/drivers/zookeeper"
 )
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// single is the server of all tests that neither hurt it nor count what it has.
-var single = servertest.ShareZooKeeper()
+// single is the server of all tests that neither hurt it nor count what it has; counted is that of those that count, one
+// at a time.
+var (
+	single  = zookeeperdriver.SingleServer
+	counted = servertest.ShareZooKeeper()
+)
 
 // sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
 const sessionTime = 4 * time.Second

@@ -7,12 +7,11 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// One server is enough for tests that do nothing to it.
+// It is not parallel, so that it has ended before TestWatches begins.
 func TestDying(t *testing.T) {
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	z := counted.Get(t)
 	t.Run("probe", func(t *testing.T) { probeLeavesNothing(t, z) }) // while nobody else makes nodes
 	t.Run("who can die", func(t *testing.T) { whoCanDie(t, z) })
 }
@@ -45,7 +44,6 @@ func probeLeavesNothing(t *testing.T, z *servers.ZooKeepers) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.Sort(names)
 		return names
 	}
 	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs()})
@@ -55,7 +53,9 @@ func probeLeavesNothing(t *testing.T, z *servers.ZooKeepers) {
 			t.Fatal(err)
 		}
 	}
-	if after := nodes(); !slices.Equal(before, after) {
-		t.Errorf("there were the nodes %q, and are %q", before, after)
+	for _, node := range nodes() {
+		if !slices.Contains(before, node) { // the server may remove the empty container of an earlier test meanwhile
+			t.Errorf("a probe makes the node %q", node)
+		}
 	}
 }

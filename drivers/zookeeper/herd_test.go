@@ -7,15 +7,18 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
+
+// SingleServer is what the tests of both packages share.
+var SingleServer = servertest.ShareZooKeeper()
 
 // A node of an earlier session of the client is not deleted, even if it bears the owner that is to be released: when the
 // deletion arrives, that session has ended, and the next holder's node has the same name.
 func TestHerdLeavesEarlierSessionsAlone(t *testing.T) {
 	t.Parallel()
-	z := servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{})
+	const key = "test:earlier" // the server is shared
+	z := SingleServer.Get(t)
 	svc, err := driver{}.Open(t.Context(), drivers.Config{Lock: "herd", Addrs: z.URLs(), Clients: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +38,7 @@ func TestHerdLeavesEarlierSessionsAlone(t *testing.T) {
 		for range events {
 		}
 	}()
-	if _, err := other.Create("/k", []byte("owner"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := other.Create("/"+key, []byte("owner"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	session := c.(*herdSession).c
@@ -46,11 +49,11 @@ func TestHerdLeavesEarlierSessionsAlone(t *testing.T) {
 			session.earlier = []int64{other.SessionID()}
 		}
 		session.mu.Unlock()
-		l := &drivers.Lease{Key: "k", Owner: "owner"}
+		l := &drivers.Lease{Key: key, Owner: "owner"}
 		if removed, err := c.Release(t.Context(), l); removed == earlier || err != nil {
 			t.Errorf("Release of a node, of an earlier session %t: %v, %v", earlier, removed, err)
 		}
-		if found, _, err := other.Exists("/k"); found != earlier || err != nil {
+		if found, _, err := other.Exists("/" + key); found != earlier || err != nil {
 			t.Errorf("the node, of an earlier session %t: %v, %v", earlier, found, err)
 		}
 	}
