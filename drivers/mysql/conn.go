@@ -45,7 +45,8 @@ type conn struct {
 // And it keeps the reason why it has failed, which the library would swallow.
 type wire struct {
 	net.Conn
-	packets *packets // nil under TLS, which it does not see through
+	packets *packets // nil under TLS, which it does not see through; see decrypted
+	left    int      // bytes that the server may still send
 	fault   error
 	once    sync.Once
 	end     error
@@ -53,21 +54,31 @@ type wire struct {
 
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
+	if w.left -= n; w.left < 0 {
+		n, err = 0, breach("more than any reply has")
+	}
 	if err == nil && w.packets != nil {
 		if err = w.packets.check(b[:n]); err != nil {
 			n = 0
 		}
 	}
 	if err != nil {
-		w.fault = err
+		w.note(err)
 	}
 	return n, err
+}
+
+// note keeps an error. One that says what is wrong with the server stays.
+func (w *wire) note(err error) {
+	if drivers.ClassOf(w.fault) != drivers.ClassProtocol {
+		w.fault = err
+	}
 }
 
 func (w *wire) Write(b []byte) (int, error) {
 	n, err := w.Conn.Write(b)
 	if err != nil {
-		w.fault = err
+		w.note(err)
 	}
 	return n, err
 }
@@ -100,7 +111,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.wire = &wire{Conn: below}
+		c.wire = &wire{Conn: below, left: maxLogin}
 		if cfg.TLS == nil {
 			c.wire.packets = new(packets)
 		}
@@ -110,10 +121,19 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.raw, err = connector.Connect(ctx); err != nil {
+	if err := c.connect(ctx, connector); err != nil {
 		return nil, c.noConnection(ctx, err)
 	}
+	if cfg.TLS != nil {
+		if err := c.seeThrough(); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
 	row, err := c.row(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", c.mark)
+	if err == nil && len(row) != 2 {
+		err = breach("no number of the connection")
+	}
 	if err != nil {
 		c.close()
 		return nil, c.noConnection(ctx, err)
@@ -127,6 +147,17 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		s.rekeep(ctx) // what has cost the session its connection may have cost the keeper its own
 	}
 	return c, nil
+}
+
+func (c *conn) connect(ctx context.Context, connector sqldriver.Connector) (err error) {
+	defer func() {
+		if err != nil && c.wire != nil {
+			c.wire.Close() // which the library forgets when it panics
+		}
+	}()
+	defer c.caught(&err)
+	c.raw, err = connector.Connect(ctx)
+	return err
 }
 
 // own has the service close the connection in the end, unless that is over.
@@ -153,6 +184,7 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if d, ok := ctx.Deadline(); ok && (limit.IsZero() || d.Before(limit)) {
 		limit = d
 	}
+	c.wire.left = maxReply
 	if err := c.wire.SetDeadline(limit); err != nil { // it was closed under us
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
@@ -167,6 +199,7 @@ const forever = -1
 func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.caught(&err)
 	if err := c.begin(ctx, 0); err != nil {
 		return 0, 0, err
 	}
@@ -232,6 +265,7 @@ func (c *conn) rowsWithin(
 ) (all [][]sqldriver.Value, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.caught(&err)
 	if err := c.begin(ctx, extra); err != nil {
 		return nil, err
 	}
@@ -265,9 +299,10 @@ func (c *conn) rowsWithin(
 }
 
 // ping asks for a sign of life.
-func (c *conn) ping(ctx context.Context) error {
+func (c *conn) ping(ctx context.Context) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.caught(&err)
 	if err := c.begin(ctx, 0); err != nil {
 		return err
 	}

@@ -131,6 +131,10 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 		return say(drivers.ClassServer, "create the database or name another", err)
 	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
 		return say(drivers.ClassConnect, moreConns, err)
+	case c.wire != nil && drivers.ClassOf(c.wire.fault) == drivers.ClassProtocol:
+		return say(drivers.ClassProtocol, "something answers there that is no MySQL or MariaDB, or a broken one", c.wire.fault)
+	case drivers.ClassOf(err) == drivers.ClassProtocol:
+		return say(drivers.ClassProtocol, "something answers there that is no MySQL or MariaDB, or a broken one", err)
 	case n != 0:
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -3,13 +3,17 @@
 package mysql
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"reflect"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The most that a server may answer: bytes of one packet, and rows of one query.
-const maxPacket, maxRows = 1 << 20, 1 << 16
+// The most that a server may send: bytes of one packet, bytes until the connection is open (certificates included), bytes
+// of one reply, and rows of one.
+const maxPacket, maxLogin, maxReply, maxRows = 1 << 20, 64 << 10, 8 << 20, 1 << 16
 
 // packets follows what a connection receives. Its zero value is at the beginning.
 type packets struct {
@@ -49,4 +53,46 @@ func (p *packets) check(b []byte) error {
 
 func breach(format string, args ...any) error {
 	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
+}
+
+// decrypted is a connection under TLS as the library reads it, behind which its wire sees only what is encrypted.
+type decrypted struct {
+	net.Conn
+	wire    *wire
+	packets packets
+}
+
+func (d *decrypted) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	if err == nil {
+		err = d.packets.check(b[:n])
+	}
+	if err != nil {
+		d.wire.note(err)
+		return 0, err
+	}
+	return n, nil
+}
+
+// seeThrough has the library read packets that were checked also under TLS. The library makes the TLS connection itself,
+// over the wire, and has no hook above it: so the field is replaced that has it. Until then it allocates nothing by the
+// server's word, and maxLogin bounds the rest.
+func (c *conn) seeThrough() error {
+	field := reflect.Indirect(reflect.ValueOf(c.raw)).FieldByName("netConn")
+	if !field.IsValid() || field.Type() != reflect.TypeFor[net.Conn]() {
+		return errors.New("this version of the client library hides what it receives under TLS")
+	}
+	secure := (*net.Conn)(field.Addr().UnsafePointer())
+	*secure = &decrypted{Conn: *secure, wire: c.wire}
+	return nil
+}
+
+// caught makes an error of a panic of the library, which takes for granted that a packet has all that it should. It is
+// deferred.
+func (c *conn) caught(err *error) {
+	if v := recover(); v != nil {
+		c.broken.Store(true)
+		*err = &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: drivers.Panicked(v)}
+		c.wire.note(*err)
+	}
 }
