@@ -81,31 +81,10 @@ func poolOptions(o redis.Options) *goredis.Options {
 	return options
 }
 
-// dialAuto opens a client that sends through the automatic pipeliner. Its deferred side is used, because the blocking
-// side does not honour a context once a command is queued.
-func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
-	auto := goredis.DefaultBlockingAutoPipelineOptions()
-	auto.MaxFlushDelay = o.FlushDelay
-	if o.Conns > 1 {
-		// More than one batch under way at a time gives up the order between clients, which no lock relies on.
-		auto.MaxConcurrentBatches = o.Conns
-		auto.Unordered = true
-	}
-	options.PipelinePoolSize = o.Conns
-	options.MinIdleConns = 0 // the pipeliner has a pool of its own
-	client := newClient(o, options)
-	pipeliner, err := client.AsyncAutoPipelineWithOptions(auto)
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	return &conn{client: client, auto: pipeliner, io: o.IO()}, nil
-}
-
 type conn struct {
 	client  goredis.UniversalClient
 	io      time.Duration
-	auto    *goredis.AutoPipeliner // nil without pipelining
+	auto    *pipeliner // nil without pipelining
 	cluster bool
 	sharded bool // subscriptions are made with SSUBSCRIBE
 }
@@ -161,7 +140,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	} else if c.auto == nil {
 		err = c.client.Process(ctx, cmd)
 	} else {
-		err = c.auto.Submit(ctx, cmd).WaitContext(ctx)
+		err = c.auto.do(ctx, cmd)
 	}
 	if err != nil {
 		if err == goredis.Nil {
@@ -254,7 +233,7 @@ func translate(err error) error {
 func (c *conn) Close() error {
 	var err error
 	if c.auto != nil {
-		err = c.auto.Close()
+		err = c.auto.close()
 	}
 	if err = cmp.Or(err, c.client.Close()); errors.Is(err, goredis.ErrClosed) {
 		return nil // it was closed before
