@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -205,7 +206,7 @@ func traffic(t *T) {
 	}
 }
 
-// crowd opens thousands of sessions, as far as the service takes them, and uses each on a key of its own.
+// crowd opens thousands of sessions, hundreds with -short, as far as the service takes them, and uses each on a key of its own.
 func crowd(t *T) {
 	const workers, memory = 32, 256 << 20
 	size, perSession := 2000, 64<<10
@@ -213,10 +214,10 @@ func crowd(t *T) {
 		perSession = t.MemoryPerSession
 		size = min(size, max(memory/perSession, workers))
 	}
-	if t.Config.Embedded {
+	if t.Config.Embedded || testing.Short() {
 		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
 		// server there.
-		size = 500
+		size = min(size, 500)
 	}
 	if t.crowd > 0 {
 		size = t.crowd
