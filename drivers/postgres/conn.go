@@ -126,7 +126,8 @@ func (c *conn) wait(ctx context.Context, until time.Time) (*reply, error) {
 	return c.exchange(ctx, until, (*conn).cancel)
 }
 
-func (c *conn) exchange(ctx context.Context, until time.Time, end func(*conn)) (*reply, error) {
+// exchange calls end when ctx ends before the reply is there, with a channel that is closed as soon as it is.
+func (c *conn) exchange(ctx context.Context, until time.Time, end func(c *conn, over <-chan struct{})) (*reply, error) {
 	c.trips.Add(1)
 	c.in.expect()
 	c.front.SendSync(synchronise)
@@ -137,9 +138,10 @@ func (c *conn) exchange(ctx context.Context, until time.Time, end func(*conn)) (
 		}
 		return &c.reply, nil
 	}
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { defer close(ended); end(c) })
+	over, ended := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { defer close(ended); end(c, over) })
 	err := c.talk()
+	close(over)
 	if !stop() {
 		<-ended
 	}
@@ -150,17 +152,30 @@ func (c *conn) exchange(ctx context.Context, until time.Time, end func(*conn)) (
 }
 
 // interrupt breaks off what the connection is waiting for, and with that the connection.
-func (c *conn) interrupt() { c.net.SetDeadline(time.Unix(1, 0)) }
+func (c *conn) interrupt(<-chan struct{}) { c.net.SetDeadline(time.Unix(1, 0)) }
 
-// cancel asks the server to break off what it is doing for the connection. It returns when the server has closed the
-// second connection that this takes, having sent its process the signal: no later statement can be hit by that.
-func (c *conn) cancel() {
+// cancelEvery is how long a cancel request may take to show before it is sent again: it does nothing to a process whose
+// statement has not begun.
+const cancelEvery = 20 * time.Millisecond
+
+// cancel asks the server to break off what it is doing for the connection, until the reply is there. It returns when the
+// server has closed the second connection that this takes, having sent its process the signal: no later statement can be
+// hit by that.
+func (c *conn) cancel(over <-chan struct{}) {
 	until := c.soon()
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
 	c.net.SetDeadline(until)
-	if err := c.pg.CancelRequest(ctx); err != nil {
-		c.interrupt()
+	for {
+		if err := c.pg.CancelRequest(ctx); err != nil {
+			c.interrupt(over)
+			return
+		}
+		select {
+		case <-over:
+			return
+		case <-time.After(cancelEvery):
+		}
 	}
 }
 
