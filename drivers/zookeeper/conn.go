@@ -20,10 +20,16 @@ var (
 	errEarlier   = errors.New("an earlier request of the client is still under way")
 	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, " +
 		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
-	errSilence = errors.New("nobody there has greeted in time as a ZooKeeper does")
-	errAnswer  = errors.New("a transaction has another answer than expected")
-	errExpired = errors.New("the session is another one by now")
+	errSilence error = silence{}
+	errAnswer        = errors.New("a transaction has another answer than expected")
+	errExpired       = errors.New("the session is another one by now")
 )
+
+// silence is a time-out of the greeting, although its class is connect: a sweep is not tried again and again.
+type silence struct{}
+
+func (silence) Error() string { return "nobody there has greeted in time as a ZooKeeper does" }
+func (silence) Timeout() bool { return true }
 
 // endpoint is where sessions connect to, and how.
 type endpoint struct {

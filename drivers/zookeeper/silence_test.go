@@ -1,0 +1,18 @@
+package zookeeper
+
+import (
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// TestSilence: a server that does not greet has let the attempt time out, and nothing was sent to it.
+func TestSilence(t *testing.T) {
+	err := op("sweep").fail(&unconnected{errSilence})
+	if !drivers.TimedOut(err) || drivers.ClassOf(err) != drivers.ClassConnect {
+		t.Errorf("timed out %t, class %s: %v", drivers.TimedOut(err), drivers.ClassOf(err), err)
+	}
+	if err := op("sweep").fail(&unconnected{errHandshake}); drivers.TimedOut(err) {
+		t.Errorf("a connection that was closed has timed out: %v", err)
+	}
+}
