@@ -103,9 +103,6 @@ func parseURL(s string) (target, error) {
 		}
 	}
 	if t.network == "unix" {
-		if !strings.HasPrefix(t.addr, "/") {
-			return target{}, errors.New("the socket of the address is no absolute path")
-		}
 		return t, t.check()
 	}
 	t.addr, err = hostPort(u.Host)
@@ -122,6 +119,11 @@ func parseDSN(s string) (target, error) {
 	t.username, t.password = cfg.User, drivers.Secret(cfg.Passwd)
 	if t.network != "tcp" && t.network != "unix" {
 		return target{}, errors.New("the address has an unknown network: tcp(host:port) and unix(/path) are known")
+	}
+	if t.network == "tcp" { // the library takes any text for a host
+		if t.addr, err = hostPort(cfg.Addr); err != nil {
+			return target{}, err
+		}
 	}
 	if cfg.TLSConfig != "" {
 		host, _, _ := net.SplitHostPort(cfg.Addr)
@@ -147,6 +149,9 @@ func (t *target) setTLS(how, host string) error {
 }
 
 func (t *target) check() error {
+	if t.network == "unix" && !strings.HasPrefix(t.addr, "/") {
+		return errors.New("the socket of the address is no absolute path")
+	}
 	if t.network == "unix" && t.tls != nil {
 		return errors.New("TLS was asked for on a unix socket: drop it or give host:port")
 	}
@@ -165,10 +170,10 @@ func hostPort(s string) (string, error) {
 	if host == "" || port == "" {
 		return "", errors.New("the address lacks a host or a port: " + howWritten)
 	}
-	bare, _, scoped := strings.Cut(host, "%") // of an IPv6 address
-	if _, err := netip.ParseAddr(host); err != nil && (scoped || strings.ContainsFunc(bare, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]:@/?#\\\"'<>^{|}`", c)
-	})) {
+	bare, zone, scoped := strings.Cut(host, "%") // of an IPv6 address
+	odd := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("[]:@/?#\\\"'<>^{|}`%", c) }
+	_, err = netip.ParseAddr(host)
+	if err != nil && (scoped || strings.ContainsFunc(bare, odd)) || strings.ContainsFunc(zone, odd) {
 		return "", errors.New("the host of the address has a character that no host name has")
 	}
 	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
