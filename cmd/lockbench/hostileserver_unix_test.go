@@ -200,7 +200,7 @@ func TestHostileSentinels(t *testing.T) {
 			t.Run(driver+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				code, printed := runCapped(t, "-driver", driver, "-topology", "sentinel", "-master", "m", "-addr", hostileSentinel(t, answers),
-					"-clients", "4", "-keys", "2", "-duration", "300ms", "-warmup", "0s", "-io-timeout", "1s")
+					"-clients", "4", "-keys", "2", "-duration", "20s", "-max-errors", "10", "-warmup", "0s", "-io-timeout", "1s")
 				if code == 2 || strings.Contains(printed, "goroutine ") || strings.Contains(printed, "panic") {
 					t.Errorf("exit code %d, printed %.2000s", code, printed)
 				}
@@ -232,7 +232,7 @@ func TestHostileReplies(t *testing.T) {
 	check := func(t *testing.T, driver, addr string, codes ...int) {
 		t.Parallel()
 		out := filepath.Join(t.TempDir(), "out.jsonl")
-		code, printed := runCapped(t, "-driver", driver, "-addr", addr, "-clients", "4", "-keys", "2", "-duration", "300ms",
+		code, printed := runCapped(t, "-driver", driver, "-addr", addr, "-clients", "4", "-keys", "2", "-duration", "20s", "-max-errors", "10",
 			"-warmup", "0s", "-o", out)
 		if !slices.Contains(append(codes, exitError, exitInconclusive), code) || strings.Contains(printed, "goroutine ") {
 			t.Fatalf("exit code %d, printed %.2000s", code, printed)
