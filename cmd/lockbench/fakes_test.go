@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +27,11 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	// A shell that puts a job in the background has it ignore SIGINT, and children inherit that: the shells of the gate's
+	// tests could not be interrupted. What is caught here is not ignored there.
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": main, "capped": capped})
 }
 
