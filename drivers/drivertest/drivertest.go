@@ -263,9 +263,10 @@ func (t *T) clean(svc drivers.Service) {
 	ctx, cancel := context.WithTimeout(context.Background(), slack) // t.ctx may be over
 	defer cancel()
 	var err error
-	t.eventually("Clean after the case went on to find its connection closed", func() bool {
+	t.eventually("Clean after the case went on to find no connection", func() bool {
 		err = c.Clean(ctx, t.keys)
-		return drivers.ClassOf(err) != drivers.ClassClosed
+		class := drivers.ClassOf(err)
+		return class != drivers.ClassClosed && class != drivers.ClassConnect
 	})
 	if err != nil {
 		t.Errorf("Clean after the case: %v", err)

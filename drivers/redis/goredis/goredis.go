@@ -235,8 +235,8 @@ func (c *conn) Close() error {
 	if c.auto != nil {
 		err = c.auto.close()
 	}
-	if err = cmp.Or(err, c.client.Close()); errors.Is(err, goredis.ErrClosed) {
-		return nil // it was closed before
+	if err = cmp.Or(err, c.client.Close()); errors.Is(err, goredis.ErrClosed) || errors.Is(err, net.ErrClosed) {
+		return nil // it was closed before, or its connections were; see pipeliner
 	}
 	return err
 }
