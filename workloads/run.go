@@ -403,15 +403,3 @@ func (e *engine) clean() {
 		return err
 	})
 }
-
-// sleep waits for d, and answers false if ctx is done before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
