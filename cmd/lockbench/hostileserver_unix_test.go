@@ -124,7 +124,7 @@ var lengthless = regexp.MustCompile(`<[^>]+>`)
 // hostileSentinel is a sentinel that names itself as the primary. It answers a command with what answers has for it, or as a
 // sentinel and a primary do.
 func hostileSentinel(t *testing.T, answers map[string]string) (addr string) {
-	addr = serve(t, func(conn net.Conn) {
+	return serve(t, func(conn net.Conn) {
 		r := bufio.NewReader(conn)
 		greeted := false // by a client library: lockbench itself asks first, and does not say HELLO
 		for {
@@ -139,14 +139,13 @@ func hostileSentinel(t *testing.T, answers map[string]string) (addr string) {
 			greeted = greeted || name == "HELLO"
 			reply, hostile := answers[name]
 			if !hostile || !greeted {
-				reply = sentinelReply(name, addr, args)
+				reply = sentinelReply(name, conn.LocalAddr().String(), args)
 			}
 			if _, err := io.WriteString(conn, reply); err != nil {
 				return
 			}
 		}
 	})
-	return addr
 }
 
 func sentinelReply(name, addr string, args []string) string {
