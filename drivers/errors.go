@@ -3,6 +3,7 @@ package drivers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -34,6 +35,11 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
+
+// Malformed is an error of class protocol about what a server sends, which the format says.
+func Malformed(format string, args ...any) error {
+	return &Error{Class: ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
+}
 
 // ClassOf sorts err: by the Error in its chain if there is one, else by the standard library's errors.
 func ClassOf(err error) Class {

@@ -3,7 +3,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -28,7 +27,7 @@ func request(ctx context.Context, method string, req, reply any, cc *grpc.Client
 // checkReply makes sure of the parts that their readers take for granted.
 func checkReply(req, reply any) error {
 	if r, ok := reply.(interface{ GetHeader() *pb.ResponseHeader }); ok && r.GetHeader() == nil {
-		return breach("an answer without a header")
+		return drivers.Malformed("an answer without a header")
 	}
 	asked, isTxn := req.(*pb.TxnRequest)
 	answer, answers := reply.(*pb.TxnResponse)
@@ -40,16 +39,12 @@ func checkReply(req, reply any) error {
 		ops = asked.Success
 	}
 	if len(ops) != len(answer.Responses) {
-		return breach("%d answers to a transaction of %d operations", len(answer.Responses), len(ops))
+		return drivers.Malformed("%d answers to a transaction of %d operations", len(answer.Responses), len(ops))
 	}
 	for i, op := range ops {
 		if op.GetRequestRange() != nil && answer.Responses[i].GetResponseRange() == nil {
-			return breach("a transaction without what it has read")
+			return drivers.Malformed("a transaction without what it has read")
 		}
 	}
 	return nil
-}
-
-func breach(format string, args ...any) error {
-	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
 }

@@ -55,7 +55,7 @@ type wire struct {
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if w.left -= n; w.left < 0 {
-		n, err = 0, breach("more than any reply has")
+		n, err = 0, drivers.Malformed("more than any reply has")
 	}
 	if err == nil && w.packets != nil {
 		if err = w.packets.check(b[:n]); err != nil {
@@ -132,7 +132,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	}
 	row, err := c.row(ctx, "SELECT CONNECTION_ID(), GET_LOCK(?, 0)", c.mark)
 	if err == nil && len(row) != 2 {
-		err = breach("no number of the connection")
+		err = drivers.Malformed("no number of the connection")
 	}
 	if err != nil {
 		c.close()

@@ -4,7 +4,6 @@ package mysql
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"reflect"
 
@@ -35,24 +34,20 @@ func (p *packets) check(b []byte) error {
 			p.have, p.new = 0, true
 			p.left = int(p.head[0]) | int(p.head[1])<<8 | int(p.head[2])<<16
 			if p.left > maxPacket {
-				return breach("a packet of %d bytes, where %d are the most", p.left, maxPacket)
+				return drivers.Malformed("a packet of %d bytes, where %d are the most", p.left, maxPacket)
 			}
 			continue
 		}
 		// The answer to a command begins with packet 1, and a result with its number of columns, of which 0xfd and 0xfe
 		// announce three and eight bytes.
 		if p.new && p.head[3] == 1 && (b[0] == 0xfd || b[0] == 0xfe) {
-			return breach("more columns than a statement has")
+			return drivers.Malformed("more columns than a statement has")
 		}
 		p.new = false
 		n := min(p.left, len(b))
 		p.left, b = p.left-n, b[n:]
 	}
 	return nil
-}
-
-func breach(format string, args ...any) error {
-	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
 }
 
 // decrypted is a connection under TLS as the library reads it, behind which its wire sees only what is encrypted.

@@ -5,7 +5,6 @@ package zookeeper
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"sync"
 
@@ -74,7 +73,7 @@ func (f *frames) next(r io.Reader) error {
 		limit = maxGreeted
 	}
 	if size > limit {
-		return breach("a frame of %d bytes, where %d are the most", size, limit)
+		return drivers.Malformed("a frame of %d bytes, where %d are the most", size, limit)
 	}
 	f.body.Reset()
 	f.body.Write(f.head[:])
@@ -89,17 +88,13 @@ func (f *frames) next(r io.Reader) error {
 	return nil
 }
 
-func breach(format string, args ...any) error {
-	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
-}
-
 // check judges a frame by what the library will make of it.
 func (f *frames) check(body []byte) error {
 	if !f.greeted {
 		return checkGreeting(body)
 	}
 	if len(body) < headerSize {
-		return breach("an answer of %d bytes", len(body))
+		return drivers.Malformed("an answer of %d bytes", len(body))
 	}
 	xid := int32(binary.BigEndian.Uint32(body))
 	f.mu.Lock()
@@ -125,11 +120,11 @@ func (f *frames) check(body []byte) error {
 // ticker of a third of the time-out, which must not be 0.
 func checkGreeting(body []byte) error {
 	if len(body) < 20 {
-		return breach("a greeting of %d bytes", len(body))
+		return drivers.Malformed("a greeting of %d bytes", len(body))
 	}
 	timeout, session := int32(binary.BigEndian.Uint32(body[4:])), binary.BigEndian.Uint64(body[8:])
 	if session != 0 && timeout < 3 {
-		return breach("a session time-out of %d ms", timeout)
+		return drivers.Malformed("a session time-out of %d ms", timeout)
 	}
 	return checkLength(body[16:], 1)
 }
@@ -137,11 +132,11 @@ func checkGreeting(body []byte) error {
 // checkLength judges a number of elements, each of which takes so many bytes at least. -1 is none.
 func checkLength(body []byte, each int64) error {
 	if len(body) < 4 {
-		return breach("an answer without its length")
+		return drivers.Malformed("an answer without its length")
 	}
 	n := int64(int32(binary.BigEndian.Uint32(body)))
 	if n < -1 || n == -1 && each > 1 || n*each > int64(len(body)-4) {
-		return breach("a length of %d in an answer of %d bytes", n, len(body))
+		return drivers.Malformed("a length of %d in an answer of %d bytes", n, len(body))
 	}
 	return nil
 }
@@ -150,7 +145,7 @@ func checkLength(body []byte, each int64) error {
 func checkMulti(body []byte) error {
 	for {
 		if len(body) < 9 {
-			return breach("a transaction that has no end")
+			return drivers.Malformed("a transaction that has no end")
 		}
 		kind, done := int32(binary.BigEndian.Uint32(body)), body[4] != 0
 		if body = body[9:]; done {
@@ -169,7 +164,7 @@ func checkMulti(body []byte) error {
 			size = 4 + int64(int32(binary.BigEndian.Uint32(body)))
 		}
 		if size < 0 || size > int64(len(body)) {
-			return breach("a transaction that is cut off")
+			return drivers.Malformed("a transaction that is cut off")
 		}
 		body = body[size:]
 	}
