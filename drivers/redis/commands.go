@@ -23,6 +23,13 @@ type commandScanner struct {
 // number of commands before it in the piece.
 func (s *commandScanner) scan(b []byte, found func(name, sub string, args, before int64)) (commands int64) {
 	for i := 0; i < len(b); {
+		if s.left == 0 && s.rest == 0 && s.head == 0 {
+			if n := unjudged(b[i:]); n > 0 {
+				commands++
+				i += n
+				continue
+			}
+		}
 		if s.rest > 0 {
 			n := int(min(s.rest, int64(len(b)-i)))
 			first, second := s.left == s.args-1, s.judged && s.left == s.args-2
@@ -72,6 +79,36 @@ func (s *commandScanner) scan(b []byte, found func(name, sub string, args, befor
 		s.head = 0
 	}
 	return commands
+}
+
+// unjudged returns how long the command at the beginning of b is if it is whole and its reply needs no judgement, else 0.
+// Nearly all commands are of this kind, and reading them in one go takes half the time.
+func unjudged(b []byte) int {
+	args, i := length(b, 0)
+	if i > len(b) {
+		return 0
+	}
+	for arg := range args {
+		size, from := length(b, i)
+		end := from + size + len("\r\n")
+		if size < 0 || end > len(b) || arg == 0 && judged(b[from:from+size]) {
+			return 0
+		}
+		i = end
+	}
+	return i
+}
+
+// length reads the number in the head at b[i] and returns where the bytes behind the head begin, which is beyond b if the
+// head is not whole.
+func length(b []byte, i int) (n, next int) {
+	for i++; i < len(b); i++ {
+		if b[i] == '\r' {
+			return n, i + len("\r\n")
+		}
+		n = 10*n + int(b[i]-'0')
+	}
+	return 0, len(b) + 1
 }
 
 // word is an argument without the CRLF behind it.
