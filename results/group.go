@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Cell is what was measured under one plan and the same conditions: one or more whole trials, or one partial one.
@@ -59,7 +61,7 @@ func Group(recs []*Record) ([]*Cell, error) {
 // cellKey is equal for records that belong together.
 func cellKey(r *Record) (string, error) {
 	same := struct {
-		Plan    Plan
+		Plan    spec.Plan
 		Traits  Traits
 		Env     Env
 		Server  Server

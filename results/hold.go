@@ -2,7 +2,11 @@
 
 package results
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
 
 const (
 	// holdTolerance is the part, a tenth, by which two lengths of holds may differ and still count as the same.
@@ -17,7 +21,7 @@ const (
 // Lasted returns how long the holds of a load lasted, from their latencies: the median if all were asked to last as
 // long, which a pause of the machine does not move, and the mean if their lengths were drawn. It returns 0 if the load
 // has no holds, or too few to tell.
-func (l *Load) Lasted(holds Latency) time.Duration {
+func Lasted(l *spec.Load, holds Latency) time.Duration {
 	switch {
 	case l.Hold == 0 && l.HoldDist == "":
 		return 0
@@ -46,7 +50,7 @@ func (r *Record) HoldsLasted() []time.Duration {
 			}
 			holds = r.Classes[i].Latency[Hold]
 		}
-		lasted[i] = groups[i].Lasted(holds)
+		lasted[i] = Lasted(&groups[i].Load, holds)
 	}
 	return lasted
 }

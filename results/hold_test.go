@@ -4,32 +4,34 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestHoldsLasted(t *testing.T) {
 	const ms = time.Millisecond
-	fixed, drawn := Load{Hold: ms}, Load{Hold: ms, HoldDist: "exp:1ms"}
+	fixed, drawn := spec.Load{Hold: ms}, spec.Load{Hold: ms, HoldDist: "exp:1ms"}
 	coarse := Latency{Count: 20_000, P50: 2 * ms, Mean: 3 * ms}
 	few := Latency{Count: 9, P50: 2 * ms, Mean: 3 * ms}
 	for _, c := range []struct {
 		name  string
-		load  Load
+		load  spec.Load
 		holds Latency
 		want  time.Duration
 	}{
 		{"fixed: the median", fixed, coarse, 2 * ms},
 		{"drawn: the mean", drawn, coarse, 3 * ms},
-		{"none", Load{}, coarse, 0},
+		{"none", spec.Load{}, coarse, 0},
 		{"too few", fixed, few, 0},
 		{"too few of a distribution", drawn, Latency{Count: 9999, Mean: 3 * ms}, 0},
 	} {
-		r := &Record{Plan: Plan{Load: c.load}, Latency: map[Metric]Latency{Hold: c.holds}}
+		r := &Record{Plan: spec.Plan{Load: c.load}, Latency: map[Metric]Latency{Hold: c.holds}}
 		if got := r.HoldsLasted(); !slices.Equal(got, []time.Duration{c.want}) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	r := &Record{
-		Plan:    Plan{Classes: []Class{{Name: "a", Load: fixed}, {Name: "b"}}},
+		Plan:    spec.Plan{Classes: []spec.Class{{Name: "a", Load: fixed}, {Name: "b"}}},
 		Classes: []ClassResult{{Latency: map[Metric]Latency{Hold: coarse}}},
 	}
 	if got := r.HoldsLasted(); !slices.Equal(got, []time.Duration{2 * ms, 0}) {

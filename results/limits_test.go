@@ -3,6 +3,8 @@ package results
 import (
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestLimits tells what holds a load up, record by record: 64 clients, 5,000 locks a second of 1 ms each.
@@ -60,7 +62,7 @@ func TestLimits(t *testing.T) {
 		{"no more clients than connections", func(r *Record) { r.Bound.Pool, r.Plan.Clients = 2, 2 }, NoLimit},
 	} {
 		r := &Record{
-			Plan: Plan{Load: Load{Clients: 64}}, Elapsed: 10 * time.Second, Counts: Counts{Acquired: 50_000},
+			Plan: spec.Plan{Load: spec.Load{Clients: 64}}, Elapsed: 10 * time.Second, Counts: Counts{Acquired: 50_000},
 			Latency: map[Metric]Latency{
 				Lag: of(50_000, 10*time.Microsecond), Acquire: of(50_000, 250*time.Microsecond),
 				Hold: of(50_000, time.Millisecond), Release: of(50_000, 200*time.Microsecond),

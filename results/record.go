@@ -6,6 +6,8 @@ package results
 import (
 	"math"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // SchemaVersion is the version of Record that this program writes. Readers accept every older one.
@@ -33,10 +35,10 @@ type Record struct {
 
 	Partial string `json:"partial,omitempty"` // why this is less than a whole trial: interrupted, or the server was gone; empty for a whole one
 
-	Plan   Plan   `json:"plan"`
-	Traits Traits `json:"traits"`
-	Env    Env    `json:"env"`
-	Server Server `json:"server"`
+	Plan   spec.Plan `json:"plan"`
+	Traits Traits    `json:"traits"`
+	Env    Env       `json:"env"`
+	Server Server    `json:"server"`
 
 	Elapsed   time.Duration      `json:"elapsed_ns"` // the measured window, warm-up excluded
 	Counts    Counts             `json:"counts"`
@@ -58,95 +60,6 @@ const (
 	SideBase = "base"
 	SideHead = "head"
 )
-
-// Plan is the cell: everything that was asked for and that decides whether two records may be compared.
-type Plan struct {
-	Driver   string `json:"driver"`
-	Lock     string `json:"lock"`
-	Wait     string `json:"wait"`
-	Topology string `json:"topology,omitempty"` // empty: one server
-	Release  string `json:"release,omitempty"`  // empty: the design's own
-	Renew    bool   `json:"renew,omitempty"`
-	Reentry  int    `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
-
-	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is
-	// their sum.
-	Load
-	Classes []Class `json:"classes,omitempty"` // none: all clients are of one kind
-
-	Workload    string        `json:"workload,omitempty"` // the preset or the file that it came from: a name, not a setting
-	Keys        int           `json:"keys"`
-	Lockers     int           `json:"lockers,omitempty"` // processes' worth of local queues and subscriptions; 0: one
-	Poll        time.Duration `json:"poll_ns,omitempty"`
-	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"`
-	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
-	Handover    string        `json:"handover,omitempty"`     // how -wait queue hands a lock over: "release" or "swap"
-	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row
-	Nodes       int           `json:"nodes,omitempty"`        // servers of redlock, primaries of a cluster
-	Replicas    int           `json:"replicas,omitempty"`     // of a primary
-	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
-	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
-	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
-	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
-	Warmup      time.Duration `json:"warmup_ns"`
-	Ops         int64         `json:"ops,omitempty"`        // acquisitions after which the window closes; 0: it closes after Duration
-	MaxErrors   string        `json:"max_errors,omitempty"` // errors at which the run stops: "100", or "5%" of the acquisitions; empty: never
-	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
-	Seed        uint64        `json:"seed"`
-	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
-	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
-	FlushDelay  time.Duration `json:"flush_delay_ns,omitempty"`
-	IOTimeout   time.Duration `json:"io_timeout_ns"`
-	Oracle      bool          `json:"oracle"`
-	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
-	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"; see Server
-	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
-}
-
-// Load is what a group of clients does. Distributions are written as on the command line, in their one canonical
-// spelling; see package shape, and package pace for rates.
-type Load struct {
-	Clients   int           `json:"clients"`
-	KeyDist   string        `json:"key_dist,omitempty"` // empty: uniform
-	Hold      time.Duration `json:"hold_ns"`
-	HoldDist  string        `json:"hold_dist,omitempty"` // "exp:5ms"; empty: every hold is Hold, else Hold is their mean
-	Think     time.Duration `json:"think_ns"`
-	ThinkDist string        `json:"think_dist,omitempty"` // like HoldDist
-	TTL       time.Duration `json:"ttl_ns"`
-	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
-	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or of an open loop's arrivals, that try once and never wait
-	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
-	Overstay  float64       `json:"overstay,omitempty"`  // share of the holds that are made to outlast their lease
-	Rate      string        `json:"rate,omitempty"`      // open loop: arrivals a second, "5000" or how they change; empty: closed loop, or Burst
-	Arrival   string        `json:"arrival,omitempty"`   // how arrivals follow one another: "constant" or "poisson"; empty without Rate
-	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not
-	MaxQueue  int           `json:"max_queue,omitempty"` // open loop: arrivals that may wait for a client or a lock; more are dropped; 0: no limit
-}
-
-// Class is one kind of clients among several.
-type Class struct {
-	Name string `json:"name"`
-	Load
-}
-
-// Open tells whether the load is an open loop: arrivals come when they come, whether a client is free or not.
-func (l Load) Open() bool { return l.Rate != "" || l.Burst > 0 }
-
-// BurstRate is how many arrivals a second the bursts make on average; 0 without Burst.
-func (l Load) BurstRate() float64 {
-	if l.Burst <= 0 {
-		return 0
-	}
-	return float64(l.Clients) / l.Burst.Seconds()
-}
-
-// Groups are the classes of p, or the one nameless class that it has if it names none.
-func (p *Plan) Groups() []Class {
-	if len(p.Classes) > 0 {
-		return p.Classes
-	}
-	return []Class{{Load: p.Load}}
-}
 
 // Traits are the guarantees that the design claims as it ran; see drivers.Traits.
 type Traits struct {

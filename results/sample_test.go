@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // sampleLatencies are made once, because compressing histograms takes most of a test's time.
@@ -25,13 +27,13 @@ func sample() *Record {
 		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Prefix: "lockbench:run1:", Cell: 3, Trial: 2, Side: "head", Pair: 1,
 		Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
 		Partial: "interrupted",
-		Plan: Plan{
-			Load: Load{
+		Plan: spec.Plan{
+			Load: spec.Load{
 				Clients: 64, KeyDist: "zipf:1.1", Hold: time.Millisecond, HoldDist: "exp:1ms", Think: time.Microsecond,
 				ThinkDist: "exp:1us", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.1, Crash: 0.01,
 				Overstay: 0.02, Rate: "5000", Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
 			},
-			Classes: []Class{{Name: "readers", Load: Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
+			Classes: []spec.Class{{Name: "readers", Load: spec.Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
 
 			Workload: "hot-key", Ops: 1_000_000, MaxErrors: "5%", Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
@@ -103,7 +105,7 @@ func firstSample() *Record {
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
 	r.Prefix = ""
 	first := p.Load
-	p.Load = Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
+	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
 	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
 	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0

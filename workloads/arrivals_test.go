@@ -10,10 +10,12 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // evenly is a plan of constant arrivals.
-func evenly(driver, lock, rate string) results.Plan {
+func evenly(driver, lock, rate string) spec.Plan {
 	p := plan(driver, lock)
 	p.Rate, p.Arrival = rate, "constant"
 	return p
@@ -198,7 +200,7 @@ func TestMixedLoops(t *testing.T) {
 	closed, opened := p.Load, p.Load
 	closed.Clients, closed.Hold, closed.Think = 2, 10*ms, 10*ms
 	opened.Clients, opened.Hold, opened.Rate, opened.Arrival = 3, 10*ms, "50", "poisson"
-	p.Classes = []results.Class{{Name: "closed", Load: closed}, {Name: "open", Load: opened}}
+	p.Classes = []spec.Class{{Name: "closed", Load: closed}, {Name: "open", Load: opened}}
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		c, o := r.Classes[0], r.Classes[1]
 		if c.Counts.Acquired != 100 || c.Counts.Offered != 0 {
@@ -218,16 +220,16 @@ func TestMixedLoops(t *testing.T) {
 func TestOperations(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*results.Plan)
+		change func(*spec.Plan)
 		want   time.Duration // the window
 	}{
-		{"closed", func(p *results.Plan) { p.Clients, p.Hold, p.Think = 4, 10*ms, 10*ms }, 480 * ms},
-		{"closed, after a warm-up", func(p *results.Plan) { p.Clients, p.Hold, p.Think, p.Warmup = 4, 10*ms, 10*ms, 110*ms }, 490 * ms},
-		{"closed, more clients than operations", func(p *results.Plan) { p.Clients, p.Hold = 300, 10*ms }, 0},
-		{"open", func(p *results.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 4, 10*ms, "100", "constant" }, 990 * ms},
-		{"open, with a backlog", func(p *results.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 2, 100*ms, "100", "constant" }, 4900 * ms},
-		{"open, with drops", func(p *results.Plan) { p.Hold, p.Rate, p.Arrival, p.MaxQueue = 100*ms, "100", "constant", 1 }, 990 * ms},
-		{"bursts", func(p *results.Plan) { p.Clients, p.Hold, p.Burst = 20, 10*ms, 100*ms }, 400 * ms},
+		{"closed", func(p *spec.Plan) { p.Clients, p.Hold, p.Think = 4, 10*ms, 10*ms }, 480 * ms},
+		{"closed, after a warm-up", func(p *spec.Plan) { p.Clients, p.Hold, p.Think, p.Warmup = 4, 10*ms, 10*ms, 110*ms }, 490 * ms},
+		{"closed, more clients than operations", func(p *spec.Plan) { p.Clients, p.Hold = 300, 10*ms }, 0},
+		{"open", func(p *spec.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 4, 10*ms, "100", "constant" }, 990 * ms},
+		{"open, with a backlog", func(p *spec.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 2, 100*ms, "100", "constant" }, 4900 * ms},
+		{"open, with drops", func(p *spec.Plan) { p.Hold, p.Rate, p.Arrival, p.MaxQueue = 100*ms, "100", "constant", 1 }, 990 * ms},
+		{"bursts", func(p *spec.Plan) { p.Clients, p.Hold, p.Burst = 20, 10*ms, 100*ms }, 400 * ms},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := plan("null", "none")

@@ -15,6 +15,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // unreliable is a service whose requests fail at random: some are refused, some are carried out and not answered, some
@@ -156,7 +158,7 @@ func TestBooksAddUp(t *testing.T) {
 			open, closed := p.Load, p.Load
 			open.Rate, open.Arrival, open.Think, open.TryOnly = "100", "constant", 0, 0.3
 			p.Clients += open.Clients
-			p.Classes = []results.Class{{Name: "closed", Load: closed}, {Name: "open", Load: open}}
+			p.Classes = []spec.Class{{Name: "closed", Load: closed}, {Name: "open", Load: open}}
 		}
 		if rng.IntN(4) == 0 {
 			p.Ops = 1 + rng.Int64N(50)

@@ -9,6 +9,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // What may make a bound; see results.Bound.
@@ -93,7 +95,7 @@ func accounted(r *results.Record, t tally) time.Duration {
 
 // kind is a class of clients as the limits see it.
 type kind struct {
-	results.Load
+	spec.Load
 	keys        shape.Keys
 	share       float64       // of all granted locks
 	hold, think time.Duration // on average, as they really were

@@ -10,12 +10,14 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // class is one kind of clients. Its clients read it in every cycle, so that it holds nothing that changes while the load
 // runs, but behind pointers.
 type class struct {
-	results.Load // as planned; Hold and Think are the fixed times if there are no samplers
+	spec.Load // as planned; Hold and Think are the fixed times if there are no samplers
 
 	first    int                 // the number of its first client; the others follow
 	keys     []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
@@ -48,7 +50,7 @@ func newClasses(r *Run) ([]*class, error) {
 	return all, nil
 }
 
-func newClass(r *Run, l results.Load) (*class, error) {
+func newClass(r *Run, l spec.Load) (*class, error) {
 	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0)}
 	keys, err := shape.ParseKeys(l.KeyDist)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestClasses lets two classes run beside each other on keys of their own: each has its own cycle, and the record says
@@ -23,7 +25,7 @@ func TestClasses(t *testing.T) {
 	quick, slow := p.Load, p.Load
 	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, "uniform@0-49"
 	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, "uniform@50-99"
-	p.Classes = []results.Class{{Name: "quick", Load: quick}, {Name: "slow", Load: slow}}
+	p.Classes = []spec.Class{{Name: "quick", Load: quick}, {Name: "slow", Load: slow}}
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		if len(r.Classes) != 2 {
 			t.Fatalf("classes %+v", r.Classes)
@@ -81,7 +83,7 @@ func TestKeyDistribution(t *testing.T) {
 	own, hot := p.Load, p.Load
 	own.Clients, own.Hold, own.KeyDist = 2, 10*ms, "own"
 	hot.Clients, hot.Hold, hot.KeyDist = 2, ms, "hot:80%:1"
-	p.Classes = []results.Class{{Name: "hot", Load: hot}, {Name: "own", Load: own}}
+	p.Classes = []spec.Class{{Name: "hot", Load: hot}, {Name: "own", Load: own}}
 	var k *keyCounter
 	bubble(t, p, func(s drivers.Service) drivers.Service {
 		k = &keyCounter{s, map[int]map[string]int{}}
@@ -167,7 +169,7 @@ func TestTryOnly(t *testing.T) {
 		near(t, "share of the arrivals in a hurry", float64(r.Counts.Contended)/float64(r.Counts.Contended+1000), 0.2, 0.15)
 	})
 	for share, want := range map[float64]int{0: 0, 0.1: 3, 0.101: 4, 1: 30} {
-		cl, n := class{Load: results.Load{Clients: 30, TryOnly: share}, first: 7}, 0
+		cl, n := class{Load: spec.Load{Clients: 30, TryOnly: share}, first: 7}, 0
 		for id := 7; id < 37; id++ {
 			if cl.tries(id) {
 				n++
@@ -182,37 +184,37 @@ func TestTryOnly(t *testing.T) {
 // TestCheckLoads: what is wrong in one class says in which.
 func TestCheckLoads(t *testing.T) {
 	for _, test := range []struct {
-		change func(*results.Plan)
+		change func(*spec.Plan)
 		want   string
 	}{
-		{func(p *results.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
-		{func(p *results.Plan) { p.Classes[1].Name = "" }, "class 2 of 2 has no name"},
-		{func(p *results.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
-		{func(p *results.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
-		{func(p *results.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
-		{func(p *results.Plan) { p.Classes[0].KeyDist = "zipf:0" }, "class online: -key-dist zipf:0: "},
-		{func(p *results.Plan) { p.Classes[0].KeyDist = "own@0-0" }, ""},
-		{func(p *results.Plan) { p.Classes[0].KeyDist = "uniform" }, `class online: -key-dist uniform: must be spelt "" in a plan`},
-		{func(p *results.Plan) { p.Classes[0].HoldDist = "exp:" }, "class online: -hold exp:: "},
-		{func(p *results.Plan) { p.Classes[0].ThinkDist = "exp:1000us" }, `class online: -think exp:1000us: must be spelt "exp:1ms" in a plan`},
-		{func(p *results.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
-		{func(p *results.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
+		{func(p *spec.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Classes[1].Name = "" }, "class 2 of 2 has no name"},
+		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
+		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
+		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Classes[0].KeyDist = "zipf:0" }, "class online: -key-dist zipf:0: "},
+		{func(p *spec.Plan) { p.Classes[0].KeyDist = "own@0-0" }, ""},
+		{func(p *spec.Plan) { p.Classes[0].KeyDist = "uniform" }, `class online: -key-dist uniform: must be spelt "" in a plan`},
+		{func(p *spec.Plan) { p.Classes[0].HoldDist = "exp:" }, "class online: -hold exp:: "},
+		{func(p *spec.Plan) { p.Classes[0].ThinkDist = "exp:1000us" }, `class online: -think exp:1000us: must be spelt "exp:1ms" in a plan`},
+		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
+		{func(p *spec.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
 			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
-		{func(p *results.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
-		{func(p *results.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: must be 0 without -rate or -burst"},
-		{func(p *results.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: must be left out without -rate"},
-		{func(p *results.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
-		{func(p *results.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
-		{func(p *results.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, "5" }, "class online: -burst 1ms: must be left out with -rate"},
-		{func(p *results.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "class online: -think 1ms: must be 0s with -rate or -burst"},
-		{func(p *results.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
-		{func(p *results.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
-		{func(p *results.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
-		{func(p *results.Plan) { p.Probe = -1 }, "-probe -1: must be 0 to 10000 a second"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: must be 0 without -rate or -burst"},
+		{func(p *spec.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: must be left out without -rate"},
+		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
+		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, "5" }, "class online: -burst 1ms: must be left out with -rate"},
+		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "class online: -think 1ms: must be 0s with -rate or -burst"},
+		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
+		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
+		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
+		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0 to 10000 a second"},
 	} {
 		p := sound()
 		p.Clients = 2
-		p.Classes = []results.Class{{Name: "online", Load: sound().Load}, {Name: "batch", Load: sound().Load}}
+		p.Classes = []spec.Class{{Name: "online", Load: sound().Load}, {Name: "batch", Load: sound().Load}}
 		test.change(&p)
 		err := Check(p)
 		switch {

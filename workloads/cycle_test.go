@@ -9,18 +9,20 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/memory"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // plan is a small plan that passes Check; tests change what they are about.
-func plan(driver, lock string) results.Plan {
-	return results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute, Timeout: 10 * time.Second},
+func plan(driver, lock string) spec.Plan {
+	return spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute, Timeout: 10 * time.Second},
 		Driver: driver, Lock: lock, Wait: "poll", Keys: 1,
 		Poll: time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second,
 		IOTimeout: time.Second, Oracle: true, Server: "embedded",
 	}
 }
 
-func open(t testing.TB, p results.Plan) drivers.Service {
+func open(t testing.TB, p spec.Plan) drivers.Service {
 	t.Helper()
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {
@@ -35,7 +37,7 @@ func open(t testing.TB, p results.Plan) drivers.Service {
 }
 
 // lone is a client that is ready to cycle, inside the measured window.
-func lone(t testing.TB, p results.Plan) *client {
+func lone(t testing.TB, p spec.Plan) *client {
 	t.Helper()
 	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -164,7 +166,7 @@ func doubts(r *results.Record) (w []string) {
 }
 
 // classPrefix names the class of a load in front of a warning, if the plan has several.
-func classPrefix(g results.Class) string {
+func classPrefix(g spec.Class) string {
 	if g.Name == "" {
 		return ""
 	}

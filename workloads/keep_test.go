@@ -12,6 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // able changes what the sessions of a service do, and what it claims. Nil functions change nothing.
@@ -65,7 +67,7 @@ func renewal(s drivers.Session, l *drivers.Lease) (bool, error) {
 	return r.Renew(context.Background(), l)
 }
 
-func overlong() results.Plan {
+func overlong() spec.Plan {
 	p := plan("memory", "mutex")
 	p.Clients, p.Renew, p.Hold, p.TTL, p.Duration = 3, true, 100*ms, 30*ms, 3*time.Second
 	return p
@@ -197,7 +199,7 @@ func TestWatchdogHangs(t *testing.T) {
 	})
 }
 
-func reentered(n int) results.Plan {
+func reentered(n int) spec.Plan {
 	p := plan("memory", "reentrant")
 	p.Reentry, p.Hold, p.Duration = n, 10*ms, 1900*ms
 	return p
@@ -369,14 +371,14 @@ func TestInnerReleaseFails(t *testing.T) {
 
 func TestRefusesWhatADesignLacks(t *testing.T) {
 	for _, tc := range []struct {
-		change func(*results.Plan)
+		change func(*spec.Plan)
 		want   string
 	}{
-		{func(p *results.Plan) { p.Driver, p.Lock, p.Renew = "null", "none", true },
+		{func(p *spec.Plan) { p.Driver, p.Lock, p.Renew = "null", "none", true },
 			"-renew on: must be off with null none, which cannot renew a lease"},
-		{func(p *results.Plan) { p.Reentry = 2 },
+		{func(p *spec.Plan) { p.Reentry = 2 },
 			"-reentry 2: must be 1 with memory mutex, which its holder cannot enter again"},
-		{func(p *results.Plan) { p.Reentry = 1 }, ""},
+		{func(p *spec.Plan) { p.Reentry = 1 }, ""},
 	} {
 		p := plan("memory", "mutex")
 		p.Duration = ms
@@ -420,7 +422,7 @@ func TestKeepAllocatesNothing(t *testing.T) {
 	}
 }
 
-func keeping(renew bool, reentry int) results.Plan {
+func keeping(renew bool, reentry int) spec.Plan {
 	p := plan("memory", "reentrant")
 	p.Renew, p.Reentry = renew, reentry
 	return p

@@ -8,19 +8,21 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestWhatLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(p *results.Plan)
+		change func(p *spec.Plan)
 		try    time.Duration // that each request for a lock takes
 		want   results.Limit
 	}{
-		{"slow tries, a key each", func(p *results.Plan) { p.Keys, p.KeyDist = 8, "own" }, 5 * ms, results.ClientLimited},
-		{"slow tries, keys enough", func(p *results.Plan) { p.Keys = 10_000 }, 5 * ms, results.ClientLimited},
-		{"one key", func(p *results.Plan) { p.Hold = 2 * ms }, 100 * us, results.LockLimited},
-		{"one key, slow tries", func(p *results.Plan) { p.Hold = 2 * ms }, 5 * ms, results.LockLimited},
+		{"slow tries, a key each", func(p *spec.Plan) { p.Keys, p.KeyDist = 8, "own" }, 5 * ms, results.ClientLimited},
+		{"slow tries, keys enough", func(p *spec.Plan) { p.Keys = 10_000 }, 5 * ms, results.ClientLimited},
+		{"one key", func(p *spec.Plan) { p.Hold = 2 * ms }, 100 * us, results.LockLimited},
+		{"one key, slow tries", func(p *spec.Plan) { p.Hold = 2 * ms }, 5 * ms, results.LockLimited},
 	} {
 		p := plan("memory", "mutex")
 		p.Clients, p.Rate, p.Arrival, p.Duration = 8, "2500", "poisson", 2*time.Second

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // checkClasses checks what the clients of each class do. Together they are the plan's clients.
-func checkClasses(p results.Plan) error {
+func checkClasses(p spec.Plan) error {
 	if len(p.Classes) > MaxClasses {
 		return fmt.Errorf("%d classes of clients: there may be %d", len(p.Classes), MaxClasses)
 	}
@@ -40,7 +41,7 @@ func checkClasses(p results.Plan) error {
 	return nil
 }
 
-func checkLoad(p results.Plan, l results.Load) error {
+func checkLoad(p spec.Plan, l spec.Load) error {
 	for _, err := range []error{
 		checkInt("clients", l.Clients, 1, MaxClients),
 		checkKeyDist(p, l),
@@ -64,7 +65,7 @@ func checkLoad(p results.Plan, l results.Load) error {
 	return nil
 }
 
-func checkKeyDist(p results.Plan, l results.Load) error {
+func checkKeyDist(p spec.Plan, l spec.Load) error {
 	if l.KeyDist == "" {
 		return nil
 	}
@@ -106,7 +107,7 @@ func checkShare(field string, share float64) error {
 }
 
 // checkArrivals checks what makes an open loop.
-func checkArrivals(p results.Plan, l results.Load) error {
+func checkArrivals(p spec.Plan, l spec.Load) error {
 	switch {
 	case l.MaxQueue < 0:
 		return refuse("max-queue", strconv.Itoa(l.MaxQueue), "0 or more")
@@ -160,7 +161,7 @@ func parseRate(text string) (pace.Rate, error) {
 }
 
 // checkPerils checks that the design can show what is planted in it.
-func checkPerils(p results.Plan, l results.Load, t drivers.Traits) error {
+func checkPerils(p spec.Plan, l spec.Load, t drivers.Traits) error {
 	switch {
 	case l.Overstay > 0 && !t.Expires:
 		return refuse("overstay", shape.FormatShare(l.Overstay), fmt.Sprintf(

@@ -28,6 +28,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -71,7 +73,7 @@ func (s stallingSession) Release(ctx context.Context, l *drivers.Lease) (bool, e
 }
 
 // stalled runs a plan against the server, over twenty of its stalls.
-func stalled(t *testing.T, change func(*results.Plan), check func(*testing.T, *results.Record)) {
+func stalled(t *testing.T, change func(*spec.Plan), check func(*testing.T, *results.Record)) {
 	t.Helper()
 	p := plan("null", "none")
 	p.Oracle, p.Duration = false, 20*stallEvery
@@ -97,7 +99,7 @@ func due(percent float64) time.Duration {
 
 // TestNoCoordinatedOmission: with a client for each user the response is what arithmetic says, in every percentile.
 func TestNoCoordinatedOmission(t *testing.T) {
-	stalled(t, func(p *results.Plan) { p.Clients, p.Rate, p.Arrival = 500, "1000", "constant" }, func(t *testing.T, r *results.Record) {
+	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 500, "1000", "constant" }, func(t *testing.T, r *results.Record) {
 		if n := r.Counts; n.Offered != 20_000 || n.Acquired+n.Unfinished != n.Offered || n.Unfinished > 1 {
 			t.Errorf("counts %+v: want every user served", n)
 		}
@@ -115,7 +117,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 // TestNoCoordinatedOmissionAmongFewClients: with four clients, which stand still with the server, the users wait just as
 // long, but for the few milliseconds in which the four work off what has piled up. The service time knows nothing of it.
 func TestNoCoordinatedOmissionAmongFewClients(t *testing.T) {
-	stalled(t, func(p *results.Plan) { p.Clients, p.Rate, p.Arrival = 4, "1000", "constant" }, func(t *testing.T, r *results.Record) {
+	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 4, "1000", "constant" }, func(t *testing.T, r *results.Record) {
 		response, acquire := r.Latency[results.Response], r.Latency[results.Acquire]
 		near(t, "p99", float64(response.P99), float64(due(99)), 0.02)
 		near(t, "p99.9", float64(response.P999), float64(due(99.9)), 0.02)
@@ -132,7 +134,7 @@ func TestNoCoordinatedOmissionAmongFewClients(t *testing.T) {
 // users' rate. Their p99 is a thousandth of what the users wait.
 func TestCoordinatedOmission(t *testing.T) {
 	for _, think := range []time.Duration{0, ms - 2*request} {
-		stalled(t, func(p *results.Plan) { p.Think = think }, func(t *testing.T, r *results.Record) {
+		stalled(t, func(p *spec.Plan) { p.Think = think }, func(t *testing.T, r *results.Record) {
 			acquire := r.Latency[results.Acquire]
 			near(t, "p90", float64(acquire.P90), float64(request), 0.02)
 			near(t, "p99", float64(acquire.P99), float64(request), 0.02)

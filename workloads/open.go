@@ -12,7 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // open makes the sessions and parks a goroutine for each at the start.
@@ -92,7 +93,7 @@ func (e *engine) classOf(id int) *class {
 
 // newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
 // connections of the service.
-func newRooms(ctx context.Context, p *results.Plan, svc drivers.Service) ([]*wait.Room, error) {
+func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.Room, error) {
 	var rooms []*wait.Room
 	for range max(p.Lockers, 1) {
 		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{

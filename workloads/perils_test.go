@@ -14,6 +14,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestRecovery lets every holder die: the next one gets the lock when the dead one's lease is over, and looks for it
@@ -275,7 +277,7 @@ func TestPerilsNeedLeases(t *testing.T) {
 	if err := CheckTraits(p, drivers.Traits{}); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	p.Classes = []results.Class{{Name: "batch", Load: p.Load}}
+	p.Classes = []spec.Class{{Name: "batch", Load: p.Load}}
 	if err := CheckTraits(p, drivers.Traits{}); err == nil || err.Error() != "class batch: "+want {
 		t.Errorf("in a class: %v", err)
 	}

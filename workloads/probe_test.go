@@ -11,6 +11,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // neighbour answers a probe in the time that it is told, and counts what the server would.
@@ -56,7 +58,7 @@ func (c *counted) Inspect(context.Context) (drivers.Server, drivers.Usage, error
 }
 
 // probed runs a plan with a neighbour, whose clock starts with the service.
-func probed(t *testing.T, p results.Plan, takes func(time.Duration) (time.Duration, error), check func(*results.Record, *neighbour)) {
+func probed(t *testing.T, p spec.Plan, takes func(time.Duration) (time.Duration, error), check func(*results.Record, *neighbour)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		to := &neighbour{began: time.Now(), takes: takes}
@@ -68,7 +70,7 @@ func probed(t *testing.T, p results.Plan, takes func(time.Duration) (time.Durati
 	})
 }
 
-func probePlan() results.Plan {
+func probePlan() spec.Plan {
 	p := plan("memory", "mutex")
 	p.Hold, p.Think, p.Warmup, p.Duration, p.Probe = 10*ms, 5*ms, time.Second, 2*time.Second, 100
 	return p

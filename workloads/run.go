@@ -29,11 +29,13 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/oracle"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Run is one trial of one cell.
 type Run struct {
-	Plan    results.Plan
+	Plan    spec.Plan
 	Service drivers.Service // opened for this plan: design, clients, wakes
 	Prefix  string          // run-unique; keys are Prefix + "0", Prefix + "1", …
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const ms = time.Millisecond
@@ -23,7 +25,7 @@ const ms = time.Millisecond
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bubble runs a plan over svc (the memory driver's if nil) in synctest's time, where only sleeps take time.
-func bubble(t *testing.T, p results.Plan, wrap func(drivers.Service) drivers.Service, check func(*testing.T, *results.Record)) {
+func bubble(t *testing.T, p spec.Plan, wrap func(drivers.Service) drivers.Service, check func(*testing.T, *results.Record)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		svc := open(t, p)

@@ -12,8 +12,9 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // The bounds of a plan. They are generous: they catch a slip of the keyboard, not a large experiment.
@@ -81,7 +82,7 @@ func inClass(name string, err error) error {
 
 // Check returns a *FieldError for the first field of p that cannot be run, and nil if p can. It says nothing about
 // whether the driver knows the lock, since this package knows no driver.
-func Check(p results.Plan) error {
+func Check(p spec.Plan) error {
 	switch {
 	case p.Driver == "":
 		return refuse("driver", "", "the name of a driver")
@@ -115,7 +116,7 @@ func Check(p results.Plan) error {
 }
 
 // CheckTraits returns a *FieldError for what a plan asks of a design that does not offer it.
-func CheckTraits(p results.Plan, t drivers.Traits) error {
+func CheckTraits(p spec.Plan, t drivers.Traits) error {
 	switch {
 	case p.Renew && !t.Renews:
 		return refuse("renew", "on", fmt.Sprintf("off with %s %s, which cannot renew a lease", p.Driver, p.Lock))
@@ -141,7 +142,7 @@ var (
 )
 
 // checkWait looks at the way of waiting and at those times that only it reads.
-func checkWait(p results.Plan) error {
+func checkWait(p spec.Plan) error {
 	var names []string
 	for _, k := range wait.Kinds() {
 		names = append(names, k.Name)
@@ -173,7 +174,7 @@ func checkWait(p results.Plan) error {
 }
 
 // checkLockers wants at least one client a locker; 0 lockers are one.
-func checkLockers(p results.Plan) error {
+func checkLockers(p spec.Plan) error {
 	if p.Lockers < 0 || p.Lockers > max(p.Clients, 1) {
 		return refuse("lockers", strconv.Itoa(p.Lockers), fmt.Sprintf("1 to -clients, which is %d", p.Clients))
 	}
@@ -181,7 +182,7 @@ func checkLockers(p results.Plan) error {
 }
 
 // checkReentry lets 0 stand for the usual 1.
-func checkReentry(p results.Plan) error {
+func checkReentry(p spec.Plan) error {
 	if p.Reentry == 0 {
 		return nil
 	}
@@ -189,7 +190,7 @@ func checkReentry(p results.Plan) error {
 }
 
 // checkLength wants an end: a duration, a number of operations, or both.
-func checkLength(p results.Plan) error {
+func checkLength(p spec.Plan) error {
 	if p.Ops < 0 || p.Ops > maxOps {
 		return refuse("n", strconv.FormatInt(p.Ops, 10), fmt.Sprintf("0 to %d", int64(maxOps)))
 	}
@@ -199,7 +200,7 @@ func checkLength(p results.Plan) error {
 	return checkTime("duration", p.Duration, 1, maxDuration)
 }
 
-func checkProbe(p results.Plan) error {
+func checkProbe(p spec.Plan) error {
 	if p.Probe >= 0 && p.Probe <= maxProbe { // not so for a NaN
 		return nil
 	}
@@ -214,7 +215,7 @@ func checkInt(field string, n, low, high int) error {
 }
 
 // checkTopology looks at what the topology of p reads; the rest is zero.
-func checkTopology(p results.Plan) error {
+func checkTopology(p spec.Plan) error {
 	acknowledged := p.Topology == "replicated"
 	for _, err := range []error{
 		checkInt("nodes", p.Nodes, 0, maxNodes),
@@ -238,7 +239,7 @@ func checkTopology(p results.Plan) error {
 
 // memory is about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
 // 6 KB), a key its name and its cell in the oracle.
-func memory(p results.Plan) int64 {
+func memory(p spec.Plan) int64 {
 	const client, key = 8 << 10, 128
 	return int64(p.Clients)*client + int64(p.Keys)*key
 }

@@ -13,7 +13,7 @@ import (
 // enoughAttempts is how many acquisitions there have to be before a share of them says anything.
 const enoughAttempts = 20
 
-// MaxErrors is when a run stops because of its errors; see results.Plan.MaxErrors. The zero value is never. Errors are
+// MaxErrors is when a run stops because of its errors; see spec.Plan.MaxErrors. The zero value is never. Errors are
 // those of acquisitions, re-entries, renewals, releases and withdrawals, warm-up included.
 type MaxErrors struct {
 	Count int64   // stop at that many errors; 0: do not

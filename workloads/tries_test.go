@@ -7,6 +7,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // asked is a service that counts the requests for locks that reach it.
@@ -46,13 +48,13 @@ func (s askedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, 
 // TestTriesReachTheServer: tries are the requests for a lock that the server has seen, one that a hand-over brought
 // included, and what the local line refused is counted apart.
 func TestTriesReachTheServer(t *testing.T) {
-	loops := map[string]func(*results.Plan){
-		"closed":         func(p *results.Plan) { p.Think = ms },
-		"open":           func(p *results.Plan) { p.Rate, p.Arrival = "120", "constant" },
-		"open, tries":    func(p *results.Plan) { p.Rate, p.Arrival, p.TryOnly = "500", "constant", 0.5 },
-		"closed, tries":  func(p *results.Plan) { p.Think, p.TryOnly = ms, 0.5 },
-		"patience":       func(p *results.Plan) { p.Think, p.Timeout = ms, 25*ms },
-		"without a rush": func(p *results.Plan) { p.Clients, p.Think = 1, ms },
+	loops := map[string]func(*spec.Plan){
+		"closed":         func(p *spec.Plan) { p.Think = ms },
+		"open":           func(p *spec.Plan) { p.Rate, p.Arrival = "120", "constant" },
+		"open, tries":    func(p *spec.Plan) { p.Rate, p.Arrival, p.TryOnly = "500", "constant", 0.5 },
+		"closed, tries":  func(p *spec.Plan) { p.Think, p.TryOnly = ms, 0.5 },
+		"patience":       func(p *spec.Plan) { p.Think, p.Timeout = ms, 25*ms },
+		"without a rush": func(p *spec.Plan) { p.Clients, p.Think = 1, ms },
 	}
 	for loop, change := range loops {
 		for _, way := range []string{"release", "swap", "poll"} {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const us = time.Microsecond
@@ -91,7 +93,7 @@ func TestSuspicions(t *testing.T) {
 		{"few arrivals by chance", arriving(), func(r *results.Record) { r.Counts.Offered = 48_500 }, nil},
 		{"the same without chance", arriving(), func(r *results.Record) { r.Plan.Arrival, r.Counts.Offered = "constant", 48_500 }, []string{"the machine cannot make this rate"}},
 		{"too few arrivals beside a closed loop", arriving(), func(r *results.Record) {
-			r.Plan.Classes = []results.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
+			r.Plan.Classes = []spec.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
 			r.Counts.Offered = 48_000
 		}, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
 		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:8000:10s" }, nil}, // 50,000 in 10 s
@@ -145,7 +147,7 @@ func TestDoubts(t *testing.T) {
 		{"gave up", arriving(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, []string{"20.0 % of the arrivals that were answered gave up or were refused: response says nothing of their waits"}},
 		{"gave up in a closed loop", healthy(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, nil},
 		{"gave up in the closed one of two classes", arriving(), func(r *results.Record) {
-			r.Plan.Classes = []results.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
+			r.Plan.Classes = []spec.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
 			r.Classes = []results.ClassResult{{Counts: results.Counts{Acquired: 50_000}}, {Counts: results.Counts{TimedOut: 10_000}}}
 		}, nil},
 		{"slow replicas", healthy(), func(r *results.Record) {
@@ -199,8 +201,8 @@ func TestDoubts(t *testing.T) {
 // TestBounds has known answers for each limit: a round trip of 1 ms, 9 ms of hold, 10 clients, 20 keys unless it says
 // otherwise.
 func TestBounds(t *testing.T) {
-	class := func(name string, clients int, dist string) results.Class {
-		return results.Class{Name: name, Load: results.Load{Clients: clients, KeyDist: dist}}
+	class := func(name string, clients int, dist string) spec.Class {
+		return spec.Class{Name: name, Load: spec.Load{Clients: clients, KeyDist: dist}}
 	}
 	classResult := func(acquired int64, hold time.Duration) results.ClassResult {
 		return results.ClassResult{Counts: results.Counts{Acquired: acquired}, Latency: map[results.Metric]results.Latency{results.Hold: of(acquired, hold, hold)}}
@@ -229,12 +231,12 @@ func TestBounds(t *testing.T) {
 		// Half of the locks are the first class's, of which half are on key 0, for 9 + 1 ms; the other's are on all alike,
 		// for 19 + 1: a lock keeps key 0 busy for 0.5 × 0.5 × 10 + 0.5 × 0.05 × 20 = 3 ms on average.
 		{"classes", func(r *results.Record) {
-			r.Plan.Classes = []results.Class{class("a", 100, "hot:50%:1"), class("b", 100, "")}
+			r.Plan.Classes = []spec.Class{class("a", 100, "hot:50%:1"), class("b", 100, "")}
 			r.Classes = []results.ClassResult{classResult(500, 9*ms), classResult(500, 19*ms)}
 		}, "keys", 1000 / 3.},
 		// One client of the first class makes at most 1/(0.009+0.002) locks a second, which are a tenth of all.
 		{"clients of one class", func(r *results.Record) {
-			r.Plan.Classes = []results.Class{class("a", 1, ""), class("b", 1000, "")}
+			r.Plan.Classes = []spec.Class{class("a", 1, ""), class("b", 1000, "")}
 			r.Classes = []results.ClassResult{classResult(100, 9*ms), classResult(900, 9*ms)}
 		}, "clients", 10 / 0.011},
 	} {
@@ -319,13 +321,13 @@ func TestSteadyOnlyWhereTheLoadIs(t *testing.T) {
 		series = append(series, results.Interval{Length: time.Second, Acquired: int64(100 - 50*(i/5) + i)})
 	}
 	for _, c := range []struct {
-		load   results.Load
+		load   spec.Load
 		drifts bool
 	}{
-		{results.Load{}, true}, {results.Load{Rate: "5000"}, true}, {results.Load{Rate: "0.5"}, true},
-		{results.Load{Rate: "1000:5000:10s"}, false}, {results.Load{Rate: "ladder:1000:5000:10"}, false}, {results.Load{Burst: time.Second}, false},
+		{spec.Load{}, true}, {spec.Load{Rate: "5000"}, true}, {spec.Load{Rate: "0.5"}, true},
+		{spec.Load{Rate: "1000:5000:10s"}, false}, {spec.Load{Rate: "ladder:1000:5000:10"}, false}, {spec.Load{Burst: time.Second}, false},
 	} {
-		r := &results.Record{Plan: results.Plan{Load: c.load}, Series: series}
+		r := &results.Record{Plan: spec.Plan{Load: c.load}, Series: series}
 		(&engine{}).fillSteady(r)
 		if r.Steady.Drifts != c.drifts {
 			t.Errorf("%+v: %+v", c.load, r.Steady)

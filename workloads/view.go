@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // View shows the running totals of one trial. Any goroutine may ask, from the begin of the load on; after the trial the
@@ -13,7 +15,7 @@ import (
 type View struct{ e *engine }
 
 // Plan is what runs.
-func (v View) Plan() results.Plan { return v.e.run.Plan }
+func (v View) Plan() spec.Plan { return v.e.run.Plan }
 
 // Began is when the load began.
 func (v View) Began() time.Time { return v.e.began }

@@ -8,14 +8,15 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Warnings tells what a reader of p's figures should know before he believes them, given what the design claims.
 // Nothing here keeps a plan from running.
-func Warnings(p results.Plan, t drivers.Traits) []string {
+func Warnings(p spec.Plan, t drivers.Traits) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 
@@ -44,7 +45,7 @@ func Warnings(p results.Plan, t drivers.Traits) []string {
 }
 
 // leaseWarnings are about holds and the leases that they may outlast.
-func leaseWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string) {
+func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	counted := "; the oracle will count them"
 	if !p.Oracle {
@@ -88,7 +89,7 @@ func leaseWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string
 
 // outlasting says how many of the holds outlast their lease, "1 % of the holds (exp:5ms) outlast", or nothing if it is
 // less than one in a million. What a file replays is not known here: that its mean is near the lease must do.
-func outlasting(l results.Load) string {
+func outlasting(l spec.Load) string {
 	times, err := shape.ParseTimes(l.HoldDist)
 	if err != nil {
 		return "" // Check says that
@@ -106,7 +107,7 @@ func outlasting(l results.Load) string {
 }
 
 // loadWarnings are about loads that the run or the clients are too short for.
-func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string) {
+func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	if p.Duration > 0 && l.Timeout >= p.Duration {
 		add("a client's patience (timeout %v) is as long as the run (%v): none that starts to wait in it gives up in it",
@@ -141,7 +142,7 @@ func loadWarnings(p results.Plan, l results.Load, t drivers.Traits) (w []string)
 }
 
 // openRate is the highest rate of arrivals, and that of bursts on average.
-func openRate(l results.Load) float64 {
+func openRate(l spec.Load) float64 {
 	if l.Burst > 0 {
 		return l.BurstRate()
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // distant is a lock behind a network: each request takes trip. If every is not 0, each so many-th refusal is answered with
@@ -56,7 +58,7 @@ func (s distantSession) Release(ctx context.Context, l *drivers.Lease) (bool, er
 }
 
 // contended is a plan whose holds take no time, by clients that contend for one key.
-func contended(driver, lock string) results.Plan {
+func contended(driver, lock string) spec.Plan {
 	p := plan(driver, lock)
 	p.Clients, p.Poll, p.Duration = 16, 2*ms, 4*time.Second
 	return p
@@ -242,17 +244,17 @@ func TestLostEarly(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		traits    drivers.Traits
-		plan      func(*results.Plan)
+		plan      func(*spec.Plan)
 		wrap      func(drivers.Service) drivers.Service
 		want      bool // that it is seen
 		explained bool
 	}{
 		{name: "lease", traits: sound, want: true},
 		{name: "no expiry", traits: drivers.Traits{Exclusive: true}, want: true,
-			plan: func(p *results.Plan) { p.Hold, p.TTL = 10*ms, ms }},
+			plan: func(p *spec.Plan) { p.Hold, p.TTL = 10*ms, ms }},
 		{name: "session", traits: drivers.Traits{Exclusive: true, Owned: true, Session: true}},
 		{name: "claims nothing", traits: drivers.Traits{Owned: true, Expires: true}, want: true},
-		{name: "lease over", traits: sound, plan: func(p *results.Plan) { p.Hold, p.TTL = 20*ms, 21*ms }},
+		{name: "lease over", traits: sound, plan: func(p *spec.Plan) { p.Hold, p.TTL = 20*ms, 21*ms }},
 		{name: "error", traits: sound, want: true, explained: true, wrap: func(svc drivers.Service) drivers.Service {
 			return &faulty{Service: svc, try: every(1000, nil), release: every(50, io.EOF)}
 		}},
@@ -270,7 +272,7 @@ func TestLostEarly(t *testing.T) {
 			}}
 		}},
 		{name: "overdue releases of an untagged lock", traits: drivers.Traits{Exclusive: true, Expires: true}, want: true,
-			explained: true, plan: func(p *results.Plan) { p.Clients, p.TTL, p.Overstay = 3, 50*ms, 0.2 },
+			explained: true, plan: func(p *spec.Plan) { p.Clients, p.TTL, p.Overstay = 3, 50*ms, 0.2 },
 			wrap: func(svc drivers.Service) drivers.Service { return naive{svc} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // label tells a cell from the others: the axes in which they differ, with their values.
@@ -59,42 +60,42 @@ func (p plan) name(i int) string {
 // axis is one column of the matrix.
 type axis struct {
 	flag string
-	text func(results.Plan) string
+	text func(spec.Plan) string
 }
 
 var axes = []axis{
-	{"driver", func(p results.Plan) string { return p.Driver }},
-	{"lock", func(p results.Plan) string { return p.Lock }},
-	{"topology", func(p results.Plan) string { return cmp.Or(p.Topology, "single") }},
-	{"durability", func(p results.Plan) string { return p.Durability }},
-	{"release", func(p results.Plan) string { return cmp.Or(p.Release, "default") }},
-	{"wait", func(p results.Plan) string { return p.Wait }},
-	{"renew", func(p results.Plan) string { return onOff(p.Renew) }},
-	{"clients", func(p results.Plan) string { return fmt.Sprint(p.Clients) }},
-	{"keys", func(p results.Plan) string { return fmt.Sprint(p.Keys) }},
-	{"key-dist", func(p results.Plan) string { return cmp.Or(p.KeyDist, uniformKeys) }},
-	{"hold", func(p results.Plan) string { return cmp.Or(p.HoldDist, p.Hold.String()) }},
-	{"reentry", func(p results.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
-	{"think", func(p results.Plan) string { return cmp.Or(p.ThinkDist, p.Think.String()) }},
-	{"ttl", func(p results.Plan) string { return p.TTL.String() }},
-	{"timeout", func(p results.Plan) string { return p.Timeout.String() }},
-	{"try-only", func(p results.Plan) string { return shape.FormatShare(p.TryOnly) }},
-	{"crash", func(p results.Plan) string { return shape.FormatShare(p.Crash) }},
-	{"overstay", func(p results.Plan) string { return shape.FormatShare(p.Overstay) }},
-	{"rate", func(p results.Plan) string { return cmp.Or(p.Rate, closedLoop) }},
-	{"arrival", func(p results.Plan) string { return p.Arrival }},
-	{"burst", func(p results.Plan) string { return p.Burst.String() }},
-	{"max-queue", func(p results.Plan) string { return fmt.Sprint(p.MaxQueue) }},
-	{"handover", func(p results.Plan) string { return p.Handover }},
-	{"lockers", func(p results.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
-	{"conns", func(p results.Plan) string { return fmt.Sprint(p.Conns) }},
-	{"pipelining", func(p results.Plan) string { return cmp.Or(p.Pipelining, "default") }},
-	{"flush-delay", func(p results.Plan) string { return p.FlushDelay.String() }},
-	{"param", func(p results.Plan) string { return cmp.Or(p.Params, "default") }},
-	{"nodes", func(p results.Plan) string { return fmt.Sprint(p.Nodes) }},
-	{"replicas", func(p results.Plan) string { return fmt.Sprint(p.Replicas) }},
-	{"acks", func(p results.Plan) string { return fmt.Sprint(p.Acks) }},
-	{"node-timeout", func(p results.Plan) string { return p.NodeTimeout.String() }},
+	{"driver", func(p spec.Plan) string { return p.Driver }},
+	{"lock", func(p spec.Plan) string { return p.Lock }},
+	{"topology", func(p spec.Plan) string { return cmp.Or(p.Topology, "single") }},
+	{"durability", func(p spec.Plan) string { return p.Durability }},
+	{"release", func(p spec.Plan) string { return cmp.Or(p.Release, "default") }},
+	{"wait", func(p spec.Plan) string { return p.Wait }},
+	{"renew", func(p spec.Plan) string { return onOff(p.Renew) }},
+	{"clients", func(p spec.Plan) string { return fmt.Sprint(p.Clients) }},
+	{"keys", func(p spec.Plan) string { return fmt.Sprint(p.Keys) }},
+	{"key-dist", func(p spec.Plan) string { return cmp.Or(p.KeyDist, uniformKeys) }},
+	{"hold", func(p spec.Plan) string { return cmp.Or(p.HoldDist, p.Hold.String()) }},
+	{"reentry", func(p spec.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
+	{"think", func(p spec.Plan) string { return cmp.Or(p.ThinkDist, p.Think.String()) }},
+	{"ttl", func(p spec.Plan) string { return p.TTL.String() }},
+	{"timeout", func(p spec.Plan) string { return p.Timeout.String() }},
+	{"try-only", func(p spec.Plan) string { return shape.FormatShare(p.TryOnly) }},
+	{"crash", func(p spec.Plan) string { return shape.FormatShare(p.Crash) }},
+	{"overstay", func(p spec.Plan) string { return shape.FormatShare(p.Overstay) }},
+	{"rate", func(p spec.Plan) string { return cmp.Or(p.Rate, closedLoop) }},
+	{"arrival", func(p spec.Plan) string { return p.Arrival }},
+	{"burst", func(p spec.Plan) string { return p.Burst.String() }},
+	{"max-queue", func(p spec.Plan) string { return fmt.Sprint(p.MaxQueue) }},
+	{"handover", func(p spec.Plan) string { return p.Handover }},
+	{"lockers", func(p spec.Plan) string { return fmt.Sprint(max(p.Lockers, 1)) }},
+	{"conns", func(p spec.Plan) string { return fmt.Sprint(p.Conns) }},
+	{"pipelining", func(p spec.Plan) string { return cmp.Or(p.Pipelining, "default") }},
+	{"flush-delay", func(p spec.Plan) string { return p.FlushDelay.String() }},
+	{"param", func(p spec.Plan) string { return cmp.Or(p.Params, "default") }},
+	{"nodes", func(p spec.Plan) string { return fmt.Sprint(p.Nodes) }},
+	{"replicas", func(p spec.Plan) string { return fmt.Sprint(p.Replicas) }},
+	{"acks", func(p spec.Plan) string { return fmt.Sprint(p.Acks) }},
+	{"node-timeout", func(p spec.Plan) string { return p.NodeTimeout.String() }},
 }
 
 func onOff(on bool) string {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // arrivals are the values of -arrival.
@@ -20,7 +21,7 @@ var arrivals = []string{pace.Constant, pace.Poisson}
 
 // checkNames refuses names that no driver and no way of waiting has, with the nearest that exists. A lock that only
 // some drivers have is fine: the others skip it.
-func (o *options) checkNames(cells []results.Plan) error {
+func (o *options) checkNames(cells []spec.Plan) error {
 	var locks, waits []string
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
@@ -64,15 +65,15 @@ func (o *options) unknownName(opt *option, name string, known []string) error {
 // readers tells which plans read a flag, and what to say if none does.
 type readers struct {
 	flag    string
-	reads   func(results.Plan) bool
+	reads   func(spec.Plan) bool
 	why     func(o *options) string
 	decides []string // the flags that it depends on
 }
 
 // anyLoad tells whether a plan has a class that reads something.
-func anyLoad(reads func(results.Load) bool) func(results.Plan) bool {
-	return func(p results.Plan) bool {
-		return slices.ContainsFunc(p.Groups(), func(c results.Class) bool { return reads(c.Load) })
+func anyLoad(reads func(spec.Load) bool) func(spec.Plan) bool {
+	return func(p spec.Plan) bool {
+		return slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return reads(c.Load) })
 	}
 }
 
@@ -81,9 +82,9 @@ func said(text string) func(*options) string { return func(*options) string { re
 
 // allReaders are the flags that not every plan reads. Those of one class alone are looked at in checkClasses.
 func allReaders() []readers {
-	waits := func(p results.Plan) bool { return p.Wait != wait.None }
-	arrives := anyLoad(func(l results.Load) bool { return l.Rate != "" })
-	probed := func(p results.Plan) bool { return p.Probe > 0 }
+	waits := func(p spec.Plan) bool { return p.Wait != wait.None }
+	arrives := anyLoad(func(l spec.Load) bool { return l.Rate != "" })
+	probed := func(p spec.Plan) bool { return p.Probe > 0 }
 	open := []string{"rate", "burst"}
 	list := []readers{
 		{"timeout", waits,
@@ -91,16 +92,16 @@ func allReaders() []readers {
 			[]string{"wait"}},
 		{"try-only", waits, said("with -wait none all clients try once and never wait"), []string{"wait"}},
 		{"arrival", arrives, said("only arrivals at a -rate read it"), open},
-		{"max-queue", anyLoad(results.Load.Open), said("only an open loop has a queue: give -rate or -burst"), open},
+		{"max-queue", anyLoad(spec.Load.Open), said("only an open loop has a queue: give -rate or -burst"), open},
 		{"probe", probed, said("a neighbour needs a server to be asked, and this run has none"), []string{"driver"}},
-		{"durability", func(p results.Plan) bool { return p.Durability != "" },
+		{"durability", func(p spec.Plan) bool { return p.Durability != "" },
 			said("only servers that lockbench starts are set up by it, and this run has none"),
 			[]string{"server", "driver", "addr"}},
 	}
 	for _, flag := range slices.Sorted(maps.Keys(topologyFlags)) {
 		read := topologyFlags[flag]
 		list = append(list, readers{flag,
-			func(p results.Plan) bool { return slices.Contains(read, drivers.Topology(p.Topology)) },
+			func(p spec.Plan) bool { return slices.Contains(read, drivers.Topology(p.Topology)) },
 			func(o *options) string {
 				names := make([]string, len(read))
 				for i, t := range read {
@@ -113,11 +114,11 @@ func allReaders() []readers {
 		{"poll", wait.Poll}, {"backoff-min", wait.Backoff}, {"backoff-max", wait.Backoff},
 		{"handover", wait.Queue}, {"handover-max", wait.Queue},
 	} {
-		list = append(list, readers{one.flag, func(p results.Plan) bool { return p.Wait == one.kind },
+		list = append(list, readers{one.flag, func(p spec.Plan) bool { return p.Wait == one.kind },
 			func(o *options) string { return "only -wait " + one.kind + " reads it, and -wait is " + o.text("wait") },
 			[]string{"wait"}})
 	}
-	return append(list, readers{"handover-max", func(p results.Plan) bool { return p.Handover == wait.HandoverSwap },
+	return append(list, readers{"handover-max", func(p spec.Plan) bool { return p.Handover == wait.HandoverSwap },
 		func(o *options) string {
 			return "only -handover " + wait.HandoverSwap + " reads it, and -handover is " + o.text("handover")
 		}, []string{"wait", "handover"}})

@@ -11,14 +11,15 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
 // that carries credentials; the reader has to supply those. Classes, for which there are no flags, are written out as a
 // workload, so that the line does not depend on a file that may change.
-func commandLine(o *options, c results.Plan, t targets) string {
+func commandLine(o *options, c spec.Plan, t targets) string {
 	values := settings(c)
 	if len(c.Classes) > 0 {
 		for _, flag := range ofAClass {
@@ -39,7 +40,7 @@ func commandLine(o *options, c results.Plan, t targets) string {
 }
 
 // settings are the values of the flags that make c again on whatever server, those that it does not read left out.
-func settings(c results.Plan) map[string]string {
+func settings(c spec.Plan) map[string]string {
 	values := map[string]string{
 		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
 		"durability": c.Durability,
@@ -80,7 +81,7 @@ func settings(c results.Plan) map[string]string {
 }
 
 // loadSettings are those of the flags that a class can have for itself.
-func loadSettings(l results.Load) map[string]string {
+func loadSettings(l spec.Load) map[string]string {
 	return map[string]string{
 		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist, uniformKeys),
 		"hold": spelled(l.Hold, l.HoldDist), "think": spelled(l.Think, l.ThinkDist),
@@ -94,7 +95,7 @@ func loadSettings(l results.Load) map[string]string {
 
 // inlineWorkload writes the classes of c as a workload in braces. What they have in common goes with them, since a flag
 // cannot replace what a class sets for itself.
-func inlineWorkload(o *options, c results.Plan) string {
+func inlineWorkload(o *options, c spec.Plan) string {
 	common := loadSettings(c.Load)
 	delete(common, "clients") // there it is their sum
 	var parts []string
@@ -146,7 +147,7 @@ func spelled(d time.Duration, dist string) string {
 }
 
 // usual reports whether the flag's default makes v in c. With -n the default of -duration is none.
-func (o *option) usual(c results.Plan, v string) bool {
+func (o *option) usual(c spec.Plan, v string) bool {
 	return o.same(v) && !(o.name == "duration" && c.Ops > 0)
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // cmdRecords writes records that nobody has measured, so that what is said of them is known: records FILE NAME=VALUE….
@@ -36,7 +38,7 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 		r := &results.Record{
 			Schema: results.SchemaVersion, ID: fmt.Sprint(filepath.Base(file), args, i), Run: args[0], Trial: i + 1, Side: set["side"],
 			Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Partial: set["partial"],
-			Plan: results.Plan{Driver: set["driver"], Lock: "set-nx", Wait: "backoff", Keys: 10, Load: results.Load{Clients: number("clients"), Rate: set["open"]},
+			Plan: spec.Plan{Driver: set["driver"], Lock: "set-nx", Wait: "backoff", Keys: 10, Load: spec.Load{Clients: number("clients"), Rate: set["open"]},
 				Duration: 10 * time.Second, Seed: uint64(i), Oracle: set["oracle"] == "", Server: set["kind"]},
 			Traits: results.Traits{Exclusive: true},
 			Env: results.Env{Lockbench: "v1", Go: "go1.26", OS: "linux", Arch: "amd64", CPU: set["cpu"], CPUs: 2, GOMAXPROCS: 2,

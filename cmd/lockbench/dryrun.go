@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
@@ -184,7 +185,7 @@ func (p plan) printTop(b *strings.Builder, top []field) {
 func (p plan) printClasses(b *strings.Builder) {
 	b.WriteString("\nclasses:\n")
 	for _, c := range p.options.workload.Classes {
-		load, err := p.options.classLoad(c, results.Load{})
+		load, err := p.options.classLoad(c, spec.Load{})
 		if err != nil {
 			continue // planOf has read it
 		}
@@ -253,7 +254,7 @@ func yamlText(text string) string {
 // yamlQuoted writes a text of one line in quotes.
 func yamlQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-func where(c results.Plan) string {
+func where(c spec.Plan) string {
 	switch serverKind(c.Server) {
 	case private:
 		text := "on a private server"

@@ -32,7 +32,8 @@ type rule struct {
 var floors = []rule{
 	// 0: the contract and the record. Neither knows the other.
 	{"drivers", nil, nil},
-	{"results", nil, []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/klauspost/compress/zlib"}},
+	{"results/spec", nil, nil},
+	{"results", []string{"results/spec"}, []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/klauspost/compress/zlib"}},
 
 	// 1: what is built on one of them. A driver has one client library at most; designs have none.
 	{"drivers/memory", []string{"drivers"}, nil},
@@ -71,16 +72,16 @@ var floors = []rule{
 	{"results/html", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/figure", []string{"results", "results/stats"}, nil},
-	{"results/compare", []string{"results", "results/stats", "results/figure"}, nil},
-	{"results/history", []string{"results", "results/stats", "results/figure"}, nil},
-	{"results/render", []string{"results", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
+	{"results/compare", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
+	{"results/history", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
+	{"results/render", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
-	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
+	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
 	// registry.
@@ -95,9 +96,9 @@ var floors = []rule{
 	},
 
 	// Beside the house: scripts that measure it and fill its papers in.
-	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/compare", "results/figure", "results/stats", "workloads"},
+	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/compare", "results/figure", "results/stats", "workloads"},
 		[]string{"golang.org/x/perf/benchmath"}},
-	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
+	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/servers", "drivers/wait"}, nil},
 	{"scripts/tables", []string{"drivers", "drivers/all", "results/..."}, nil},
 }

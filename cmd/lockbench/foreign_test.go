@@ -9,8 +9,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestForeignCommands has another client begin to send commands to the server when the load has begun: what a lock costs
@@ -32,8 +33,8 @@ func TestForeignCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, disturbed := range []bool{false, true} {
-			p := results.Plan{Driver: driver, Lock: "set-nx", Wait: "backoff",
-				Load: results.Load{Clients: 4, Hold: 10 * time.Millisecond, TTL: time.Minute, Timeout: time.Minute}}
+			p := spec.Plan{Driver: driver, Lock: "set-nx", Wait: "backoff",
+				Load: spec.Load{Clients: 4, Hold: 10 * time.Millisecond, TTL: time.Minute, Timeout: time.Minute}}
 			var strange atomic.Int64
 			begun, stop, stopped := false, make(chan struct{}), make(chan struct{})
 			r := watched(t, p, addrs, func(s workloads.Snapshot, _ bool) bool {

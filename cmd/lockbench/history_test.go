@@ -9,6 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // cmdNights appends to a file what as many nightly runs of three trials would, beginning at a date, with so many locks a
@@ -29,8 +31,8 @@ func cmdNights(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(results.Append(ts.MkAbs(args[0]), &results.Record{
 				Schema: results.SchemaVersion, ID: fmt.Sprintf("%s-%d", date, trial), Run: date.String(), Trial: trial + 1,
 				Started: date.Add(time.Duration(trial) * time.Minute),
-				Plan: results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private",
-					Load: results.Load{Clients: 64, TTL: 30 * time.Second}, Duration: 10 * time.Second},
+				Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private",
+					Load: spec.Load{Clients: 64, TTL: 30 * time.Second}, Duration: 10 * time.Second},
 				Env: results.Env{Lockbench: "v0.1.0", Revision: "night-" + date.Format("0102"), Go: "go1.26.8", OS: "linux", Arch: "amd64",
 					CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2},
 				Server:  results.Server{Kind: "private", Name: "redis", Version: "7.0.15"},

@@ -16,6 +16,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // logged runs two trials in synctest's time, each with a log of its intervals.
@@ -26,8 +28,8 @@ func logged(t *testing.T, several bool) (text []byte, records []*results.Record,
 		base = time.Now()
 		log := newIntervalLog(nopCloser{&out}, several, "test", base)
 		for trial := range 2 {
-			p := results.Plan{
-				Load:   results.Load{Clients: 3, Hold: 10 * time.Millisecond, Think: 4 * time.Millisecond, TTL: time.Minute},
+			p := spec.Plan{
+				Load:   spec.Load{Clients: 3, Hold: 10 * time.Millisecond, Think: 4 * time.Millisecond, TTL: time.Minute},
 				Driver: "memory", Lock: "mutex", Wait: "poll", Poll: time.Millisecond, Keys: 1, Duration: 2500 * time.Millisecond,
 				Warmup: time.Second, IOTimeout: time.Second, Server: "in-process", Seed: uint64(trial), Command: "lockbench\n-driver memory",
 			}

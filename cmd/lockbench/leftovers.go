@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // prefix begins all names that the run makes on any server. A trial's prefix adds a number.
@@ -29,7 +30,7 @@ func (r *runner) announcePrefix() {
 }
 
 // cleanLine is the command that deletes what a cell may leave.
-func (r *runner) cleanLine(t target, c results.Plan) string {
+func (r *runner) cleanLine(t target, c spec.Plan) string {
 	values := t.flags()
 	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
 	words := []string{"lockbench clean"}
@@ -42,7 +43,7 @@ func (r *runner) cleanLine(t target, c results.Plan) string {
 }
 
 // leftLine says what is left on a user's server and how to delete it; nothing of any other.
-func (r *runner) leftLine(c results.Plan, why string) string {
+func (r *runner) leftLine(c spec.Plan, why string) string {
 	t := r.fleet.of(c.Driver)
 	if t.kind != external {
 		return ""
@@ -52,12 +53,12 @@ func (r *runner) leftLine(c results.Plan, why string) string {
 }
 
 // sayLeft says it at once.
-func (r *runner) sayLeft(c results.Plan, err error) {
+func (r *runner) sayLeft(c spec.Plan, err error) {
 	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
 }
 
 // closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
-func (r *runner) closeService(c results.Plan, svc drivers.Service) {
+func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
 	t := r.fleet.of(c.Driver)
 	if svc.Close() == nil || t.kind != external {
 		return
@@ -72,7 +73,7 @@ func (r *runner) closeService(c results.Plan, svc drivers.Service) {
 }
 
 // asOneService is the topology of a cell whose servers are one service, and empty for servers that are cleaned one by one.
-func asOneService(c results.Plan) drivers.Topology {
+func asOneService(c spec.Plan) drivers.Topology {
 	if t := drivers.Topology(c.Topology); slices.Contains(asOne, t) {
 		return t
 	}

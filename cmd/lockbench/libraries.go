@@ -7,7 +7,8 @@ import (
 	"runtime"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // library is the client library of a driver that talks to a server.
@@ -17,10 +18,10 @@ type library struct {
 	multiplex bool   // whatever it is told: many requests are under way on each connection
 	locks     bool   // it is a lock library: its locks are its own, and a process keeps one client of it
 
-	topologies []drivers.Topology                       // besides the single server
-	conns      func(c results.Plan, pipelined bool) int // of its own choice; nil: one a client
-	pins       func(lock string) bool                   // each client needs a connection of its own, and -conns is void
-	shares     func(c results.Plan) bool                // its clients hold their locks together, and none can die alone
+	topologies []drivers.Topology                    // besides the single server
+	conns      func(c spec.Plan, pipelined bool) int // of its own choice; nil: one a client
+	pins       func(lock string) bool                // each client needs a connection of its own, and -conns is void
+	shares     func(c spec.Plan) bool                // its clients hold their locks together, and none can die alone
 }
 
 var everyTopology = []drivers.Topology{
@@ -37,7 +38,7 @@ var libraries = map[string]library{
 		module:     "github.com/redis/rueidis",
 		pipelines:  true,
 		topologies: everyTopology,
-		conns: func(c results.Plan, pipelined bool) int {
+		conns: func(c spec.Plan, pipelined bool) int {
 			if pipelined {
 				return 4 // 2^PipelineMultiplex
 			}
@@ -49,20 +50,20 @@ var libraries = map[string]library{
 		module:     "github.com/go-redsync/redsync/v4",
 		locks:      true,
 		topologies: []drivers.Topology{drivers.TopologyRedlock},
-		conns:      func(c results.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
+		conns:      func(c spec.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
 	},
 	"redislock": {
 		module: "github.com/bsm/redislock",
 		locks:  true,
-		conns:  func(c results.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
+		conns:  func(c spec.Plan, _ bool) int { return 1 + goRedisPool(c, false) },
 	},
 	"rueidislock": {
 		module:    "github.com/redis/rueidis",
 		pipelines: true,
 		multiplex: true,
 		locks:     true,
-		conns:     func(results.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
-		shares:    func(results.Plan) bool { return true },       // one Locker renews for them all
+		conns:     func(spec.Plan, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+		shares:    func(spec.Plan) bool { return true },       // one Locker renews for them all
 	},
 
 	// The other services. Where sessions hold a lock, each client has a connection of its own, as it would in a process
@@ -71,18 +72,18 @@ var libraries = map[string]library{
 		module:     "github.com/go-zookeeper/zk",
 		multiplex:  true,
 		topologies: []drivers.Topology{drivers.TopologyEnsemble},
-		shares:     func(c results.Plan) bool { return c.Conns > 0 }, // -conns are its sessions
+		shares:     func(c spec.Plan) bool { return c.Conns > 0 }, // -conns are its sessions
 	},
 	"etcd": {
 		module:     "go.etcd.io/etcd/client/v3",
 		multiplex:  true, // HTTP/2
 		topologies: []drivers.Topology{drivers.TopologyEnsemble},
-		conns:      func(results.Plan, bool) int { return 1 },
+		conns:      func(spec.Plan, bool) int { return 1 },
 	},
 	"mysql": {
 		module: "github.com/go-sql-driver/mysql",
 		pins:   func(lock string) bool { return lock != "unique-row" },
-		conns:  func(c results.Plan, _ bool) int { return min(c.Clients, 32) }, // of its pool; see drivers/mysql
+		conns:  func(c spec.Plan, _ bool) int { return min(c.Clients, 32) }, // of its pool; see drivers/mysql
 	},
 	"postgres": {
 		module: "github.com/jackc/pgx/v5",
@@ -92,19 +93,19 @@ var libraries = map[string]library{
 
 func (l library) pinned(lock string) bool { return l.pins != nil && l.pins(lock) }
 
-func (l library) shared(c results.Plan) bool { return l.shares != nil && l.shares(c) }
+func (l library) shared(c spec.Plan) bool { return l.shares != nil && l.shares(c) }
 
 // goRedisPool is PoolSize: 10 a processor, and the pool opens a connection when none is idle.
-func goRedisPool(c results.Plan, _ bool) int { return min(c.Clients, 10*runtime.GOMAXPROCS(0)) }
+func goRedisPool(c spec.Plan, _ bool) int { return min(c.Clients, 10*runtime.GOMAXPROCS(0)) }
 
 // pipelined reports whether the clients of a cell share connections.
-func pipelined(c results.Plan) bool {
+func pipelined(c spec.Plan) bool {
 	return c.Pipelining == string(drivers.PipeliningAuto) || c.Pipelining == "" && libraries[c.Driver].pipelines
 }
 
 // pool is how many connections the clients of a cell share of which each request takes one for as long as it lasts (of a
 // cluster, on all its nodes together); 0 if they share them otherwise, or each has its own.
-func pool(c results.Plan) int {
+func pool(c spec.Plan) int {
 	lib := libraries[c.Driver]
 	if inProcessDriver(c.Driver) || lib.multiplex || lib.pinned(c.Lock) || pipelined(c) {
 		return 0
@@ -129,7 +130,7 @@ func pool(c results.Plan) int {
 }
 
 // connections is how many connections a cell will open at most, as far as is known beforehand.
-func connections(c results.Plan) int {
+func connections(c spec.Plan) int {
 	if inProcessDriver(c.Driver) {
 		return 0
 	}

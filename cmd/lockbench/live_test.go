@@ -18,6 +18,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // BenchmarkLive prices what watches a trial: metrics that are scraped each second, as often as any Prometheus does, and
@@ -33,8 +35,8 @@ func BenchmarkLive(b *testing.B) {
 			if bc.driver != "null" {
 				addrs = []string{servertest.Redis(b, servers.RedisOptions{}).URL()}
 			}
-			p := results.Plan{
-				Load: results.Load{Clients: bc.clients, TTL: time.Minute}, Driver: bc.driver, Lock: bc.lock, Wait: "none", Keys: 20 * bc.clients,
+			p := spec.Plan{
+				Load: spec.Load{Clients: bc.clients, TTL: time.Minute}, Driver: bc.driver, Lock: bc.lock, Wait: "none", Keys: 20 * bc.clients,
 				Duration: 3 * time.Second, IOTimeout: 3 * time.Second, Seed: 1, Server: "external",
 			}
 			var rates, cpus []float64
@@ -55,8 +57,8 @@ func BenchmarkLive(b *testing.B) {
 
 // busy is a view of a trial that has recorded some thousand slots of each of the usual metrics.
 func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
-	p := results.Plan{
-		Load: results.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
+	p := spec.Plan{
+		Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
 		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, Keys: 16, Duration: 2 * time.Second, IOTimeout: time.Second, Server: "in-process",
 	}
 	d, _ := drivers.Lookup(p.Driver)
@@ -100,7 +102,7 @@ func BenchmarkIntervalLog(b *testing.B) {
 }
 
 // trialOf is the record of one trial.
-func trialOf(b *testing.B, p results.Plan, addrs []string, watched bool) *results.Record {
+func trialOf(b *testing.B, p spec.Plan, addrs []string, watched bool) *results.Record {
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {
 		b.Fatal(err)

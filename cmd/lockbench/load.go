@@ -9,15 +9,16 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // settleLoads clears what the loads of a cell do not read. What classes have in common stays as it was asked, since one
 // class may read what another does not.
-func settleLoads(c *results.Plan) {
-	loads := []*results.Load{}
+func settleLoads(c *spec.Plan) {
+	loads := []*spec.Load{}
 	for i := range c.Classes {
 		loads = append(loads, &c.Classes[i].Load)
 	}
@@ -42,7 +43,7 @@ func settleLoads(c *results.Plan) {
 }
 
 // settleArrivals clears what only an open loop reads.
-func settleArrivals(l *results.Load) {
+func settleArrivals(l *spec.Load) {
 	if l.Rate == "" {
 		l.Arrival = ""
 	}
@@ -52,7 +53,7 @@ func settleArrivals(l *results.Load) {
 }
 
 // unfitLoad tells what of a cell's load makes no sense, or not with its design.
-func unfitLoad(c *results.Plan, d drivers.Design) (what, why string) {
+func unfitLoad(c *spec.Plan, d drivers.Design) (what, why string) {
 	for _, class := range c.Groups() {
 		if what, why = unfitClass(c, class.Load, d); why == "" {
 			continue
@@ -65,7 +66,7 @@ func unfitLoad(c *results.Plan, d drivers.Design) (what, why string) {
 	return "", ""
 }
 
-func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why string) {
+func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) {
 	rate, err := pace.ParseRate(l.Rate)
 	stepped := l.Rate != "" && err == nil && rate.Stepped()
 	keys, err := shape.ParseKeys(cmp.Or(l.KeyDist, uniformKeys))
@@ -96,7 +97,7 @@ func unfitClass(c *results.Plan, l results.Load, d drivers.Design) (what, why st
 }
 
 // openText is the flag that makes a load an open loop.
-func openText(l results.Load) string {
+func openText(l spec.Load) string {
 	if l.Rate != "" {
 		return "-rate " + l.Rate
 	}

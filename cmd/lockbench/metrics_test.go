@@ -17,6 +17,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestReadMetricsAddr(t *testing.T) {
@@ -154,8 +156,8 @@ func TestMetrics(t *testing.T) {
 		t.Error("before the first trial there are metrics of one, or none of the process")
 	}
 
-	p := results.Plan{
-		Load: results.Load{Clients: 4, Hold: 2 * time.Millisecond, TTL: time.Minute, Timeout: 5 * time.Millisecond}, Driver: "memory", Lock: "mutex",
+	p := spec.Plan{
+		Load: spec.Load{Clients: 4, Hold: 2 * time.Millisecond, TTL: time.Minute, Timeout: 5 * time.Millisecond}, Driver: "memory", Lock: "mutex",
 		Wait: "poll", Poll: time.Millisecond, Keys: 1, Duration: 600 * time.Millisecond, Warmup: 50 * time.Millisecond, IOTimeout: time.Second,
 		Oracle: true, Server: "in-process",
 	}
@@ -230,7 +232,7 @@ func TestMetricsShowErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute}, Driver: "test-mute", Lock: "fake", Wait: "none", Keys: 1,
+	p := spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute}, Driver: "test-mute", Lock: "fake", Wait: "none", Keys: 1,
 		Duration: 50 * time.Millisecond, IOTimeout: time.Second, Server: "external"}
 	rec, err := (&workloads.Run{Plan: p, Service: svc, Watch: func(v workloads.View) { x.begin(v, turn{}) }}).Do(t.Context())
 	if err != nil {

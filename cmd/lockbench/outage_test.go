@@ -17,11 +17,13 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client
 // has been granted a lock, answers true.
-func watched(t *testing.T, p results.Plan, addrs []string, watch func(s workloads.Snapshot, held bool) bool) *results.Record {
+func watched(t *testing.T, p spec.Plan, addrs []string, watch func(s workloads.Snapshot, held bool) bool) *results.Record {
 	t.Helper()
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {
@@ -126,7 +128,7 @@ func TestRestart(t *testing.T) {
 			server := test.server()
 			const enough = 20
 			var before int64
-			rec := watched(t, results.Plan{Load: results.Load{Clients: 4, TTL: 4 * time.Second}, Driver: test.driver, Lock: test.lock, Wait: test.wait},
+			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 4, TTL: 4 * time.Second}, Driver: test.driver, Lock: test.lock, Wait: test.wait},
 				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
 					if before == 0 && s.Acquired >= enough {
 						if err := server.Kill(); err != nil {
@@ -163,8 +165,8 @@ func TestErrorsStopRun(t *testing.T) {
 			server := servertest.Redis(t, servers.RedisOptions{TCP: true})
 			addr, proxy := proxied(t, server.URL())
 			var gone time.Time
-			rec := watched(t, results.Plan{
-				Load: results.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: test.max,
+			rec := watched(t, spec.Plan{
+				Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: test.max,
 			}, []string{addr}, func(s workloads.Snapshot, _ bool) bool {
 				if gone.IsZero() && s.Acquired > 0 {
 					gone = time.Now()
@@ -220,7 +222,7 @@ func TestSessionEnds(t *testing.T) {
 			t.Parallel()
 			addr, proxy := proxied(t, test.server())
 			cut, restored, over := false, make(chan struct{}, 1), new(atomic.Bool)
-			rec := watched(t, results.Plan{Load: results.Load{Clients: 2, TTL: test.ttl, Hold: time.Hour}, Driver: test.driver, Lock: test.lock, Wait: "native"},
+			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 2, TTL: test.ttl, Hold: time.Hour}, Driver: test.driver, Lock: test.lock, Wait: "native"},
 				[]string{addr}, func(s workloads.Snapshot, held bool) bool {
 					if !cut && held {
 						cut = true

@@ -11,9 +11,10 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // plan is all that a run does.
@@ -34,11 +35,11 @@ type plan struct {
 
 // cell is one combination of the axes.
 type cell struct {
-	plan     results.Plan
+	plan     spec.Plan
 	traits   drivers.Traits
 	warnings []string
-	asked    results.Load    // what was asked at the top and, of
-	classes  []results.Class // these, before anything was cleared
+	asked    spec.Load    // what was asked at the top and, of
+	classes  []spec.Class // these, before anything was cleared
 
 	side string // of a run with two sides; see results.Record
 	pair int
@@ -47,7 +48,7 @@ type cell struct {
 // reading is a combination that was taken in, and the options that it came from.
 type reading struct {
 	from *options
-	plan results.Plan
+	plan spec.Plan
 }
 
 // turn is one trial of one cell; both count from 0.
@@ -170,7 +171,7 @@ const maxTrials = 10_000
 var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
 
 // add resolves one combination and takes it in, or notes why it makes no sense.
-func (p *plan) add(o *options, c results.Plan) error {
+func (p *plan) add(o *options, c spec.Plan) error {
 	asked, classes := c.Load, slices.Clone(c.Classes)
 	design, what, why := resolve(&c, p.targets)
 	if why != "" {
@@ -207,7 +208,7 @@ const (
 func (p *plan) addNull() error {
 	for _, with := range p.cells {
 		c := with.plan
-		null := results.Plan{
+		null := spec.Plan{
 			Driver: nullDriver, Wait: nullWait, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
 			Load: with.asked, Classes: slices.Clone(with.classes), Workload: c.Workload, Keys: c.Keys,
 			Duration: c.Duration, Warmup: c.Warmup, Ops: c.Ops, MaxErrors: c.MaxErrors,
@@ -222,7 +223,7 @@ func (p *plan) addNull() error {
 }
 
 // warnings tells what a reader of a cell's figures should know before he believes them.
-func warnings(c results.Plan, t drivers.Traits) []string {
+func warnings(c spec.Plan, t drivers.Traits) []string {
 	list := workloads.Warnings(c, t)
 	if s := serviceOf(c.Driver); s != nil && s.note != nil && t.Session {
 		if text := s.note(c.TTL); text != "" {
@@ -251,7 +252,7 @@ func order(cells, trials int, seed uint64) []turn {
 }
 
 // at is the plan of one trial: it draws anew, and its command line makes it again.
-func (p plan) at(t turn) results.Plan {
+func (p plan) at(t turn) spec.Plan {
 	from := p.of(t.cell)
 	c := p.cells[t.cell].plan
 	c.Seed += uint64(t.trial)

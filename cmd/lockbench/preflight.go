@@ -10,7 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // machineLimits are the limits of this machine that a run can hit. Zero means unknown.
@@ -24,7 +25,7 @@ const spareFiles = 64
 
 // check says what a cell lacks on this machine. The runtime has raised the soft limit on files to the hard one when
 // the program began (https://go.dev/issue/46279), so what is missing here needs the user.
-func (m machineLimits) check(c results.Plan, network string) error {
+func (m machineLimits) check(c spec.Plan, network string) error {
 	conns := connections(c)
 	files := conns + spareFiles
 	if network == string(embedded) {
@@ -60,7 +61,7 @@ func parsePortRange(s string) int {
 }
 
 // checkRoom compares a cell with what its open service can take.
-func checkRoom(c results.Plan, svc drivers.Service) error {
+func checkRoom(c spec.Plan, svc drivers.Service) error {
 	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
 		remedy := "lower -clients"
 		if s := serviceOf(c.Driver); s != nil && s.limit != "" {
@@ -74,7 +75,7 @@ func checkRoom(c results.Plan, svc drivers.Service) error {
 
 // checkServer compares a cell with what its server says of itself through svc, which has own connections to it. It
 // answers a warning, if the cell's may just not fit beside those of others.
-func checkServer(ctx context.Context, c results.Plan, svc drivers.Service, own int) (warning string, err error) {
+func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int) (warning string, err error) {
 	inspector, ok := drivers.As[drivers.Inspector](svc)
 	if !ok {
 		return "", nil
@@ -108,7 +109,7 @@ const noNative = "its sessions have no way of waiting of their own"
 
 // checkSession tells why the sessions of an open service cannot wait as the cell wants: -wait native where an option of
 // the library has taken away its own way, and -handover swap where they cannot pass a lock on.
-func checkSession(ctx context.Context, c results.Plan, svc drivers.Service) (why string, err error) {
+func checkSession(ctx context.Context, c spec.Plan, svc drivers.Service) (why string, err error) {
 	if c.Wait == wait.Native && !svc.Traits().Waits {
 		return noNative, nil
 	}

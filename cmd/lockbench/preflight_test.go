@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestMachineLimits(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMachineLimits(t *testing.T) {
 		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
 		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},
 	} {
-		err := test.limits.check(results.Plan{Load: results.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns}, test.network)
+		err := test.limits.check(spec.Plan{Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns}, test.network)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
@@ -46,19 +47,19 @@ func TestParsePortRange(t *testing.T) {
 
 func TestConnections(t *testing.T) {
 	for _, test := range []struct {
-		plan results.Plan
+		plan spec.Plan
 		want int
 	}{
-		{results.Plan{Load: results.Load{Clients: 9}, Driver: "memory", Wait: "pubsub"}, 0},
-		{results.Plan{Load: results.Load{Clients: 9}, Driver: "rueidis", Conns: 3, Wait: "none"}, 3},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "none"}, 4},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "pubsub"}, 5},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "queue", Lockers: 8}, 12},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Wait: "block"}, 904},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "rueidis", Pipelining: "off", Wait: "none"}, 900},
-		{results.Plan{Load: results.Load{Clients: 2}, Driver: "go-redis", Wait: "none"}, 2},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "test-alpha", Wait: "none"}, 900},
-		{results.Plan{Load: results.Load{Clients: 900}, Driver: "test-alpha", Conns: 7, Wait: "none"}, 7},
+		{spec.Plan{Load: spec.Load{Clients: 9}, Driver: "memory", Wait: "pubsub"}, 0},
+		{spec.Plan{Load: spec.Load{Clients: 9}, Driver: "rueidis", Conns: 3, Wait: "none"}, 3},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "rueidis", Wait: "none"}, 4},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "rueidis", Wait: "pubsub"}, 5},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "rueidis", Wait: "queue", Lockers: 8}, 12},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "rueidis", Wait: "block"}, 904},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "rueidis", Pipelining: "off", Wait: "none"}, 900},
+		{spec.Plan{Load: spec.Load{Clients: 2}, Driver: "go-redis", Wait: "none"}, 2},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "test-alpha", Wait: "none"}, 900},
+		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "test-alpha", Conns: 7, Wait: "none"}, 7},
 	} {
 		if got := connections(test.plan); got != test.want {
 			t.Errorf("%+v: %d, want %d", test.plan, got, test.want)
@@ -77,7 +78,7 @@ func TestCheckServer(t *testing.T) {
 		{drivers.Server{MaxClients: 16, Connected: 1}, "", ""}, // the one is ours
 		{drivers.Server{MaxClients: 20, Connected: 10}, "the server has 9 of its 20 connections", ""},
 	} {
-		p := results.Plan{Load: results.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16}
+		p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16}
 		warning, err := checkServer(t.Context(), p, fake{server: test.server}, 1)
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
@@ -138,25 +139,25 @@ func TestParseCPU(t *testing.T) {
 // TestPool tells the connections of which a request takes one from those that it shares.
 func TestPool(t *testing.T) {
 	for _, test := range []struct {
-		plan results.Plan
+		plan spec.Plan
 		want int
 	}{
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 4096}, Conns: 16}, 16},
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 4096}}, 10 * runtime.GOMAXPROCS(0)},
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 2}}, 0}, // one each
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 64}, 0},
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 16, Pipelining: "auto"}, 0},
-		{results.Plan{Driver: "go-redis", Load: results.Load{Clients: 64}, Conns: 16, Topology: "cluster", Nodes: 3}, 48},
-		{results.Plan{Driver: "rueidis", Load: results.Load{Clients: 512}}, 0},
-		{results.Plan{Driver: "rueidis", Load: results.Load{Clients: 512}, Conns: 8, Pipelining: "off"}, 8},
-		{results.Plan{Driver: "redsync", Load: results.Load{Clients: 512}}, 10 * runtime.GOMAXPROCS(0)},
-		{results.Plan{Driver: "rueidislock", Load: results.Load{Clients: 512}}, 0},
-		{results.Plan{Driver: "etcd", Load: results.Load{Clients: 512}}, 0},
-		{results.Plan{Driver: "zookeeper", Load: results.Load{Clients: 512}, Conns: 4}, 0},
-		{results.Plan{Driver: "mysql", Lock: "unique-row", Load: results.Load{Clients: 512}}, 32},
-		{results.Plan{Driver: "mysql", Lock: "get-lock", Load: results.Load{Clients: 512}}, 0},
-		{results.Plan{Driver: "postgres", Load: results.Load{Clients: 512}}, 0},
-		{results.Plan{Driver: "memory", Load: results.Load{Clients: 512}, Conns: 4}, 0},
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 4096}, Conns: 16}, 16},
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 4096}}, 10 * runtime.GOMAXPROCS(0)},
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 2}}, 0}, // one each
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 64}, Conns: 64}, 0},
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 64}, Conns: 16, Pipelining: "auto"}, 0},
+		{spec.Plan{Driver: "go-redis", Load: spec.Load{Clients: 64}, Conns: 16, Topology: "cluster", Nodes: 3}, 48},
+		{spec.Plan{Driver: "rueidis", Load: spec.Load{Clients: 512}}, 0},
+		{spec.Plan{Driver: "rueidis", Load: spec.Load{Clients: 512}, Conns: 8, Pipelining: "off"}, 8},
+		{spec.Plan{Driver: "redsync", Load: spec.Load{Clients: 512}}, 10 * runtime.GOMAXPROCS(0)},
+		{spec.Plan{Driver: "rueidislock", Load: spec.Load{Clients: 512}}, 0},
+		{spec.Plan{Driver: "etcd", Load: spec.Load{Clients: 512}}, 0},
+		{spec.Plan{Driver: "zookeeper", Load: spec.Load{Clients: 512}, Conns: 4}, 0},
+		{spec.Plan{Driver: "mysql", Lock: "unique-row", Load: spec.Load{Clients: 512}}, 32},
+		{spec.Plan{Driver: "mysql", Lock: "get-lock", Load: spec.Load{Clients: 512}}, 0},
+		{spec.Plan{Driver: "postgres", Load: spec.Load{Clients: 512}}, 0},
+		{spec.Plan{Driver: "memory", Load: spec.Load{Clients: 512}, Conns: 4}, 0},
 	} {
 		if got := pool(test.plan); got != test.want {
 			t.Errorf("%s %s, -conns %d: a pool of %d, want %d", test.plan.Driver, test.plan.Lock, test.plan.Conns, got, test.want)

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // reader reads options and remembers the first that cannot be read.
@@ -49,8 +50,8 @@ func list[T comparable](r *reader, name string, parse func(string) (T, error)) [
 }
 
 // base is what the cells of a matrix have in common.
-func (r *reader) base(seed uint64) results.Plan {
-	p := results.Plan{
+func (r *reader) base(seed uint64) spec.Plan {
+	p := spec.Plan{
 		Duration:   scalar(r, "duration", parseTime),
 		Warmup:     scalar(r, "warmup", parseTime),
 		Ops:        scalar(r, "n", parseOps),
@@ -73,47 +74,47 @@ func (r *reader) base(seed uint64) results.Plan {
 }
 
 // matrix is base with every combination of the axes, the first axis turning slowest.
-func (r *reader) matrix(base results.Plan) []results.Plan {
-	plans := []results.Plan{base}
-	cross(r, &plans, "driver", parseText, func(p *results.Plan, v string) { p.Driver = v })
-	cross(r, &plans, "lock", parseText, func(p *results.Plan, v string) { p.Lock = v })
-	cross(r, &plans, "topology", parseText, func(p *results.Plan, v string) { p.Topology = v })
-	cross(r, &plans, "durability", parseText, func(p *results.Plan, v string) { p.Durability = v })
-	cross(r, &plans, "release", parseText, func(p *results.Plan, v string) { p.Release = v })
-	cross(r, &plans, "wait", parseText, func(p *results.Plan, v string) { p.Wait = v })
-	cross(r, &plans, "renew", parseOnOff, func(p *results.Plan, v bool) { p.Renew = v })
-	cross(r, &plans, "clients", parseInt, func(p *results.Plan, v int) { p.Clients = v })
-	cross(r, &plans, "keys", parseInt, func(p *results.Plan, v int) { p.Keys = v })
-	cross(r, &plans, "key-dist", parseKeyDist, func(p *results.Plan, v string) { p.KeyDist = v })
-	cross(r, &plans, "hold", r.o.replays.parse, func(p *results.Plan, v times) { p.Hold, p.HoldDist = v.mean, v.dist })
-	cross(r, &plans, "reentry", parseReentry, func(p *results.Plan, v int) { p.Reentry = v })
+func (r *reader) matrix(base spec.Plan) []spec.Plan {
+	plans := []spec.Plan{base}
+	cross(r, &plans, "driver", parseText, func(p *spec.Plan, v string) { p.Driver = v })
+	cross(r, &plans, "lock", parseText, func(p *spec.Plan, v string) { p.Lock = v })
+	cross(r, &plans, "topology", parseText, func(p *spec.Plan, v string) { p.Topology = v })
+	cross(r, &plans, "durability", parseText, func(p *spec.Plan, v string) { p.Durability = v })
+	cross(r, &plans, "release", parseText, func(p *spec.Plan, v string) { p.Release = v })
+	cross(r, &plans, "wait", parseText, func(p *spec.Plan, v string) { p.Wait = v })
+	cross(r, &plans, "renew", parseOnOff, func(p *spec.Plan, v bool) { p.Renew = v })
+	cross(r, &plans, "clients", parseInt, func(p *spec.Plan, v int) { p.Clients = v })
+	cross(r, &plans, "keys", parseInt, func(p *spec.Plan, v int) { p.Keys = v })
+	cross(r, &plans, "key-dist", parseKeyDist, func(p *spec.Plan, v string) { p.KeyDist = v })
+	cross(r, &plans, "hold", r.o.replays.parse, func(p *spec.Plan, v times) { p.Hold, p.HoldDist = v.mean, v.dist })
+	cross(r, &plans, "reentry", parseReentry, func(p *spec.Plan, v int) { p.Reentry = v })
 	cross(r, &plans, "think", r.o.replays.parse,
-		func(p *results.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
-	cross(r, &plans, "ttl", parseTime, func(p *results.Plan, v time.Duration) { p.TTL = v })
-	cross(r, &plans, "timeout", parseTime, func(p *results.Plan, v time.Duration) { p.Timeout = v })
-	cross(r, &plans, "try-only", shape.ParseShare, func(p *results.Plan, v float64) { p.TryOnly = v })
-	cross(r, &plans, "crash", shape.ParseShare, func(p *results.Plan, v float64) { p.Crash = v })
-	cross(r, &plans, "overstay", shape.ParseShare, func(p *results.Plan, v float64) { p.Overstay = v })
-	cross(r, &plans, "rate", parseRate, func(p *results.Plan, v string) { p.Rate = v })
-	cross(r, &plans, "arrival", parseText, func(p *results.Plan, v string) { p.Arrival = v })
-	cross(r, &plans, "burst", parseTime, func(p *results.Plan, v time.Duration) { p.Burst = v })
-	cross(r, &plans, "max-queue", parseInt, func(p *results.Plan, v int) { p.MaxQueue = v })
-	cross(r, &plans, "handover", parseText, func(p *results.Plan, v string) { p.Handover = v })
-	cross(r, &plans, "lockers", parseInt, func(p *results.Plan, v int) { p.Lockers = v })
-	cross(r, &plans, "conns", parseInt, func(p *results.Plan, v int) { p.Conns = v })
-	cross(r, &plans, "pipelining", parseText, func(p *results.Plan, v string) { p.Pipelining = v })
-	cross(r, &plans, "flush-delay", parseTime, func(p *results.Plan, v time.Duration) { p.FlushDelay = v })
-	cross(r, &plans, "param", parseParams, func(p *results.Plan, v string) { p.Params = v })
-	cross(r, &plans, "nodes", parseInt, func(p *results.Plan, v int) { p.Nodes = v })
-	cross(r, &plans, "replicas", parseInt, func(p *results.Plan, v int) { p.Replicas = v })
-	cross(r, &plans, "acks", parseInt, func(p *results.Plan, v int) { p.Acks = v })
-	cross(r, &plans, "node-timeout", parseTime, func(p *results.Plan, v time.Duration) { p.NodeTimeout = v })
+		func(p *spec.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
+	cross(r, &plans, "ttl", parseTime, func(p *spec.Plan, v time.Duration) { p.TTL = v })
+	cross(r, &plans, "timeout", parseTime, func(p *spec.Plan, v time.Duration) { p.Timeout = v })
+	cross(r, &plans, "try-only", shape.ParseShare, func(p *spec.Plan, v float64) { p.TryOnly = v })
+	cross(r, &plans, "crash", shape.ParseShare, func(p *spec.Plan, v float64) { p.Crash = v })
+	cross(r, &plans, "overstay", shape.ParseShare, func(p *spec.Plan, v float64) { p.Overstay = v })
+	cross(r, &plans, "rate", parseRate, func(p *spec.Plan, v string) { p.Rate = v })
+	cross(r, &plans, "arrival", parseText, func(p *spec.Plan, v string) { p.Arrival = v })
+	cross(r, &plans, "burst", parseTime, func(p *spec.Plan, v time.Duration) { p.Burst = v })
+	cross(r, &plans, "max-queue", parseInt, func(p *spec.Plan, v int) { p.MaxQueue = v })
+	cross(r, &plans, "handover", parseText, func(p *spec.Plan, v string) { p.Handover = v })
+	cross(r, &plans, "lockers", parseInt, func(p *spec.Plan, v int) { p.Lockers = v })
+	cross(r, &plans, "conns", parseInt, func(p *spec.Plan, v int) { p.Conns = v })
+	cross(r, &plans, "pipelining", parseText, func(p *spec.Plan, v string) { p.Pipelining = v })
+	cross(r, &plans, "flush-delay", parseTime, func(p *spec.Plan, v time.Duration) { p.FlushDelay = v })
+	cross(r, &plans, "param", parseParams, func(p *spec.Plan, v string) { p.Params = v })
+	cross(r, &plans, "nodes", parseInt, func(p *spec.Plan, v int) { p.Nodes = v })
+	cross(r, &plans, "replicas", parseInt, func(p *spec.Plan, v int) { p.Replicas = v })
+	cross(r, &plans, "acks", parseInt, func(p *spec.Plan, v int) { p.Acks = v })
+	cross(r, &plans, "node-timeout", parseTime, func(p *spec.Plan, v time.Duration) { p.NodeTimeout = v })
 	return plans
 }
 
 // cross replaces each plan by one for every value of an axis.
 func cross[T comparable](
-	r *reader, plans *[]results.Plan, name string, parse func(string) (T, error), set func(*results.Plan, T),
+	r *reader, plans *[]spec.Plan, name string, parse func(string) (T, error), set func(*spec.Plan, T),
 ) {
 	if r.err != nil || r.only != nil && !r.only[name] {
 		return
@@ -126,7 +127,7 @@ func cross[T comparable](
 		r.err = usageErrorf("-%s: the lists make a matrix of more than %d cells", name, maxCells)
 		return
 	}
-	crossed := make([]results.Plan, 0, len(*plans)*len(values))
+	crossed := make([]spec.Plan, 0, len(*plans)*len(values))
 	for _, p := range *plans {
 		for _, v := range values {
 			set(&p, v)

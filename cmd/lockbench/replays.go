@@ -8,8 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // times is a distribution as a plan has it: its canonical spelling, empty for a fixed time, and its mean.
@@ -70,7 +71,7 @@ func (f *replays) load(t shape.Times, path string) (shape.Times, error) {
 }
 
 // of are those that a plan replays.
-func (f *replays) of(p results.Plan) map[string]shape.Times {
+func (f *replays) of(p spec.Plan) map[string]shape.Times {
 	used := map[string]shape.Times{}
 	for _, c := range p.Groups() {
 		for _, dist := range []string{c.HoldDist, c.ThinkDist} {

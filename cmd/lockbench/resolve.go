@@ -11,12 +11,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // resolve fills in the driver's default design and way of waiting, and clears what the cell does not read. If the
 // combination makes no sense it names the part that does not fit, and why.
-func resolve(c *results.Plan, t targets) (d drivers.Design, what, why string) {
+func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 	if why := outOfTopology(*c); why != "" {
 		return d, fmt.Sprintf("%s -topology %s", c.Driver, c.Topology), why
 	}
@@ -66,7 +67,7 @@ const waitAuto = "auto"
 
 // settle chooses a way of waiting if that is left open, and clears what it does not read, and what is spelt out though it
 // is the usual.
-func settle(c *results.Plan, d drivers.Design) {
+func settle(c *spec.Plan, d drivers.Design) {
 	switch {
 	case c.Wait != waitAuto:
 	case d.Traits.Waits:
@@ -102,7 +103,7 @@ func settle(c *results.Plan, d drivers.Design) {
 }
 
 // unfit tells what of a cell its design cannot do.
-func unfit(c *results.Plan, d drivers.Design) (what, why string) {
+func unfit(c *spec.Plan, d drivers.Design) (what, why string) {
 	kind, err := wait.Find(c.Wait)
 	if err != nil {
 		return "", "" // checkNames has seen to it
@@ -137,7 +138,7 @@ func unfit(c *results.Plan, d drivers.Design) (what, why string) {
 }
 
 // unconnected tells what of a cell its client library cannot do.
-func unconnected(c *results.Plan) (what, why string) {
+func unconnected(c *spec.Plan) (what, why string) {
 	remote := !inProcessDriver(c.Driver)
 	const inside = "it runs in-process and has no connections"
 	switch {

@@ -19,6 +19,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -337,7 +339,7 @@ func (r *runner) say(line string) {
 }
 
 // ready starts the cell's server, if it has none yet, and asks this machine for room.
-func (r *runner) ready(ctx context.Context, c results.Plan) error {
+func (r *runner) ready(ctx context.Context, c spec.Plan) error {
 	if !inProcessDriver(c.Driver) {
 		if _, err := r.fleet.at(ctx, c); err != nil {
 			return err
@@ -348,7 +350,7 @@ func (r *runner) ready(ctx context.Context, c results.Plan) error {
 
 // checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in
 // ways of its own if it finds no room, and its connections would pass for somebody else's.
-func (r *runner) checkServer(ctx context.Context, c results.Plan, prefix string) (warning string, err error) {
+func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	probe := c
 	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
 	if inProcessDriver(c.Driver) || libraries[c.Driver].pinned(c.Lock) {

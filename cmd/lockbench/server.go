@@ -19,6 +19,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // fleet is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
@@ -96,7 +98,7 @@ func newFleet(t targets, cells []cell) (*fleet, error) {
 }
 
 // at is the server of a cell.
-func (f *fleet) at(ctx context.Context, c results.Plan) (*server, error) {
+func (f *fleet) at(ctx context.Context, c spec.Plan) (*server, error) {
 	d := deploymentOf(c)
 	if s := f.running[d]; s != nil {
 		return s, nil
@@ -115,7 +117,7 @@ func (f *fleet) at(ctx context.Context, c results.Plan) (*server, error) {
 	return s, nil
 }
 
-func (f *fleet) start(ctx context.Context, c results.Plan, d deployment) (*server, error) {
+func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*server, error) {
 	t := f.of(c.Driver)
 	switch t.kind {
 	case private:
@@ -208,7 +210,7 @@ func (f tlsFiles) config() (*tls.Config, error) {
 }
 
 // open opens the service for one cell.
-func (f *fleet) open(ctx context.Context, c results.Plan, prefix string) (drivers.Service, error) {
+func (f *fleet) open(ctx context.Context, c spec.Plan, prefix string) (drivers.Service, error) {
 	d, err := driverOf(c)
 	if err != nil {
 		return nil, err
@@ -246,7 +248,7 @@ func (n neighbour) Close() {
 }
 
 // neighbour opens the one that sends a cell's probes, if it has any. why tells that its driver has no such request.
-func (f *fleet) neighbour(ctx context.Context, c results.Plan, prefix string) (n neighbour, why string, err error) {
+func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n neighbour, why string, err error) {
 	if c.Probe == 0 {
 		return n, "", nil
 	}
@@ -263,7 +265,7 @@ func (f *fleet) neighbour(ctx context.Context, c results.Plan, prefix string) (n
 }
 
 // driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
-func driverOf(c results.Plan) (drivers.Driver, error) {
+func driverOf(c spec.Plan) (drivers.Driver, error) {
 	d, err := drivers.Lookup(c.Driver)
 	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraries[c.Driver].locks {
 		d = quorum.Driver{Node: d}
@@ -272,16 +274,16 @@ func driverOf(c results.Plan) (drivers.Driver, error) {
 }
 
 // polls reports whether a refused client comes back by itself.
-func polls(c results.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
+func polls(c spec.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
 
 // wakes reports whether releases have to wake subscribers for the cell's way of waiting.
-func wakes(c results.Plan) bool {
+func wakes(c spec.Plan) bool {
 	kind, err := wait.Find(c.Wait)
 	return err == nil && kind.Wakes
 }
 
 // blocks reports whether clients sleep on the server for the cell's way of waiting.
-func blocks(c results.Plan) bool {
+func blocks(c spec.Plan) bool {
 	kind, err := wait.Find(c.Wait)
 	return err == nil && kind.Blocks
 }
@@ -302,7 +304,7 @@ func (f *fleet) describe(rec *results.Record) {
 }
 
 // cpuOf reads what the servers of a cell have used, if they are ours; else it is nil.
-func (f *fleet) cpuOf(c results.Plan) func() time.Duration {
+func (f *fleet) cpuOf(c spec.Plan) func() time.Duration {
 	if s := f.running[deploymentOf(c)]; s != nil {
 		return s.cpu
 	}
@@ -311,7 +313,7 @@ func (f *fleet) cpuOf(c results.Plan) func() time.Duration {
 
 // networkOf is how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
 // none.
-func (f *fleet) networkOf(c results.Plan) string {
+func (f *fleet) networkOf(c spec.Plan) string {
 	if c.Server == string(embedded) {
 		return string(embedded)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// serverKind says whose server it is; it is also the value of results.Plan.Server.
+// serverKind says whose server it is; it is also the value of spec.Plan.Server.
 type serverKind string
 
 const (

@@ -9,7 +9,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -40,7 +41,7 @@ var topologyFlags = map[string][]drivers.Topology{
 }
 
 // outOfTopology tells why a driver cannot have a topology at all.
-func outOfTopology(c results.Plan) (why string) {
+func outOfTopology(c spec.Plan) (why string) {
 	known := libraries[c.Driver].topologies
 	if t := drivers.Topology(c.Topology); t == "" || t == drivers.TopologySingle || slices.Contains(known, t) {
 		return ""
@@ -50,7 +51,7 @@ func outOfTopology(c results.Plan) (why string) {
 
 // settleTopology fills in what a cell's topology needs and clears what it does not read. If driver, server and topology
 // do not go together it says why.
-func settleTopology(c *results.Plan, kind serverKind) (why string) {
+func settleTopology(c *spec.Plan, kind serverKind) (why string) {
 	if c.Topology == string(drivers.TopologySingle) {
 		c.Topology = ""
 	}
@@ -109,7 +110,7 @@ type deployment struct {
 	nodes, replicas int
 }
 
-func deploymentOf(c results.Plan) deployment {
+func deploymentOf(c spec.Plan) deployment {
 	return deployment{
 		serviceOf(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
 	}

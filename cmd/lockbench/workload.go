@@ -13,10 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // workload is what -workload names.
@@ -34,7 +35,7 @@ func (f flagDef) inWorkload() bool {
 // ofTheRun are those that hold for all cells together.
 var ofTheRun = []string{"trials", "seed", "null"}
 
-// ofAClass are the flags that a class of clients may have for itself: the fields of results.Load.
+// ofAClass are the flags that a class of clients may have for itself: the fields of spec.Load.
 var ofAClass = []string{
 	"clients", "key-dist", "hold", "think", "ttl", "timeout", "try-only", "crash", "overstay",
 	"rate", "arrival", "burst", "max-queue",
@@ -238,11 +239,11 @@ func (w *workload) overridden(name string) bool {
 }
 
 // classes resolves the workload's classes against what the cell has at its top.
-func (o *options) classes(top results.Load) ([]results.Class, error) {
+func (o *options) classes(top spec.Load) ([]spec.Class, error) {
 	if o.workload == nil {
 		return nil, nil
 	}
-	var list []results.Class
+	var list []spec.Class
 	for _, c := range o.workload.Classes {
 		load, err := o.classLoad(c, top)
 		if err != nil {
@@ -257,18 +258,18 @@ func (o *options) classes(top results.Load) ([]results.Class, error) {
 		if load.Open() && c.Find("think") == nil {
 			load.Think, load.ThinkDist = 0, "" // the top's is for those who have time to
 		}
-		list = append(list, results.Class{Name: c.Name, Load: load})
+		list = append(list, spec.Class{Name: c.Name, Load: load})
 	}
 	return list, nil
 }
 
 // classLoad is the top with what a class sets in place.
-func (o *options) classLoad(c file.Class, top results.Load) (results.Load, error) {
+func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
 	r := reader{o: o.with(c.Settings, c.Name), only: map[string]bool{}}
 	for _, s := range c.Settings {
 		r.only[s.Field] = true
 	}
-	plans := r.matrix(results.Plan{Load: top})
+	plans := r.matrix(spec.Plan{Load: top})
 	if r.err != nil {
 		return top, r.err
 	}

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // workloadFile writes a workload and returns its name.
@@ -70,8 +71,8 @@ func roundTrip(t testing.TB, p plan, servers string) {
 	}
 	for i, c := range again.cells {
 		want := p.cells[i]
-		c.plan.Workload, want.plan.Workload = "", ""         // the name of another file
-		c.asked, want.asked = results.Load{}, results.Load{} // a flag's value that is read by none is not written down
+		c.plan.Workload, want.plan.Workload = "", ""   // the name of another file
+		c.asked, want.asked = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
 		c.classes, want.classes = nil, nil
 		if !reflect.DeepEqual(c, want) {
 			t.Errorf("cell %d is\n%+v\nwant\n%+v", i+1, c, want)
@@ -208,7 +209,7 @@ func FuzzRoundTrip(f *testing.F) {
 }
 
 // remake parses the command line of a trial: it must make that very trial again.
-func remake(t testing.TB, want results.Plan) {
+func remake(t testing.TB, want spec.Plan) {
 	t.Helper()
 	o, err := parseWords(t, shellWords(t, want.Command)[1:], environment())
 	if err != nil {
@@ -303,9 +304,9 @@ func TestClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.cells[0].plan
-	want := []results.Class{
-		{Name: "closed", Load: results.Load{Clients: 6, Hold: 2 * time.Millisecond, Think: 3 * time.Millisecond, TTL: 30 * time.Second, Timeout: 4 * time.Second}},
-		{Name: "open", Load: results.Load{Clients: 6, Hold: time.Millisecond, HoldDist: "exp:1ms", TTL: 9 * time.Second, Timeout: 4 * time.Second, Rate: "100", Arrival: "poisson"}},
+	want := []spec.Class{
+		{Name: "closed", Load: spec.Load{Clients: 6, Hold: 2 * time.Millisecond, Think: 3 * time.Millisecond, TTL: 30 * time.Second, Timeout: 4 * time.Second}},
+		{Name: "open", Load: spec.Load{Clients: 6, Hold: time.Millisecond, HoldDist: "exp:1ms", TTL: 9 * time.Second, Timeout: 4 * time.Second, Rate: "100", Arrival: "poisson"}},
 	}
 	if c.Clients != 12 || !reflect.DeepEqual(c.Classes, want) {
 		t.Errorf("%d clients: %+v", c.Clients, c.Classes)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 var ids int
@@ -23,8 +25,8 @@ func trial(rate float64, p99 time.Duration) *results.Record {
 	ids++
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("id%d", ids), Run: "run", Trial: 1,
-		Plan: results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", BackoffMin: time.Millisecond, Keys: 10,
-			Load:     results.Load{Clients: 64, TTL: 30 * time.Second},
+		Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", BackoffMin: time.Millisecond, Keys: 10,
+			Load:     spec.Load{Clients: 64, TTL: 30 * time.Second},
 			Duration: 10 * time.Second, Seed: uint64(ids), Oracle: true, Server: "private"},
 		Traits:  results.Traits{Exclusive: true},
 		Env:     results.Env{Lockbench: "v1", Go: "go1.26", OS: "linux", Arch: "amd64", CPU: "EPYC", CPUs: 2, GOMAXPROCS: 2},
@@ -314,8 +316,8 @@ func TestPlanFlags(t *testing.T) {
 			}
 		}
 	}
-	collect(reflect.TypeFor[results.Plan]())
-	collect(reflect.TypeFor[results.Class]())
+	collect(reflect.TypeFor[spec.Plan]())
+	collect(reflect.TypeFor[spec.Class]())
 	for _, f := range flags {
 		for _, name := range f.fields {
 			if _, known := fields[name]; !known {

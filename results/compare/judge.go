@@ -11,6 +11,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // defaultFigures are shown beside the judged ones, where they are known.
@@ -38,7 +40,7 @@ func (d *draft) known(f figure.Figure) bool {
 // open tells of an open loop, in a part of the clients at least.
 func (d *draft) open() bool {
 	is := func(b *bucket) bool {
-		return slices.ContainsFunc(b.first().Plan.Groups(), func(g results.Class) bool { return g.Open() })
+		return slices.ContainsFunc(b.first().Plan.Groups(), func(g spec.Class) bool { return g.Open() })
 	}
 	return is(d.base) || is(d.head)
 }

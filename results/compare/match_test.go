@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 type change = func(r *results.Record)
@@ -91,7 +93,7 @@ func swapped(r *results.Record) {
 
 func classes(ms int) change {
 	return func(r *results.Record) {
-		r.Plan.Classes = []results.Class{{Name: "a"}, {Name: "b", Load: results.Load{Hold: time.Duration(ms) * time.Millisecond}}}
+		r.Plan.Classes = []spec.Class{{Name: "a"}, {Name: "b", Load: spec.Load{Hold: time.Duration(ms) * time.Millisecond}}}
 	}
 }
 

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
-// flag is one flag of the command line with the fields of results.Plan and results.Load that it sets, by their names in
+// flag is one flag of the command line with the fields of spec.Plan and spec.Load that it sets, by their names in
 // JSON, and the flags whose values mean nothing once it differs. Ignoring it ignores those too.
 type flag struct {
 	name    string
@@ -118,7 +120,7 @@ type known struct {
 	whole string
 }
 
-func (ps plans) read(p results.Plan) (known, error) {
+func (ps plans) read(p spec.Plan) (known, error) {
 	p.Seed, p.Command, p.Workload = 0, "", ""
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -133,7 +135,7 @@ func (ps plans) read(p results.Plan) (known, error) {
 	return k, err
 }
 
-func settingsOf(p *results.Plan) (settings, error) {
+func settingsOf(p *spec.Plan) (settings, error) {
 	whole, err := fieldsOf(p)
 	if err != nil {
 		return nil, err

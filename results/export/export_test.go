@@ -20,6 +20,8 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -58,7 +60,7 @@ func record(n int) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Run: "run", Trial: n + 1,
 		Started: time.Date(2026, 5, 4, 3, 2, 1+n, 0, time.UTC),
-		Plan: results.Plan{Load: results.Load{Clients: 64, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second},
+		Plan: spec.Plan{Load: spec.Load{Clients: 64, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second},
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
 			BackoffMin: time.Millisecond, BackoffMax: 1500 * time.Microsecond,
 			Duration: 10 * time.Second, Warmup: time.Second, Seed: uint64(n), IOTimeout: 3 * time.Second, Oracle: true,

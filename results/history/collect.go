@@ -11,6 +11,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Collector takes records in any order. Of each it keeps the figures that are asked for, some hundred bytes.
@@ -178,7 +180,7 @@ func (c *conditions) changes(to *conditions) (all []Change) {
 
 func defaultFigures(r *results.Record) []figure.Figure {
 	latency := "acquire.p99"
-	if slices.ContainsFunc(r.Plan.Groups(), func(g results.Class) bool { return g.Open() }) {
+	if slices.ContainsFunc(r.Plan.Groups(), func(g spec.Class) bool { return g.Open() }) {
 		latency = "response.p99"
 	}
 	var list []figure.Figure

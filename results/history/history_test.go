@@ -10,6 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 var dayOne = time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
@@ -19,7 +21,7 @@ func trialAt(night, trial int, rate float64) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("n%d-%d", night, trial), Run: fmt.Sprintf("run%d", night), Trial: trial + 1,
 		Started: dayOne.AddDate(0, 0, night).Add(time.Duration(trial) * time.Minute),
-		Plan:    results.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private", Load: results.Load{Clients: 64}},
+		Plan:    spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private", Load: spec.Load{Clients: 64}},
 		Traits:  results.Traits{Exclusive: true},
 		Env: results.Env{Lockbench: "v0.1.0", Revision: fmt.Sprintf("rev%d", night), Go: "go1.26.8", OS: "linux", Arch: "amd64",
 			CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2, Kernel: "6.1", Libraries: map[string]string{"rueidis": "v1.0.79"}},
@@ -311,10 +313,10 @@ func TestViolationsAndSaturation(t *testing.T) {
 
 // TestOpenLoop has the response in place of the acquisition, whichever class it is that is open.
 func TestOpenLoop(t *testing.T) {
-	for _, change := range []func(*results.Plan){
-		func(p *results.Plan) { p.Rate = "5000" },
-		func(p *results.Plan) {
-			p.Classes = []results.Class{{Name: "a"}, {Name: "b", Load: results.Load{Burst: time.Second}}}
+	for _, change := range []func(*spec.Plan){
+		func(p *spec.Plan) { p.Rate = "5000" },
+		func(p *spec.Plan) {
+			p.Classes = []spec.Class{{Name: "a"}, {Name: "b", Load: spec.Load{Burst: time.Second}}}
 		},
 	} {
 		r := trialAt(0, 0, 5000)

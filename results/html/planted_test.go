@@ -8,6 +8,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // planted is a distribution with a value of its own for each percentile, in milliseconds from at: 1 for the median, and
@@ -31,7 +33,7 @@ func plantedCell(t *testing.T) *results.Cell {
 		r := *recorded(t, "front-door")[0].First()
 		r.ID, r.Trial, r.Partial, r.Started = string(rune('a'+n)), n+1, "", time.Unix(int64(n), 0)
 		r.Latency = map[results.Metric]results.Latency{results.Acquire: planted(10), results.Handoff: planted(20), results.Release: planted(30)}
-		r.Plan.Classes = []results.Class{{Name: "slow", Load: r.Plan.Load}, {Name: "open", Load: r.Plan.Load}}
+		r.Plan.Classes = []spec.Class{{Name: "slow", Load: r.Plan.Load}, {Name: "open", Load: r.Plan.Load}}
 		r.Plan.Classes[1].Rate = "1000"
 		r.Classes = []results.ClassResult{
 			{Name: "slow", Latency: map[results.Metric]results.Latency{results.Acquire: planted(40), results.Response: planted(50)}},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // change is what becomes of a cell from base to head: both figures by these factors, with trials that scatter so much.
@@ -40,8 +42,8 @@ func sides(n int, each func(cell int, head bool, r *results.Record)) (base, head
 			r := &results.Record{
 				Schema: results.SchemaVersion, ID: fmt.Sprintf("%d-%t-%d", i, head, trial), Run: "run", Trial: trial + 1,
 				Started: time.Date(2026, 5, 4, 3, 0, 0, 0, time.UTC).Add(time.Duration(2*trial+b2i(head)) * time.Minute),
-				Plan: results.Plan{Driver: []string{"rueidis", "go-redis"}[i%2], Lock: "set-nx", Wait: "backoff", Keys: 10,
-					Load: results.Load{Clients: 8 * (i + 1), TTL: 30 * time.Second}, Duration: 10 * time.Second, Oracle: true,
+				Plan: spec.Plan{Driver: []string{"rueidis", "go-redis"}[i%2], Lock: "set-nx", Wait: "backoff", Keys: 10,
+					Load: spec.Load{Clients: 8 * (i + 1), TTL: 30 * time.Second}, Duration: 10 * time.Second, Oracle: true,
 					Server: "private", Command: fmt.Sprintf("lockbench -lock set-nx -wait backoff -clients %d -keys 10", 8*(i+1))},
 				Traits: results.Traits{Exclusive: true},
 				Env: results.Env{Lockbench: "v1.0.0", Revision: map[bool]string{false: "1a2b3c4", true: "5d6e7f8"}[head], Go: "go1.26.8",

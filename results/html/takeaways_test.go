@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // trialsOf are trials of a lock that granted so many locks a second.
@@ -15,7 +17,7 @@ func trialsOf(lock string, rates ...int64) (recs []*results.Record) {
 	for i, rate := range rates {
 		recs = append(recs, &results.Record{
 			ID: fmt.Sprint(lock, i), Run: "run", Trial: i + 1, Elapsed: time.Second,
-			Plan:   results.Plan{Driver: "d", Lock: lock, Load: results.Load{Clients: 4}, Keys: 1},
+			Plan:   spec.Plan{Driver: "d", Lock: lock, Load: spec.Load{Clients: 4}, Keys: 1},
 			Traits: results.Traits{Exclusive: true},
 			Server: results.Server{Kind: "private"},
 			Counts: results.Counts{Acquired: rate},
@@ -240,11 +242,11 @@ func TestWhatIsNoLockIsNotFastest(t *testing.T) {
 
 // TestInvited tells a lock that failed from one that was asked for more than its lease.
 func TestInvited(t *testing.T) {
-	for want, load := range map[string]results.Load{
+	for want, load := range map[string]spec.Load{
 		"": {Hold: time.Millisecond, TTL: time.Second},
 		"; its holds of 30ms were meant to outlast its lease of 20ms": {Hold: 30 * time.Millisecond, TTL: 20 * time.Millisecond},
 	} {
-		r := &results.Record{Plan: results.Plan{Load: load}, Traits: results.Traits{Exclusive: true, Expires: true}}
+		r := &results.Record{Plan: spec.Plan{Load: load}, Traits: results.Traits{Exclusive: true, Expires: true}}
 		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

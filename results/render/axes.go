@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // axis is one thing in which cells can differ. Axes that agree in all cells are stated once above the table; the
@@ -37,7 +39,7 @@ var axes = []axis{
 	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
 	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
 	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
-	{title: "node timeout", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.NodeTimeout })},
+	{title: "node timeout", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.NodeTimeout })},
 	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
 	{title: "renew", value: func(c *results.Cell) string {
 		if plan(c).Renew {
@@ -57,25 +59,25 @@ var axes = []axis{
 	{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
-	{title: "key dist", absent: "uniform", value: ofClasses(func(l results.Load) string { return l.KeyDist })},
-	{title: "hold", right: true, value: ofClasses(func(l results.Load) string { return drawn(l.HoldDist, l.Hold) })},
-	{title: "think", right: true, absent: "0", value: ofClasses(func(l results.Load) string { return unlessZero(drawn(l.ThinkDist, l.Think)) })},
-	{title: "ttl", right: true, value: ofClasses(func(l results.Load) string { return unlessZero(asked(l.TTL)) })},
-	{title: "timeout", right: true, absent: "endless", value: ofClasses(func(l results.Load) string { return unlessZero(asked(l.Timeout)) })},
-	{title: "try-only", right: true, absent: "0 %", value: ofClasses(func(l results.Load) string { return ifShare(l.TryOnly) })},
-	{title: "crash", right: true, absent: "0 %", value: ofClasses(func(l results.Load) string { return ifShare(l.Crash) })},
-	{title: "overstay", right: true, absent: "0 %", value: ofClasses(func(l results.Load) string { return ifShare(l.Overstay) })},
-	{title: "poll", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Poll })},
-	{title: "backoff min", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMin })},
-	{title: "backoff max", right: true, some: true, value: ifSet(func(p *results.Plan) time.Duration { return p.BackoffMax })},
+	{title: "key dist", absent: "uniform", value: ofClasses(func(l spec.Load) string { return l.KeyDist })},
+	{title: "hold", right: true, value: ofClasses(func(l spec.Load) string { return drawn(l.HoldDist, l.Hold) })},
+	{title: "think", right: true, absent: "0", value: ofClasses(func(l spec.Load) string { return unlessZero(drawn(l.ThinkDist, l.Think)) })},
+	{title: "ttl", right: true, value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.TTL)) })},
+	{title: "timeout", right: true, absent: "endless", value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.Timeout)) })},
+	{title: "try-only", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.TryOnly) })},
+	{title: "crash", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.Crash) })},
+	{title: "overstay", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.Overstay) })},
+	{title: "poll", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Poll })},
+	{title: "backoff min", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.BackoffMin })},
+	{title: "backoff max", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.BackoffMax })},
 	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
-	{title: "handover max", right: true, some: true, value: ifAny(func(p *results.Plan) int { return p.HandoverMax })},
-	{title: "lockers", right: true, value: ifAny(func(p *results.Plan) int { return p.Lockers })},
-	{title: "conns", right: true, value: ifAny(func(p *results.Plan) int { return p.Conns })},
+	{title: "handover max", right: true, some: true, value: ifAny(func(p *spec.Plan) int { return p.HandoverMax })},
+	{title: "lockers", right: true, value: ifAny(func(p *spec.Plan) int { return p.Lockers })},
+	{title: "conns", right: true, value: ifAny(func(p *spec.Plan) int { return p.Conns })},
 	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
-	{title: "flush delay", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.FlushDelay })},
+	{title: "flush delay", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.FlushDelay })},
 	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
-	{title: "io timeout", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.IOTimeout })},
+	{title: "io timeout", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.IOTimeout })},
 	{title: "ops", right: true, value: func(c *results.Cell) string { return ifCount64(plan(c).Ops) }},
 	{title: "max errors", right: true, wide: true, absent: "never", value: func(c *results.Cell) string { return plan(c).MaxErrors }},
 	{title: "probe", right: true, absent: "off", value: func(c *results.Cell) string {
@@ -84,8 +86,8 @@ var axes = []axis{
 		}
 		return ""
 	}},
-	{title: "duration", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Duration })},
-	{title: "warm-up", right: true, value: ifSet(func(p *results.Plan) time.Duration { return p.Warmup })},
+	{title: "duration", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Duration })},
+	{title: "warm-up", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Warmup })},
 	{title: "trials", right: true, unsaid: "1", value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
 	{title: "oracle", wide: true, value: func(c *results.Cell) string {
 		if plan(c).Oracle {
@@ -124,12 +126,12 @@ func maxQueue(c *results.Cell) string {
 	if p := plan(c); len(p.Classes) == 0 && p.Open() && p.MaxQueue == 0 {
 		return noLimit
 	}
-	return ofClasses(func(l results.Load) string { return ifCount(l.MaxQueue) })(c)
+	return ofClasses(func(l spec.Load) string { return ifCount(l.MaxQueue) })(c)
 }
 
-func plan(c *results.Cell) *results.Plan { return &c.First().Plan }
+func plan(c *results.Cell) *spec.Plan { return &c.First().Plan }
 
-func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
+func ifSet(get func(*spec.Plan) time.Duration) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if d := get(plan(c)); d != 0 {
 			return asked(d)
@@ -140,7 +142,7 @@ func ifSet(get func(*results.Plan) time.Duration) func(*results.Cell) string {
 
 // topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
 // user's own.
-func topology(p *results.Plan) string {
+func topology(p *spec.Plan) string {
 	switch {
 	case p.Topology == "replicated" && p.Replicas > 0:
 		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
@@ -152,7 +154,7 @@ func topology(p *results.Plan) string {
 	return p.Topology
 }
 
-func ifAny(get func(*results.Plan) int) func(*results.Cell) string {
+func ifAny(get func(*spec.Plan) int) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if n := get(plan(c)); n != 0 {
 			return Thousands(int64(n))

@@ -12,6 +12,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // unit says how a figure is written; the value itself is always in the base unit.
@@ -182,7 +184,7 @@ func high(of func(*results.Record) float64) func(*results.Cell) float64 {
 
 // open tells of an open loop, in a part of the clients at least.
 func open(c *results.Cell) bool {
-	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.Open() })
+	return slices.ContainsFunc(plan(c).Groups(), func(g spec.Class) bool { return g.Open() })
 }
 
 // offered is the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const labelWidth = 15
@@ -53,7 +55,7 @@ func (p *page) detail(c *results.Cell) error {
 // lastedInstead stands behind the hold that was asked for if the holds did not last as long.
 func lastedInstead(c *results.Cell, title string) string {
 	load := &c.First().Plan.Load
-	if lasted := load.Lasted(c.Latency[results.Hold]); title == "hold" && len(c.First().Plan.Classes) == 0 && results.Apart(load.Hold, lasted) {
+	if lasted := results.Lasted(load, c.Latency[results.Hold]); title == "hold" && len(c.First().Plan.Classes) == 0 && results.Apart(load.Hold, lasted) {
 		return " (lasted " + measured(lasted) + ")"
 	}
 	return ""
@@ -117,7 +119,7 @@ func (p *page) asked(c *results.Cell) {
 }
 
 // length is that of the window as it was planned.
-func length(p *results.Plan) string {
+func length(p *spec.Plan) string {
 	switch {
 	case p.Ops == 0:
 		return asked(p.Duration)

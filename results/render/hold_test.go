@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Rows whose holds did not last equally long are not to be compared, and a hold that was not as asked stands beside it.
@@ -13,7 +15,7 @@ func TestUnlikeHolds(t *testing.T) {
 	const us = time.Microsecond
 	cell := func(asked, lasted time.Duration) *results.Cell {
 		holds := map[results.Metric]results.Latency{results.Hold: {Count: 1000, P50: lasted, Mean: lasted}}
-		r := &results.Record{Plan: results.Plan{Load: results.Load{Hold: asked}}, Latency: holds}
+		r := &results.Record{Plan: spec.Plan{Load: spec.Load{Hold: asked}}, Latency: holds}
 		return &results.Cell{Trials: []*results.Record{r}, Latency: holds}
 	}
 	coarse, busy, exact, other := cell(200*us, 1046*us), cell(200*us, 420*us), cell(200*us, 205*us), cell(900*us, 910*us)

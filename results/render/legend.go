@@ -8,6 +8,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 type sayer func(format string, args ...any)
@@ -70,7 +72,7 @@ const (
 func classed(c *results.Cell) bool { return len(plan(c).Classes) > 0 }
 
 func skewed(c *results.Cell) bool {
-	return slices.ContainsFunc(plan(c).Groups(), func(g results.Class) bool { return g.KeyDist != "" })
+	return slices.ContainsFunc(plan(c).Groups(), func(g spec.Class) bool { return g.KeyDist != "" })
 }
 
 // ideals are the estimates by what makes them.

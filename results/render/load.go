@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // closed labels a load in which a client that waits sends nothing.
 const closed = "closed loop"
 
 // loadLine says whether the load is an open or a closed loop, and at which rate; of classes that differ, of each.
-func loadLine(p *results.Plan) string {
+func loadLine(p *spec.Plan) string {
 	var lines, named []string
 	for _, g := range p.Groups() {
 		lines = append(lines, loadOf(g.Load))
@@ -28,7 +30,7 @@ func loadLine(p *results.Plan) string {
 	return lines[0]
 }
 
-func loadOf(l results.Load) string {
+func loadOf(l spec.Load) string {
 	switch {
 	case l.Rate != "":
 		arrival := l.Arrival
@@ -43,7 +45,7 @@ func loadOf(l results.Load) string {
 }
 
 // loadShort is loadLine in few words, for a column.
-func loadShort(p *results.Plan) string {
+func loadShort(p *spec.Plan) string {
 	line := loadLine(p)
 	l := p.Groups()[0].Load
 	open := "open, "
@@ -129,7 +131,7 @@ func ifCount64(n int64) string {
 }
 
 // ofClasses is a setting of a plan's load, or byClass if its classes do not agree in it.
-func ofClasses(get func(results.Load) string) func(*results.Cell) string {
+func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		groups := plan(c).Groups()
 		for _, g := range groups[1:] {
@@ -142,7 +144,7 @@ func ofClasses(get func(results.Load) string) func(*results.Cell) string {
 }
 
 // classList names the classes and what is particular to each.
-func classList(p *results.Plan) string {
+func classList(p *spec.Plan) string {
 	var all []string
 	for _, g := range p.Classes {
 		all = append(all, g.Name+" ("+classText(p, g)+")")
@@ -151,22 +153,22 @@ func classList(p *results.Plan) string {
 }
 
 // classText is what a class does, as far as not all of the plan's classes do the same.
-func classText(p *results.Plan, g results.Class) string {
+func classText(p *spec.Plan, g spec.Class) string {
 	parts := []string{Many(int64(g.Clients), "client")}
 	for _, setting := range []struct {
 		label string
-		get   func(results.Load) string
+		get   func(spec.Load) string
 	}{
 		{"", loadOf},
-		{"keys ", func(l results.Load) string { return orElse(l.KeyDist, "uniform") }},
-		{"hold ", func(l results.Load) string { return drawn(l.HoldDist, l.Hold) }},
-		{"think ", func(l results.Load) string { return drawn(l.ThinkDist, l.Think) }},
-		{"ttl ", func(l results.Load) string { return asked(l.TTL) }},
-		{"timeout ", func(l results.Load) string { return orElse(unlessZero(asked(l.Timeout)), "endless") }},
-		{"try-only ", func(l results.Load) string { return percent(l.TryOnly) }},
-		{"crash ", func(l results.Load) string { return percent(l.Crash) }},
-		{"overstay ", func(l results.Load) string { return percent(l.Overstay) }},
-		{"max queue ", func(l results.Load) string { return orElse(ifCount(l.MaxQueue), "endless") }},
+		{"keys ", func(l spec.Load) string { return orElse(l.KeyDist, "uniform") }},
+		{"hold ", func(l spec.Load) string { return drawn(l.HoldDist, l.Hold) }},
+		{"think ", func(l spec.Load) string { return drawn(l.ThinkDist, l.Think) }},
+		{"ttl ", func(l spec.Load) string { return asked(l.TTL) }},
+		{"timeout ", func(l spec.Load) string { return orElse(unlessZero(asked(l.Timeout)), "endless") }},
+		{"try-only ", func(l spec.Load) string { return percent(l.TryOnly) }},
+		{"crash ", func(l spec.Load) string { return percent(l.Crash) }},
+		{"overstay ", func(l spec.Load) string { return percent(l.Overstay) }},
+		{"max queue ", func(l spec.Load) string { return orElse(ifCount(l.MaxQueue), "endless") }},
 	} {
 		for _, other := range p.Classes {
 			if setting.get(other.Load) != setting.get(g.Load) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // opened is a trial of an open loop with all that a record can say of one. Quantiles are of 5,000 values, p99.9 among
@@ -70,9 +72,9 @@ func openLatencies(n int) map[results.Metric]results.Latency {
 // classedTrial is a trial with two classes, of which one is an open loop.
 func classedTrial(n int) *results.Record {
 	r := record(n)
-	r.Plan.Classes = []results.Class{
-		{Name: "online", Load: results.Load{Clients: 60, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second, Rate: "5000", Arrival: "constant"}},
-		{Name: "batch", Load: results.Load{Clients: 4, Hold: time.Second, KeyDist: "own", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.25}},
+	r.Plan.Classes = []spec.Class{
+		{Name: "online", Load: spec.Load{Clients: 60, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second, Rate: "5000", Arrival: "constant"}},
+		{Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, KeyDist: "own", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.25}},
 	}
 	l := openLatencies(n)
 	r.Counts.Offered = 50_000
@@ -227,16 +229,16 @@ func TestRateText(t *testing.T) {
 }
 
 func TestLoadLine(t *testing.T) {
-	open := results.Load{Rate: "5000", Arrival: "poisson"}
+	open := spec.Load{Rate: "5000", Arrival: "poisson"}
 	for _, c := range []struct {
-		plan results.Plan
+		plan spec.Plan
 		want string
 	}{
-		{results.Plan{}, "closed loop"},
-		{results.Plan{Load: open}, "open loop, Poisson 5,000/s"},
-		{results.Plan{Load: results.Load{Burst: 10 * time.Second}}, "open loop, all at once every 10 s"},
-		{results.Plan{Classes: []results.Class{{Name: "a"}, {Name: "b"}}}, "closed loop"},
-		{results.Plan{Classes: []results.Class{{Name: "a"}, {Name: "b", Load: open}}}, "a: closed loop; b: open loop, Poisson 5,000/s"},
+		{spec.Plan{}, "closed loop"},
+		{spec.Plan{Load: open}, "open loop, Poisson 5,000/s"},
+		{spec.Plan{Load: spec.Load{Burst: 10 * time.Second}}, "open loop, all at once every 10 s"},
+		{spec.Plan{Classes: []spec.Class{{Name: "a"}, {Name: "b"}}}, "closed loop"},
+		{spec.Plan{Classes: []spec.Class{{Name: "a"}, {Name: "b", Load: open}}}, "a: closed loop; b: open loop, Poisson 5,000/s"},
 	} {
 		if got := loadLine(&c.plan); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.plan.Load, got, c.want)
@@ -247,16 +249,16 @@ func TestLoadLine(t *testing.T) {
 // TestLoadsAreToldApart: two cells that differ in their load alone differ in what stands before their figures, and what
 // is said of all is so of all.
 func TestLoadsAreToldApart(t *testing.T) {
-	rate := func(l results.Load, rate string) results.Load {
+	rate := func(l spec.Load, rate string) spec.Load {
 		l.Rate, l.Burst = rate, 0
 		return l
 	}
-	open := results.Load{Clients: 64, TTL: time.Second, Rate: "1000", Arrival: "constant"}
-	poisson, queue, burst := open, open, results.Load{Clients: 64, TTL: time.Second, Burst: time.Second}
+	open := spec.Load{Clients: 64, TTL: time.Second, Rate: "1000", Arrival: "constant"}
+	poisson, queue, burst := open, open, spec.Load{Clients: 64, TTL: time.Second, Burst: time.Second}
 	poisson.Arrival, queue.MaxQueue = "poisson", 4
 	few := burst
 	few.MaxQueue = 4
-	for _, c := range []struct{ a, b results.Load }{
+	for _, c := range []struct{ a, b spec.Load }{
 		{open, poisson}, {open, queue}, {burst, few}, {open, burst},
 		{rate(open, "1000:2000:1s"), rate(open, "1000:2000:2s")},
 		{rate(open, "1000:2000:1s"), rate(poisson, "1000:2000:1s")},
@@ -264,7 +266,7 @@ func TestLoadsAreToldApart(t *testing.T) {
 		{rate(open, "steps:1000:2000:3"), rate(open, "ladder:1000:2000:3")},
 		{rate(open, "ladder:1000:2000:3"), rate(poisson, "ladder:1000:2000:3")},
 	} {
-		for _, loads := range [][2]results.Load{{c.a, c.b}, {c.b, c.a}} {
+		for _, loads := range [][2]spec.Load{{c.a, c.b}, {c.b, c.a}} {
 			var recs []*results.Record
 			for i, l := range loads {
 				r := record(i)
@@ -347,7 +349,7 @@ func TestLength(t *testing.T) {
 		d    time.Duration
 		want string
 	}{{0, 10 * time.Second, "10 s"}, {50_000, 0, "50,000 operations"}, {1, time.Minute, "1 operation or 60 s"}} {
-		if got := length(&results.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
+		if got := length(&spec.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
 			t.Errorf("-n %d -duration %v: %q, want %q", c.ops, c.d, got, c.want)
 		}
 	}

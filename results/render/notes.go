@@ -175,7 +175,7 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 	var order []string
 	for _, c := range cells {
 		p := plan(c)
-		lasted := p.Load.Lasted(c.Latency[results.Hold])
+		lasted := results.Lasted(&p.Load, c.Latency[results.Hold])
 		if len(p.Classes) > 0 || lasted == 0 {
 			continue
 		}

@@ -15,12 +15,14 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // machine makes the trials of one driver.
 type machine struct {
 	driver drivers.Driver
-	plan   results.Plan
+	plan   spec.Plan
 	server results.Server
 	addrs  []string
 	close  func()
@@ -34,10 +36,10 @@ func newMachine(ctx context.Context, driver string, o options) (*machine, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{driver: d, trials: o.trials, close: func() {}, plan: results.Plan{
+	m := &machine{driver: d, trials: o.trials, close: func() {}, plan: spec.Plan{
 		Driver: driver, Lock: "set-nx", Wait: "backoff", Keys: o.keys, Duration: o.duration, Warmup: o.warmup,
 		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-		Load: results.Load{Clients: o.clients, TTL: 30 * time.Second},
+		Load: spec.Load{Clients: o.clients, TTL: 30 * time.Second},
 	}}
 	m.server = results.Server{Kind: "private", Name: "redis"}
 	if driver == "memory" {

@@ -14,6 +14,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestBounds has known answers, from the binomial distribution in whole numbers (Python's math.comb).
@@ -34,7 +36,7 @@ func TestBounds(t *testing.T) {
 func made(id int, rate float64) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprint(id), Run: "alarms", Trial: 1, Started: time.Unix(int64(id), 0), Elapsed: time.Second,
-		Plan:    results.Plan{Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1, Server: "in-process", Load: results.Load{Clients: 1}},
+		Plan:    spec.Plan{Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1, Server: "in-process", Load: spec.Load{Clients: 1}},
 		Server:  results.Server{Kind: "in-process"},
 		Env:     results.Env{Lockbench: "alarms", CPUs: 2, GOMAXPROCS: 2},
 		Counts:  results.Counts{Acquired: int64(rate)},

@@ -32,6 +32,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/oracle"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -347,8 +349,8 @@ func bareGoRedis(ctx context.Context, url string) (func(id int) (lock, error), f
 	}, func() { client.Close() }, nil
 }
 
-func plan(driver, lock string, clients, keys int, duration time.Duration) results.Plan {
-	return results.Plan{Load: results.Load{Clients: clients, TTL: ttl, Timeout: 10 * time.Second},
+func plan(driver, lock string, clients, keys int, duration time.Duration) spec.Plan {
+	return spec.Plan{Load: spec.Load{Clients: clients, TTL: ttl, Timeout: 10 * time.Second},
 		Driver: driver, Lock: lock, Wait: "none", Keys: keys,
 		Duration: duration, Seed: 1, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
 	}

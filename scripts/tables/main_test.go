@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestPapersAreCurrent holds README.md and BENCHMARKS.md to their recorded runs. After a change of what lockbench prints,
@@ -80,7 +82,7 @@ func record(t *testing.T, dir string, change func(*results.Record)) {
 	}
 	r := &results.Record{
 		Schema: results.SchemaVersion, ID: "a", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Trial: 1,
-		Plan: results.Plan{Load: results.Load{Clients: 1, TTL: time.Minute},
+		Plan: spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute},
 			Driver: "rueidis", Lock: "set-nx", Wait: "none", Keys: 1, Duration: time.Second,
 			IOTimeout: time.Second, Server: "private", Command: "lockbench -clients 1",
 		},
