@@ -77,7 +77,7 @@ func fileNames(cells []*results.Cell, labels []string) []string {
 		if label == "" {
 			label = c.First().Plan.Driver + " " + c.First().Plan.Lock
 		}
-		if c.Partial() != "" && !strings.Contains(label, "partial") {
+		if c.Partial() != "" {
 			label += " partial"
 		}
 		name := safeName(label)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -72,6 +73,29 @@ func TestComparisonsSay(t *testing.T) {
 	}
 	if b.String() != string(want) {
 		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, &b)
+	}
+}
+
+// TestHeadlineNamesEveryFigure: a figure whose name begins another one's is named beside it, and one with two limits once.
+func TestHeadlineNamesEveryFigure(t *testing.T) {
+	base, head := sides(1, func(_ int, head bool, r *results.Record) {
+		l := r.Latency[results.Acquire]
+		l.P99 *= time.Duration(1 + b2i(head))
+		l.P999 *= time.Duration(1 + 2*b2i(head))
+		r.Latency[results.Acquire] = l
+		r.Counts.Lost, r.Safety.LostEarly = int64(2*b2i(head)), int64(b2i(head))
+	})
+	const on = "acquire.p999>+10%,acquire.p99>+10%,acquire.p99>15ms,lost-early>0,lost>1"
+	var figures []string
+	headline := newContest(compareSides(t, base, head, on, compare.Options{})).headline()
+	_, list, _ := strings.Cut(headline, ": ")
+	for part := range strings.SplitSeq(strings.ReplaceAll(list, " and ", ", "), ", ") {
+		name, _, _ := strings.Cut(part, " ")
+		figures = append(figures, name)
+	}
+	slices.Sort(figures)
+	if want := []string{"acquire.p99", "acquire.p999", "lost", "lost-early"}; !slices.Equal(figures, want) {
+		t.Errorf("%q names %q, want %q", headline, figures, want)
 	}
 }
 

@@ -65,11 +65,13 @@ func partOf(n, all int) string {
 
 // figuresOf are the figures that have a verdict, each once.
 func (t *contest) figuresOf(v compare.Verdict) (names []string) {
+	named := map[string]bool{} // a figure may have several limits
 	for _, g := range t.judged {
 		name := g.figure.Name
-		if g.verdict != v || slices.ContainsFunc(names, func(other string) bool { return strings.HasPrefix(other, name) }) {
-			continue // a figure may have several limits
+		if g.verdict != v || named[name] {
+			continue
 		}
+		named[name] = true
 		if r := g.results[0]; g.threshold.Relative && !math.IsNaN(r.Change.Ratio) {
 			name += " " + render.Changed(r.Change.Ratio-1)
 		}
