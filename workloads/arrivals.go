@@ -62,13 +62,7 @@ func (e *engine) schedule(i int) pace.Schedule {
 	if l.Burst > 0 {
 		return pace.Bursts(l.Clients, l.Burst, window)
 	}
-	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, e.seed(i))
-}
-
-// seed is that of the arrivals of class number i. Classes have seeds of their own, so that they are not in phase.
-func (e *engine) seed(i int) uint64 {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring classes get seeds far apart
-	return e.run.Plan.Seed + uint64(i)*golden
+	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, seed(p, streamArrivals+i))
 }
 
 // arrive puts an arrival before the clients. It is called by the pacer's goroutine alone, and does not block.

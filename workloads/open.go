@@ -97,7 +97,7 @@ func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.R
 	var rooms []*wait.Room
 	for range max(p.Lockers, 1) {
 		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{
-			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: p.Seed,
+			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: seed(p, streamDelays),
 			Handover: p.Handover, HandoverMax: p.HandoverMax,
 		})
 		if err != nil {
@@ -107,6 +107,19 @@ func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.R
 		rooms = append(rooms, room)
 	}
 	return rooms, nil
+}
+
+// The streams of random numbers of a trial. Each purpose has its own, so that none repeats the draws of another.
+const (
+	streamDraws    = iota // keys, times and perils of the clients
+	streamDelays          // their back-off
+	streamArrivals        // of the first class; those of the other classes follow, so that they are not in phase
+)
+
+// seed is that of a stream.
+func seed(p *spec.Plan, stream int) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring streams get seeds far apart
+	return p.Seed + uint64(stream)*golden
 }
 
 func closeRooms(rooms []*wait.Room) error {
@@ -121,7 +134,7 @@ func closeRooms(rooms []*wait.Room) error {
 func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err error) {
 	defer drivers.Catch(&err)
 	c.e, c.class, c.id = e, cl, int32(id)
-	c.rng.Seed(e.run.Plan.Seed, uint64(id))
+	c.rng.Seed(seed(&e.run.Plan, streamDraws), uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
 	c.roused = make(chan struct{}, 1)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -120,4 +122,22 @@ func TestOpenClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The delays of a client that backs off are no function of its keys and its holds.
+func TestDelaysHaveTheirOwnStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan("memory", "mutex")
+		p.Wait, p.BackoffMin, p.BackoffMax, p.Seed = "backoff", time.Hour, time.Hour, 1
+		c := lone(t, p)
+		draws := c.rng
+		same := time.Duration(rand.New(&draws).Int64N(int64(p.BackoffMin)))
+		begin := time.Now()
+		if err := c.waiter.Wait(t.Context(), &c.lease); err != nil {
+			t.Fatal(err)
+		}
+		if slept := time.Since(begin); slept == same {
+			t.Errorf("the first delay, %v, is what the client draws for its keys and holds", slept)
+		}
+	})
 }
