@@ -102,7 +102,8 @@ files, each whole or not at all:
 
 ` + aboutFormats(compareFormats) + `
 Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is a change from base
-to head, without it is the head's own: its median or, of a count, its worst trial.
+to head, without it is the head's own: its median or, of a count, its worst trial. Violations are
+judged only if the head claims mutual exclusion.
 
 Figures:
 ` + wrapped("  ", strings.Join(metrics, ", ")+", each with ."+strings.Join(quantiles, " .")) +

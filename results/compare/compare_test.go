@@ -338,6 +338,48 @@ func TestPlanFlags(t *testing.T) {
 	}
 }
 
+// TestNoClaim: what breaks mutual exclusion fails the head that claims it, whatever the base claims, and no other.
+func TestNoClaim(t *testing.T) {
+	claims := func(is bool, breaches int64) []*results.Record {
+		return each(series(1e5), func(r *results.Record) {
+			r.Traits.Exclusive = is
+			r.Safety.Violations, r.Safety.LostUpdates, r.Safety.LostEarly, r.Safety.FenceRegress = breaches, breaches, breaches, breaches
+		})
+	}
+	partial := claims(false, 0)
+	partial[0].Partial, partial[0].Safety.Violations = "interrupted", 1
+	const note = "violations is not judged: the head does not claim mutual exclusion"
+	for name, c := range map[string]struct {
+		base, head []*results.Record
+		verdict    Verdict
+		said       bool
+	}{
+		"none claims it":               {claims(false, 0), claims(false, 7), Unchanged, true},
+		"the base claims it":           {claims(true, 0), claims(false, 7), Unchanged, true},
+		"it, and a trial ended early":  {claims(true, 0), partial, Unchanged, true},
+		"the head claims it":           {claims(false, 7), claims(true, 1), Regressed, false},
+		"both claim it":                {claims(true, 0), claims(true, 1), Regressed, false},
+		"the head claims and keeps it": {claims(false, 0), claims(true, 0), Unchanged, false},
+	} {
+		for _, on := range []string{"violations>0", DefaultThresholds, "violations>0,violations>+5%,lost-updates>0,lost-early>0,fence-regress>0"} {
+			o := Options{Thresholds: thresholds(t, on)}
+			if on == DefaultThresholds {
+				o.Thresholds = nil
+			}
+			got := compared(t, c.base, c.head, o)
+			if got.Verdict != c.verdict || slices.Contains(got.Notes, note) != c.said {
+				t.Errorf("%s, -fail-on %q: %s, want %s; notes %q", name, on, got.Verdict, c.verdict, got.Notes)
+			}
+			shown := slices.ContainsFunc(got.Cells[0].Figures, func(r Result) bool {
+				return r.Figure.Name == "violations" && (r.Threshold == nil) == c.said && (r.Verdict == "") == c.said
+			})
+			if !shown {
+				t.Errorf("%s, -fail-on %q: violations are not shown, or judged if not claimed: %+v", name, on, got.Cells[0].Figures)
+			}
+		}
+	}
+}
+
 // TestBlindHead: a threshold of violations that holds where none could have been seen is said to be worth nothing.
 func TestBlindHead(t *testing.T) {
 	for watched, said := range map[int64]bool{0: true, 100: false} {

@@ -18,6 +18,10 @@ import (
 // defaultFigures are shown beside the judged ones, where they are known.
 var defaultFigures = []string{"acquire.p50", "handoff.p50", "jain", "server-cpu/lock", "client-cpu/lock"}
 
+// breaches are the figures that say nothing against a design which does not claim mutual exclusion: results.Safety.Breaches
+// and what it is made of.
+var breaches = []string{"violations", "lost-updates", "lost-early", "fence-regress"}
+
 // draft is a cell while it is judged.
 type draft struct {
 	couple
@@ -73,13 +77,24 @@ func (d *draft) thresholds(o Options) []Threshold {
 	})
 }
 
-// fill makes the results of a cell, the judged ones first, without their verdicts.
+// fill makes the results of a cell, the judged ones first, without their verdicts. What breaks mutual exclusion is shown
+// only if the head does not claim it, as no promise was broken.
 func (d *draft) fill(o Options) {
+	claimed := slices.ContainsFunc(d.head.all(), func(r *results.Record) bool { return r.Traits.Exclusive })
+	var shown []figure.Figure
 	for _, t := range d.thresholds(o) {
-		d.add(Result{Figure: t.Figure, Threshold: &t})
+		if claimed || !slices.Contains(breaches, t.Figure.Name) {
+			d.add(Result{Figure: t.Figure, Threshold: &t})
+			continue
+		}
+		shown = append(shown, t.Figure)
+		note := t.Figure.Name + " is not judged: the head does not claim mutual exclusion"
+		if !slices.Contains(d.cell.Notes, note) {
+			d.cell.Notes = append(d.cell.Notes, note)
+		}
 	}
-	shown := o.Figures
-	if len(shown) == 0 {
+	shown = append(shown, o.Figures...)
+	if len(o.Figures) == 0 {
 		for _, name := range defaultFigures {
 			if f, ok := figure.Named(name); ok && d.known(f) {
 				shown = append(shown, f)
