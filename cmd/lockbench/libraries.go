@@ -129,7 +129,8 @@ func pool(c spec.Plan) int {
 	return n
 }
 
-// connections is how many connections a cell will open at most, as far as is known beforehand.
+// connections is how many connections a cell will open to a server at most, as far as is known beforehand: to each node of
+// redlock, of a cluster or of an ensemble.
 func connections(c spec.Plan) int {
 	if inProcessDriver(c.Driver) {
 		return 0
@@ -156,5 +157,5 @@ func connections(c spec.Plan) int {
 	if c.Probe > 0 {
 		n++ // the neighbour's
 	}
-	return n * max(1, c.Nodes) // as many for each node of redlock or of a cluster
+	return n
 }

@@ -27,13 +27,14 @@ const spareFiles = 64
 // the program began (https://go.dev/issue/46279), so what is missing here needs the user.
 func (m machineLimits) check(c spec.Plan, network string) error {
 	conns := connections(c)
-	files := conns + spareFiles
+	all := conns * max(1, c.Nodes)
+	files := all + spareFiles
 	if network == string(embedded) {
-		files += conns // the other ends are ours too
+		files += all // the other ends are ours too
 	}
-	if conns > 0 && m.files > 0 && files > m.files {
+	if all > 0 && m.files > 0 && files > m.files {
 		return fmt.Errorf("%d connections need %d open files, and this process may have %d: raise it with `ulimit -n %d`, or lower -conns or -clients",
-			conns, files, m.files, files)
+			all, files, m.files, files)
 	}
 	if network != "unix" && m.ports > 0 && conns > m.ports {
 		return fmt.Errorf("%d connections to one address need as many local ports, and there are %d (net.ipv4.ip_local_port_range): lower -conns or -clients",
@@ -73,8 +74,8 @@ func checkRoom(c spec.Plan, svc drivers.Service) error {
 	return nil
 }
 
-// checkServer compares a cell with what its server says of itself through svc, which has own connections to it. It
-// answers a warning, if the cell's may just not fit beside those of others.
+// checkServer compares a cell with what its server says of itself through svc, which has own connections to it, or
+// to each of its nodes. It answers a warning, if the cell's may just not fit beside those of others.
 func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int) (warning string, err error) {
 	inspector, ok := drivers.As[drivers.Inspector](svc)
 	if !ok {

@@ -16,19 +16,27 @@ func TestMachineLimits(t *testing.T) {
 		limits  machineLimits
 		driver  string
 		conns   int
+		nodes   int
 		network string
 		want    string // a part of the error; empty for none
 	}{
-		{machineLimits{}, "rueidis", 100_000, "tcp", ""},
-		{machineLimits{files: 1024}, "rueidis", 900, "tcp", ""},
-		{machineLimits{files: 1024}, "rueidis", 961, "tcp", "ulimit -n 1025"},
-		{machineLimits{files: 1024}, "rueidis", 900, "embedded", "ulimit -n 1864"},
-		{machineLimits{files: 10}, "memory", 0, "in-process", ""},
-		{machineLimits{ports: 100}, "rueidis", 100, "tcp", ""},
-		{machineLimits{ports: 100}, "rueidis", 101, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
-		{machineLimits{ports: 100}, "rueidis", 101, "unix", ""},
+		{machineLimits{}, "rueidis", 100_000, 0, "tcp", ""},
+		{machineLimits{files: 1024}, "rueidis", 900, 0, "tcp", ""},
+		{machineLimits{files: 1024}, "rueidis", 961, 0, "tcp", "ulimit -n 1025"},
+		{machineLimits{files: 1024}, "rueidis", 900, 0, "embedded", "ulimit -n 1864"},
+		{machineLimits{files: 10}, "memory", 0, 0, "in-process", ""},
+		{machineLimits{ports: 100}, "rueidis", 100, 0, "tcp", ""},
+		{machineLimits{ports: 100}, "rueidis", 101, 0, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
+		{machineLimits{ports: 100}, "rueidis", 101, 0, "unix", ""},
+		{machineLimits{files: 1024}, "rueidis", 192, 5, "tcp", ""},
+		{machineLimits{files: 1024}, "rueidis", 193, 5, "tcp", "965 connections need 1029 open files"},
+		{machineLimits{files: 1024}, "rueidis", 193, 5, "embedded", "965 connections need 1994 open files"},
+		{machineLimits{ports: 100}, "rueidis", 100, 5, "tcp", ""},
+		{machineLimits{ports: 100}, "rueidis", 101, 5, "tcp", "101 connections to one address"},
 	} {
-		err := test.limits.check(spec.Plan{Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns}, test.network)
+		err := test.limits.check(spec.Plan{
+			Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns, Nodes: test.nodes,
+		}, test.network)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
@@ -70,15 +78,19 @@ func TestConnections(t *testing.T) {
 func TestCheckServer(t *testing.T) {
 	for _, test := range []struct {
 		server        drivers.Server
+		nodes         int
 		warning, fail string
 	}{
-		{drivers.Server{}, "", ""},
-		{drivers.Server{MaxClients: 100, Connected: 1}, "", ""},
-		{drivers.Server{MaxClients: 15, Connected: 1}, "", "16 connections are needed and the server accepts 15 (maxclients)"},
-		{drivers.Server{MaxClients: 16, Connected: 1}, "", ""}, // the one is ours
-		{drivers.Server{MaxClients: 20, Connected: 10}, "the server has 9 of its 20 connections", ""},
+		{drivers.Server{}, 0, "", ""},
+		{drivers.Server{MaxClients: 100, Connected: 1}, 0, "", ""},
+		{drivers.Server{MaxClients: 15, Connected: 1}, 0, "", "16 connections are needed and the server accepts 15 (maxclients)"},
+		{drivers.Server{MaxClients: 16, Connected: 1}, 0, "", ""}, // the one is ours
+		{drivers.Server{MaxClients: 20, Connected: 10}, 0, "the server has 9 of its 20 connections", ""},
+		{drivers.Server{MaxClients: 16, Connected: 1}, 5, "", ""}, // both are a node's
+		{drivers.Server{MaxClients: 15, Connected: 1}, 5, "", "16 connections are needed and the server accepts 15 (maxclients)"},
+		{drivers.Server{MaxClients: 20, Connected: 10}, 5, "the server has 9 of its 20 connections", ""},
 	} {
-		p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16}
+		p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16, Nodes: test.nodes}
 		warning, err := checkServer(t.Context(), p, fake{server: test.server}, 1)
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
