@@ -73,6 +73,7 @@ type Traits struct {
 	Wakes     bool `json:"wakes"`
 	Waits     bool `json:"waits,omitempty"`
 	Session   bool `json:"session,omitempty"`
+	Blocks    bool `json:"blocks,omitempty"`
 }
 
 // Env is the machine and the program that made the load.

@@ -46,7 +46,7 @@ func sample() *Record {
 			Durability: "relaxed",
 			Command:    "lockbench -driver rueidis",
 		},
-		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true},
+		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true, Blocks: true},
 		Env: Env{
 			Lockbench: "v0.1.0", Revision: "4b825dc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
 			Libraries: map[string]string{"rueidis": "v1.0.79"},
@@ -101,7 +101,7 @@ func firstSample() *Record {
 	n.SplitVotes, n.LateGrants, n.NodeErrors = 0, 0, nil
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
-	r.Traits.Waits, r.Traits.Session = false, false
+	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
 	r.Prefix = ""
 	first := p.Load

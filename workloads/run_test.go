@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -546,5 +547,25 @@ func TestUncleaned(t *testing.T) {
 				t.Errorf("%s, %v: it failed %d times, warnings %q", test.server, test.err, asked, r.Warnings)
 			}
 		})
+	}
+}
+
+// A trait of a design has its field in the record. How many sessions a service can take is no trait of its design.
+func TestRecordHasEveryTrait(t *testing.T) {
+	for trait := range reflect.TypeFor[drivers.Traits]().Fields() {
+		if trait.Name == "MaxSessions" {
+			continue
+		}
+		var claims drivers.Traits
+		reflect.ValueOf(&claims).Elem().FieldByIndex(trait.Index).SetBool(true)
+		got := map[string]bool{}
+		for field, value := range reflect.ValueOf(recorded(claims)).Fields() {
+			if value.Bool() {
+				got[field.Name] = true
+			}
+		}
+		if len(got) != 1 || !got[trait.Name] {
+			t.Errorf("%s: the record has %v", trait.Name, got)
+		}
 	}
 }

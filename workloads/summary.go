@@ -16,6 +16,14 @@ import (
 
 var errNoInspector = errors.New("the driver cannot inspect its server")
 
+// recorded is what a record has of a design's traits.
+func recorded(t drivers.Traits) results.Traits {
+	return results.Traits{
+		Exclusive: t.Exclusive, Owned: t.Owned, Expires: t.Expires, Fenced: t.Fenced, Fair: t.Fair, Reentrant: t.Reentrant,
+		Renews: t.Renews, Wakes: t.Wakes, Waits: t.Waits, Session: t.Session, Blocks: t.Blocks,
+	}
+}
+
 func (e *engine) record() (*results.Record, error) {
 	p := e.run.Plan
 	r := &results.Record{
@@ -23,11 +31,7 @@ func (e *engine) record() (*results.Record, error) {
 		ID:      rand.Text(),
 		Started: e.began.UTC(),
 		Plan:    p,
-		Traits: results.Traits{
-			Exclusive: e.traits.Exclusive, Owned: e.traits.Owned, Expires: e.traits.Expires, Fenced: e.traits.Fenced,
-			Fair: e.traits.Fair, Reentrant: e.traits.Reentrant, Renews: e.traits.Renews, Wakes: e.traits.Wakes,
-			Waits: e.traits.Waits, Session: e.traits.Session,
-		},
+		Traits:  recorded(e.traits),
 		Elapsed: max(0, e.until()-e.from),
 	}
 	var err error
