@@ -148,8 +148,8 @@ func (c *contest) tests() int {
 	return c.cells * len(figures)
 }
 
-// announceTrials warns of a run that cannot show a regression, however large it is: the test of Mann and Whitney knows the
-// order of the trials alone, and few trials have few orders.
+// announceTrials warns of a run that cannot show a regression, however large it is: its test knows the order of the trials
+// alone, or with -vs that of the pairs' changes, and few of them have few orders.
 func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 	alpha := c.how.Alpha
 	if alpha == 0 {
@@ -160,22 +160,24 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 		return
 	}
 	each := alpha / float64(tests) // what Holm leaves to the smallest p
-	if stats.LeastP(c.least, trials) < each {
+	least := func(trials int) float64 {
+		if vs {
+			return stats.LeastPairsP(trials)
+		}
+		return stats.LeastP(c.least, trials)
+	}
+	if least(trials) < each {
 		return
 	}
 	remedy := "measure the base anew, with more trials"
 	for need := trials; need <= maxTrials; need++ {
-		base := c.least
-		if vs {
-			base = need
-		}
-		if stats.LeastP(base, need) < each {
+		if least(need) < each {
 			remedy = fmt.Sprintf("take -trials %d or more", need)
 			break
 		}
 	}
 	fmt.Fprintf(w, "lockbench: warning: %s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s\n",
-		render.Many(int64(trials), "trial"), c.least, render.Many(int64(tests), "test"), alpha, each, stats.LeastP(c.least, trials), remedy)
+		render.Many(int64(trials), "trial"), c.least, render.Many(int64(tests), "test"), alpha, each, least(trials), remedy)
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.

@@ -91,11 +91,13 @@ today looks like a change.
 
 Cells belong together if they were asked for alike, whatever the seed, and ran on the same kind of
 server. A figure has regressed if it is beyond its threshold and the difference is significant
-(Mann-Whitney, p corrected by Holm for all that is tested, below -alpha); there is no change if the
-95 % interval of the change rules the threshold out; else it is inconclusive, and it is said how
-many trials would tell. Machines that differ make every change inconclusive, unless -force, and so
-does a cell that only the base has. Where lockbench or its machine was the bottleneck of the base
-(saturated), a loss of the lock need not show: only a regression is believed there, unless -force.
+(p below -alpha, corrected by Holm for all that is tested); there is no change if the 95 % interval
+of the change rules the threshold out; else it is inconclusive, and it is said how many trials would
+tell. The sides of run -vs are tested pair by pair (Wilcoxon's signed ranks), so that a slow drift
+of the machine hides nothing, those of other runs each as a whole (Mann-Whitney). Machines that
+differ make every change inconclusive, unless -force, and so does a cell that only the base has.
+Where lockbench or its machine was the bottleneck of the base (saturated), a loss of the lock need
+not show: only a regression is believed there, unless -force.
 
 -format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
 files, each whole or not at all:

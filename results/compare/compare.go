@@ -64,7 +64,8 @@ type Comparison struct {
 	Added      []string // cells of the head that the base does not have
 	Notes      []string // what a reader must know before he believes it: unlike environments, partial records, duplicates
 	Alpha      float64
-	Tests      int // figures that were tested against relative thresholds, for which Holm's correction was made
+	Tests      int  // figures that were tested against relative thresholds, for which Holm's correction was made
+	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
 	Verdict    Verdict
 }
 
@@ -110,7 +111,8 @@ func (r Result) Guessed() bool {
 //
 // Cells belong together if their plans agree in all but the seed, the command line, the workload's name and what Ignore
 // names, and if they ran on the same kind of server; or, where the records of both sides are those of runs that compared
-// two configurations (results.Record.Side), by their place in those runs. A cell that only the base has makes the
+// two configurations (results.Record.Side), by their place in those runs. There the trials of both sides took turns, and are
+// compared pair by pair (stats.ComparePairs); else each side is taken as a whole (stats.Compare). A cell that only the base has makes the
 // whole inconclusive, as a head that fails to run it would pass otherwise; one that only the head has does not. The error
 // says what is wrong with the Options, or, if no cell has a partner, in what the nearest two differ.
 //
@@ -177,12 +179,14 @@ func (c *Comparison) fill(couples []couple, o Options) {
 			}
 			continue
 		}
+		c.Paired = p.paired
 		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
 		c.Base.Trials += len(p.base.whole)
 		c.Head.Trials += len(p.head.whole)
 		var notes []string
 		notes, d.machines = unlike(p.base.whole, p.head.whole)
 		d.cell.Notes = slices.Concat(asked(p), notes, unlikeHolds(p.base.whole, p.head.whole), doubts(p))
+		d.align()
 		if len(d.machines) == 0 {
 			d.cell.Notes = append(d.cell.Notes, inTurn(p.base.whole, p.head.whole)...)
 		}
@@ -201,6 +205,36 @@ func (c *Comparison) fill(couples []couple, o Options) {
 	}
 	c.lift()
 	c.remark(drafts, o)
+}
+
+// align puts the trials of both sides next to those that took turns with them, with nil where there is none. What has no
+// partner, since that one ended early or is missing, is said.
+func (d *draft) align() {
+	d.trials = [2][]*results.Record{d.cell.Base, d.cell.Head}
+	if !d.paired {
+		return
+	}
+	at, lone := map[turn]int{}, [2]int{}
+	d.trials = [2][]*results.Record{slices.Clone(d.cell.Base), make([]*results.Record, len(d.cell.Base))}
+	for i, r := range d.cell.Base {
+		at[turnOf(r)] = i
+	}
+	for _, r := range d.cell.Head {
+		if i, ok := at[turnOf(r)]; ok && d.trials[1][i] == nil {
+			d.trials[1][i] = r
+			continue
+		}
+		d.trials[0], d.trials[1] = append(d.trials[0], nil), append(d.trials[1], r)
+		lone[1]++
+	}
+	lone[0] = number(d.trials[1], func(r *results.Record) bool { return r == nil })
+	other := []string{"head", "base"}
+	for i, side := range []string{"base", "head"} {
+		if lone[i] > 0 {
+			d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("changes leave out %s of the %s, for which the %s has no whole partner",
+				many(lone[i], "trial"), side, other[i]))
+		}
+	}
 }
 
 // name labels the plans of couples by that in which they differ. A plan is that of the base, where there is one.

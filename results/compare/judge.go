@@ -26,13 +26,48 @@ var breaches = []string{"violations", "lost-updates", "lost-early", "fence-regre
 type draft struct {
 	couple
 	cell     *Cell
+	trials   [2][]*results.Record // of base and head, those of a pair at the same place if they are paired, and nil for a missing one
 	results  []Result
 	machines []string // what makes two machines of its sides
 }
 
-// values are those of a figure in the whole trials.
+// values are those of a figure in the whole trials, NaN where there is none.
 func (d *draft) values(f figure.Figure) (base, head []float64) {
-	return f.Values(d.cell.Base), f.Values(d.cell.Head)
+	of := func(trials []*results.Record) []float64 {
+		values := make([]float64, len(trials))
+		for i, r := range trials {
+			if values[i] = math.NaN(); r != nil {
+				values[i] = f.Of(r)
+			}
+		}
+		return values
+	}
+	return of(d.trials[0]), of(d.trials[1])
+}
+
+// change is what became of a figure.
+func (d *draft) change(f figure.Figure) stats.Change {
+	if d.paired {
+		return stats.ComparePairs(d.values(f))
+	}
+	return stats.Compare(d.values(f))
+}
+
+// least is the smallest p that the trials of a change can have.
+func (d *draft) least(c stats.Change) float64 {
+	if d.paired {
+		return stats.LeastPairsP(c.Pairs)
+	}
+	return stats.LeastP(c.Base.N, c.Head.N)
+}
+
+// need is how many trials a side, or pairs of them, would tell at an alpha, and how many it takes for any difference.
+func (d *draft) need(r *Result, alpha float64) (trials, least int) {
+	base, head := d.values(r.Figure)
+	if d.paired {
+		return stats.PairsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.LeastPairs(alpha)
+	}
+	return stats.TrialsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.LeastTrials(alpha)
 }
 
 // known tells whether any trial of either side knows the figure.
@@ -110,7 +145,7 @@ func (d *draft) fill(o Options) {
 
 func (d *draft) add(r Result) {
 	r.P, r.least = math.NaN(), math.NaN()
-	r.Change = stats.Compare(d.values(r.Figure))
+	r.Change = d.change(r.Figure)
 	d.results = append(d.results, r)
 	if r.Threshold == nil {
 		return
@@ -148,6 +183,11 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 		return Unmeasured, partly("base", r.Change.Base.N, base)
 	case !force && 2*r.Change.Head.N <= head:
 		return Unmeasured, partly("head", r.Change.Head.N, head)
+	case d.paired && r.Change.Pairs == 0:
+		return NoTrials, "no trial of the base has a partner in the head"
+	case d.paired && !force && 2*r.Change.Pairs <= min(base, head):
+		return NoTrials, fmt.Sprintf("only %s, of %s of the base and %d of the head, which may be the lucky ones",
+			trials(r.Change), many(base, "trial"), head)
 	case len(d.machines) > 0 && !force:
 		return Unlike, "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
 	}
@@ -203,7 +243,7 @@ func test(drafts []*draft, o Options) (t tests) {
 			}
 			seen[where] = true
 			t.wanted++
-			if least := stats.LeastP(r.Change.Base.N, r.Change.Head.N); least < o.Alpha {
+			if least := d.least(r.Change); least < o.Alpha {
 				at[where] = len(ps)
 				ps, leasts = append(ps, r.Change.P), append(leasts, least)
 			}
@@ -267,8 +307,12 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	c, t := r.Change, r.Threshold
 	each := o.Alpha / float64(max(1, of.wanted)) // what Holm leaves to the smallest p
 	base, head := d.values(r.Figure)
-	r.Needed = stats.TrialsNeeded(base, head, t.Value, each, Power)
-	if least := stats.LeastTrials(each); r.Needed > 0 || min(c.Base.N, c.Head.N) < least {
+	n := min(c.Base.N, c.Head.N)
+	if d.paired {
+		n = c.Pairs
+	}
+	var least int
+	if r.Needed, least = d.need(r, each); r.Needed > 0 || n < least {
 		r.Needed = max(r.Needed, least)
 	}
 	switch {
@@ -423,6 +467,9 @@ func limit(t *Threshold) string {
 }
 
 func trials(c stats.Change) string {
+	if c.Pairs > 0 {
+		return many(c.Pairs, "pair") + " of trials"
+	}
 	if c.Base.N == c.Head.N {
 		return many(c.Base.N, "trial") + " a side"
 	}

@@ -129,7 +129,18 @@ func (bs *buckets) list() (list []*bucket) {
 }
 
 // couple is a bucket of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
-type couple struct{ base, head *bucket }
+type couple struct {
+	base, head *bucket
+	paired     bool // their trials took turns in one run
+}
+
+// turn is when a trial of a run with two sides had its turn: both sides have one of each.
+type turn struct {
+	run         string
+	pair, trial int
+}
+
+func turnOf(r *results.Record) turn { return turn{r.Run, r.Pair, r.Trial} }
 
 // match finds the couples, those of the base in their order first.
 func match(base, head side, o Options) ([]couple, error) {
@@ -191,6 +202,9 @@ func byPair(base, head side) ([]couple, error) {
 		}
 	}
 	couples := exact(&bs, &hs)
+	for i := range couples {
+		couples[i].paired = true
+	}
 	if !slices.ContainsFunc(couples, func(c couple) bool { return c.base != nil && c.head != nil }) {
 		return nil, errors.New("no cell of the base was run together with one of the head")
 	}
@@ -228,11 +242,11 @@ func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) 
 // exact makes couples of the buckets with the same key, and lone ones of the others.
 func exact(bs, hs *buckets) (couples []couple) {
 	for _, key := range bs.order {
-		couples = append(couples, couple{bs.at[key], hs.at[key]})
+		couples = append(couples, couple{base: bs.at[key], head: hs.at[key]})
 	}
 	for _, key := range hs.order {
 		if bs.at[key] == nil {
-			couples = append(couples, couple{nil, hs.at[key]})
+			couples = append(couples, couple{head: hs.at[key]})
 		}
 	}
 	return couples
@@ -308,7 +322,7 @@ func strangers(base, head side, bs, hs []*bucket) error {
 		for _, h := range hs {
 			names := differing([]settings{b.settings, h.settings})
 			if near.base == nil || cost(names, b, h) < cost(nearest, near.base, near.head) {
-				near, nearest = couple{b, h}, names
+				near, nearest = couple{base: b, head: h}, names
 			}
 		}
 	}

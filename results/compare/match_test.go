@@ -306,7 +306,8 @@ func TestLeftOut(t *testing.T) {
 // TestSides compares runs with two sides: by their pairs, whatever their plans.
 func TestSides(t *testing.T) {
 	on := func(side, run string, pair int, more ...change) change {
-		return of(append(more, func(r *results.Record) { r.Side, r.Run, r.Pair = side, run, pair })...)
+		n := 0
+		return of(append(more, func(r *results.Record) { n++; r.Side, r.Run, r.Pair, r.Trial = side, run, pair, n })...)
 	}
 	queue := func(r *results.Record) { r.Plan.Wait, r.Plan.BackoffMin = "queue", 0 }
 	recs := cells(

@@ -21,6 +21,7 @@ type comparisonJSON struct {
 	Reasons []string   `json:"reasons"` // of all that is inconclusive, each once: compare.Reasons; "scatter" alone may pass
 	Alpha   float64    `json:"alpha"`
 	Tests   int        `json:"tests"`
+	Paired  bool       `json:"paired"` // the trials of both sides took turns, and were compared pair by pair
 	Base    sideJSON   `json:"base"`
 	Head    sideJSON   `json:"head"`
 	Notes   []string   `json:"notes"`
@@ -76,7 +77,7 @@ type estimateJSON struct {
 // ComparisonJSON writes a comparison with every digit, in the base units of its figures.
 func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	all := comparisonJSON{
-		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: reasons(c), Alpha: c.Alpha, Tests: c.Tests,
+		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: reasons(c), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
 		Base: sideOf(c.Base), Head: sideOf(c.Head),
 		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Cells: []cellJSON{},
 	}

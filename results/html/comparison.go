@@ -43,6 +43,7 @@ type comparison struct {
 	Missing, Added       lone
 	Tables, Unjudged     []changeTable
 	Tested               string
+	Paired               bool
 	Places               []sidedPlace
 	Commands             []command
 	Left                 int // commands that are not shown
@@ -204,7 +205,7 @@ func (t *contest) page(o Options) *comparison {
 	c := &comparison{
 		Title: cmp.Or(o.Title, t.headline()), Mark: mark(t.Verdict), Class: class(t.Verdict),
 		Sides: t.sides(), Key: t.tallies(), Takeaways: t.takeaways(), Criteria: t.criteria(),
-		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: render.Tested(t.Comparison),
+		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: render.Tested(t.Comparison), Paired: t.Paired,
 		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
 	}
 	for _, note := range t.Notes {
@@ -276,7 +277,7 @@ func (t *contest) criteria() (all []render.Item) {
 	alpha := fmt.Sprintf("%v", t.Alpha)
 	if t.Tests > 0 {
 		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression. %s", trim(100*t.Alpha),
-			render.Many(int64(t.Tests), "test")+" of Mann and Whitney")
+			render.Many(int64(t.Tests), "test")+map[bool]string{false: " of Mann and Whitney", true: " of signed ranks (Wilcoxon)"}[t.Paired])
 		if t.Tests > 1 {
 			alpha += ", corrected for their number (Holm)"
 		}

@@ -115,6 +115,9 @@ func comparisons(t testing.TB) map[string]*compare.Comparison {
 		"within":   compareSides(t, base[4:5], head[4:5], "", compare.Options{}),
 		"allowed": compareSides(t, slices.Concat(base[:1], base[4:5]), slices.Concat(head[:1], head[4:5]),
 			"locks/s<-5%,cores>+50%,violations>0", compare.Options{}),
+		"paired": of(2, "", func(i int, head bool, r *results.Record) {
+			r.Side, r.Pair = map[bool]string{false: results.SideBase, true: results.SideHead}[head], i
+		}),
 		"absolute": of(3, "locks/s<50k", asIs),
 		"zero":     of(2, "timed-out>+5%,locks/s<-5%", func(_ int, head bool, r *results.Record) { r.Counts.TimedOut = int64(7 * b2i(head)) }),
 	}

@@ -282,6 +282,9 @@ func (t *comparison) below(notes int) (lines []note) {
 // tested says what p is.
 func (t *comparison) tested() string {
 	text := "p: Mann-Whitney"
+	if t.Paired {
+		text = "p: Wilcoxon's signed ranks, as the sides took turns"
+	}
 	if t.Tests > 1 {
 		text += fmt.Sprintf(", adjusted for %s tests (Holm)", Thousands(int64(t.Tests)))
 	}

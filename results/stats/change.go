@@ -1,6 +1,6 @@
 package stats
 
-// What became of a figure from base to head.
+// What became of a figure from base to head whose trials are not of pairs.
 
 import (
 	"math"
@@ -10,7 +10,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Change is what became of a figure from base to head; each value is one trial's.
+// Change is what became of a figure from base to head; each value is one trial's. What follows holds for Compare; see
+// ComparePairs for what is otherwise in pairs.
 //
 // Ratio and the interval answer slightly different questions. Ratio sets the medians of both sides against each other, as
 // benchstat does; Low and High enclose the factor by which the trials of base have to be multiplied to look like those of
@@ -18,6 +19,8 @@ import (
 // differs they estimate the same; now and then Ratio lies outside of Low and High.
 type Change struct {
 	Base, Head Estimate
+
+	Pairs int // of trials that both know it, which ComparePairs has compared; 0: they were not compared in pairs
 
 	// Ratio is Head.Median / Base.Median. It is NaN if a side has no value or the median of base is not positive.
 	Ratio float64
