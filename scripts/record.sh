@@ -77,6 +77,7 @@ bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1
 # other, work after a release is done while they would wait anyway; a client alone is as much slower as it was made.
 text alarms.txt "$go" run ./scripts/alarms -alike 200 -slower 60 -trials 10
 text slowdowns.txt "$go" run ./scripts/alarms -alike 0 -slower 60 -trials 10 -clients 1 -keys 1
+text drifts.txt "$go" run ./scripts/alarms -alike 0 -slower 0 -drifting 2000 -trials 10
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
 text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./cmd/lockbench

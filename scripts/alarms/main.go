@@ -1,6 +1,7 @@
 // Command alarms studies a gate that compares builds: how often it cries wolf, and how often it sees a slow-down. It runs
 // real trials on a private redis-server and on the in-process lock, those of the sides of a comparison in turns, and
-// judges them as lockbench compare does. Slow-downs are work that each granted lock is made to do besides.
+// judges them as lockbench compare does. Slow-downs are work that each granted lock is made to do besides. With -drifting it
+// makes trials up, on a machine that drifts, and compares them both pair by pair and with each side as a whole.
 //
 //	go run ./scripts/alarms -alike 200 -slower 60 -trials 10
 package main
@@ -27,6 +28,7 @@ import (
 type options struct {
 	alike    int // comparisons of a build with itself, for each driver
 	slower   int // comparisons for each slow-down
+	drifting int // comparisons of made-up trials for each drift and slow-down
 	trials   int // a side
 	duration time.Duration
 	warmup   time.Duration
@@ -40,6 +42,7 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.alike, "alike", 200, "comparisons of a build with itself, for each driver")
 	flag.IntVar(&o.slower, "slower", 60, "comparisons for each slow-down")
+	flag.IntVar(&o.drifting, "drifting", 0, "comparisons of made-up trials for each drift and slow-down")
 	flag.IntVar(&o.trials, "trials", 10, "trials a side")
 	flag.DurationVar(&o.duration, "duration", 180*time.Millisecond, "of a trial; the in-process lock has a quarter of it")
 	flag.DurationVar(&o.warmup, "warmup", 20*time.Millisecond, "before it, likewise")
@@ -75,7 +78,7 @@ func parseEffects(s string) (effects []float64, err error) {
 	return effects, nil
 }
 
-// run makes both parts of the study, and prints a table for each.
+// run makes the parts of the study, and prints a table for each.
 func run(ctx context.Context, o options, out, progress io.Writer) error {
 	fmt.Fprintf(out, "%d CPUs, %s; clients: %d, keys: %d; trials of %v after %v, %d a side,\n"+
 		"in random order within each round, all of a driver in one process and on one server\n",
@@ -96,6 +99,11 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	if o.slower > 0 {
 		if err := slowDowns(ctx, o, rng, out, progress); err != nil {
+			return err
+		}
+	}
+	if o.drifting > 0 {
+		if err := drifting(o, rng, out); err != nil {
 			return err
 		}
 	}

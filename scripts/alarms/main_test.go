@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +15,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestBounds has known answers, from the binomial distribution in whole numbers (Python's math.comb).
@@ -32,16 +31,38 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// made is a trial that nobody ran.
-func made(id int, rate float64) *results.Record {
-	return &results.Record{
-		Schema: results.SchemaVersion, ID: fmt.Sprint(id), Run: "alarms", Trial: 1, Started: time.Unix(int64(id), 0), Elapsed: time.Second,
-		Plan:    spec.Plan{Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1, Server: "in-process", Load: spec.Load{Clients: 1}},
-		Server:  results.Server{Kind: "in-process"},
-		Env:     results.Env{Lockbench: "alarms", CPUs: 2, GOMAXPROCS: 2},
-		Counts:  results.Counts{Acquired: int64(rate)},
-		Latency: map[results.Metric]results.Latency{results.Acquire: {Count: int64(rate), P50: 1000, P99: time.Duration(1e12 / rate)}},
-		Safety:  results.Safety{Checked: true},
+// TestDrifting: pair by pair there are no more false alarms than alpha allows, and a loss is found under a drift that hides
+// it from a comparison of the sides as a whole.
+func TestDrifting(t *testing.T) {
+	var out bytes.Buffer
+	o := options{trials: 10, drifting: 100, effects: []float64{0.05}}
+	if err := drifting(o, rand.New(rand.NewPCG(1, 1)), &out); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for line := range strings.Lines(out.String()) {
+		f := strings.Fields(strings.NewReplacer(" %", "%", "in pairs", "pairs", "as a whole", "whole").Replace(line))
+		if len(f) > 3 && strings.HasSuffix(f[0], "%") {
+			v, err := strconv.ParseFloat(strings.TrimSuffix(f[3], "%"), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[strings.Join(f[:3], " ")] = v
+		}
+	}
+	for _, drift := range []string{"0.0%", "10.0%", "30.0%"} {
+		if v, ok := found[drift+" 0.0% pairs"]; !ok || v > 9.5 { // 5 of 100 and two standard deviations
+			t.Errorf("drift %s: %.1f %% false alarms", drift, v)
+		}
+		if v := found[drift+" 5.0% pairs"]; v < 95 {
+			t.Errorf("drift %s: %.1f %% of losses by 5 %% found in pairs", drift, v)
+		}
+	}
+	if v, ok := found["30.0% 5.0% whole"]; !ok || v > 50 {
+		t.Errorf("a drift by 30 %% hides nothing from a comparison as a whole: %.1f %%", v)
+	}
+	if t.Failed() {
+		t.Log(out.String())
 	}
 }
 
