@@ -130,16 +130,19 @@ func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*server, 
 	return &server{close: func() error { return nil }}, nil
 }
 
-// close stops the servers of our own.
+// close stops the servers of our own. It leaves running as it is: an exit that waits for nothing calls it while the run
+// goes on to read that.
 func (f *fleet) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
 	f.closed = true
 	var errs []error
 	for _, s := range f.running {
 		errs = append(errs, s.close())
 	}
-	clear(f.running)
 	return errors.Join(errs...)
 }
 

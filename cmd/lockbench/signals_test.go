@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/fault"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // signalled runs lockbench, and calls interrupt once the trial is under way, with a function that sends a signal.
@@ -132,4 +133,31 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
+}
+
+// TestCloseWhileCellsRun closes the servers as a second signal does, while the run still reads which there are. The race
+// detector has to find nothing in it.
+func TestCloseWhileCellsRun(t *testing.T) {
+	c := spec.Plan{Driver: "rueidis", Server: string(private)}
+	closed := 0
+	f := &fleet{running: map[deployment]*server{
+		deploymentOf(c): {network: "unix", close: func() error { closed++; return nil }},
+	}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = f.close()
+	}()
+	for range 100 {
+		f.networkOf(c)
+		f.cpuOf(c)
+	}
+	<-done
+	_ = f.close()
+	if closed != 1 {
+		t.Errorf("the server was closed %d times", closed)
+	}
+	if got := f.networkOf(c); got != "unix" {
+		t.Errorf("the run reached its server by %q after the close", got)
+	}
 }
