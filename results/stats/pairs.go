@@ -13,7 +13,8 @@ import (
 const exactPairs = 100
 
 // ComparePairs sets each trial of head against the one of base that it took turns with, base[i] against head[i]. Where one
-// of them is NaN there is no pair, and the other one counts for the estimate of its side alone.
+// of them is NaN there is no pair, and the other one counts for the estimate of its side alone. Nothing is said of a change
+// if no more than half of the values of either side are in pairs: the medians would be those of others.
 //
 // P is that of the signed-rank test (Wilcoxon, Individual comparisons by ranking methods, 1945) on the logarithms of the
 // ratios, or on the differences where a value is not positive. Equal ones share the mean of their ranks, and those that are
@@ -30,13 +31,16 @@ func ComparePairs(base, head []float64) Change {
 	c := Change{Base: Of(base), Head: Of(head), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(), P: 1}
 	base, head = both(base, head)
 	c.Pairs = len(base)
+	if 2*c.Pairs <= min(c.Base.N, c.Head.N) {
+		return c
+	}
 	if d, ok := logRatios(base, head); ok {
 		c.P = signedRank(d)
 		low, mid, high := walsh(d)
 		c.Low, c.Ratio, c.High = math.Exp(low), math.Exp(mid), math.Exp(high)
 		return c
 	}
-	if c.Pairs > 0 && c.Base.Median > 0 {
+	if c.Base.Median > 0 {
 		c.Ratio = c.Head.Median / c.Base.Median
 	}
 	d := make([]float64, len(base))

@@ -30,6 +30,17 @@ func TestSignedRank(t *testing.T) {
 	}
 }
 
+// TestFewPairs: what a few pairs say is no change of sides most of whose values are not in them.
+func TestFewPairs(t *testing.T) {
+	nan := math.NaN()
+	if c := ComparePairs([]float64{nan, 50, 50, 9000}, []float64{140, nan, nan, 70}); c.Pairs != 1 || !math.IsNaN(c.Ratio) || c.P != 1 {
+		t.Errorf("one pair of values that are two and three: %+v", c)
+	}
+	if c := ComparePairs([]float64{2, 4, nan}, []float64{4, 8, 8}); c.Pairs != 2 || !near(c.Ratio, 2, 1e-9) {
+		t.Errorf("two pairs: %+v", c)
+	}
+}
+
 // TestSigns tries all signs of differences with ties and zeros.
 func TestSigns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
