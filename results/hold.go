@@ -23,11 +23,11 @@ const (
 // has no holds, or too few to tell.
 func Lasted(l *spec.Load, holds Latency) time.Duration {
 	switch {
-	case l.Hold == 0 && l.HoldDist == "":
+	case l.HoldTimes().IsZero():
 		return 0
-	case l.HoldDist == "" && holds.Count >= fewHolds:
+	case l.HoldDist.IsZero() && holds.Count >= fewHolds:
 		return holds.P50
-	case l.HoldDist != "" && holds.Count >= fewDrawn:
+	case !l.HoldDist.IsZero() && holds.Count >= fewDrawn:
 		return holds.Mean
 	}
 	return 0

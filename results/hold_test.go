@@ -10,7 +10,7 @@ import (
 
 func TestHoldsLasted(t *testing.T) {
 	const ms = time.Millisecond
-	fixed, drawn := spec.Load{Hold: ms}, spec.Load{Hold: ms, HoldDist: "exp:1ms"}
+	fixed, drawn := spec.Load{Hold: ms}, spec.Load{Hold: ms, HoldDist: spec.Must(spec.ParseTimes("exp:1ms"))}
 	coarse := Latency{Count: 20_000, P50: 2 * ms, Mean: 3 * ms}
 	few := Latency{Count: 9, P50: 2 * ms, Mean: 3 * ms}
 	for _, c := range []struct {

@@ -29,13 +29,13 @@ func sample() *Record {
 		Partial: "interrupted",
 		Plan: spec.Plan{
 			Load: spec.Load{
-				Clients: 64, KeyDist: "zipf:1.1", Hold: time.Millisecond, HoldDist: "exp:1ms", Think: time.Microsecond,
-				ThinkDist: "exp:1us", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.1, Crash: 0.01,
-				Overstay: 0.02, Rate: "5000", Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
+				Clients: 64, KeyDist: spec.Must(spec.ParseKeys("zipf:1.1")), Hold: time.Millisecond, HoldDist: spec.Must(spec.ParseTimes("exp:1ms")), Think: time.Microsecond,
+				ThinkDist: spec.Must(spec.ParseTimes("exp:1us")), TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.1, Crash: 0.01,
+				Overstay: 0.02, Rate: spec.Must(spec.ParseRate("5000")), Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
 			},
 			Classes: []spec.Class{{Name: "readers", Load: spec.Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
 
-			Workload: "hot-key", Ops: 1_000_000, MaxErrors: "5%", Probe: 50,
+			Workload: "hot-key", Ops: 1_000_000, MaxErrors: spec.Must(spec.ParseMaxErrors("5%")), Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
 			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 16,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
@@ -106,7 +106,7 @@ func firstSample() *Record {
 	r.Prefix = ""
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
-	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
+	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, spec.MaxErrors{}, 0
 	n.Offered, n.Dropped, n.Crashed, n.Overstayed = 0, 0, 0, 0
 	r.Safety.Overstayed, r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Bound.Pool = 0, "", 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0

@@ -3,6 +3,7 @@ package results
 // JSON schemas made from types, so that a schema knows every field that its type has.
 
 import (
+	"encoding"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -65,6 +66,8 @@ func (b schemaBuilder) value(t reflect.Type, path string) jsonObject {
 			b.defs[name] = b.object(t, shared[1])
 		}
 		return jsonObject{"$ref": "#/$defs/" + shared[0]}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		s["type"] = "string"
 	default:
 		s = b.kind(t, path)
 	}

@@ -62,7 +62,7 @@ func (e *engine) schedule(i int) pace.Schedule {
 	if l.Burst > 0 {
 		return pace.Bursts(l.Clients, l.Burst, window)
 	}
-	return pace.Arrivals(e.classes[i].rate, l.Arrival, window, seed(p, streamArrivals+i))
+	return pace.Arrivals(l.Rate, l.Arrival, window, seed(p, streamArrivals+i))
 }
 
 // arrive puts an arrival before the clients. It is called by the pacer's goroutine alone, and does not block.

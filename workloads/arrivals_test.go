@@ -17,7 +17,7 @@ import (
 // evenly is a plan of constant arrivals.
 func evenly(driver, lock, rate string) spec.Plan {
 	p := plan(driver, lock)
-	p.Rate, p.Arrival = rate, "constant"
+	p.Rate, p.Arrival = spec.Must(spec.ParseRate(rate)), "constant"
 	return p
 }
 
@@ -195,11 +195,11 @@ func TestPatience(t *testing.T) {
 
 // TestMixedLoops runs a closed loop beside an open one.
 func TestMixedLoops(t *testing.T) {
-	p := evenly("null", "none", "")
+	p := plan("null", "none")
 	p.Clients, p.Keys, p.Arrival, p.Duration = 5, 10, "", time.Second
 	closed, opened := p.Load, p.Load
 	closed.Clients, closed.Hold, closed.Think = 2, 10*ms, 10*ms
-	opened.Clients, opened.Hold, opened.Rate, opened.Arrival = 3, 10*ms, "50", "poisson"
+	opened.Clients, opened.Hold, opened.Rate, opened.Arrival = 3, 10*ms, spec.Must(spec.ParseRate("50")), "poisson"
 	p.Classes = []spec.Class{{Name: "closed", Load: closed}, {Name: "open", Load: opened}}
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		c, o := r.Classes[0], r.Classes[1]
@@ -226,9 +226,15 @@ func TestOperations(t *testing.T) {
 		{"closed", func(p *spec.Plan) { p.Clients, p.Hold, p.Think = 4, 10*ms, 10*ms }, 480 * ms},
 		{"closed, after a warm-up", func(p *spec.Plan) { p.Clients, p.Hold, p.Think, p.Warmup = 4, 10*ms, 10*ms, 110*ms }, 490 * ms},
 		{"closed, more clients than operations", func(p *spec.Plan) { p.Clients, p.Hold = 300, 10*ms }, 0},
-		{"open", func(p *spec.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 4, 10*ms, "100", "constant" }, 990 * ms},
-		{"open, with a backlog", func(p *spec.Plan) { p.Clients, p.Hold, p.Rate, p.Arrival = 2, 100*ms, "100", "constant" }, 4900 * ms},
-		{"open, with drops", func(p *spec.Plan) { p.Hold, p.Rate, p.Arrival, p.MaxQueue = 100*ms, "100", "constant", 1 }, 990 * ms},
+		{"open", func(p *spec.Plan) {
+			p.Clients, p.Hold, p.Rate, p.Arrival = 4, 10*ms, spec.Must(spec.ParseRate("100")), "constant"
+		}, 990 * ms},
+		{"open, with a backlog", func(p *spec.Plan) {
+			p.Clients, p.Hold, p.Rate, p.Arrival = 2, 100*ms, spec.Must(spec.ParseRate("100")), "constant"
+		}, 4900 * ms},
+		{"open, with drops", func(p *spec.Plan) {
+			p.Hold, p.Rate, p.Arrival, p.MaxQueue = 100*ms, spec.Must(spec.ParseRate("100")), "constant", 1
+		}, 990 * ms},
 		{"bursts", func(p *spec.Plan) { p.Clients, p.Hold, p.Burst = 20, 10*ms, 100*ms }, 400 * ms},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -237,7 +243,7 @@ func TestOperations(t *testing.T) {
 			tc.change(&p)
 			bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 				n := r.Counts
-				if n.Acquired+n.Dropped != 100 || n.Unfinished+n.Canceled != 0 || p.Rate != "" && n.Offered != 100 {
+				if n.Acquired+n.Dropped != 100 || n.Unfinished+n.Canceled != 0 || !p.Rate.IsZero() && n.Offered != 100 {
 					t.Errorf("counts %+v: want 100", n)
 				}
 				if r.Latency[results.Acquire].Count != n.Acquired || n.Released != n.Acquired {

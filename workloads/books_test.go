@@ -152,11 +152,11 @@ func TestBooksAddUp(t *testing.T) {
 		}
 		switch rng.IntN(4) {
 		case 0: // arrivals of an even rate, so that no two have the same deadline
-			p.Rate, p.Arrival, p.Think = []string{"20", "200", "2000"}[rng.IntN(3)], "constant", 0
+			p.Rate, p.Arrival, p.Think = spec.Must(spec.ParseRate([]string{"20", "200", "2000"}[rng.IntN(3)])), "constant", 0
 			p.MaxQueue = rng.IntN(2) * rng.IntN(20)
 		case 1:
 			open, closed := p.Load, p.Load
-			open.Rate, open.Arrival, open.Think, open.TryOnly = "100", "constant", 0, 0.3
+			open.Rate, open.Arrival, open.Think, open.TryOnly = spec.Must(spec.ParseRate("100")), "constant", 0, 0.3
 			p.Clients += open.Clients
 			p.Classes = []spec.Class{{Name: "closed", Load: closed}, {Name: "open", Load: open}}
 		}
@@ -192,13 +192,13 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 	n, f := r.Counts, r.Fairness
 	sum := n.Acquired + n.Contended + n.TimedOut + n.Unknown + n.Refused + n.Canceled + n.Unfinished
 	untaken := int64(0) // at the most
-	if open := r.Plan.Rate != "" || len(r.Plan.Classes) > 0; open {
+	if open := !r.Plan.Rate.IsZero() || len(r.Plan.Classes) > 0; open {
 		untaken = n.Unfinished + n.Canceled
 	}
 	if started := u.started.Load(); sum > started+untaken || r.Plan.Warmup == 0 && (sum < started || sum > started && untaken == 0) {
 		t.Errorf("%d outcomes of %d acquisitions: %+v", sum, started, n)
 	}
-	if r.Plan.Rate != "" && r.Plan.Warmup == 0 && sum+n.Dropped != n.Offered {
+	if !r.Plan.Rate.IsZero() && r.Plan.Warmup == 0 && sum+n.Dropped != n.Offered {
 		t.Errorf("%d outcomes and %d dropped of %d arrivals", sum, n.Dropped, n.Offered)
 	}
 	if ended := sum - n.Unfinished - n.Canceled; r.Plan.Ops > 0 && ended+n.Dropped > r.Plan.Ops {
@@ -236,7 +236,7 @@ func checkBooks(t *testing.T, r *results.Record, u *unreliable) {
 		t.Errorf("more than %d re-entries: %+v", most, n)
 	}
 	clients := int64(r.Plan.Clients)
-	all := r.Plan.Rate == "" && r.Plan.Ops == 0 && len(r.Plan.Classes) == 0 // clients wanted locks
+	all := r.Plan.Rate.IsZero() && r.Plan.Ops == 0 && len(r.Plan.Classes) == 0 // clients wanted locks
 	if all && f.MinClient*clients > n.Acquired || f.MaxClient*clients < n.Acquired || f.LongestWait > r.Plan.Warmup+r.Elapsed {
 		t.Errorf("%+v does not go with %d locks of %d clients in %v", f, n.Acquired, clients, r.Elapsed)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
 
 	"github.com/lockbench/lockbench/results/spec"
@@ -96,7 +95,6 @@ func accounted(r *results.Record, t tally) time.Duration {
 // kind is a class of clients as the limits see it.
 type kind struct {
 	spec.Load
-	keys        shape.Keys
 	share       float64       // of all granted locks
 	hold, think time.Duration // on average, as they really were
 }
@@ -118,7 +116,6 @@ func kindsOf(r *results.Record, t tally) []kind {
 				k.share = float64(c.Counts.Acquired) / float64(r.Counts.Acquired)
 			}
 		}
-		k.keys, _ = shape.ParseKeys(g.KeyDist) // Check has read it
 		kinds = append(kinds, k)
 	}
 	return kinds
@@ -153,8 +150,8 @@ func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
 	for _, k := range kinds {
 		if k.Burst > 0 {
 			rate += k.BurstRate()
-		} else if planned, err := pace.ParseRate(k.Rate); err == nil {
-			rate += planned.Mean(r.Elapsed)
+		} else {
+			rate += k.Rate.Mean(r.Elapsed)
 		}
 	}
 	return rate
@@ -176,7 +173,7 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 		for _, k := range kinds {
 			share := 1 / float64(r.Plan.Keys)
 			if !even {
-				share = k.keys.Share(key, r.Plan.Keys, k.Clients)
+				share = shape.Share(k.KeyDist, key, r.Plan.Keys, k.Clients)
 			}
 			busy += k.share * share * (k.hold.Seconds() + rtt)
 		}
@@ -190,7 +187,7 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 
 func peaks(kinds []kind, keys int) (all []int) {
 	for _, k := range kinds {
-		all = append(all, k.keys.Peaks(keys)...)
+		all = append(all, shape.Peaks(k.KeyDist, keys)...)
 	}
 	return all
 }

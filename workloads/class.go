@@ -30,7 +30,6 @@ type class struct {
 	recorder *results.Recorder
 	queue    *pace.Queue // of arrivals; nil in a closed loop
 	arrivals *arrivals
-	rate     pace.Rate
 	name     string
 }
 
@@ -52,13 +51,10 @@ func newClasses(r *Run) ([]*class, error) {
 
 func newClass(r *Run, l spec.Load) (*class, error) {
 	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0)}
-	keys, err := shape.ParseKeys(l.KeyDist)
-	if err != nil {
-		return nil, &FieldError{Field: "key-dist", Value: l.KeyDist, Problem: err.Error()}
+	if !l.KeyDist.Uniform() {
+		c.keys = shape.KeySamplers(l.KeyDist, r.Plan.Keys, l.Clients)
 	}
-	if !keys.Uniform() {
-		c.keys = keys.Samplers(r.Plan.Keys, l.Clients)
-	}
+	var err error
 	if c.holds, err = r.times("hold", l.HoldDist, l.Clients); err != nil {
 		return nil, err
 	}
@@ -66,9 +62,6 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 		return nil, err
 	}
 	if c.open {
-		if c.rate, err = parseRate(l.Rate); err != nil {
-			return nil, err
-		}
 		c.queue, c.arrivals = pace.NewQueue(0), &arrivals{}
 	}
 	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
@@ -77,23 +70,19 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	return c, nil
 }
 
-// times makes samplers of a distribution of times; nil if text is empty, which stands for a fixed time.
-func (r *Run) times(flag, text string, clients int) ([]shape.TimeSampler, error) {
-	if text == "" {
+// times makes samplers of a distribution of times; nil for a fixed time.
+func (r *Run) times(flag string, t spec.Times, clients int) ([]shape.TimeSampler, error) {
+	if t.IsZero() {
 		return nil, nil
 	}
-	t, err := shape.ParseTimes(text)
-	if err != nil {
-		return nil, &FieldError{Field: flag, Value: text, Problem: err.Error()}
+	if t.Kind != spec.TimesFile {
+		return shape.Times{Times: t}.Samplers(clients), nil
 	}
-	if path, _ := t.File(); path != "" {
-		loaded, ok := r.Replays[text]
-		if !ok {
-			return nil, fmt.Errorf("-%s %s: nobody has read that file", flag, text)
-		}
-		t = loaded
+	loaded, ok := r.Replays[t]
+	if !ok {
+		return nil, fmt.Errorf("-%s %v: nobody has read that file", flag, t)
 	}
-	return t.Samplers(clients), nil
+	return loaded.Samplers(clients), nil
 }
 
 // tries tells whether a client of the class tries once and never waits. These come first in the class, so that they are

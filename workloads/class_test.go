@@ -23,8 +23,8 @@ func TestClasses(t *testing.T) {
 	p := plan("null", "none")
 	p.Clients, p.Keys, p.Warmup, p.Duration = 5, 100, 300*ms, 3*time.Second
 	quick, slow := p.Load, p.Load
-	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, "uniform@0-49"
-	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, "uniform@50-99"
+	quick.Clients, quick.Hold, quick.Think, quick.KeyDist = 3, 10*ms, 5*ms, spec.Must(spec.ParseKeys("uniform@0-49"))
+	slow.Clients, slow.Hold, slow.Think, slow.KeyDist = 2, 50*ms, 50*ms, spec.Must(spec.ParseKeys("uniform@50-99"))
 	p.Classes = []spec.Class{{Name: "quick", Load: quick}, {Name: "slow", Load: slow}}
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		if len(r.Classes) != 2 {
@@ -81,8 +81,8 @@ func TestKeyDistribution(t *testing.T) {
 	p := plan("null", "none")
 	p.Clients, p.Keys, p.Duration = 4, 10, time.Second
 	own, hot := p.Load, p.Load
-	own.Clients, own.Hold, own.KeyDist = 2, 10*ms, "own"
-	hot.Clients, hot.Hold, hot.KeyDist = 2, ms, "hot:80%:1"
+	own.Clients, own.Hold, own.KeyDist = 2, 10*ms, spec.Must(spec.ParseKeys("own"))
+	hot.Clients, hot.Hold, hot.KeyDist = 2, ms, spec.Must(spec.ParseKeys("hot:80%:1"))
 	p.Classes = []spec.Class{{Name: "hot", Load: hot}, {Name: "own", Load: own}}
 	var k *keyCounter
 	bubble(t, p, func(s drivers.Service) drivers.Service {
@@ -105,7 +105,7 @@ func TestKeyDistribution(t *testing.T) {
 // TestTimes draws holds and pauses from distributions.
 func TestTimes(t *testing.T) {
 	p := plan("null", "none")
-	p.Hold, p.HoldDist, p.Think, p.ThinkDist, p.Duration = 10*ms, "exp:10ms", 3*ms, "uniform:2ms:4ms", 200*time.Second
+	p.Hold, p.HoldDist, p.Think, p.ThinkDist, p.Duration = 10*ms, spec.Must(spec.ParseTimes("exp:10ms")), 3*ms, spec.Must(spec.ParseTimes("uniform:2ms:4ms")), 200*time.Second
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) {
 		hold := r.Latency[results.Hold]
 		near(t, "mean hold", float64(hold.Mean), float64(10*ms), 0.02)
@@ -118,20 +118,15 @@ func TestTimes(t *testing.T) {
 
 // TestReplay takes holds from a file, which somebody has to have read.
 func TestReplay(t *testing.T) {
-	const text = "file:holds.ms"
 	p := plan("null", "none")
-	p.HoldDist, p.Duration = text, 120*ms
-	times, err := shape.ParseTimes(text)
+	p.Duration = 120 * ms
+	loaded, err := shape.Load(spec.Must(spec.ParseTimes("file:holds.ms")), strings.NewReader("10\n20\n30\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := times.Load(strings.NewReader("10\n20\n30\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.HoldDist = loaded.String()
+	p.HoldDist = loaded.Times
 	synctest.Test(t, func(t *testing.T) {
-		run := Run{Plan: p, Service: open(t, p), Prefix: "test:", Replays: map[string]shape.Times{p.HoldDist: loaded}}
+		run := Run{Plan: p, Service: open(t, p), Prefix: "test:", Replays: map[spec.Times]shape.Times{p.HoldDist: loaded}}
 		r, err := run.Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +158,7 @@ func TestTryOnly(t *testing.T) {
 			}
 		})
 	}
-	p.Wait, p.Rate, p.Arrival, p.Clients, p.Hold, p.Think = "poll", "2000", "constant", 1000, time.Hour, 0
+	p.Wait, p.Rate, p.Arrival, p.Clients, p.Hold, p.Think = "poll", spec.Must(spec.ParseRate("2000")), "constant", 1000, time.Hour, 0
 	p.Poll = 20 * ms
 	bubble(t, p, nil, func(t *testing.T, r *results.Record) { // in the end all clients wait for the one that has the lock
 		near(t, "share of the arrivals in a hurry", float64(r.Counts.Contended)/float64(r.Counts.Contended+1000), 0.2, 0.15)
@@ -192,11 +187,7 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
 		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Classes[0].KeyDist = "zipf:0" }, "class online: -key-dist zipf:0: "},
-		{func(p *spec.Plan) { p.Classes[0].KeyDist = "own@0-0" }, ""},
-		{func(p *spec.Plan) { p.Classes[0].KeyDist = "uniform" }, `class online: -key-dist uniform: must be spelt "" in a plan`},
-		{func(p *spec.Plan) { p.Classes[0].HoldDist = "exp:" }, "class online: -hold exp:: "},
-		{func(p *spec.Plan) { p.Classes[0].ThinkDist = "exp:1000us" }, `class online: -think exp:1000us: must be spelt "exp:1ms" in a plan`},
+		{func(p *spec.Plan) { p.Classes[0].KeyDist = spec.Must(spec.ParseKeys("own@0-0")) }, ""},
 		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
 		{func(p *spec.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
 			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
@@ -205,7 +196,7 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: must be left out without -rate"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
-		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, "5" }, "class online: -burst 1ms: must be left out with -rate"},
+		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "class online: -burst 1ms: must be left out with -rate"},
 		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "class online: -think 1ms: must be 0s with -rate or -burst"},
 		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},

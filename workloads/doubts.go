@@ -174,8 +174,8 @@ func classPrefix(g spec.Class) string {
 }
 
 // averageOf is which average stands for holds of such a distribution.
-func averageOf(dist string) string {
-	if dist == "" {
+func averageOf(dist spec.Times) string {
+	if dist.IsZero() {
 		return "median"
 	}
 	return "mean"

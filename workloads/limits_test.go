@@ -19,13 +19,13 @@ func TestWhatLimits(t *testing.T) {
 		try    time.Duration // that each request for a lock takes
 		want   results.Limit
 	}{
-		{"slow tries, a key each", func(p *spec.Plan) { p.Keys, p.KeyDist = 8, "own" }, 5 * ms, results.ClientLimited},
+		{"slow tries, a key each", func(p *spec.Plan) { p.Keys, p.KeyDist = 8, spec.Must(spec.ParseKeys("own")) }, 5 * ms, results.ClientLimited},
 		{"slow tries, keys enough", func(p *spec.Plan) { p.Keys = 10_000 }, 5 * ms, results.ClientLimited},
 		{"one key", func(p *spec.Plan) { p.Hold = 2 * ms }, 100 * us, results.LockLimited},
 		{"one key, slow tries", func(p *spec.Plan) { p.Hold = 2 * ms }, 5 * ms, results.LockLimited},
 	} {
 		p := plan("memory", "mutex")
-		p.Clients, p.Rate, p.Arrival, p.Duration = 8, "2500", "poisson", 2*time.Second
+		p.Clients, p.Rate, p.Arrival, p.Duration = 8, spec.Must(spec.ParseRate("2500")), "poisson", 2*time.Second
 		c.change(&p)
 		bubble(t, p, func(s drivers.Service) drivers.Service {
 			slow := func(int64) error {

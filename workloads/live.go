@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -224,7 +225,7 @@ func (c *course) series() (list []results.Interval) {
 // stairs follows the first class whose rate goes in steps. A nil *stairs follows nothing.
 type stairs struct {
 	from     time.Duration // the window's begin
-	todo     []pace.Step
+	todo     []spec.Step
 	follower *results.Follower
 	queue    func() int   // arrivals that wait
 	left     func() int64 // those that waited when the window closed, once all clients have ended

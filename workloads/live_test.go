@@ -9,7 +9,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TestSeries has a client that takes a lock each 15 ms: every interval is known.
@@ -161,7 +162,7 @@ func TestSeriesOfStoppedRun(t *testing.T) {
 	for _, after := range []time.Duration{2200 * ms, 4700 * ms} {
 		synctest.Test(t, func(t *testing.T) {
 			p := plan("memory", "mutex")
-			p.Hold, p.Think, p.Warmup, p.Duration, p.MaxErrors = 10*ms, 5*ms, 3*time.Second, time.Hour, "1"
+			p.Hold, p.Think, p.Warmup, p.Duration, p.MaxErrors = 10*ms, 5*ms, 3*time.Second, time.Hour, spec.MaxErrors{Count: 1}
 			began := time.Now()
 			svc := &faulty{Service: open(t, p), try: every(1<<60, nil), release: func(int64) error {
 				if time.Since(began) >= after {
@@ -289,7 +290,7 @@ func TestStairs(t *testing.T) {
 		from:     time.Second,
 		follower: results.Follow(results.Source{Recorder: r, Metric: results.ResponseIndex}),
 		queue:    func() int { return queue }, left: func() int64 { return 300 }, dropped: func() int64 { return dropped },
-		todo: []pace.Step{{From: 0, To: time.Second, Rate: 100}, {From: time.Second, To: 2 * time.Second, Rate: 50}, {From: 2 * time.Second, To: 3 * time.Second, Rate: 10}},
+		todo: []spec.Step{{From: 0, To: time.Second, Rate: 100}, {From: time.Second, To: 2 * time.Second, Rate: 50}, {From: 2 * time.Second, To: 3 * time.Second, Rate: 10}},
 	}
 	for now := time.Duration(0); now < 4*time.Second; now += 10 * ms {
 		for s.edge() <= now {
@@ -334,7 +335,7 @@ func TestStairsCutShort(t *testing.T) {
 	}{{1050 * ms, 1}, {1500 * ms, 2}} {
 		s := &stairs{
 			follower: results.Follow(), queue: func() int { return 0 }, left: func() int64 { return 0 }, dropped: func() int64 { return 0 },
-			todo: []pace.Step{{To: time.Second}, {From: time.Second, To: 2 * time.Second}},
+			todo: []spec.Step{{To: time.Second}, {From: time.Second, To: 2 * time.Second}},
 		}
 		for s.edge() <= test.until {
 			s.look(s.edge())

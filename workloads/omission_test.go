@@ -99,7 +99,7 @@ func due(percent float64) time.Duration {
 
 // TestNoCoordinatedOmission: with a client for each user the response is what arithmetic says, in every percentile.
 func TestNoCoordinatedOmission(t *testing.T) {
-	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 500, "1000", "constant" }, func(t *testing.T, r *results.Record) {
+	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 500, spec.Must(spec.ParseRate("1000")), "constant" }, func(t *testing.T, r *results.Record) {
 		if n := r.Counts; n.Offered != 20_000 || n.Acquired+n.Unfinished != n.Offered || n.Unfinished > 1 {
 			t.Errorf("counts %+v: want every user served", n)
 		}
@@ -117,7 +117,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 // TestNoCoordinatedOmissionAmongFewClients: with four clients, which stand still with the server, the users wait just as
 // long, but for the few milliseconds in which the four work off what has piled up. The service time knows nothing of it.
 func TestNoCoordinatedOmissionAmongFewClients(t *testing.T) {
-	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 4, "1000", "constant" }, func(t *testing.T, r *results.Record) {
+	stalled(t, func(p *spec.Plan) { p.Clients, p.Rate, p.Arrival = 4, spec.Must(spec.ParseRate("1000")), "constant" }, func(t *testing.T, r *results.Record) {
 		response, acquire := r.Latency[results.Response], r.Latency[results.Acquire]
 		near(t, "p99", float64(response.P99), float64(due(99)), 0.02)
 		near(t, "p99.9", float64(response.P999), float64(due(99.9)), 0.02)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // errDied stands for the answer to a release that was never sent.
@@ -124,7 +125,7 @@ func (c *client) canDie() error {
 		return nil
 	}
 	p := &c.e.run.Plan
-	return inClass(c.class.name, refuse("crash", shape.FormatShare(c.class.Crash), fmt.Sprintf(
+	return inClass(c.class.name, refuse("crash", spec.FormatShare(c.class.Crash), fmt.Sprintf(
 		"left out with %s %s as it is opened: its sessions keep their locks as long as lockbench lives, and cannot die alone",
 		p.Driver, p.Lock)))
 }

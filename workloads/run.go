@@ -48,7 +48,7 @@ type Run struct {
 	Pool int
 
 	// Replays holds what the plan's distributions of times replay from files, by their canonical spelling.
-	Replays map[string]shape.Times
+	Replays map[spec.Times]shape.Times
 
 	// Neighbour is who sends the plan's probes, if it has any: a service opened beside the one under load.
 	Neighbour drivers.Prober
@@ -169,11 +169,10 @@ type engine struct {
 	cut   atomic.Bool   // the run was stopped before its time
 	why   string        // and not by its caller, but for this reason
 
-	phase     atomic.Value // Phase
-	course    *course
-	probe     *probe
-	ticker    *ticker
-	maxErrors MaxErrors
+	phase  atomic.Value // Phase
+	course *course
+	probe  *probe
+	ticker *ticker
 
 	rtt           time.Duration
 	sampled       time.Duration  // how long a sampled hold may be
@@ -215,7 +214,6 @@ func newEngine(r *Run) (*engine, error) {
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
-	e.maxErrors, _ = ParseMaxErrors(r.Plan.MaxErrors) // Check has read it
 	e.course, e.probe, e.ticker = newCourse(e), newProbe(e), newTicker(e)
 	return e, nil
 }
@@ -340,7 +338,7 @@ func (e *engine) tolerable() bool {
 		e.why = fmt.Sprintf("a client has crashed: %v", *err)
 		return false
 	}
-	e.why = e.maxErrors.exceeded(e.errors.total(), e.attempts())
+	e.why = exceeded(e.run.Plan.MaxErrors, e.errors.total(), e.attempts())
 	return e.why == ""
 }
 

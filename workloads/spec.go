@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/workloads/pace"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -98,7 +97,6 @@ func Check(p spec.Plan) error {
 		checkReentry(p),
 		checkLength(p),
 		checkTime("warmup", p.Warmup, 0, maxTime),
-		checkMaxErrors(p.MaxErrors),
 		checkProbe(p),
 		checkClasses(p),
 		checkInt("conns", p.Conns, 0, MaxConns),
@@ -253,9 +251,9 @@ func checkTime(field string, d, low, high time.Duration) error {
 	case 0:
 		from = "0s"
 	case 1:
-		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", pace.Brief(high)))
+		return refuse(field, d.String(), fmt.Sprintf("more than 0s and at most %s", spec.Brief(high)))
 	}
-	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, pace.Brief(high)))
+	return refuse(field, d.String(), fmt.Sprintf("%s to %s", from, spec.Brief(high)))
 }
 
 func checkName(field, name string, allowed []string) error {

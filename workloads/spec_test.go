@@ -78,7 +78,7 @@ func TestCheckReadsWhatIsUsed(t *testing.T) {
 
 // drawnHolds has p hold for times of a mean of 5 ms.
 func drawnHolds(p *spec.Plan, dist string, ttl time.Duration) {
-	p.Hold, p.HoldDist, p.TTL = 5*ms, dist, ttl
+	p.Hold, p.HoldDist, p.TTL = 5*ms, spec.Must(spec.ParseTimes(dist)), ttl
 }
 
 func TestWarnings(t *testing.T) {
@@ -113,10 +113,16 @@ func TestWarnings(t *testing.T) {
 		{"slow poll", func(p *spec.Plan, _ *drivers.Traits) { p.Wait, p.Poll = "poll", time.Second }, "clients poll every 1s"},
 		{"many clients", func(p *spec.Plan, _ *drivers.Traits) { p.Clients = 1_000_000 }, "1000000 clients and "},
 		{"many keys", func(p *spec.Plan, _ *drivers.Traits) { p.Clients, p.Keys = 10, 10_000_000 }, "10 clients and 10000000 keys take about 2 GiB"},
-		{"ramp", func(p *spec.Plan, _ *drivers.Traits) { p.Rate, p.Clients = "100:200:1s", 1000 }, ""},
-		{"long ramp", func(p *spec.Plan, _ *drivers.Traits) { p.Rate, p.Clients = "100:200:4s", 1000 },
+		{"ramp", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:1s")), 1000
+		}, ""},
+		{"long ramp", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Rate, p.Clients = spec.Must(spec.ParseRate("100:200:4s")), 1000
+		},
 			"the rate changes for 4s, and the measured time ends after 1s, at 125 a second: give it a longer -duration"},
-		{"endless ramp", func(p *spec.Plan, _ *drivers.Traits) { p.Rate, p.Duration, p.Ops = "100:200:4s", 0, 9 }, ""},
+		{"endless ramp", func(p *spec.Plan, _ *drivers.Traits) {
+			p.Rate, p.Duration, p.Ops = spec.Must(spec.ParseRate("100:200:4s")), 0, 9
+		}, ""},
 		{"dying holders", func(p *spec.Plan, c *drivers.Traits) { p.Crash, c.Expires = 0.1, false },
 			"a lock of mutex outlives its holder: each key that a holder dies on is locked"},
 		{"dying holders of no lock", func(p *spec.Plan, c *drivers.Traits) { p.Crash, *c = 0.1, drivers.Traits{} },

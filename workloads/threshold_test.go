@@ -10,53 +10,9 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
-
-func TestParseMaxErrors(t *testing.T) {
-	for text, want := range map[string]struct {
-		m    MaxErrors
-		text string
-	}{
-		"":      {MaxErrors{}, ""},
-		"1":     {MaxErrors{Count: 1}, "1"},
-		"0100":  {MaxErrors{Count: 100}, "100"},
-		"5%":    {MaxErrors{Share: 0.05}, "5%"},
-		"0.10%": {MaxErrors{Share: 0.001}, "0.1%"},
-		"100%":  {MaxErrors{Share: 1}, "100%"},
-		"33.3%": {MaxErrors{Share: 0.333}, "33.3%"},
-	} {
-		m, err := ParseMaxErrors(text)
-		if err != nil || m.Count != want.m.Count || m.Share-want.m.Share > 1e-12 || want.m.Share-m.Share > 1e-12 || m.String() != want.text {
-			t.Errorf("%q is %+v, %q (%v); want %+v, %q", text, m, m, err, want.m, want.text)
-		}
-	}
-	for _, text := range []string{"0", "-1", "0%", "-5%", "101%", "NaN%", "%", "5 %", "five", "1.5", "1e3", " 1", "99999999999999999999"} {
-		if m, err := ParseMaxErrors(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, m)
-		}
-		p := plan("memory", "mutex")
-		p.MaxErrors = text
-		var field *FieldError
-		if err := Check(p); !errors.As(err, &field) || field.Field != "max-errors" || !strings.Contains(err.Error(), "must be a") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
-func FuzzParseMaxErrors(f *testing.F) {
-	f.Add("100")
-	f.Add("12.5%")
-	f.Fuzz(func(t *testing.T, text string) {
-		m, err := ParseMaxErrors(text)
-		if err != nil || m.Share > 0 && m.Share < 1e-7 {
-			return // too small a share to write
-		}
-		again, err := ParseMaxErrors(m.String())
-		if err != nil || again.String() != m.String() {
-			t.Errorf("%q is %q, which is %q (%v)", text, m, again, err)
-		}
-	})
-}
 
 func TestExceeded(t *testing.T) {
 	for _, test := range []struct {
@@ -74,11 +30,11 @@ func TestExceeded(t *testing.T) {
 		{"5%", 150, 3000, ""},
 		{"5%", 1_234_567, 3_000_000, "stopped: 1,234,567 errors of 3,000,000 acquisitions are over -max-errors 5%"},
 	} {
-		m, err := ParseMaxErrors(test.max)
+		m, err := spec.ParseMaxErrors(test.max)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.exceeded(test.failed, test.attempts); got != test.want {
+		if got := exceeded(m, test.failed, test.attempts); got != test.want {
 			t.Errorf("%d of %d with %q: %q, want %q", test.failed, test.attempts, test.max, got, test.want)
 		}
 	}
@@ -100,7 +56,7 @@ func TestMaxErrors(t *testing.T) {
 	} {
 		t.Run(test.max, func(t *testing.T) {
 			p := plan("memory", "mutex")
-			p.Clients, p.Keys, p.Hold, p.Think, p.Warmup, p.Duration, p.MaxErrors = 4, 100, ms, 5*ms, test.warmup, 20*time.Second, test.max
+			p.Clients, p.Keys, p.Hold, p.Think, p.Warmup, p.Duration, p.MaxErrors = 4, 100, ms, 5*ms, test.warmup, 20*time.Second, spec.Must(spec.ParseMaxErrors(test.max))
 			began := time.Time{}
 			bubble(t, p, func(s drivers.Service) drivers.Service {
 				began = time.Now()
@@ -130,7 +86,7 @@ func TestMaxErrors(t *testing.T) {
 func TestMaxErrorsOfShortRun(t *testing.T) {
 	for _, ops := range []int64{0, 50} {
 		p := plan("memory", "mutex")
-		p.Hold, p.Duration, p.Ops, p.MaxErrors = ms, 200*ms, ops, "5"
+		p.Hold, p.Duration, p.Ops, p.MaxErrors = ms, 200*ms, ops, spec.MaxErrors{Count: 5}
 		bubble(t, p, func(s drivers.Service) drivers.Service {
 			return &faulty{Service: s, try: every(3, errors.New("reset by peer")), release: every(1<<40, nil)}
 		}, func(t *testing.T, r *results.Record) {
@@ -184,7 +140,7 @@ func (h hungSession) Release(ctx context.Context, l *drivers.Lease) (bool, error
 func TestMaxErrorsOfDeadServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan("memory", "mutex")
-		p.Clients, p.Keys, p.Hold, p.Duration, p.MaxErrors = 8, 100, ms, time.Hour, "5"
+		p.Clients, p.Keys, p.Hold, p.Duration, p.MaxErrors = 8, 100, ms, time.Hour, spec.MaxErrors{Count: 5}
 		gone := time.Now().Add(3 * time.Second)
 		r, err := (&Run{Plan: p, Service: hung{open(t, p), gone, 5 * time.Second}, Prefix: "test:"}).Do(t.Context())
 		if err != nil {

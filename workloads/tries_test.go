@@ -50,8 +50,8 @@ func (s askedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, 
 func TestTriesReachTheServer(t *testing.T) {
 	loops := map[string]func(*spec.Plan){
 		"closed":         func(p *spec.Plan) { p.Think = ms },
-		"open":           func(p *spec.Plan) { p.Rate, p.Arrival = "120", "constant" },
-		"open, tries":    func(p *spec.Plan) { p.Rate, p.Arrival, p.TryOnly = "500", "constant", 0.5 },
+		"open":           func(p *spec.Plan) { p.Rate, p.Arrival = spec.Must(spec.ParseRate("120")), "constant" },
+		"open, tries":    func(p *spec.Plan) { p.Rate, p.Arrival, p.TryOnly = spec.Must(spec.ParseRate("500")), "constant", 0.5 },
 		"closed, tries":  func(p *spec.Plan) { p.Think, p.TryOnly = ms, 0.5 },
 		"patience":       func(p *spec.Plan) { p.Think, p.Timeout = ms, 25*ms },
 		"without a rush": func(p *spec.Plan) { p.Clients, p.Think = 1, ms },

@@ -11,7 +11,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
@@ -132,13 +133,12 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 			slack += float64(g.Clients)
 			continue
 		}
-		rate, err := pace.ParseRate(g.Rate)
-		if err != nil || rate.Stepped() && r.Elapsed < r.Plan.Duration {
+		if g.Rate.Stepped() && r.Elapsed < r.Plan.Duration {
 			return 0, 0
 		}
-		of := rate.Mean(r.Elapsed) * r.Elapsed.Seconds()
+		of := g.Rate.Mean(r.Elapsed) * r.Elapsed.Seconds()
 		due += of
-		if g.Arrival == pace.Poisson {
+		if g.Arrival == spec.Poisson {
 			variance += of
 		}
 	}
@@ -169,7 +169,7 @@ func machineShare(before, after reading) float64 {
 // that lie in some seconds and not in others.
 func (e *engine) fillSteady(r *results.Record) {
 	for _, g := range r.Plan.Groups() {
-		if rate, err := pace.ParseRate(g.Rate); g.Burst > 0 || err == nil && rate.Changes() {
+		if g.Burst > 0 || g.Rate.Changes() {
 			return
 		}
 	}

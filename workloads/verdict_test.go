@@ -41,7 +41,7 @@ func healthy() *results.Record {
 // arriving makes an open loop of healthy: all arrivals found a free client.
 func arriving() *results.Record {
 	r := healthy()
-	r.Plan.Rate, r.Plan.Arrival = "5000", "poisson"
+	r.Plan.Rate, r.Plan.Arrival = spec.Must(spec.ParseRate("5000")), "poisson"
 	r.Counts.Offered = 50_000
 	r.Latency[results.Lag] = of(50_000, 15*us, 60*us)
 	r.Latency[results.Response] = of(50_000, 215*us, 950*us)
@@ -50,7 +50,7 @@ func arriving() *results.Record {
 
 // bursting makes a record one of 64 clients at a time, each second for ten.
 func bursting(r *results.Record, offered int64) {
-	r.Plan.Rate, r.Plan.Arrival, r.Plan.Clients, r.Plan.Burst = "", "", 64, time.Second
+	r.Plan.Rate, r.Plan.Arrival, r.Plan.Clients, r.Plan.Burst = spec.Rate{}, "", 64, time.Second
 	r.Counts.Offered = offered
 }
 
@@ -96,10 +96,10 @@ func TestSuspicions(t *testing.T) {
 			r.Plan.Classes = []spec.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
 			r.Counts.Offered = 48_000
 		}, []string{"the machine cannot make this rate: 48000 arrivals instead of 50000"}},
-		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:8000:10s" }, nil}, // 50,000 in 10 s
-		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = "2000:9000:10s" }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
+		{"a rate that rises", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:8000:10s")) }, nil}, // 50,000 in 10 s
+		{"a rate that should have risen", arriving(), func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("2000:9000:10s")) }, []string{"the machine cannot make this rate: 50000 arrivals instead of 55000"}},
 		{"steps that were broken off", arriving(), func(r *results.Record) {
-			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = "steps:1000:9000:2", time.Minute, 10_000
+			r.Plan.Rate, r.Plan.Duration, r.Counts.Offered = spec.Must(spec.ParseRate("steps:1000:9000:2")), time.Minute, 10_000
 		}, nil},
 		{"a number of operations", arriving(), func(r *results.Record) { r.Plan.Ops, r.Counts.Offered = 100, 100 }, nil},
 		{"bursts, the last just after the window", arriving(), func(r *results.Record) { bursting(r, 9*64) }, nil},
@@ -202,7 +202,7 @@ func TestDoubts(t *testing.T) {
 // otherwise.
 func TestBounds(t *testing.T) {
 	class := func(name string, clients int, dist string) spec.Class {
-		return spec.Class{Name: name, Load: spec.Load{Clients: clients, KeyDist: dist}}
+		return spec.Class{Name: name, Load: spec.Load{Clients: clients, KeyDist: spec.Must(spec.ParseKeys(dist))}}
 	}
 	classResult := func(acquired int64, hold time.Duration) results.ClassResult {
 		return results.ClassResult{Counts: results.Counts{Acquired: acquired}, Latency: map[results.Metric]results.Latency{results.Hold: of(acquired, hold, hold)}}
@@ -216,16 +216,24 @@ func TestBounds(t *testing.T) {
 		{"clients", func(*results.Record) {}, "clients", 10 / 0.011},
 		{"pauses", func(r *results.Record) { r.Plan.Think = 89 * ms }, "clients", 100},
 		{"keys", func(r *results.Record) { r.Plan.Keys = 2 }, "keys", 200},
-		{"hot key", func(r *results.Record) { r.Plan.KeyDist = "hot:50%:1" }, "keys", 200},
-		{"hot key and refusals", func(r *results.Record) { r.Plan.KeyDist, r.Counts.Contended, r.Plan.Keys = "hot:50%:1", 50, 4 }, "keys", 400},
-		{"zipf", func(r *results.Record) { r.Plan.KeyDist, r.Plan.Keys = "zipf:1", 4 }, "keys", 100 * (1 + 1./2 + 1./3 + 1./4)},
-		{"own", func(r *results.Record) { r.Plan.KeyDist = "own" }, "clients", 10 / 0.011},
+		{"hot key", func(r *results.Record) { r.Plan.KeyDist = spec.Must(spec.ParseKeys("hot:50%:1")) }, "keys", 200},
+		{"hot key and refusals", func(r *results.Record) {
+			r.Plan.KeyDist, r.Counts.Contended, r.Plan.Keys = spec.Must(spec.ParseKeys("hot:50%:1")), 50, 4
+		}, "keys", 400},
+		{"zipf", func(r *results.Record) { r.Plan.KeyDist, r.Plan.Keys = spec.Must(spec.ParseKeys("zipf:1")), 4 }, "keys", 100 * (1 + 1./2 + 1./3 + 1./4)},
+		{"own", func(r *results.Record) { r.Plan.KeyDist = spec.Must(spec.ParseKeys("own")) }, "clients", 10 / 0.011},
 		{"connections", func(r *results.Record) { r.Bound.Pool = 1 }, "connections", 500},
-		{"rate", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = "100", 1000 }, "rate", 100},
-		{"rate of a number of operations", func(r *results.Record) { r.Plan.Rate, r.Plan.Ops, r.Counts.Offered = "500", 1000, 1000 }, "rate", 500},
+		{"rate", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered = spec.Must(spec.ParseRate("100")), 1000 }, "rate", 100},
+		{"rate of a number of operations", func(r *results.Record) {
+			r.Plan.Rate, r.Plan.Ops, r.Counts.Offered = spec.Must(spec.ParseRate("500")), 1000, 1000
+		}, "rate", 500},
 		{"bursts of a number of operations", func(r *results.Record) { r.Plan.Burst, r.Plan.Ops, r.Counts.Offered = 100*ms, 10, 10 }, "rate", 100},
-		{"a rate beyond the keys", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Plan.Keys = "1000", 10_000, 2 }, "keys", 200},
-		{"rate without round trips", func(r *results.Record) { r.Plan.Rate, r.Counts.Offered, r.Bound.RTT = "100", 1000, 0 }, "rate", 100},
+		{"a rate beyond the keys", func(r *results.Record) {
+			r.Plan.Rate, r.Counts.Offered, r.Plan.Keys = spec.Must(spec.ParseRate("1000")), 10_000, 2
+		}, "keys", 200},
+		{"rate without round trips", func(r *results.Record) {
+			r.Plan.Rate, r.Counts.Offered, r.Bound.RTT = spec.Must(spec.ParseRate("100")), 1000, 0
+		}, "rate", 100},
 		{"nothing known", func(r *results.Record) { r.Bound.RTT = 0 }, "", 0},
 		{"round trips that were faster under the load", func(r *results.Record) { r.Bound.LoadRTT, r.Bound.RTT = ms, 2*ms }, "clients", 10 / 0.011},
 		// Half of the locks are the first class's, of which half are on key 0, for 9 + 1 ms; the other's are on all alike,
@@ -324,8 +332,8 @@ func TestSteadyOnlyWhereTheLoadIs(t *testing.T) {
 		load   spec.Load
 		drifts bool
 	}{
-		{spec.Load{}, true}, {spec.Load{Rate: "5000"}, true}, {spec.Load{Rate: "0.5"}, true},
-		{spec.Load{Rate: "1000:5000:10s"}, false}, {spec.Load{Rate: "ladder:1000:5000:10"}, false}, {spec.Load{Burst: time.Second}, false},
+		{spec.Load{}, true}, {spec.Load{Rate: spec.Must(spec.ParseRate("5000"))}, true}, {spec.Load{Rate: spec.Must(spec.ParseRate("0.5"))}, true},
+		{spec.Load{Rate: spec.Must(spec.ParseRate("1000:5000:10s"))}, false}, {spec.Load{Rate: spec.Must(spec.ParseRate("ladder:1000:5000:10"))}, false}, {spec.Load{Burst: time.Second}, false},
 	} {
 		r := &results.Record{Plan: spec.Plan{Load: c.load}, Series: series}
 		(&engine{}).fillSteady(r)

@@ -116,7 +116,7 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 func newStairs(e *engine) *stairs {
 	p := &e.run.Plan
 	for i, cl := range e.classes {
-		if todo := cl.rate.Steps(p.Duration, seed(p, streamArrivals+i)); len(todo) > 0 {
+		if todo := cl.Rate.Steps(p.Duration, seed(p, streamArrivals+i)); len(todo) > 0 {
 			return &stairs{
 				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
 				queue: cl.queue.Len, left: cl.arrivals.left.Load, dropped: cl.arrivals.refused.Load,

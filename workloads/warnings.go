@@ -8,8 +8,6 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/workloads/pace"
-	"github.com/lockbench/lockbench/workloads/shape"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -57,7 +55,7 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 		add("a lease of %v is renewed every %v, and timers may be a millisecond late: holds may be lost for that alone",
 			l.TTL, l.TTL/3)
 	case p.Renew: // it may hold as long as it likes
-	case l.HoldDist != "":
+	case !l.HoldDist.IsZero():
 		if text := outlasting(l); text != "" {
 			add("%s a lease of %v: expect overlaps%s", text, l.TTL, counted)
 		}
@@ -90,17 +88,13 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 // outlasting says how many of the holds outlast their lease, "1 % of the holds (exp:5ms) outlast", or nothing if it is
 // less than one in a million. What a file replays is not known here: that its mean is near the lease must do.
 func outlasting(l spec.Load) string {
-	times, err := shape.ParseTimes(l.HoldDist)
-	if err != nil {
-		return "" // Check says that
-	}
-	if path, _ := times.File(); path != "" {
+	if l.HoldDist.Kind == spec.TimesFile {
 		if l.Hold >= l.TTL/10 {
 			return fmt.Sprintf("holds of %s may outlast", l.HoldDist)
 		}
 		return ""
 	}
-	if share := times.Beyond(l.TTL); share >= 1e-6 {
+	if share := l.HoldDist.Beyond(l.TTL); share >= 1e-6 {
 		return fmt.Sprintf("%.3g %% of the holds (%s) outlast", 100*share, l.HoldDist)
 	}
 	return ""
@@ -120,11 +114,11 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	default:
 		add("one hold and one pause take %v, the run only %v: expect a single lock a client or none", once, p.Duration)
 	}
-	if rate, err := pace.ParseRate(l.Rate); err == nil && p.Duration > 0 && rate.Ramp() > p.Duration {
+	if p.Duration > 0 && l.Rate.Ramp() > p.Duration {
 		add("the rate changes for %v, and the measured time ends after %v, at %s a second: give it a longer -duration",
-			rate.Ramp(), p.Duration, brevity(rate.At(p.Duration)))
+			l.Rate.Ramp(), p.Duration, brevity(l.Rate.At(p.Duration)))
 	}
-	if l.Hold == 0 || l.HoldDist != "" || !l.Open() {
+	if l.Hold == 0 || !l.HoldDist.IsZero() || !l.Open() {
 		return w
 	}
 	// Each arrival takes a client, and its key, for at least a hold. That is certain, so that it can be said beforehand.
@@ -146,11 +140,7 @@ func openRate(l spec.Load) float64 {
 	if l.Burst > 0 {
 		return l.BurstRate()
 	}
-	rate, err := pace.ParseRate(l.Rate)
-	if err != nil {
-		return 0
-	}
-	return rate.Max()
+	return l.Rate.Max()
 }
 
 // brevity leaves a number four digits, or all of those before its point.

@@ -100,7 +100,7 @@ func TestFalseGrantsAreIntrusions(t *testing.T) {
 // TestUncontended plants the same fault where nobody is refused: nothing is seen, and nothing is claimed.
 func TestUncontended(t *testing.T) {
 	p := contended("memory", "mutex")
-	p.Keys, p.KeyDist, p.Duration = p.Clients, "own", time.Second
+	p.Keys, p.KeyDist, p.Duration = p.Clients, spec.Must(spec.ParseKeys("own")), time.Second
 	bubble(t, p, func(svc drivers.Service) drivers.Service {
 		return &distant{Service: svc, trip: ms / 10, every: 100}
 	}, func(t *testing.T, r *results.Record) {

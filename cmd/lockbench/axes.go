@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/workloads/shape"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -73,16 +71,16 @@ var axes = []axis{
 	{"renew", func(p spec.Plan) string { return onOff(p.Renew) }},
 	{"clients", func(p spec.Plan) string { return fmt.Sprint(p.Clients) }},
 	{"keys", func(p spec.Plan) string { return fmt.Sprint(p.Keys) }},
-	{"key-dist", func(p spec.Plan) string { return cmp.Or(p.KeyDist, uniformKeys) }},
-	{"hold", func(p spec.Plan) string { return cmp.Or(p.HoldDist, p.Hold.String()) }},
+	{"key-dist", func(p spec.Plan) string { return cmp.Or(p.KeyDist.String(), uniformKeys) }},
+	{"hold", func(p spec.Plan) string { return p.HoldTimes().String() }},
 	{"reentry", func(p spec.Plan) string { return fmt.Sprint(max(p.Reentry, 1)) }},
-	{"think", func(p spec.Plan) string { return cmp.Or(p.ThinkDist, p.Think.String()) }},
+	{"think", func(p spec.Plan) string { return p.ThinkTimes().String() }},
 	{"ttl", func(p spec.Plan) string { return p.TTL.String() }},
 	{"timeout", func(p spec.Plan) string { return p.Timeout.String() }},
-	{"try-only", func(p spec.Plan) string { return shape.FormatShare(p.TryOnly) }},
-	{"crash", func(p spec.Plan) string { return shape.FormatShare(p.Crash) }},
-	{"overstay", func(p spec.Plan) string { return shape.FormatShare(p.Overstay) }},
-	{"rate", func(p spec.Plan) string { return cmp.Or(p.Rate, closedLoop) }},
+	{"try-only", func(p spec.Plan) string { return spec.FormatShare(p.TryOnly) }},
+	{"crash", func(p spec.Plan) string { return spec.FormatShare(p.Crash) }},
+	{"overstay", func(p spec.Plan) string { return spec.FormatShare(p.Overstay) }},
+	{"rate", func(p spec.Plan) string { return cmp.Or(p.Rate.String(), closedLoop) }},
 	{"arrival", func(p spec.Plan) string { return p.Arrival }},
 	{"burst", func(p spec.Plan) string { return p.Burst.String() }},
 	{"max-queue", func(p spec.Plan) string { return fmt.Sprint(p.MaxQueue) }},

@@ -11,13 +11,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/pace"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
 
 // arrivals are the values of -arrival.
-var arrivals = []string{pace.Constant, pace.Poisson}
+var arrivals = []string{spec.Constant, spec.Poisson}
 
 // checkNames refuses names that no driver and no way of waiting has, with the nearest that exists. A lock that only
 // some drivers have is fine: the others skip it.
@@ -83,7 +82,7 @@ func said(text string) func(*options) string { return func(*options) string { re
 // allReaders are the flags that not every plan reads. Those of one class alone are looked at in checkClasses.
 func allReaders() []readers {
 	waits := func(p spec.Plan) bool { return p.Wait != wait.None }
-	arrives := anyLoad(func(l spec.Load) bool { return l.Rate != "" })
+	arrives := anyLoad(func(l spec.Load) bool { return !l.Rate.IsZero() })
 	probed := func(p spec.Plan) bool { return p.Probe > 0 }
 	open := []string{"rate", "burst"}
 	list := []readers{
@@ -195,7 +194,7 @@ func (p *plan) classReads(i int, flag string) bool {
 	return slices.ContainsFunc(p.cells, func(c cell) bool {
 		switch l := c.plan.Classes[i].Load; flag {
 		case "arrival":
-			return l.Rate != ""
+			return !l.Rate.IsZero()
 		case "max-queue":
 			return l.Open()
 		}

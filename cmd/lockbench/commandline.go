@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/workloads/shape"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -51,7 +50,7 @@ func settings(c spec.Plan) map[string]string {
 		"duration": written(c.Duration), "warmup": written(c.Warmup), "n": strconv.FormatInt(c.Ops, 10),
 		"seed":       strconv.FormatUint(c.Seed, 10),
 		"oracle":     strconv.FormatBool(c.Oracle),
-		"max-errors": cmp.Or(c.MaxErrors, neverStop),
+		"max-errors": cmp.Or(c.MaxErrors.String(), neverStop),
 		"conns":      strconv.Itoa(c.Conns), "pipelining": cmp.Or(c.Pipelining, "default"),
 		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
 		"param": c.Params, "lockers": strconv.Itoa(max(c.Lockers, 1)),
@@ -83,12 +82,12 @@ func settings(c spec.Plan) map[string]string {
 // loadSettings are those of the flags that a class can have for itself.
 func loadSettings(l spec.Load) map[string]string {
 	return map[string]string{
-		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist, uniformKeys),
-		"hold": spelled(l.Hold, l.HoldDist), "think": spelled(l.Think, l.ThinkDist),
+		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist.String(), uniformKeys),
+		"hold": spelled(l.HoldTimes()), "think": spelled(l.ThinkTimes()),
 		"ttl": written(l.TTL), "timeout": written(l.Timeout),
-		"try-only": shape.FormatShare(l.TryOnly),
-		"crash":    shape.FormatShare(l.Crash), "overstay": shape.FormatShare(l.Overstay),
-		"rate": cmp.Or(ascii(l.Rate), closedLoop), "arrival": l.Arrival,
+		"try-only": spec.FormatShare(l.TryOnly),
+		"crash":    spec.FormatShare(l.Crash), "overstay": spec.FormatShare(l.Overstay),
+		"rate": cmp.Or(ascii(l.Rate.String()), closedLoop), "arrival": l.Arrival,
 		"burst": written(l.Burst), "max-queue": strconv.Itoa(l.MaxQueue),
 	}
 }
@@ -135,15 +134,12 @@ func written(d time.Duration) string { return ascii(d.String()) }
 
 func ascii(text string) string { return strings.ReplaceAll(text, "µs", "us") }
 
-// spelled is a time or, if it has one, its distribution.
-func spelled(d time.Duration, dist string) string {
-	switch {
-	case dist == "":
-		return written(d)
-	case strings.HasPrefix(dist, "file:"):
-		return dist // with a name that is not ours
+// spelled writes times as they are typed.
+func spelled(t spec.Times) string {
+	if t.Kind == spec.TimesFile {
+		return t.String() // with a name that is not ours
 	}
-	return ascii(dist)
+	return ascii(t.String())
 }
 
 // usual reports whether the flag's default makes v in c. With -n the default of -duration is none.

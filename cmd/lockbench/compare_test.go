@@ -32,13 +32,15 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		return n
 	}
+	var rate spec.Rate
+	ts.Check(rate.UnmarshalText([]byte(set["open"])))
 	for i := range number("trials") {
 		f := 1 + 0.002*float64(i) - 0.009
 		p99 := time.Duration(10e6 / f)
 		r := &results.Record{
 			Schema: results.SchemaVersion, ID: fmt.Sprint(filepath.Base(file), args, i), Run: args[0], Trial: i + 1, Side: set["side"],
 			Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Partial: set["partial"],
-			Plan: spec.Plan{Driver: set["driver"], Lock: "set-nx", Wait: "backoff", Keys: 10, Load: spec.Load{Clients: number("clients"), Rate: set["open"]},
+			Plan: spec.Plan{Driver: set["driver"], Lock: "set-nx", Wait: "backoff", Keys: 10, Load: spec.Load{Clients: number("clients"), Rate: rate},
 				Duration: 10 * time.Second, Seed: uint64(i), Oracle: set["oracle"] == "", Server: set["kind"]},
 			Traits: results.Traits{Exclusive: true},
 			Env: results.Env{Lockbench: "v1", Go: "go1.26", OS: "linux", Arch: "amd64", CPU: set["cpu"], CPUs: 2, GOMAXPROCS: 2,

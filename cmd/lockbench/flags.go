@@ -17,7 +17,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/file"
-	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
@@ -93,7 +94,7 @@ var measuringFlags = []flagDef{
 	{"crash", "", groupLoad, "SHARE", noShare, true, "share of the holds whose holder dies without a release"},
 	{"overstay", "", groupLoad, "SHARE", noShare, true, "share of the holds that outlast their lease on purpose"},
 	{"rate", "", groupLoad, "RATE", closedLoop, true, "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\nsteps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\nclosed loop"},
-	{"arrival", "", groupLoad, "NAME", pace.Constant, true, "how they follow one another: constant or poisson"},
+	{"arrival", "", groupLoad, "NAME", spec.Constant, true, "how they follow one another: constant or poisson"},
 	{"burst", "", groupLoad, "TIME", "0s", true, "open loop: all clients at once, every so often; 0s is never"},
 	{"max-queue", "", groupLoad, "N", "0", true, "arrivals that may wait in an open loop; what is more is dropped and\ncounted; 0 is no limit"},
 

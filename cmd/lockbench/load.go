@@ -9,8 +9,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/workloads/pace"
-	"github.com/lockbench/lockbench/workloads/shape"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -44,7 +42,7 @@ func settleLoads(c *spec.Plan) {
 
 // settleArrivals clears what only an open loop reads.
 func settleArrivals(l *spec.Load) {
-	if l.Rate == "" {
+	if l.Rate.IsZero() {
 		l.Arrival = ""
 	}
 	if !l.Open() {
@@ -67,30 +65,25 @@ func unfitLoad(c *spec.Plan, d drivers.Design) (what, why string) {
 }
 
 func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) {
-	rate, err := pace.ParseRate(l.Rate)
-	stepped := l.Rate != "" && err == nil && rate.Stepped()
-	keys, err := shape.ParseKeys(cmp.Or(l.KeyDist, uniformKeys))
 	switch {
-	case err != nil:
-		return "", "" // they come from this parser
-	case l.Rate != "" && l.Burst > 0:
-		return fmt.Sprintf("-rate %s -burst %s", l.Rate, written(l.Burst)),
+	case !l.Rate.IsZero() && l.Burst > 0:
+		return fmt.Sprintf("-rate %v -burst %s", l.Rate, written(l.Burst)),
 			"clients come at a rate or in bursts, not both"
 	case l.Open() && l.Think > 0:
-		return openText(l) + " -think " + spelled(l.Think, l.ThinkDist),
+		return openText(l) + " -think " + spelled(l.ThinkTimes()),
 			"in an open loop arrivals come when they are due, and nobody thinks in between"
-	case stepped && c.Duration == 0:
-		return "-rate " + l.Rate, "its steps divide the measured time, which -n leaves open: give -duration too"
+	case l.Rate.Stepped() && c.Duration == 0:
+		return "-rate " + l.Rate.String(), "its steps divide the measured time, which -n leaves open: give -duration too"
 	case l.Crash > 0 && libraries[c.Driver].shared(*c):
-		return "-crash " + shape.FormatShare(l.Crash), "its clients hold their locks together, and none can die alone"
+		return "-crash " + spec.FormatShare(l.Crash), "its clients hold their locks together, and none can die alone"
 	case l.Overstay > 0 && !d.Traits.Expires:
-		return "-overstay " + shape.FormatShare(l.Overstay), "its holds do not end with a lease"
+		return "-overstay " + spec.FormatShare(l.Overstay), "its holds do not end with a lease"
 	}
 	if c.Keys < 1 || l.Clients < 1 {
 		return "", "" // workloads.Check says that better
 	}
-	if err := keys.Check(c.Keys, l.Clients); err != nil {
-		dist := cmp.Or(l.KeyDist, uniformKeys) // which the error begins with, unless it is about a part of a mix
+	if err := l.KeyDist.Check(c.Keys, l.Clients); err != nil {
+		dist := cmp.Or(l.KeyDist.String(), uniformKeys) // which the error begins with, unless it is about a part of a mix
 		return "-key-dist " + dist, strings.TrimPrefix(err.Error(), dist+": ")
 	}
 	return "", ""
@@ -98,8 +91,8 @@ func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) 
 
 // openText is the flag that makes a load an open loop.
 func openText(l spec.Load) string {
-	if l.Rate != "" {
-		return "-rate " + l.Rate
+	if !l.Rate.IsZero() {
+		return "-rate " + l.Rate.String()
 	}
 	return "-burst " + written(l.Burst)
 }

@@ -224,7 +224,7 @@ func (x *exporter) make(phase string) (list []prometheus.Metric) {
 	p, s := x.live.Plan(), x.live.Snapshot()
 
 	add(gauge, "trial_info", "What runs; always 1.", 1, "topology", p.Topology, "server", p.Server, "workload", p.Workload,
-		"rate", p.Rate, "version", x.version)
+		"rate", p.Rate.String(), "version", x.version)
 	for _, name := range phases {
 		add(gauge, "phase", "1 for the phase that the trial is in.", isOne(name == phase), "phase", name)
 	}

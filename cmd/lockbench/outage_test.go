@@ -166,7 +166,7 @@ func TestErrorsStopRun(t *testing.T) {
 			addr, proxy := proxied(t, server.URL())
 			var gone time.Time
 			rec := watched(t, spec.Plan{
-				Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: test.max,
+				Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: spec.Must(spec.ParseMaxErrors(test.max)),
 			}, []string{addr}, func(s workloads.Snapshot, _ bool) bool {
 				if gone.IsZero() && s.Acquired > 0 {
 					gone = time.Now()

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/pace"
-	"github.com/lockbench/lockbench/workloads/shape"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // parseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k).
@@ -128,20 +128,12 @@ const (
 	neverStop   = "never"   // -max-errors
 )
 
-// parseKeyDist reads how keys are chosen, and answers the canonical spelling.
-func parseKeyDist(s string) (string, error) {
-	k, err := shape.ParseKeys(s)
-	return k.String(), err
-}
-
-// parseRate reads a rate of arrivals, and answers the canonical spelling. 0, which is the closed loop, is nothing in a
-// plan.
-func parseRate(s string) (string, error) {
+// parseRate reads a rate of arrivals; 0 is the closed loop.
+func parseRate(s string) (spec.Rate, error) {
 	if s == closedLoop {
-		return "", nil
+		return spec.Rate{}, nil
 	}
-	r, err := pace.ParseRate(s)
-	return r.String(), err
+	return spec.ParseRate(s)
 }
 
 // parseOps reads how many acquisitions end a trial.
@@ -150,16 +142,16 @@ func parseOps(s string) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaxErrors reads when errors are too many, and answers the canonical spelling. Never is nothing in a plan.
-func parseMaxErrors(s string) (string, error) {
+// parseMaxErrors reads when errors are too many.
+func parseMaxErrors(s string) (spec.MaxErrors, error) {
 	if s == neverStop {
-		return "", nil
+		return spec.MaxErrors{}, nil
 	}
-	m, err := workloads.ParseMaxErrors(s)
+	m, err := spec.ParseMaxErrors(s)
 	if err != nil {
-		return "", fmt.Errorf("must be %s, or %w", neverStop, err)
+		return m, fmt.Errorf("must be %s, or %w", neverStop, err)
 	}
-	return m.String(), nil
+	return m, nil
 }
 
 // maxProbe keeps a neighbour from being a load of its own.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads/shape"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -85,17 +83,17 @@ func (r *reader) matrix(base spec.Plan) []spec.Plan {
 	cross(r, &plans, "renew", parseOnOff, func(p *spec.Plan, v bool) { p.Renew = v })
 	cross(r, &plans, "clients", parseInt, func(p *spec.Plan, v int) { p.Clients = v })
 	cross(r, &plans, "keys", parseInt, func(p *spec.Plan, v int) { p.Keys = v })
-	cross(r, &plans, "key-dist", parseKeyDist, func(p *spec.Plan, v string) { p.KeyDist = v })
+	cross(r, &plans, "key-dist", spec.ParseKeys, func(p *spec.Plan, v spec.Keys) { p.KeyDist = v })
 	cross(r, &plans, "hold", r.o.replays.parse, func(p *spec.Plan, v times) { p.Hold, p.HoldDist = v.mean, v.dist })
 	cross(r, &plans, "reentry", parseReentry, func(p *spec.Plan, v int) { p.Reentry = v })
 	cross(r, &plans, "think", r.o.replays.parse,
 		func(p *spec.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
 	cross(r, &plans, "ttl", parseTime, func(p *spec.Plan, v time.Duration) { p.TTL = v })
 	cross(r, &plans, "timeout", parseTime, func(p *spec.Plan, v time.Duration) { p.Timeout = v })
-	cross(r, &plans, "try-only", shape.ParseShare, func(p *spec.Plan, v float64) { p.TryOnly = v })
-	cross(r, &plans, "crash", shape.ParseShare, func(p *spec.Plan, v float64) { p.Crash = v })
-	cross(r, &plans, "overstay", shape.ParseShare, func(p *spec.Plan, v float64) { p.Overstay = v })
-	cross(r, &plans, "rate", parseRate, func(p *spec.Plan, v string) { p.Rate = v })
+	cross(r, &plans, "try-only", spec.ParseShare, func(p *spec.Plan, v float64) { p.TryOnly = v })
+	cross(r, &plans, "crash", spec.ParseShare, func(p *spec.Plan, v float64) { p.Crash = v })
+	cross(r, &plans, "overstay", spec.ParseShare, func(p *spec.Plan, v float64) { p.Overstay = v })
+	cross(r, &plans, "rate", parseRate, func(p *spec.Plan, v spec.Rate) { p.Rate = v })
 	cross(r, &plans, "arrival", parseText, func(p *spec.Plan, v string) { p.Arrival = v })
 	cross(r, &plans, "burst", parseTime, func(p *spec.Plan, v time.Duration) { p.Burst = v })
 	cross(r, &plans, "max-queue", parseInt, func(p *spec.Plan, v int) { p.MaxQueue = v })

@@ -256,7 +256,7 @@ func (o *options) classes(top spec.Load) ([]spec.Class, error) {
 			})
 		}
 		if load.Open() && c.Find("think") == nil {
-			load.Think, load.ThinkDist = 0, "" // the top's is for those who have time to
+			load.Think, load.ThinkDist = 0, spec.Times{} // the top's is for those who have time to
 		}
 		list = append(list, spec.Class{Name: c.Name, Load: load})
 	}

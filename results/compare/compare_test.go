@@ -238,7 +238,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("closed loop: %q, %q", judged, shown)
 	}
 	open := func(r *results.Record) {
-		r.Plan.Rate, r.Plan.Oracle, r.Safety = "5000", false, results.Safety{}
+		r.Plan.Rate, r.Plan.Oracle, r.Safety = spec.Must(spec.ParseRate("5000")), false, results.Safety{}
 		r.Latency[results.Response] = r.Latency[results.Acquire]
 	}
 	c := compared(t, each(series(1e5), open), each(series(1e5), open), Options{})

@@ -184,7 +184,7 @@ func unlikeHolds(base, head []*results.Record) (notes []string) {
 				class = g.Name + ": "
 			}
 			notes = append(notes, fmt.Sprintf("%sholds lasted %s in the base, %s in the head, where %s was asked for: the load was not the same",
-				class, short(b), short(h), cmp.Or(g.HoldDist, short(g.Hold))))
+				class, short(b), short(h), timesText(g.HoldTimes())))
 		}
 	}
 	return notes

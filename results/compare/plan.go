@@ -204,6 +204,14 @@ func short(d time.Duration) string {
 	return s
 }
 
+// timesText writes fixed times as short does.
+func timesText(t spec.Times) string {
+	if d, fixed := t.Fixed(); fixed {
+		return short(d)
+	}
+	return t.String()
+}
+
 // key is equal for plans that agree in all but the flags in but.
 func (s settings) key(but map[string]bool) string {
 	var b strings.Builder

@@ -105,7 +105,7 @@ func three(t *testing.T) []*results.Cell {
 	other := record(2)
 	other.Cell, other.Trial, other.Plan.Driver, other.Plan.Wait, other.Plan.Clients = 1, 1, "go-redis", "pubsub", 512
 	other.Env.Revision, other.Side = "=cmd|' /C calc'!A0", results.SideHead
-	other.Plan.BackoffMin, other.Plan.BackoffMax, other.Plan.Rate, other.Plan.Arrival = 0, 0, "5000", "poisson"
+	other.Plan.BackoffMin, other.Plan.BackoffMax, other.Plan.Rate, other.Plan.Arrival = 0, 0, spec.Must(spec.ParseRate("5000")), "poisson"
 	other.Generator.Saturated, other.Generator.Why = true, "lockbench used 1.9 of 2 cores"
 	partial := record(3)
 	partial.Partial = "stopped by interrupt"

@@ -51,15 +51,15 @@ var settings = []setting{
 	}},
 	{"clients", false, func(p *spec.Plan) string { return strconv.Itoa(p.Clients) }},
 	{"keys", false, func(p *spec.Plan) string { return strconv.Itoa(p.Keys) }},
-	{"key-dist", false, func(p *spec.Plan) string { return p.KeyDist }},
-	{"hold", false, func(p *spec.Plan) string { return typedTimes(p.Hold, p.HoldDist) }},
-	{"think", false, func(p *spec.Plan) string { return typedTimes(p.Think, p.ThinkDist) }},
+	{"key-dist", false, func(p *spec.Plan) string { return p.KeyDist.String() }},
+	{"hold", false, func(p *spec.Plan) string { return typedTimes(p.HoldTimes()) }},
+	{"think", false, func(p *spec.Plan) string { return typedTimes(p.ThinkTimes()) }},
 	{"ttl", true, func(p *spec.Plan) string { return typedTime(p.TTL) }},
 	{"timeout", true, func(p *spec.Plan) string { return typedTime(p.Timeout) }},
 	{"try-only", false, func(p *spec.Plan) string { return typedShare(p.TryOnly) }},
 	{"crash", false, func(p *spec.Plan) string { return typedShare(p.Crash) }},
 	{"overstay", false, func(p *spec.Plan) string { return typedShare(p.Overstay) }},
-	{"rate", false, func(p *spec.Plan) string { return typed(p.Rate) }},
+	{"rate", false, func(p *spec.Plan) string { return typed(p.Rate.String()) }},
 	{"arrival", false, func(p *spec.Plan) string { return p.Arrival }},
 	{"burst", false, func(p *spec.Plan) string { return typedTime(p.Burst) }},
 	{"max-queue", false, func(p *spec.Plan) string { return typedInt(p.MaxQueue) }},
@@ -78,7 +78,7 @@ var settings = []setting{
 	{"duration", true, func(p *spec.Plan) string { return typedTime(p.Duration) }},
 	{"n", true, func(p *spec.Plan) string { return typedInt(int(p.Ops)) }},
 	{"warmup", true, func(p *spec.Plan) string { return typedTime(p.Warmup) }},
-	{"max-errors", true, func(p *spec.Plan) string { return p.MaxErrors }},
+	{"max-errors", true, func(p *spec.Plan) string { return p.MaxErrors.String() }},
 	{"probe", true, func(p *spec.Plan) string {
 		if p.Probe == 0 {
 			return ""
@@ -103,11 +103,11 @@ func typedTime(d time.Duration) string {
 	return typed(d.String())
 }
 
-func typedTimes(d time.Duration, dist string) string {
-	if dist != "" {
-		return typed(dist)
+func typedTimes(t spec.Times) string {
+	if t.IsZero() {
+		return ""
 	}
-	return typedTime(d)
+	return typed(t.String())
 }
 
 func typedInt(n int) string {

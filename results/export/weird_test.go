@@ -159,7 +159,7 @@ func checkCommands(t *testing.T, s string, c *compare.Comparison) {
 func TestWeirdBenchfmt(t *testing.T) {
 	for i, s := range weird {
 		r := record(i)
-		r.Plan.Lock, r.Plan.Params, r.Plan.KeyDist, r.Server.Version, r.Env.CPU = "l"+s, s, s, s, s
+		r.Plan.Lock, r.Plan.Params, r.Server.Version, r.Env.CPU = "l"+s, s, s, s
 		r.Env.Lockbench, r.Env.Revision, r.Partial = s, s, ""
 		early := record(100 + i)
 		early.Partial = "x" + s

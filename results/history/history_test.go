@@ -314,7 +314,7 @@ func TestViolationsAndSaturation(t *testing.T) {
 // TestOpenLoop has the response in place of the acquisition, whichever class it is that is open.
 func TestOpenLoop(t *testing.T) {
 	for _, change := range []func(*spec.Plan){
-		func(p *spec.Plan) { p.Rate = "5000" },
+		func(p *spec.Plan) { p.Rate = spec.Must(spec.ParseRate("5000")) },
 		func(p *spec.Plan) {
 			p.Classes = []spec.Class{{Name: "a"}, {Name: "b", Load: spec.Load{Burst: time.Second}}}
 		},

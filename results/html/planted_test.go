@@ -34,7 +34,7 @@ func plantedCell(t *testing.T) *results.Cell {
 		r.ID, r.Trial, r.Partial, r.Started = string(rune('a'+n)), n+1, "", time.Unix(int64(n), 0)
 		r.Latency = map[results.Metric]results.Latency{results.Acquire: planted(10), results.Handoff: planted(20), results.Release: planted(30)}
 		r.Plan.Classes = []spec.Class{{Name: "slow", Load: r.Plan.Load}, {Name: "open", Load: r.Plan.Load}}
-		r.Plan.Classes[1].Rate = "1000"
+		r.Plan.Classes[1].Rate = spec.Must(spec.ParseRate("1000"))
 		r.Classes = []results.ClassResult{
 			{Name: "slow", Latency: map[results.Metric]results.Latency{results.Acquire: planted(40), results.Response: planted(50)}},
 			{Name: "open", Latency: map[results.Metric]results.Latency{results.Acquire: planted(60), results.Response: planted(70)}},

@@ -34,7 +34,7 @@ func (v *view) stairs() (all []stair) {
 // passes are the steps by rate: of a ladder those of the way there and, apart, those of the way back.
 func passes(r *results.Record) [][]results.Step {
 	parts := [][]results.Step{slices.Clone(r.Steps)}
-	if n := len(r.Steps); strings.HasPrefix(r.Plan.Rate, "ladder:") && n%2 == 0 {
+	if n := len(r.Steps); strings.HasPrefix(r.Plan.Rate.String(), "ladder:") && n%2 == 0 {
 		parts = [][]results.Step{slices.Clone(r.Steps[:n/2]), slices.Clone(r.Steps[n/2:])}
 	}
 	for _, p := range parts {

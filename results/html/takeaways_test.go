@@ -195,7 +195,7 @@ func TestLoadsAreNoRivals(t *testing.T) {
 func TestAnOpenLoopIsRankedByItsWait(t *testing.T) {
 	a, b := trialsOf("a", 100, 100), trialsOf("b", 100, 100)
 	for _, r := range append(a, b...) {
-		r.Plan.Rate = "100"
+		r.Plan.Rate = spec.Must(spec.ParseRate("100"))
 	}
 	got := said(t, func(cells []*results.Cell) {
 		for i, c := range cells {

@@ -59,9 +59,9 @@ var axes = []axis{
 	{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
 	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
 	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
-	{title: "key dist", absent: "uniform", value: ofClasses(func(l spec.Load) string { return l.KeyDist })},
-	{title: "hold", right: true, value: ofClasses(func(l spec.Load) string { return drawn(l.HoldDist, l.Hold) })},
-	{title: "think", right: true, absent: "0", value: ofClasses(func(l spec.Load) string { return unlessZero(drawn(l.ThinkDist, l.Think)) })},
+	{title: "key dist", absent: "uniform", value: ofClasses(func(l spec.Load) string { return l.KeyDist.String() })},
+	{title: "hold", right: true, value: ofClasses(func(l spec.Load) string { return drawn(l.HoldTimes()) })},
+	{title: "think", right: true, absent: "0", value: ofClasses(func(l spec.Load) string { return unlessZero(drawn(l.ThinkTimes())) })},
 	{title: "ttl", right: true, value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.TTL)) })},
 	{title: "timeout", right: true, absent: "endless", value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.Timeout)) })},
 	{title: "try-only", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.TryOnly) })},
@@ -79,7 +79,7 @@ var axes = []axis{
 	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
 	{title: "io timeout", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.IOTimeout })},
 	{title: "ops", right: true, value: func(c *results.Cell) string { return ifCount64(plan(c).Ops) }},
-	{title: "max errors", right: true, wide: true, absent: "never", value: func(c *results.Cell) string { return plan(c).MaxErrors }},
+	{title: "max errors", right: true, wide: true, absent: "never", value: func(c *results.Cell) string { return plan(c).MaxErrors.String() }},
 	{title: "probe", right: true, absent: "off", value: func(c *results.Cell) string {
 		if rate := plan(c).Probe; rate > 0 {
 			return strconv.FormatFloat(rate, 'f', -1, 64) + "/s"

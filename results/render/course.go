@@ -177,7 +177,7 @@ func (p *page) ladder(c *results.Cell) error {
 // mirrored tells whether the second half of the steps is the first one backwards.
 func mirrored(r *results.Record) bool {
 	s := r.Steps
-	if len(s) < 2 || len(s)%2 == 1 || !strings.HasPrefix(r.Plan.Rate, "ladder:") {
+	if len(s) < 2 || len(s)%2 == 1 || !strings.HasPrefix(r.Plan.Rate.String(), "ladder:") {
 		return false
 	}
 	for i := range len(s) / 2 {

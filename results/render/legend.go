@@ -72,7 +72,7 @@ const (
 func classed(c *results.Cell) bool { return len(plan(c).Classes) > 0 }
 
 func skewed(c *results.Cell) bool {
-	return slices.ContainsFunc(plan(c).Groups(), func(g spec.Class) bool { return g.KeyDist != "" })
+	return slices.ContainsFunc(plan(c).Groups(), func(g spec.Class) bool { return !g.KeyDist.Uniform() })
 }
 
 // ideals are the estimates by what makes them.

@@ -32,12 +32,12 @@ func loadLine(p *spec.Plan) string {
 
 func loadOf(l spec.Load) string {
 	switch {
-	case l.Rate != "":
+	case !l.Rate.IsZero():
 		arrival := l.Arrival
 		if arrival == "poisson" {
 			arrival = "Poisson"
 		}
-		return "open loop, " + strings.TrimSpace(arrival+" "+rateText(l.Rate))
+		return "open loop, " + strings.TrimSpace(arrival+" "+rateText(l.Rate.String()))
 	case l.Burst > 0:
 		return "open loop, all at once every " + asked(l.Burst)
 	}
@@ -52,7 +52,7 @@ func loadShort(p *spec.Plan) string {
 	if l.Arrival == "poisson" {
 		open += "Poisson "
 	}
-	parts := strings.Split(l.Rate, ":")
+	parts := strings.Split(l.Rate.String(), ":")
 	switch {
 	case line != loadOf(l):
 		return byClass
@@ -100,11 +100,11 @@ func timeText(s string) string {
 }
 
 // drawn is a distribution of times, or the one time that all have.
-func drawn(dist string, fixed time.Duration) string {
-	if dist != "" {
-		return dist
+func drawn(t spec.Times) string {
+	if d, fixed := t.Fixed(); fixed {
+		return asked(d)
 	}
-	return asked(fixed)
+	return t.String()
 }
 
 func unlessZero(s string) string {
@@ -160,9 +160,9 @@ func classText(p *spec.Plan, g spec.Class) string {
 		get   func(spec.Load) string
 	}{
 		{"", loadOf},
-		{"keys ", func(l spec.Load) string { return orElse(l.KeyDist, "uniform") }},
-		{"hold ", func(l spec.Load) string { return drawn(l.HoldDist, l.Hold) }},
-		{"think ", func(l spec.Load) string { return drawn(l.ThinkDist, l.Think) }},
+		{"keys ", func(l spec.Load) string { return orElse(l.KeyDist.String(), "uniform") }},
+		{"hold ", func(l spec.Load) string { return drawn(l.HoldTimes()) }},
+		{"think ", func(l spec.Load) string { return drawn(l.ThinkTimes()) }},
 		{"ttl ", func(l spec.Load) string { return asked(l.TTL) }},
 		{"timeout ", func(l spec.Load) string { return orElse(unlessZero(asked(l.Timeout)), "endless") }},
 		{"try-only ", func(l spec.Load) string { return percent(l.TryOnly) }},

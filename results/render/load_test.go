@@ -16,7 +16,8 @@ import (
 // them.
 func opened(n int) *results.Record {
 	r := record(n)
-	r.Plan.Rate, r.Plan.Arrival, r.Plan.MaxQueue, r.Plan.KeyDist, r.Plan.HoldDist = "9000", "poisson", 500, "zipf:0.99", "exp:1ms"
+	r.Plan.Rate, r.Plan.Arrival, r.Plan.MaxQueue = spec.Must(spec.ParseRate("9000")), "poisson", 500
+	r.Plan.KeyDist, r.Plan.HoldDist = spec.Must(spec.ParseKeys("zipf:0.99")), spec.Must(spec.ParseTimes("exp:1ms"))
 	r.Plan.Probe, r.Plan.Workload = 50, "hot-key"
 	r.Counts.Offered, r.Counts.Dropped = 90_000, 1234
 	r.Bound.By, r.Bound.LocksPerS, r.Bound.Efficiency = "rate", 9000, r.Throughput()/9000
@@ -73,8 +74,8 @@ func openLatencies(n int) map[results.Metric]results.Latency {
 func classedTrial(n int) *results.Record {
 	r := record(n)
 	r.Plan.Classes = []spec.Class{
-		{Name: "online", Load: spec.Load{Clients: 60, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second, Rate: "5000", Arrival: "constant"}},
-		{Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, KeyDist: "own", TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.25}},
+		{Name: "online", Load: spec.Load{Clients: 60, Hold: time.Millisecond, TTL: 30 * time.Second, Timeout: 10 * time.Second, Rate: spec.Must(spec.ParseRate("5000")), Arrival: "constant"}},
+		{Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, KeyDist: spec.Must(spec.ParseKeys("own")), TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.25}},
 	}
 	l := openLatencies(n)
 	r.Counts.Offered = 50_000
@@ -94,7 +95,7 @@ func classedTrial(n int) *results.Record {
 // climbed is a trial of a ladder whose highest steps remember what they went through.
 func climbed(n int) *results.Record {
 	r := opened(n)
-	r.Plan.Rate, r.Plan.Workload = "ladder:1000:4000:4", ""
+	r.Plan.Rate, r.Plan.Workload = spec.Must(spec.ParseRate("ladder:1000:4000:4")), ""
 	r.Steady, r.Series = results.Steady{}, nil
 	for i, rate := range []float64{3000, 1000, 4000, 2000, 2000, 4000, 1000, 3000} {
 		queue := max(0, i-4) * int(rate/1000)
@@ -129,12 +130,12 @@ func loads() map[string][]*results.Record {
 	drifting.Warnings = []string{"the second half was 12 % slower than the first (p 0.003): not steady, lengthen -warmup"}
 	drifting.Bound.By, drifting.Bound.Efficiency = "keys", 0.94
 	drifting.Plan.Arrival = "constant"
-	drifting.Plan.KeyDist, drifting.Plan.HoldDist, drifting.Plan.Workload = "", "", ""
+	drifting.Plan.KeyDist, drifting.Plan.HoldDist, drifting.Plan.Workload = spec.Keys{}, spec.Times{}, ""
 	lost := opened(7)
 	lost.Bound.Little = 0.8
 	behind := opened(9)
-	behind.Bound.InSystem, behind.Bound.LittleOpen, behind.Plan.Rate = 812, 0.4, "12000"
-	lost.Plan.Rate, lost.Plan.Arrival = "1000:50000:10s", "constant"
+	behind.Bound.InSystem, behind.Bound.LittleOpen, behind.Plan.Rate = 812, 0.4, spec.Must(spec.ParseRate("12000"))
+	lost.Plan.Rate, lost.Plan.Arrival = spec.Must(spec.ParseRate("1000:50000:10s")), "constant"
 
 	few := record(8)
 	few.Plan.Keys = 11
@@ -177,7 +178,7 @@ func loads() map[string][]*results.Record {
 		r := opened(i % 4)
 		r.ID = fmt.Sprintf("o%d", i)
 		r.Plan.Driver = []string{"go-redis", "rueidis"}[i%2]
-		r.Plan.Rate = []string{"1000", "5000", "9000", "20000", "50000"}[i/2%5]
+		r.Plan.Rate = spec.Must(spec.ParseRate([]string{"1000", "5000", "9000", "20000", "50000"}[i/2%5]))
 		r.Plan.Wait = []string{"backoff", "pubsub"}[i/10]
 		r.Bound.By = []string{"rate", "keys"}[i/13]
 		r.Steady.Drifts = i == 8
@@ -199,7 +200,7 @@ func loads() map[string][]*results.Record {
 func alike(recs ...*results.Record) []*results.Record {
 	for i, r := range recs {
 		c := *r
-		c.Plan.KeyDist, c.Plan.HoldDist, c.Plan.Workload, c.Plan.Probe = "", "", "", 0
+		c.Plan.KeyDist, c.Plan.HoldDist, c.Plan.Workload, c.Plan.Probe = spec.Keys{}, spec.Times{}, "", 0
 		recs[i] = &c
 	}
 	return recs
@@ -208,7 +209,7 @@ func alike(recs ...*results.Record) []*results.Record {
 // stepped is a trial of a staircase.
 func stepped() *results.Record {
 	r := climbed(0)
-	r.Plan.Rate = "steps:1000:4000:8"
+	r.Plan.Rate = spec.Must(spec.ParseRate("steps:1000:4000:8"))
 	for i := range r.Steps {
 		r.Steps[i].Rate = 1000 + float64(i)*3000/7
 		r.Steps[i].Acquired = int64(100 * (1 + i*i))
@@ -229,7 +230,7 @@ func TestRateText(t *testing.T) {
 }
 
 func TestLoadLine(t *testing.T) {
-	open := spec.Load{Rate: "5000", Arrival: "poisson"}
+	open := spec.Load{Rate: spec.Must(spec.ParseRate("5000")), Arrival: "poisson"}
 	for _, c := range []struct {
 		plan spec.Plan
 		want string
@@ -250,10 +251,10 @@ func TestLoadLine(t *testing.T) {
 // is said of all is so of all.
 func TestLoadsAreToldApart(t *testing.T) {
 	rate := func(l spec.Load, rate string) spec.Load {
-		l.Rate, l.Burst = rate, 0
+		l.Rate, l.Burst = spec.Must(spec.ParseRate(rate)), 0
 		return l
 	}
-	open := spec.Load{Clients: 64, TTL: time.Second, Rate: "1000", Arrival: "constant"}
+	open := spec.Load{Clients: 64, TTL: time.Second, Rate: spec.Must(spec.ParseRate("1000")), Arrival: "constant"}
 	poisson, queue, burst := open, open, spec.Load{Clients: 64, TTL: time.Second, Burst: time.Second}
 	poisson.Arrival, queue.MaxQueue = "poisson", 4
 	few := burst

@@ -179,7 +179,7 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 		if len(p.Classes) > 0 || lasted == 0 {
 			continue
 		}
-		asked := drawn(p.HoldDist, p.Hold)
+		asked := drawn(p.HoldTimes())
 		s, known := spans[asked]
 		if !known {
 			order = append(order, asked)

@@ -33,9 +33,9 @@ type Plan struct {
 	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
 	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
 	Warmup      time.Duration `json:"warmup_ns"`
-	Ops         int64         `json:"ops,omitempty"`        // acquisitions after which the window closes; 0: it closes after Duration
-	MaxErrors   string        `json:"max_errors,omitempty"` // errors at which the run stops: "100", or "5%" of the acquisitions; empty: never
-	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
+	Ops         int64         `json:"ops,omitempty"`       // acquisitions after which the window closes; 0: it closes after Duration
+	MaxErrors   MaxErrors     `json:"max_errors,omitzero"` // errors at which the run stops
+	Probe       float64       `json:"probe,omitempty"`     // requests of a neighbour a second; 0: there is none
 	Seed        uint64        `json:"seed"`
 	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
 	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
@@ -47,21 +47,21 @@ type Plan struct {
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
 }
 
-// Load is what a group of clients does. Distributions are written as on the command line, in their one canonical
-// spelling; see package shape, and package pace for rates.
+// Load is what a group of clients does. Distributions and rates are text in JSON, in their canonical
+// spelling.
 type Load struct {
 	Clients   int           `json:"clients"`
-	KeyDist   string        `json:"key_dist,omitempty"` // empty: uniform
+	KeyDist   Keys          `json:"key_dist,omitzero"`
 	Hold      time.Duration `json:"hold_ns"`
-	HoldDist  string        `json:"hold_dist,omitempty"` // "exp:5ms"; empty: every hold is Hold, else Hold is their mean
+	HoldDist  Times         `json:"hold_dist,omitzero"` // zero: every hold is Hold, else Hold is their mean
 	Think     time.Duration `json:"think_ns"`
-	ThinkDist string        `json:"think_dist,omitempty"` // like HoldDist
+	ThinkDist Times         `json:"think_dist,omitzero"` // like HoldDist
 	TTL       time.Duration `json:"ttl_ns"`
 	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
 	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or of an open loop's arrivals, that try once and never wait
 	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
 	Overstay  float64       `json:"overstay,omitempty"`  // share of the holds that are made to outlast their lease
-	Rate      string        `json:"rate,omitempty"`      // open loop: arrivals a second, "5000" or how they change; empty: closed loop, or Burst
+	Rate      Rate          `json:"rate,omitzero"`       // open loop: arrivals a second; zero: closed loop, or Burst
 	Arrival   string        `json:"arrival,omitempty"`   // how arrivals follow one another: "constant" or "poisson"; empty without Rate
 	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not
 	MaxQueue  int           `json:"max_queue,omitempty"` // open loop: arrivals that may wait for a client or a lock; more are dropped; 0: no limit
@@ -74,7 +74,20 @@ type Class struct {
 }
 
 // Open tells whether the load is an open loop: arrivals come when they come, whether a client is free or not.
-func (l Load) Open() bool { return l.Rate != "" || l.Burst > 0 }
+func (l Load) Open() bool { return !l.Rate.IsZero() || l.Burst > 0 }
+
+// HoldTimes returns how long locks are held, fixed or drawn.
+func (l Load) HoldTimes() Times { return timesOf(l.Hold, l.HoldDist) }
+
+// ThinkTimes returns how long clients think, fixed or drawn.
+func (l Load) ThinkTimes() Times { return timesOf(l.Think, l.ThinkDist) }
+
+func timesOf(fixed time.Duration, drawn Times) Times {
+	if drawn.IsZero() {
+		return Times{A: fixed}
+	}
+	return drawn
+}
 
 // BurstRate is how many arrivals a second the bursts make on average; 0 without Burst.
 func (l Load) BurstRate() float64 {

@@ -14,6 +14,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/memory"
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // BenchmarkLag reports the lag (from when an arrival is due to when a client has it) and the cores that the process
@@ -22,15 +24,15 @@ import (
 // give it time for a p99 (-benchtime 5s).
 func BenchmarkLag(b *testing.B) {
 	for _, rate := range []string{"1k", "10k", "50k"} {
-		for _, kind := range []string{pace.Constant, pace.Poisson} {
+		for _, kind := range []string{spec.Constant, spec.Poisson} {
 			b.Run(rate+"/"+kind, func(b *testing.B) { lag(b, arrivals(b, rate, kind), paced) })
 		}
-		b.Run(rate+"/bare", func(b *testing.B) { lag(b, arrivals(b, rate, pace.Constant), bare) })
+		b.Run(rate+"/bare", func(b *testing.B) { lag(b, arrivals(b, rate, spec.Constant), bare) })
 	}
 }
 
 func arrivals(b *testing.B, rate, kind string) *limited {
-	return &limited{pace.Arrivals(mustRate(b, rate), kind, pace.Window{}, 1), b.N}
+	return &limited{pace.Arrivals(spec.Must(spec.ParseRate(rate)), kind, pace.Window{}, 1), b.N}
 }
 
 // limited is the first arrivals of a schedule.

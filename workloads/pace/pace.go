@@ -13,12 +13,6 @@ type Schedule interface {
 	Next() (due time.Duration, ok bool)
 }
 
-// Kinds of arrivals.
-const (
-	Constant = "constant" // the same distance each (for that rate); schedules of different seeds begin at different phases
-	Poisson  = "poisson"  // independent of one another: exponential distances
-)
-
 // Lane is one schedule and where its arrivals go. Due is called from one goroutine for all lanes, in the order of time,
 // never before the arrival's time; it must not block. Several arrivals that have come due meanwhile follow one another
 // at once.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // chiSquare is Pearson's statistic.
@@ -96,7 +98,7 @@ func TestPoissonFits(t *testing.T) {
 	w := pace.Window{Warmup: time.Second, Duration: 99 * time.Second}
 	grid := every(10*time.Millisecond, 0, 100*time.Second)
 	for seed := range uint64(5) {
-		list := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Poisson, w, seed))
+		list := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Poisson, w, seed))
 		one, two := exponential(list, 1000)
 		x, limit := counts(list, grid, 10, 4, 18)
 		if one > kolmogorovLimit || two > kolmogorovLimit {
@@ -112,7 +114,7 @@ func TestPoissonFits(t *testing.T) {
 func TestPoissonControlsFail(t *testing.T) {
 	w := pace.Window{Duration: 100 * time.Second}
 	grid := every(10*time.Millisecond, 0, 100*time.Second)
-	spread := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Poisson, w, 1))
+	spread := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Poisson, w, 1))
 	var sorted []time.Duration // distances are exponential, but not independent: the short ones come in rows of ten
 	for i := 10; i < len(spread); i += 10 {
 		var d []time.Duration
@@ -131,10 +133,10 @@ func TestPoissonControlsFail(t *testing.T) {
 		list             []time.Duration
 		one, two, counts bool // whether the test must see it
 	}{
-		{"constant arrivals", all(t, pace.Arrivals(mustRate(t, "1k"), pace.Constant, w, 1)), true, true, true},
-		{"a rate 3 % too high", all(t, pace.Arrivals(mustRate(t, "1030"), pace.Poisson, w, 1)), true, true, true},
-		{"a rate 3 % too low", all(t, pace.Arrivals(mustRate(t, "970"), pace.Poisson, w, 1)), true, true, true},
-		{"a rate that changes", all(t, pace.Arrivals(mustRate(t, "800:1200:100s"), pace.Poisson, w, 1)), false, false, true},
+		{"constant arrivals", all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, w, 1)), true, true, true},
+		{"a rate 3 % too high", all(t, pace.Arrivals(spec.Must(spec.ParseRate("1030")), spec.Poisson, w, 1)), true, true, true},
+		{"a rate 3 % too low", all(t, pace.Arrivals(spec.Must(spec.ParseRate("970")), spec.Poisson, w, 1)), true, true, true},
+		{"a rate that changes", all(t, pace.Arrivals(spec.Must(spec.ParseRate("800:1200:100s")), spec.Poisson, w, 1)), false, false, true},
 		{"dependent distances", sorted, false, true, false},
 	} {
 		one, two := exponential(tt.list, 1000)
@@ -157,7 +159,7 @@ func TestPoissonFollowsTheRate(t *testing.T) {
 	const length = 200 * time.Second
 	w := pace.Window{Duration: length}
 	ramp := func(seed uint64) []time.Duration {
-		return all(t, pace.Arrivals(mustRate(t, "100:1900:200s"), pace.Poisson, w, seed))
+		return all(t, pace.Arrivals(spec.Must(spec.ParseRate("100:1900:200s")), spec.Poisson, w, seed))
 	}
 	// N(t) = 100 t + 4.5 t² is 200,000 at the end: 20,000 intervals of 10 each.
 	edges := []time.Duration{0}
@@ -169,8 +171,8 @@ func TestPoissonFollowsTheRate(t *testing.T) {
 		if x, limit := counts(list, edges, 10, 4, 18); x > limit {
 			t.Errorf("ramp, seed %d: chi-square %.1f over %.1f", seed, x, limit)
 		}
-		steps := mustRate(t, "steps:500:1500:5")
-		list = all(t, pace.Arrivals(steps, pace.Poisson, w, seed))
+		steps := spec.Must(spec.ParseRate("steps:500:1500:5"))
+		list = all(t, pace.Arrivals(steps, spec.Poisson, w, seed))
 		for _, s := range steps.Steps(length, seed) {
 			in := list[between(list, 0, s.From):]
 			in = in[:between(in, s.From, s.To)]
@@ -191,7 +193,7 @@ func TestPoissonFollowsTheRate(t *testing.T) {
 func TestPoissonBeginsAtRandom(t *testing.T) {
 	var even []float64
 	for seed := range uint64(5000) {
-		due, _ := pace.Arrivals(mustRate(t, "1k"), pace.Poisson, pace.Window{}, seed).Next()
+		due, _ := pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Poisson, pace.Window{}, seed).Next()
 		even = append(even, 1-math.Exp(-1000*due.Seconds()))
 	}
 	if ks := kolmogorov(even); ks > kolmogorovLimit {
@@ -204,7 +206,7 @@ func TestPoissonSeedsAreIndependent(t *testing.T) {
 	w := pace.Window{Duration: 100 * time.Second}
 	var both, twice []time.Duration
 	for seed := range uint64(10) {
-		list := all(t, pace.Arrivals(mustRate(t, "100"), pace.Poisson, w, seed))
+		list := all(t, pace.Arrivals(spec.Must(spec.ParseRate("100")), spec.Poisson, w, seed))
 		both = append(both, list...)
 		if seed < 5 {
 			twice = append(append(twice, list...), list...)

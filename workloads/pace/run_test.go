@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // list is a schedule of these times.
@@ -59,7 +61,7 @@ func TestRunCatchesUp(t *testing.T) {
 		clock := drivers.NewClock()
 		var events []event
 		pace.Run(clock, nil, pace.Lane{
-			Schedule: pace.Arrivals(mustRate(t, "1k"), pace.Constant, pace.Window{Duration: 10 * time.Second}, 1),
+			Schedule: pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, pace.Window{Duration: 10 * time.Second}, 1),
 			Due: func(at time.Duration) {
 				if len(events) == 2000 {
 					time.Sleep(5 * time.Second)
@@ -116,7 +118,7 @@ func TestRunStops(t *testing.T) {
 	}{
 		{"next in an hour", &list{0, time.Hour}, 1},
 		{"in the past", pace.Bursts(1_000_000_000, time.Hour, pace.Window{}), 5000},
-		{"busy", pace.Arrivals(mustRate(t, "20k"), pace.Constant, pace.Window{}, 1), 100},
+		{"busy", pace.Arrivals(spec.Must(spec.ParseRate("20k")), spec.Constant, pace.Window{}, 1), 100},
 		{"before", &list{time.Hour}, 0},
 	} {
 		stop := make(chan struct{})
@@ -153,8 +155,8 @@ func TestRunIsNeverEarly(t *testing.T) {
 			last = at
 		}
 		pace.Run(clock, nil,
-			pace.Lane{Schedule: pace.Arrivals(mustRate(t, "5k"), pace.Constant, w, 1), Due: due},
-			pace.Lane{Schedule: pace.Arrivals(mustRate(t, "100"), pace.Constant, w, 2), Due: due},
+			pace.Lane{Schedule: pace.Arrivals(spec.Must(spec.ParseRate("5k")), spec.Constant, w, 1), Due: due},
+			pace.Lane{Schedule: pace.Arrivals(spec.Must(spec.ParseRate("100")), spec.Constant, w, 2), Due: due},
 			pace.Lane{Schedule: pace.Bursts(10, 20*time.Millisecond, w), Due: due})
 		if n != 1000+20+100 {
 			t.Errorf("GOMAXPROCS %d: %d arrivals, want 1120", procs, n)

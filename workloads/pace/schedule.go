@@ -6,13 +6,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Streams of random numbers of one seed.
-const (
-	streamArrivals uint64 = 0x61727269 + iota
-	streamLadder
-)
+// streamArrivals is the stream of random numbers of a seed that arrivals take.
+const streamArrivals uint64 = 0x61727269
 
 // arrivals is a Schedule that follows a rate. Let N(t) be the integral of the rate from 0 to t, which is the number of
 // arrivals that are expected until then. A constant schedule has its arrivals where N reaches phase, phase+1, phase+2,
@@ -49,15 +48,15 @@ func (p *piece) when(target float64) float64 {
 	return p.from + min(x, p.length)
 }
 
-// Arrivals is a schedule of that rate and kind (all that is not Poisson is Constant). Equal seeds make equal schedules.
+// Arrivals is a schedule of that rate and kind (all that is not spec.Poisson is spec.Constant). Equal seeds make equal schedules.
 // No rate has no arrivals, and a rate that goes in steps stays at the first one if the window has no end.
-func Arrivals(r Rate, kind string, w Window, seed uint64) Schedule {
-	a := &arrivals{pieces: r.pieces(w, seed), end: math.MaxInt64}
+func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {
+	a := &arrivals{pieces: pieces(r, w, seed), end: math.MaxInt64}
 	if w.Duration > 0 {
 		a.end = w.Warmup + w.Duration
 	}
 	rng := rand.New(rand.NewPCG(seed, streamArrivals))
-	if kind == Poisson {
+	if kind == spec.Poisson {
 		a.rng = rng
 		a.target = rng.ExpFloat64()
 	} else {
@@ -98,8 +97,8 @@ func (a *arrivals) advance() {
 const forever = 1e15 // s
 
 // pieces cuts the time of a load into pieces in which the rate changes evenly. The last one does not end.
-func (r Rate) pieces(w Window, seed uint64) (list []piece) {
-	if r.form == none {
+func pieces(r spec.Rate, w Window, seed uint64) (list []piece) {
+	if r == (spec.Rate{}) {
 		return nil
 	}
 	var at, count float64
@@ -109,13 +108,14 @@ func (r Rate) pieces(w Window, seed uint64) (list []piece) {
 		count += p.count()
 		list = append(list, p)
 	}
-	opens := w.Warmup.Seconds()
+	opens, ramp := w.Warmup.Seconds(), r.Ramp()
+	first, last := r.First(), r.At(ramp)
 	steps := r.Steps(w.Duration, seed)
 	switch {
-	case r.form == ramp:
-		add(opens, r.from, 0)
-		add(r.over.Seconds(), r.from, (r.to-r.from)/r.over.Seconds())
-		add(forever, r.to, 0)
+	case ramp > 0:
+		add(opens, first, 0)
+		add(ramp.Seconds(), first, (last-first)/ramp.Seconds())
+		add(forever, last, 0)
 	case len(steps) > 0:
 		add(opens, steps[0].Rate, 0)
 		for i, s := range steps {
@@ -127,7 +127,7 @@ func (r Rate) pieces(w Window, seed uint64) (list []piece) {
 			}
 		}
 	default:
-		add(forever, r.from, 0)
+		add(forever, first, 0)
 	}
 	return list
 }

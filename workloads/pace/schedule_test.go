@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/workloads/pace"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // all takes the arrivals of a schedule that ends.
@@ -47,9 +49,9 @@ func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 func TestConstantDistances(t *testing.T) {
 	w := pace.Window{Warmup: time.Second, Duration: 9 * time.Second}
 	for _, text := range []string{"1", "7", "1000", "3333", "50k", "0.7"} {
-		r := mustRate(t, text)
+		r := spec.Must(spec.ParseRate(text))
 		want := float64(time.Second) / r.Max()
-		list := all(t, pace.Arrivals(r, pace.Constant, w, 3))
+		list := all(t, pace.Arrivals(r, spec.Constant, w, 3))
 		if n := 10 * r.Max(); float64(len(list)) != n && n == math.Floor(n) {
 			t.Errorf("%s: %d arrivals in 10 s", text, len(list))
 		}
@@ -72,7 +74,7 @@ func TestConstantDistances(t *testing.T) {
 // After hours the schedule is where arithmetic says, to the arrival and to the nanosecond.
 func TestConstantDoesNotDrift(t *testing.T) {
 	const rate, hours = 333, 3
-	s := pace.Arrivals(mustRate(t, "333"), pace.Constant, pace.Window{Duration: hours * time.Hour}, 9)
+	s := pace.Arrivals(spec.Must(spec.ParseRate("333")), spec.Constant, pace.Window{Duration: hours * time.Hour}, 9)
 	first, _ := s.Next()
 	n, last := 1, first
 	for due, ok := s.Next(); ok; due, ok = s.Next() {
@@ -91,7 +93,7 @@ func TestConstantCount(t *testing.T) {
 	for seed := range uint64(50) {
 		for _, warmup := range []time.Duration{0, time.Second, 1234567891} {
 			w := pace.Window{Warmup: warmup, Duration: 2 * time.Second}
-			list := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Constant, w, seed))
+			list := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, w, seed))
 			if n := between(list, warmup, math.MaxInt64); n != 2000 {
 				t.Errorf("seed %d, warm-up %v: %d arrivals in the window, want 2000", seed, warmup, n)
 			}
@@ -104,7 +106,7 @@ func TestSeedsAreStaggered(t *testing.T) {
 	const seeds, bins = 2000, 20
 	var counts [bins]int
 	for seed := range uint64(seeds) {
-		due, _ := pace.Arrivals(mustRate(t, "1k"), pace.Constant, pace.Window{Duration: time.Second}, seed).Next()
+		due, _ := pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, pace.Window{Duration: time.Second}, seed).Next()
 		counts[int(due*bins/time.Millisecond)]++
 	}
 	expected := make([]float64, bins)
@@ -114,8 +116,8 @@ func TestSeedsAreStaggered(t *testing.T) {
 	if x, limit := chiSquare(counts[:], expected), chiSquareLimit(bins-1); x > limit {
 		t.Errorf("phases are not even: chi-square %.1f over %.1f: %v", x, limit, counts)
 	}
-	a := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Constant, pace.Window{Duration: time.Second}, 1))
-	b := all(t, pace.Arrivals(mustRate(t, "1k"), pace.Constant, pace.Window{Duration: time.Second}, 2))
+	a := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, pace.Window{Duration: time.Second}, 1))
+	b := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k")), spec.Constant, pace.Window{Duration: time.Second}, 2))
 	for i := range a {
 		if d := (a[i] - b[i]).Abs(); d < 10*time.Microsecond {
 			t.Fatalf("arrivals %d of two seeds are due %v apart", i, d)
@@ -126,8 +128,8 @@ func TestSeedsAreStaggered(t *testing.T) {
 func TestEqualSeedsMakeEqualSchedules(t *testing.T) {
 	w := pace.Window{Warmup: time.Second, Duration: 3 * time.Second}
 	for _, text := range []string{"1k", "1k:3k:1s", "steps:1k:3k:3", "ladder:1k:9k:5"} {
-		for _, kind := range []string{pace.Constant, pace.Poisson} {
-			r := mustRate(t, text)
+		for _, kind := range []string{spec.Constant, spec.Poisson} {
+			r := spec.Must(spec.ParseRate(text))
 			a, b := all(t, pace.Arrivals(r, kind, w, 7)), all(t, pace.Arrivals(r, kind, w, 7))
 			c := all(t, pace.Arrivals(r, kind, w, 8))
 			if !slices.Equal(a, b) {
@@ -168,7 +170,7 @@ func TestCountsAreTheIntegral(t *testing.T) {
 		{"steps:5k:1k:2", []span{{0, seconds(2), 10000}, {seconds(2), seconds(7), 25000}, {seconds(7), seconds(12), 5000}}},
 	} {
 		for seed := range uint64(10) {
-			list := all(t, pace.Arrivals(mustRate(t, tt.text), pace.Constant, w, seed))
+			list := all(t, pace.Arrivals(spec.Must(spec.ParseRate(tt.text)), spec.Constant, w, seed))
 			for _, s := range tt.spans {
 				if n := between(list, s.from, s.to); math.Abs(float64(n)-s.want) > 1 {
 					t.Errorf("%s, seed %d: %d arrivals from %v to %v, want %v", tt.text, seed, n, s.from, s.to, s.want)
@@ -183,7 +185,7 @@ func TestCountsAreTheIntegral(t *testing.T) {
 
 // On a ramp each arrival is where the integral of the rate reaches its number: N(t) = 1000 t + 500 t².
 func TestRampIsExact(t *testing.T) {
-	list := all(t, pace.Arrivals(mustRate(t, "1k:11k:10s"), pace.Constant, pace.Window{Duration: 10 * time.Second}, 5))
+	list := all(t, pace.Arrivals(spec.Must(spec.ParseRate("1k:11k:10s")), spec.Constant, pace.Window{Duration: 10 * time.Second}, 5))
 	if len(list) != 60000 {
 		t.Errorf("%d arrivals, want 60000", len(list))
 	}
@@ -198,10 +200,10 @@ func TestRampIsExact(t *testing.T) {
 
 // A ladder's schedule has the steps that Steps tells for that seed.
 func TestLadderFollowsItsSteps(t *testing.T) {
-	r, w := mustRate(t, "ladder:1k:10k:10"), pace.Window{Warmup: time.Second, Duration: 20 * time.Second}
+	r, w := spec.Must(spec.ParseRate("ladder:1k:10k:10")), pace.Window{Warmup: time.Second, Duration: 20 * time.Second}
 	for seed := range uint64(5) {
 		steps := r.Steps(w.Duration, seed)
-		list := all(t, pace.Arrivals(r, pace.Constant, w, seed))
+		list := all(t, pace.Arrivals(r, spec.Constant, w, seed))
 		if n := between(list, 0, w.Warmup); math.Abs(float64(n)-steps[0].Rate) > 1 {
 			t.Errorf("%d arrivals in the warm-up, want those of the first step: %v", n, steps[0].Rate)
 		}
@@ -216,8 +218,8 @@ func TestLadderFollowsItsSteps(t *testing.T) {
 // Without a duration there is no end; a rate that goes in steps stays at the first.
 func TestEndless(t *testing.T) {
 	for text, rate := range map[string]float64{"1k": 1000, "9k:1k:1s": 1000, "steps:1k:5k:3": 1000} {
-		for _, kind := range []string{pace.Constant, pace.Poisson} {
-			s := pace.Arrivals(mustRate(t, text), kind, pace.Window{Warmup: time.Second}, 1)
+		for _, kind := range []string{spec.Constant, spec.Poisson} {
+			s := pace.Arrivals(spec.Must(spec.ParseRate(text)), kind, pace.Window{Warmup: time.Second}, 1)
 			var due time.Duration
 			ok := true
 			for range 200_000 {
@@ -233,7 +235,7 @@ func TestEndless(t *testing.T) {
 }
 
 func TestNoRateHasNoArrivals(t *testing.T) {
-	if list := all(t, pace.Arrivals(pace.Rate{}, pace.Poisson, pace.Window{}, 1)); len(list) != 0 {
+	if list := all(t, pace.Arrivals(spec.Rate{}, spec.Poisson, pace.Window{}, 1)); len(list) != 0 {
 		t.Errorf("%d arrivals of no rate", len(list))
 	}
 }
@@ -273,8 +275,8 @@ func TestBursts(t *testing.T) {
 }
 
 func TestNextAllocatesNothing(t *testing.T) {
-	for _, kind := range []string{pace.Constant, pace.Poisson} {
-		s := pace.Arrivals(mustRate(t, "1k:50k:1s"), kind, pace.Window{Warmup: time.Second}, 1)
+	for _, kind := range []string{spec.Constant, spec.Poisson} {
+		s := pace.Arrivals(spec.Must(spec.ParseRate("1k:50k:1s")), kind, pace.Window{Warmup: time.Second}, 1)
 		if n := testing.AllocsPerRun(100_000, func() { s.Next() }); n != 0 {
 			t.Errorf("%s: %v allocations an arrival", kind, n)
 		}
@@ -282,10 +284,10 @@ func TestNextAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	for _, kind := range []string{pace.Constant, pace.Poisson} {
+	for _, kind := range []string{spec.Constant, spec.Poisson} {
 		for _, text := range []string{"50k", "1:10M:1h"} {
 			b.Run(kind+"/"+text, func(b *testing.B) {
-				s := pace.Arrivals(mustRate(b, text), kind, pace.Window{}, 1)
+				s := pace.Arrivals(spec.Must(spec.ParseRate(text)), kind, pace.Window{}, 1)
 				for b.Loop() {
 					s.Next()
 				}

@@ -2,31 +2,33 @@
 
 package shape
 
+import "github.com/lockbench/lockbench/results/spec"
+
 // Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other.
-func (k Keys) Share(key, keys, clients int) (share float64) {
+func Share(k spec.Keys, key, keys, clients int) (share float64) {
 	if k.Uniform() {
 		return inSpan(key, 0, keys) / float64(keys)
 	}
-	for _, p := range k.parts {
-		share += p.weight * p.of(key, keys, clients)
+	for _, p := range k.Parts() {
+		share += p.Weight * shareOf(p, key, keys, clients)
 	}
 	return share
 }
 
-// of is the share of one part.
-func (p keyPart) of(key, keys, clients int) float64 {
-	first, size := p.span(keys)
+// shareOf is the share of one part.
+func shareOf(p spec.KeyPart, key, keys, clients int) float64 {
+	first, size := p.Span(keys)
 	in := inSpan(key, first, size)
-	switch p.kind {
-	case zipfian:
-		z := newZipf(p.s, size)
+	switch p.Kind {
+	case spec.KeysZipf:
+		z := newZipf(p.Exponent, size)
 		return in * z.weight(float64(max(0, key-first)+1)) / z.sum()
-	case hot:
-		if key < first+p.hot {
-			return in * p.share / float64(p.hot)
+	case spec.KeysHot:
+		if key < first+p.Hot {
+			return in * p.Share / float64(p.Hot)
 		}
-		return in * (1 - p.share) / float64(size-p.hot)
-	case own:
+		return in * (1 - p.Share) / float64(size-p.Hot)
+	case spec.KeysOwn:
 		return inSpan(key, first, min(size, clients)) / float64(clients)
 	}
 	return in / float64(size) // sequential: each client goes through all of them
@@ -41,12 +43,12 @@ func inSpan(key, first, size int) float64 {
 
 // Peaks are keys one of which has the greatest share; those of several distributions over the same keys together hold the
 // one that has the greatest of any weighted sum of them, since from one of them to the next no share rises.
-func (k Keys) Peaks(keys int) []int {
+func Peaks(k spec.Keys, keys int) []int {
 	peaks := []int{0}
-	for _, p := range k.parts {
-		first, size := p.span(keys)
+	for _, p := range k.Parts() {
+		first, size := p.Span(keys)
 		peaks = append(peaks, first)
-		if after := first + p.hot; p.kind == hot && after < first+size {
+		if after := first + p.Hot; p.Kind == spec.KeysHot && after < first+size {
 			peaks = append(peaks, after) // the others may have more, each, than the hot ones
 		}
 		if end := first + size; end < keys {

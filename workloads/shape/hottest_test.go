@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestZipfSum(t *testing.T) {
@@ -29,19 +31,19 @@ func TestShares(t *testing.T) {
 		"", "zipf:1.1", "zipf:0.5", "hot:80%:10", "hot:10%:30", "sequential", "own", "uniform@10-19", "zipf:2@30-39",
 		"70%*zipf:1.1+30%*own", "50%*hot:90%:2@20-59+50%*zipf:1", "60%*uniform@0-9+40%*uniform@5-14",
 	} {
-		k, err := ParseKeys(text)
+		k, err := spec.ParseKeys(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		drawn := make([]int, keys)
-		samplers := k.Samplers(keys, clients)
+		samplers := KeySamplers(k, keys, clients)
 		rng := rand.NewPCG(1, 2)
 		for i := range draws {
 			drawn[samplers[i%clients].Next(rng)]++
 		}
 		sum, greatest := 0.0, 0.0
 		for key := range keys {
-			share := k.Share(key, keys, clients)
+			share := Share(k, key, keys, clients)
 			sum += share
 			greatest = max(greatest, share)
 			// Five standard deviations of a binomial count; sequential and own draws scatter less.
@@ -50,13 +52,13 @@ func TestShares(t *testing.T) {
 			}
 		}
 		peak := 0.0
-		for _, key := range k.Peaks(keys) {
-			peak = max(peak, k.Share(key, keys, clients))
+		for _, key := range Peaks(k, keys) {
+			peak = max(peak, Share(k, key, keys, clients))
 		}
 		if math.Abs(sum-1) > 1e-9 || peak != greatest {
 			t.Errorf("%q: shares add up to %v; the greatest is %v, and among the peaks %v", text, sum, greatest, peak)
 		}
-		if k.Share(keys, keys, clients) != 0 || k.Share(-1, keys, clients) != 0 {
+		if Share(k, keys, keys, clients) != 0 || Share(k, -1, keys, clients) != 0 {
 			t.Errorf("%q: a key that does not exist has a share", text)
 		}
 	}

@@ -5,6 +5,8 @@ package shape
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // KeySampler draws keys for one client.
@@ -15,7 +17,7 @@ type KeySampler struct {
 
 // keySource is a part of a distribution, made ready to draw from.
 type keySource struct {
-	kind     keyKind
+	kind     spec.KeyKind
 	upTo     uint64 // of 2^64: random numbers below this, and not below that of the part before, choose this part
 	first    int
 	size     uint64
@@ -24,13 +26,10 @@ type keySource struct {
 	zipf     zipf
 }
 
-// Samplers are those of clients that have that many keys to choose from, client i's at i. They share what is the same
+// KeySamplers are those of clients that have that many keys to choose from, client i's at i. They share what is the same
 // for all of them. Check has found that keys and clients fit.
-func (k Keys) Samplers(keys, clients int) []KeySampler {
-	parts := k.parts
-	if len(parts) == 0 {
-		parts = []keyPart{{weight: 1, kind: uniform}}
-	}
+func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
+	parts := k.Parts()
 	sources, moving := newSources(parts, keys)
 	samplers := make([]KeySampler, clients)
 	var places []int
@@ -45,7 +44,7 @@ func (k Keys) Samplers(keys, clients int) []KeySampler {
 		samplers[i].at, places = places[:len(parts):len(parts)], places[len(parts):]
 		for j, source := range sources {
 			samplers[i].at[j] = i // own; the others do not look
-			if source.kind == sequential {
+			if source.kind == spec.KeysSequential {
 				samplers[i].at[j] = spread(i, clients, int(source.size))
 			}
 		}
@@ -54,19 +53,19 @@ func (k Keys) Samplers(keys, clients int) []KeySampler {
 }
 
 // newSources makes the parts ready. It also tells whether one of them has places of each client's own.
-func newSources(parts []keyPart, keys int) (sources []keySource, moving bool) {
+func newSources(parts []spec.KeyPart, keys int) (sources []keySource, moving bool) {
 	sum := 0.0
 	for _, p := range parts {
-		sum += p.weight
-		first, size := p.span(keys)
+		sum += p.Weight
+		first, size := p.Span(keys)
 		source := keySource{
-			kind: p.kind, upTo: portion(sum), first: first, size: uint64(size),
-			hot: uint64(p.hot), hotShare: portion(p.share),
+			kind: p.Kind, upTo: portion(sum), first: first, size: uint64(size),
+			hot: uint64(p.Hot), hotShare: portion(p.Share),
 		}
-		if p.kind == zipfian {
-			source.zipf = newZipf(p.s, size)
+		if p.Kind == spec.KeysZipf {
+			source.zipf = newZipf(p.Exponent, size)
 		}
-		moving = moving || p.kind == sequential || p.kind == own
+		moving = moving || p.Kind == spec.KeysSequential || p.Kind == spec.KeysOwn
 		sources = append(sources, source)
 	}
 	return sources, moving
@@ -93,20 +92,20 @@ func (s *KeySampler) Next(rng *rand.PCG) int {
 	}
 	p := &s.parts[i]
 	switch p.kind {
-	case zipfian:
+	case spec.KeysZipf:
 		return p.first + p.zipf.next(rng)
-	case hot:
+	case spec.KeysHot:
 		if rng.Uint64() < p.hotShare {
 			return p.first + int(below(rng, p.hot))
 		}
 		return p.first + int(p.hot+below(rng, p.size-p.hot))
-	case sequential:
+	case spec.KeysSequential:
 		key := s.at[i]
 		if s.at[i]++; s.at[i] == int(p.size) {
 			s.at[i] = 0
 		}
 		return p.first + key
-	case own:
+	case spec.KeysOwn:
 		return p.first + s.at[i]
 	}
 	return p.first + int(below(rng, p.size))

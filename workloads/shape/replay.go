@@ -11,77 +11,63 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
-	maxLines     = 10_000_000 // 80 MB of times
-	maxLine      = 4096
-	digestDigits = 12
+	maxLines = 10_000_000 // 80 MB of times
+	maxLine  = 4096
 )
 
-// parseFile takes the path and the digest apart.
-func (t Times) parseFile(args part) (Times, error) {
-	t.path = args.text
-	switch {
-	case t.path == "":
-		return Times{}, args.must("be the path of a file of milliseconds, one number a line, as in file:holds.txt")
-	case !utf8.ValidString(t.path) || strings.ContainsFunc(t.path, unicode.IsControl):
-		return Times{}, args.must("be a path without control characters")
-	case strings.Contains(t.path, ","):
-		return Times{}, args.must("be a path without a comma, which separates the values of a flag: rename the file")
-	}
-	at := strings.LastIndexByte(t.path, '#')
-	if at < 0 {
-		return t, nil
-	}
-	digest := part{args.whole, args.from + at + 1, t.path[at+1:]}.trim()
-	t.path, t.digest = strings.TrimRight(t.path[:at], " \t"), strings.ToLower(digest.text)
-	if t.path == "" {
-		return Times{}, args.must("have a path before the digest, as in file:holds.txt#%s", quoted(digest.text))
-	}
-	if !isDigest(t.digest) {
-		return Times{}, digest.must("be the first %d digits of the SHA-256 of the file, or all %d",
-			digestDigits, 2*sha256.Size)
-	}
-	t.digest = t.digest[:digestDigits]
-	return t, nil
+// Times is a distribution of times with what it takes to draw from it: the content of the file that it replays.
+type Times struct {
+	spec.Times
+	replay    []time.Duration
+	mean, max time.Duration // of replay
 }
 
-func isDigest(text string) bool {
-	return (len(text) == digestDigits || len(text) == 2*sha256.Size) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
-}
-
-// File is the path of a replayed file, and the digest that it is expected to have, or has; each empty if there is none.
-func (t Times) File() (path, digest string) { return t.path, t.digest }
-
-// Load reads the times that t replays and makes the distribution that knows them, under its path and the digest of what
-// was read. It is an error if that is not the digest that t wants. The caller puts the path before the error.
-func (t Times) Load(r io.Reader) (Times, error) {
-	if t.kind != file {
-		return t, fmt.Errorf("%v replays no file", t)
+// Load reads the times that t replays. They go under its path and the digest of what was read. It is an error if that is
+// not the digest that t wants. The caller puts the path before the error.
+func Load(t spec.Times, r io.Reader) (Times, error) {
+	if t.Kind != spec.TimesFile {
+		return Times{}, fmt.Errorf("%v replays no file", t)
 	}
 	times, digest, err := ReadTimes(r)
 	if err != nil {
-		return t, err
+		return Times{}, err
 	}
-	if t.digest != "" && t.digest != digest {
-		return t, fmt.Errorf("its SHA-256 begins with %s, and #%s is wanted: this is not the content that was meant",
-			digest, t.digest)
+	if t.Digest != "" && t.Digest != digest {
+		return Times{}, fmt.Errorf("its SHA-256 begins with %s, and #%s is wanted: this is not the content that was meant",
+			digest, t.Digest)
 	}
-	t.replay, t.digest = times, digest
-	t.mean, t.max = mean(times), slices.Max(times)
-	return t, nil
+	t.Digest = digest
+	return Times{t, times, mean(times), slices.Max(times)}, nil
+}
+
+// Mean is the expected value, of a file too; see spec.Times.
+func (t Times) Mean() time.Duration {
+	if t.replay != nil {
+		return t.mean
+	}
+	return t.Times.Mean()
+}
+
+// Max is a bound, of a file too: no longer time is drawn.
+func (t Times) Max() time.Duration {
+	if t.replay != nil {
+		return t.max
+	}
+	return t.Times.Max()
 }
 
 // ReadTimes reads a file of milliseconds: one number a line, fractions allowed, empty lines and lines that begin with #
-// left out; at most 10 million lines, and no time over MaxTime. The error names the line. The digest is the first 12
+// left out; at most 10 million lines, and no time over spec.MaxTime. The error names the line. The digest is the first 12
 // hexadecimal digits of the SHA-256 of the content, as sha256sum prints them.
 func ReadTimes(r io.Reader) (times []time.Duration, digest string, err error) {
 	return readTimes(r, maxLines)
@@ -118,7 +104,7 @@ func readTimes(r io.Reader, most int) (times []time.Duration, digest string, err
 	case len(times) == 0:
 		return nil, "", errors.New("there is no time in it: there must be one number a line, in milliseconds")
 	}
-	return times, hex.EncodeToString(hash.Sum(nil))[:digestDigits], nil
+	return times, hex.EncodeToString(hash.Sum(nil))[:spec.DigestDigits], nil
 }
 
 // parseMillis reads a number of milliseconds. The error says what was expected, and not what is there: a wrong path may
@@ -139,15 +125,19 @@ func parseMillis(text string) (time.Duration, error) {
 		return wrong("must be a number of milliseconds such as 12.5")
 	case math.IsNaN(ms), strings.ContainsAny(text, "xX_"):
 		return wrong("must be a number of milliseconds such as 12.5")
-	case ms < 0 || ms > float64(MaxTime.Milliseconds()):
+	case ms < 0 || ms > float64(spec.MaxTime.Milliseconds()):
 		return wrong("must be 0 to 86400000 milliseconds (24h)")
 	}
 	return time.Duration(math.Round(ms * 1e6)), nil
 }
 
-func quoted(text string) string {
-	if text == "" {
-		return strings.Repeat("0", digestDigits)
+// mean is the arithmetic mean of times that are not negative, rounded down. Their sum may take more than 64 bits.
+func mean(times []time.Duration) time.Duration {
+	var high, low, carry uint64
+	for _, d := range times {
+		low, carry = bits.Add64(low, uint64(d), 0)
+		high += carry
 	}
-	return text
+	quotient, _ := bits.Div64(high, low, uint64(len(times)))
+	return time.Duration(quotient)
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func TestReadTimes(t *testing.T) {
@@ -21,7 +23,7 @@ func TestReadTimes(t *testing.T) {
 		"\ufeff1\r\n\r\n 2 \r\n":   {ms, 2 * ms},
 		"# holds of Monday\n\n1\n": {ms},
 		"0.0000005\n1e3\n.5":       {1, time.Second, 500 * us},
-		"86400000\n":               {MaxTime},
+		"86400000\n":               {spec.MaxTime},
 		"-0\n":                     {0},
 	} {
 		got, digest, err := ReadTimes(strings.NewReader(in))
@@ -39,23 +41,23 @@ func TestReadTimes(t *testing.T) {
 func TestReadTimesErrors(t *testing.T) {
 	const number = ": must be a number of milliseconds such as 12.5"
 	for in, want := range map[string]string{
-		"":                        "there is no time in it: there must be one number a line, in milliseconds",
-		"\n\n# nothing\n":         "there is no time in it: there must be one number a line, in milliseconds",
-		"1\n-2\n":                 `line 2: must be 0 to 86400000 milliseconds (24h)`,
-		"1\n\n#\nx\n":             `line 4` + number,
-		"NaN":                     `line 1` + number,
-		"1\n+Inf":                 `line 2: must be 0 to 86400000 milliseconds (24h)`,
-		"0x10":                    `line 1` + number,
-		"0x1p4":                   `line 1` + number,
-		"1_000":                   `line 1` + number,
-		"1 2":                     `line 1` + number,
-		"1e400":                   `line 1: must be 0 to 86400000 milliseconds (24h)`,
-		"86400001":                `line 1: must be 0 to 86400000 milliseconds (24h)`,
-		"5ms":                     `line 1: must be a number of milliseconds, without a unit`,
-		"1,5":                     `line 1: must be one number, with a point if it has a fraction`,
-		"1\n" + zeros(5000):       "line 2: longer than 4096 bytes: there must be one number a line",
-		"\x00\x01\x02":            `line 1` + number,
-		strings.Repeat("z", 1000): `line 1` + number,
+		"":                                "there is no time in it: there must be one number a line, in milliseconds",
+		"\n\n# nothing\n":                 "there is no time in it: there must be one number a line, in milliseconds",
+		"1\n-2\n":                         `line 2: must be 0 to 86400000 milliseconds (24h)`,
+		"1\n\n#\nx\n":                     `line 4` + number,
+		"NaN":                             `line 1` + number,
+		"1\n+Inf":                         `line 2: must be 0 to 86400000 milliseconds (24h)`,
+		"0x10":                            `line 1` + number,
+		"0x1p4":                           `line 1` + number,
+		"1_000":                           `line 1` + number,
+		"1 2":                             `line 1` + number,
+		"1e400":                           `line 1: must be 0 to 86400000 milliseconds (24h)`,
+		"86400001":                        `line 1: must be 0 to 86400000 milliseconds (24h)`,
+		"5ms":                             `line 1: must be a number of milliseconds, without a unit`,
+		"1,5":                             `line 1: must be one number, with a point if it has a fraction`,
+		"1\n" + strings.Repeat("0", 5000): "line 2: longer than 4096 bytes: there must be one number a line",
+		"\x00\x01\x02":                    `line 1` + number,
+		strings.Repeat("z", 1000):         `line 1` + number,
 	} {
 		if got, _, err := ReadTimes(strings.NewReader(in)); err == nil || err.Error() != want {
 			t.Errorf("%.20q is %v, %v\nwant %s", in, got, err, want)
@@ -105,15 +107,15 @@ func FuzzReadTimes(f *testing.F) {
 			}
 			return
 		}
-		if len(times) == 0 || !isDigest(digest) {
+		if len(times) == 0 || len(digest) != spec.DigestDigits {
 			t.Fatalf("%q is %v, %q", content, times, digest)
 		}
-		d, err := mustTimes(t, "file:x#"+digest).Load(strings.NewReader(content))
+		d, err := Load(spec.Must(spec.ParseTimes("file:x#"+digest)), strings.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
 		low, high := slices.Min(times), slices.Max(times)
-		if low < 0 || high > MaxTime || d.Mean() < low || d.Mean() > high || d.Max() != high {
+		if low < 0 || high > spec.MaxTime || d.Mean() < low || d.Mean() > high || d.Max() != high {
 			t.Errorf("%q: mean %v, max %v", content, d.Mean(), d.Max())
 		}
 		s, rng := &d.Samplers(1)[0], rand.NewPCG(1, 2)
@@ -127,7 +129,7 @@ func FuzzReadTimes(f *testing.F) {
 
 func TestLoad(t *testing.T) {
 	content := "10\n20\n30\n40\n5\n"
-	d, err := mustTimes(t, "file:holds.txt").Load(strings.NewReader(content))
+	d, err := Load(spec.Must(spec.ParseTimes("file:holds.txt")), strings.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,19 +141,19 @@ func TestLoad(t *testing.T) {
 	if d.Mean() != 21*ms || d.Max() != 40*ms {
 		t.Errorf("mean %v, max %v", d.Mean(), d.Max())
 	}
-	again, err := mustTimes(t, d.String()).Load(strings.NewReader(content))
+	again, err := Load(spec.Must(spec.ParseTimes(d.String())), strings.NewReader(content))
 	if err != nil || again.String() != d.String() {
 		t.Errorf("again it is %v, %v", again, err)
 	}
-	_, err = mustTimes(t, d.String()).Load(strings.NewReader(content + "#\n"))
+	_, err = Load(spec.Must(spec.ParseTimes(d.String())), strings.NewReader(content+"#\n"))
 	if err == nil || !strings.Contains(err.Error(), "#"+digest+" is wanted") {
 		t.Errorf("another content: %v", err)
 	}
-	_, err = mustTimes(t, "file:x").Load(strings.NewReader("x"))
+	_, err = Load(spec.Must(spec.ParseTimes("file:x")), strings.NewReader("x"))
 	if err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 		t.Errorf("no times: %v", err)
 	}
-	_, err = mustTimes(t, "exp:5ms").Load(strings.NewReader("1"))
+	_, err = Load(spec.Must(spec.ParseTimes("exp:5ms")), strings.NewReader("1"))
 	if err == nil || err.Error() != "exp:5ms replays no file" {
 		t.Errorf("no file: %v", err)
 	}
@@ -159,7 +161,7 @@ func TestLoad(t *testing.T) {
 
 // Clients begin at places spread evenly over the file, and each goes round it.
 func TestReplayPlaces(t *testing.T) {
-	d, err := mustTimes(t, "file:x").Load(strings.NewReader("0\n1\n2\n3\n4\n"))
+	d, err := Load(spec.Must(spec.ParseTimes("file:x")), strings.NewReader("0\n1\n2\n3\n4\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func TestReplayPlaces(t *testing.T) {
 
 // The sum of many long times does not fit into 64 bits.
 func TestMeanOfLongTimes(t *testing.T) {
-	if got := mean(slices.Repeat([]time.Duration{MaxTime, MaxTime - 2}, 200_000)); got != MaxTime-1 {
-		t.Errorf("the mean is %d, want %d", got, MaxTime-1)
+	if got := mean(slices.Repeat([]time.Duration{spec.MaxTime, spec.MaxTime - 2}, 200_000)); got != spec.MaxTime-1 {
+		t.Errorf("the mean is %d, want %d", got, spec.MaxTime-1)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // No random number becomes 0 or 1, of which the logarithms are infinite, and none is nearer to the one than to the other.
@@ -23,7 +25,7 @@ func TestUnitIsOpenAndEven(t *testing.T) {
 // The same generator and the same client make the same draws: that is what a seed promises.
 func TestDrawsRepeat(t *testing.T) {
 	for _, text := range benchKeys {
-		a, b := &mustKeys(t, text).Samplers(1000, 10)[3], &mustKeys(t, text).Samplers(1000, 10)[3]
+		a, b := &KeySamplers(spec.Must(spec.ParseKeys(text)), 1000, 10)[3], &KeySamplers(spec.Must(spec.ParseKeys(text)), 1000, 10)[3]
 		one, two, other := rand.NewPCG(1, 2), rand.NewPCG(1, 2), rand.NewPCG(1, 3)
 		differ := text == "own" || text == "sequential" // which draw no lots
 		for range 200 {

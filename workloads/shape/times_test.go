@@ -6,105 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
 	us = time.Microsecond
 	ms = time.Millisecond
 )
-
-func mustTimes(t testing.TB, text string) Times {
-	t.Helper()
-	d, err := ParseTimes(text)
-	if err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
-	return d
-}
-
-func TestParseTimes(t *testing.T) {
-	for in, want := range map[string]string{
-		"5ms":                   "5ms",
-		"0":                     "0s",
-		"0s":                    "0s",
-		"+1500us":               "1.5ms",
-		"60s":                   "1m0s",
-		"24h":                   "24h0m0s",
-		"uniform:1ms:9ms":       "uniform:1ms:9ms",
-		"uniform: 0 : 1000ms":   "uniform:0s:1s",
-		"exp:5ms":               "exp:5ms",
-		"exp:0.5s":              "exp:500ms",
-		"lognormal:5ms:50ms":    "lognormal:5ms:50ms",
-		"file:holds.txt":        "file:holds.txt",
-		"file:/a dir/holds:2":   "file:/a dir/holds:2",
-		"file:h#0123456789AB":   "file:h#0123456789ab",
-		"file:a#b#0123456789ab": "file:a#b#0123456789ab",
-		"file:h #" + digest(64): "file:h#" + digest(12),
-		" file: x ":             "file:x",
-	} {
-		if got, err := ParseTimes(in); err != nil || got.String() != want {
-			t.Errorf("%q is %q, %v; want %q", in, got.String(), err, want)
-		}
-	}
-	if got := (Times{}).String(); got != "0s" {
-		t.Errorf("no time is %q", got)
-	}
-}
-
-func digest(digits int) string { return strings.Repeat("0123456789abcdef", 4)[:digits] }
-
-const (
-	wantTimes    = "must be a time such as 5ms, or one of uniform:1ms:9ms, exp:5ms, lognormal:5ms:50ms, file:PATH"
-	wantDuration = "must be a time such as 250us, 1.5ms, 30s or 2m"
-)
-
-func TestParseTimesErrors(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                     wantTimes,
-		"hello":                wantTimes,
-		"weibull:1ms:2":        wantTimes,
-		":5ms":                 wantTimes,
-		"5ms:9ms":              wantTimes,
-		"5":                    "must have a unit, as in 5s or 5ms",
-		"5parsecs":             wantDuration,
-		"-1s":                  "must be 0s to 24h",
-		"25h":                  "must be 0s to 24h",
-		"9999999999h":          wantDuration,
-		"fixed:5ms":            "must be written 5ms here",
-		"normal:5ms:1ms":       "must not be normal, which has negative times: lognormal:5ms:50ms has none",
-		"exponential:5ms":      "must be written exp:5ms here",
-		"EXP:5ms":              "must be written exp:5ms here",
-		"exp":                  "must be written exp:5ms here",
-		"uniform":              "must be written uniform:1ms:9ms here",
-		"exp:":                 "nothing at character 5: " + wantDuration,
-		"exp:5":                `"5" at character 5: must have a unit, as in 5s or 5ms`,
-		"exp:0s":               `"0s" at character 5: must be more than 0s`,
-		"exp:-5ms":             `"-5ms" at character 5: must be 0s to 24h`,
-		"exp:1ms:2ms":          `"1ms:2ms" at character 5: ` + wantDuration,
-		"uniform:1ms":          `"1ms" at character 9: must be two times, from and to, as in uniform:1ms:9ms`,
-		"uniform:":             `nothing at character 9: must be two times, from and to, as in uniform:1ms:9ms`,
-		"uniform:9ms:1ms":      `"1ms" at character 13: must be longer than the first, 9ms; a fixed time is written 9ms`,
-		"uniform:9ms:9ms":      `"9ms" at character 13: must be longer than the first, 9ms; a fixed time is written 9ms`,
-		"uniform:1ms:2ms:3ms":  `"2ms:3ms" at character 13: ` + wantDuration,
-		"uniform:1ms:":         `nothing at character 13: ` + wantDuration,
-		"lognormal:5ms":        `"5ms" at character 11: must be two times, median and 99th percentile, as in lognormal:5ms:50ms`,
-		"lognormal:0s:5ms":     `"0s" at character 11: must be more than 0s`,
-		"lognormal:5ms:4ms":    `"4ms" at character 15: must be longer than the median, 5ms; a fixed time is written 5ms`,
-		"lognormal:5ms:99h":    `"99h" at character 15: must be 0s to 24h`,
-		"file:":                "nothing at character 6: must be the path of a file of milliseconds, one number a line, as in file:holds.txt",
-		"file:a,b":             `"a,b" at character 6: must be a path without a comma, which separates the values of a flag: rename the file`,
-		"file:a\nb":            `"a\nb" at character 6: must be a path without control characters`,
-		"file:\xff":            `"\xff" at character 6: must be a path without control characters`,
-		"file:a#":              "nothing at character 8: must be the first 12 digits of the SHA-256 of the file, or all 64",
-		"file:a#xyz":           `"xyz" at character 8: must be the first 12 digits of the SHA-256 of the file, or all 64`,
-		"file:#0123456789ab":   `"#0123456789ab" at character 6: must have a path before the digest, as in file:holds.txt#0123456789ab`,
-		"file:ä#0123456789abc": `"0123456789abc" at character 8: must be the first 12 digits of the SHA-256 of the file, or all 64`,
-	} {
-		if got, err := ParseTimes(in); err == nil || err.Error() != want {
-			t.Errorf("%q is %q, %v\nwant %s", in, got.String(), err, want)
-		}
-	}
-}
 
 func FuzzParseTimes(f *testing.F) {
 	for _, seed := range []string{
@@ -114,25 +23,25 @@ func FuzzParseTimes(f *testing.F) {
 		f.Add(seed, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		d, err := ParseTimes(text)
+		d, err := spec.ParseTimes(text)
 		if err != nil {
 			if !strings.Contains(err.Error(), "must ") || strings.ContainsAny(err.Error(), "\n\x00") {
 				t.Errorf("%q: %q does not say what it must be in one line", text, err)
 			}
 			return
 		}
-		again, err := ParseTimes(d.String())
+		again, err := spec.ParseTimes(d.String())
 		if err != nil || again.String() != d.String() {
 			t.Fatalf("%q is %q, which is %q, %v", text, d.String(), again.String(), err)
 		}
-		if d.Mean() < 0 || d.Mean() > d.Max() || d.Max() > MaxTime {
+		if d.Mean() < 0 || d.Mean() > d.Max() || d.Max() > spec.MaxTime {
 			t.Errorf("%q: mean %v, max %v", d.String(), d.Mean(), d.Max())
 		}
-		if path, _ := d.File(); path != "" {
+		if d.Kind == spec.TimesFile {
 			return
 		}
 		rng := rand.NewPCG(seed, 0)
-		s := &d.Samplers(1)[0]
+		s := &(Times{Times: d}).Samplers(1)[0]
 		for range 20 {
 			if got := s.Next(rng); got < 0 || got > d.Max() {
 				t.Fatalf("%q draws %v, max %v", d.String(), got, d.Max())
@@ -157,9 +66,12 @@ func uniformCDF(from, to time.Duration) func(float64) float64 {
 	return func(x float64) float64 { return max(0, min(1, (x-float64(from))/float64(to-from))) }
 }
 
-func draw(d Times, n int) (sample []float64, mean float64) {
+// drawable is a distribution that replays no file.
+func drawable(text string) Times { return Times{Times: spec.Must(spec.ParseTimes(text))} }
+
+func draw(d spec.Times, n int) (sample []float64, mean float64) {
 	rng := rand.NewPCG(11, 12)
-	s := &d.Samplers(1)[0]
+	s := &(Times{Times: d}).Samplers(1)[0]
 	for range n {
 		x := float64(s.Next(rng))
 		sample = append(sample, x)
@@ -183,7 +95,7 @@ func TestTimesFit(t *testing.T) {
 		{"lognormal:5ms:50ms", lognormalCDF(5*ms, 50*ms), lognormalCDF(5500*us, 50*ms), 8.160255, 10.52},
 		{"lognormal:1s:1100ms", lognormalCDF(1000*ms, 1100*ms), lognormalCDF(1002*ms, 1100*ms), 1000.8396, 41.1},
 	} {
-		d := mustTimes(t, tt.text)
+		d := spec.Must(spec.ParseTimes(tt.text))
 		sample, mean := draw(d, draws)
 		if p := kolmogorov(sample, tt.cdf); p < good {
 			t.Errorf("%s: p = %.2g", tt.text, p)
@@ -203,7 +115,7 @@ func TestTimesFit(t *testing.T) {
 // Uniform times have both their ends, and no others.
 func TestTimesUniformEnds(t *testing.T) {
 	counts := make([]int, 10)
-	sample, _ := draw(mustTimes(t, "uniform:3ns:6ns"), 40_000)
+	sample, _ := draw(spec.Must(spec.ParseTimes("uniform:3ns:6ns")), 40_000)
 	for _, x := range sample {
 		counts[int(x)]++
 	}
@@ -219,7 +131,7 @@ func TestTimesUniformEnds(t *testing.T) {
 // the formula says.
 func survival(cdf func(float64) float64) float64 {
 	const n = 200_000
-	low, high := math.Log(1e-6), math.Log(float64(MaxTime))
+	low, high := math.Log(1e-6), math.Log(float64(spec.MaxTime))
 	step := (high - low) / n
 	sum := 0.0
 	for i := range n + 1 {
@@ -245,25 +157,25 @@ func TestTimesMeanOfWhatIsCut(t *testing.T) {
 		"lognormal:23h:24h":  lognormalCDF(23*time.Hour, 24*time.Hour),
 	} {
 		want := survival(cdf)
-		if got := float64(mustTimes(t, text).Mean()); math.Abs(got-want) > 1e-6*want {
+		if got := float64(spec.Must(spec.ParseTimes(text)).Mean()); math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%s: mean %v, want %v", text, time.Duration(got), time.Duration(want))
 		}
 	}
 	// 24 h × (1 - 1/e), by hand
-	if got, want := mustTimes(t, "exp:24h").Mean(), 15*time.Hour+10*time.Minute; got.Truncate(time.Minute) != want {
+	if got, want := spec.Must(spec.ParseTimes("exp:24h")).Mean(), 15*time.Hour+10*time.Minute; got.Truncate(time.Minute) != want {
 		t.Errorf("exp:24h has the mean %v, want about %v", got, want)
 	}
 }
 
 // A narrow log-normal distribution keeps its digits, though the logarithms of its two times hardly differ.
 func TestTimesNarrow(t *testing.T) {
-	d := mustTimes(t, "lognormal:1s:1.000001s")
+	d := spec.Must(spec.ParseTimes("lognormal:1s:1.000001s"))
 	sample, _ := draw(d, 20_000)
 	if p := kolmogorov(sample, lognormalCDF(time.Second, time.Second+us)); p < good {
 		t.Errorf("%v: p = %.2g", d, p)
 	}
-	_, sigma := mustTimes(t, "lognormal:1s:1.000000001s").normal()
-	if want := 1e-9 / z99; math.Abs(sigma-want) > 1e-8*want {
+	_, sigma := spec.Must(spec.ParseTimes("lognormal:1s:1.000000001s")).Normal()
+	if want := 1e-9 / 2.3263478740408408; math.Abs(sigma-want) > 1e-8*want {
 		t.Errorf("sigma is %v, want %v", sigma, want)
 	}
 	if got := d.Mean(); got != time.Second {
@@ -272,34 +184,27 @@ func TestTimesNarrow(t *testing.T) {
 }
 
 func TestTimesBeyond(t *testing.T) {
-	replay, err := mustTimes(t, "file:x").Load(strings.NewReader("1\n2\n3\n4\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
-		d    Times
+		d    spec.Times
 		than time.Duration
 		want float64
 	}{
-		{mustTimes(t, "5ms"), 5*ms - 1, 1},
-		{mustTimes(t, "5ms"), 5 * ms, 0},
-		{Times{}, 0, 0},
-		{Times{}, -1, 1},
-		{mustTimes(t, "uniform:1ms:9ms"), 0, 1},
-		{mustTimes(t, "uniform:1ms:9ms"), 3 * ms, 0.75},
-		{mustTimes(t, "uniform:1ms:9ms"), 9 * ms, 0},
-		{mustTimes(t, "uniform:3ns:6ns"), 3, 0.75},
-		{mustTimes(t, "uniform:3ns:6ns"), 2, 1},
-		{mustTimes(t, "exp:5ms"), 0, 1},
-		{mustTimes(t, "exp:5ms"), 5 * ms, 1 / math.E},
-		{mustTimes(t, "exp:5ms"), 24 * time.Hour, 0},
-		{mustTimes(t, "lognormal:5ms:50ms"), 0, 1},
-		{mustTimes(t, "lognormal:5ms:50ms"), 5 * ms, 0.5},
-		{mustTimes(t, "lognormal:5ms:50ms"), 50 * ms, 0.01},
-		{mustTimes(t, "file:x"), ms, 0},
-		{replay, 0, 1},
-		{replay, ms, 0.75},
-		{replay, 4 * ms, 0},
+		{spec.Must(spec.ParseTimes("5ms")), 5*ms - 1, 1},
+		{spec.Must(spec.ParseTimes("5ms")), 5 * ms, 0},
+		{spec.Times{}, 0, 0},
+		{spec.Times{}, -1, 1},
+		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 0, 1},
+		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 3 * ms, 0.75},
+		{spec.Must(spec.ParseTimes("uniform:1ms:9ms")), 9 * ms, 0},
+		{spec.Must(spec.ParseTimes("uniform:3ns:6ns")), 3, 0.75},
+		{spec.Must(spec.ParseTimes("uniform:3ns:6ns")), 2, 1},
+		{spec.Must(spec.ParseTimes("exp:5ms")), 0, 1},
+		{spec.Must(spec.ParseTimes("exp:5ms")), 5 * ms, 1 / math.E},
+		{spec.Must(spec.ParseTimes("exp:5ms")), 24 * time.Hour, 0},
+		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 0, 1},
+		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 5 * ms, 0.5},
+		{spec.Must(spec.ParseTimes("lognormal:5ms:50ms")), 50 * ms, 0.01},
+		{spec.Must(spec.ParseTimes("file:x")), ms, 0},
 	} {
 		if got := tt.d.Beyond(tt.than); math.Abs(got-tt.want) > 1e-6 {
 			t.Errorf("%v beyond %v: %v, want %v", tt.d, tt.than, got, tt.want)
@@ -315,17 +220,17 @@ func TestTimesFixedAndMax(t *testing.T) {
 		"0":                  {true, 0},
 		"5ms":                {true, 5 * ms},
 		"uniform:1ms:9ms":    {false, 9 * ms},
-		"exp:5ms":            {false, MaxTime},
-		"lognormal:5ms:50ms": {false, MaxTime},
-		"file:x":             {false, MaxTime},
+		"exp:5ms":            {false, spec.MaxTime},
+		"lognormal:5ms:50ms": {false, spec.MaxTime},
+		"file:x":             {false, spec.MaxTime},
 	} {
-		d := mustTimes(t, text)
+		d := spec.Must(spec.ParseTimes(text))
 		at, fixed := d.Fixed()
 		if fixed != want.fixed || fixed && at != want.max || d.Max() != want.max {
 			t.Errorf("%s: fixed %t (%v), max %v; want %+v", text, fixed, at, d.Max(), want)
 		}
 	}
-	s := &mustTimes(t, "5ms").Samplers(2)[1]
+	s := &drawable("5ms").Samplers(2)[1]
 	if got := s.Next(rand.NewPCG(0, 0)); got != 5*ms {
 		t.Errorf("5ms draws %v", got)
 	}
@@ -334,14 +239,15 @@ func TestTimesFixedAndMax(t *testing.T) {
 var benchTimes = []string{"5ms", "uniform:1ms:9ms", "exp:5ms", "lognormal:5ms:50ms", "file:x"}
 
 func benchSampler(t testing.TB, text string) (*TimeSampler, *rand.PCG) {
-	d := mustTimes(t, text)
-	if path, _ := d.File(); path != "" {
+	d := spec.Must(spec.ParseTimes(text))
+	drawn := Times{Times: d}
+	if d.Kind == spec.TimesFile {
 		var err error
-		if d, err = d.Load(strings.NewReader(strings.Repeat("1.5\n", 1000))); err != nil {
+		if drawn, err = Load(d, strings.NewReader(strings.Repeat("1.5\n", 1000))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &d.Samplers(64)[5], rand.NewPCG(1, 2)
+	return &drawn.Samplers(64)[5], rand.NewPCG(1, 2)
 }
 
 func TestTimesAllocateNothing(t *testing.T) {

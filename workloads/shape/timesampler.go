@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // TimeSampler draws times for one client.
@@ -16,7 +18,7 @@ type TimeSampler struct {
 
 // timeSource is a distribution, made ready to draw from.
 type timeSource struct {
-	kind      timeKind
+	kind      spec.TimeKind
 	from      time.Duration // fixed: the time
 	span      uint64        // uniform: how many times there are to choose from
 	mean      float64       // exponential
@@ -27,9 +29,9 @@ type timeSource struct {
 // Samplers are those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places
 // of their own, spread evenly over it, round and round.
 func (t Times) Samplers(clients int) []TimeSampler {
-	source := &timeSource{kind: t.kind, from: t.a, span: uint64(t.b-t.a) + 1, mean: float64(t.a), replay: t.replay}
-	if t.kind == lognormal {
-		source.mu, source.sigma = t.normal()
+	source := &timeSource{kind: t.Kind, from: t.A, span: uint64(t.B-t.A) + 1, mean: float64(t.A), replay: t.replay}
+	if t.Kind == spec.TimesLognormal {
+		source.mu, source.sigma = t.Normal()
 	}
 	samplers := make([]TimeSampler, clients)
 	for i := range samplers {
@@ -44,14 +46,14 @@ func (t Times) Samplers(clients int) []TimeSampler {
 func (s *TimeSampler) Next(rng *rand.PCG) time.Duration {
 	t := s.source
 	switch t.kind {
-	case evenly:
+	case spec.TimesUniform:
 		return t.from + time.Duration(below(rng, t.span))
-	case exponential:
+	case spec.TimesExp:
 		return cut(-t.mean * math.Log(unit(rng)))
-	case lognormal:
+	case spec.TimesLognormal:
 		z := math.Sqrt2 * math.Erfinv(2*unit(rng)-1)
 		return cut(math.Exp(t.mu + t.sigma*z))
-	case file:
+	case spec.TimesFile:
 		d := t.replay[s.at]
 		if s.at++; s.at == len(t.replay) {
 			s.at = 0
@@ -61,10 +63,10 @@ func (s *TimeSampler) Next(rng *rand.PCG) time.Duration {
 	return t.from
 }
 
-// cut rounds nanoseconds to whole ones, MaxTime at the most.
+// cut rounds nanoseconds to whole ones, spec.MaxTime at the most.
 func cut(ns float64) time.Duration {
-	if ns >= float64(MaxTime) {
-		return MaxTime
+	if ns >= float64(spec.MaxTime) {
+		return spec.MaxTime
 	}
 	return time.Duration(ns + 0.5)
 }

@@ -1,6 +1,6 @@
 // Reading what people write: parts of a text that know where they stand, so that a complaint can point at them.
 
-package shape
+package spec
 
 import (
 	"errors"
@@ -133,4 +133,12 @@ func (p part) duration() (time.Duration, error) {
 		return 0, p.must("have a unit, as in %ss or %sms", p.text, p.text)
 	}
 	return 0, p.must("be a time such as 250us, 1.5ms, 30s or 2m")
+}
+
+// Must returns v, and panics if err is not nil: it is for values that are written into a program.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,6 +1,6 @@
 // Shares of a whole: 80%, or 0.8.
 
-package shape
+package spec
 
 import (
 	"strconv"

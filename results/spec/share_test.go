@@ -1,4 +1,4 @@
-package shape
+package spec
 
 import (
 	"strings"

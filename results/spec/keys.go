@@ -1,6 +1,6 @@
 // Which key is wanted: the distributions, how they are written, and what fits them.
 
-package shape
+package spec
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Keys is a distribution over keys 0 to n-1. The zero value is uniform. Compare by String.
+// Keys is a distribution over keys 0 to n-1. The zero value is uniform. Equal distributions are equal values.
 //
 //	uniform                every key alike
 //	zipf:S                 key k with weight 1/(k+1)^S, S from 0.001 to 20; YCSB's is 0.99
@@ -23,30 +23,28 @@ import (
 //	zipf:1.1@10-19         any of them (but the mix) on a part of the keys, both ends included
 //
 // The canonical spelling has the parts of a mix in the order of their weights, the greatest first.
-type Keys struct {
-	text  string
-	parts []keyPart // none: uniform
+type Keys struct{ text string } // the canonical spelling; empty: uniform
+
+// KeyPart is one distribution, or one part of a mix.
+type KeyPart struct {
+	Weight      float64
+	Kind        KeyKind
+	Exponent    float64 // of KeysZipf
+	Share       float64 // of KeysHot: of the traffic
+	Hot         int     // of KeysHot: the keys that it goes to
+	Ranged      bool    // only keys First to Last
+	First, Last int
 }
 
-// keyPart is one distribution, or one part of a mix.
-type keyPart struct {
-	weight      float64
-	kind        keyKind
-	s           float64 // zipf: the exponent
-	share       float64 // hot: of the traffic
-	hot         int     // hot: the keys that it goes to
-	ranged      bool    // only keys first to last
-	first, last int
-}
-
-type keyKind string
+// KeyKind is the kind of a distribution over keys.
+type KeyKind string
 
 const (
-	uniform    keyKind = "uniform"
-	zipfian    keyKind = "zipf"
-	hot        keyKind = "hot"
-	sequential keyKind = "sequential"
-	own        keyKind = "own"
+	KeysUniform    KeyKind = "uniform"
+	KeysZipf       KeyKind = "zipf"
+	KeysHot        KeyKind = "hot"
+	KeysSequential KeyKind = "sequential"
+	KeysOwn        KeyKind = "own"
 )
 
 // The bounds catch slips: below the least exponent the keys are alike, and above the greatest all is one key.
@@ -61,8 +59,8 @@ const (
 	keyNames = "one of uniform, zipf, hot, sequential, own"
 )
 
-var keyExamples = map[keyKind]string{
-	uniform: "uniform", zipfian: "zipf:0.99", hot: "hot:80%:10", sequential: "sequential", own: "own",
+var keyExamples = map[KeyKind]string{
+	KeysUniform: "uniform", KeysZipf: "zipf:0.99", KeysHot: "hot:80%:10", KeysSequential: "sequential", KeysOwn: "own",
 }
 
 // otherKeyNames are what other tools call them.
@@ -83,68 +81,79 @@ func ParseKeys(text string) (Keys, error) {
 	if len(words) > maxParts {
 		return Keys{}, fmt.Errorf("must have no more than %d parts, and there are %d", maxParts, len(words))
 	}
-	var k Keys
+	var parts []KeyPart
 	sum := 0.0
 	for _, word := range words {
 		p, err := parseWeighted(word, len(words) > 1)
 		if err != nil {
 			return Keys{}, err
 		}
-		if slices.ContainsFunc(k.parts, func(q keyPart) bool { return q.String() == p.String() }) {
+		if slices.ContainsFunc(parts, func(q KeyPart) bool { return q.String() == p.String() }) {
 			return Keys{}, word.must("not be a second %s: write it once, with the sum of the weights", p)
 		}
-		k.parts = append(k.parts, p)
-		sum += p.weight
+		parts = append(parts, p)
+		sum += p.Weight
 	}
 	if sum = math.Round(sum*1e12) / 1e12; sum != 1 {
 		return Keys{}, fmt.Errorf("must have weights that add up to 100%%, and they are %s", FormatShare(sum))
 	}
-	return k.canonical(), nil
+	return canonicalKeys(parts), nil
 }
 
-// canonical orders the parts and writes the text.
-func (k Keys) canonical() Keys {
-	slices.SortStableFunc(k.parts, func(a, b keyPart) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.String(), b.String()))
+// canonicalKeys orders the parts and writes the text.
+func canonicalKeys(parts []KeyPart) Keys {
+	slices.SortStableFunc(parts, func(a, b KeyPart) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), strings.Compare(a.String(), b.String()))
 	})
-	if len(k.parts) == 1 {
-		k.parts[0].weight = 1
-		if k.text = k.parts[0].String(); k.text == string(uniform) {
-			return Keys{}
+	if len(parts) == 1 {
+		if text := parts[0].String(); text != string(KeysUniform) {
+			return Keys{text}
 		}
-		return k
+		return Keys{}
 	}
 	var words []string
-	for _, p := range k.parts {
-		words = append(words, FormatShare(p.weight)+"*"+p.String())
+	for _, p := range parts {
+		words = append(words, FormatShare(p.Weight)+"*"+p.String())
 	}
-	k.text = strings.Join(words, "+")
-	return k
+	return Keys{strings.Join(words, "+")}
+}
+
+// Parts returns the parts of a mix in their order, or the only one with a weight of 1.
+func (k Keys) Parts() []KeyPart {
+	if k.Uniform() {
+		return []KeyPart{{Weight: 1, Kind: KeysUniform}}
+	}
+	words := whole(k.text).split("+")
+	parts := make([]KeyPart, len(words))
+	for i, word := range words {
+		parts[i], _ = parseWeighted(word, len(words) > 1) // ParseKeys has written it
+	}
+	return parts
 }
 
 // parseWeighted reads WEIGHT*PART, or a part that stands alone.
-func parseWeighted(word part, mixed bool) (keyPart, error) {
+func parseWeighted(word part, mixed bool) (KeyPart, error) {
 	weight, rest, weighted := word.cut("*")
 	if !weighted {
 		p, err := parseKeyPart(word)
-		if p.weight = 1; err == nil && mixed {
+		if p.Weight = 1; err == nil && mixed {
 			err = word.must("have its weight before it, as in 30%%*%s", p)
 		}
 		return p, err
 	}
 	share, err := weight.share()
 	if err != nil {
-		return keyPart{}, err
+		return KeyPart{}, err
 	}
 	if share == 0 {
-		return keyPart{}, weight.must("be more than 0%%")
+		return KeyPart{}, weight.must("be more than 0%%")
 	}
 	p, err := parseKeyPart(rest)
-	p.weight = share
+	p.Weight = share
 	return p, err
 }
 
-func parseKeyPart(word part) (p keyPart, err error) {
+func parseKeyPart(word part) (p KeyPart, err error) {
 	form, keys, ranged := word.cut("@")
 	if p, err = parseKeyForm(form); err != nil || !ranged {
 		return p, err
@@ -157,37 +166,37 @@ func parseKeyPart(word part) (p keyPart, err error) {
 		return p, keys.must("be the first and the last key, as in %s@10-19", form.text)
 	case to < from:
 		return p, keys.must("name the lower key first, as in %s@%d-%d", form.text, to, from)
-	case p.kind == hot && p.hot > to-from:
+	case p.Kind == KeysHot && p.Hot > to-from:
 		return p, form.must("have fewer hot keys than there are in %d-%d, which are %d", from, to, to-from+1)
 	}
-	p.ranged, p.first, p.last = true, from, to
+	p.Ranged, p.First, p.Last = true, from, to
 	return p, nil
 }
 
-func parseKeyForm(form part) (p keyPart, err error) {
+func parseKeyForm(form part) (p KeyPart, err error) {
 	name, args, given := form.cut(":")
-	p.kind = keyKind(name.text)
-	switch p.kind {
-	case zipfian, hot:
+	p.Kind = KeyKind(name.text)
+	switch p.Kind {
+	case KeysZipf, KeysHot:
 		if !given {
-			return p, form.must("be written with its figures, as in %s", keyExamples[p.kind])
+			return p, form.must("be written with its figures, as in %s", keyExamples[p.Kind])
 		}
 	}
-	switch p.kind {
-	case zipfian:
-		p.s, err = parseExponent(args)
+	switch p.Kind {
+	case KeysZipf:
+		p.Exponent, err = parseExponent(args)
 		return p, err
-	case hot:
+	case KeysHot:
 		share, n, _ := args.cut(":")
 		return parseHot(p, share, n)
-	case uniform, sequential, own:
+	case KeysUniform, KeysSequential, KeysOwn:
 		if given {
-			err = form.must("be %s alone: there is nothing to set", p.kind)
+			err = form.must("be %s alone: there is nothing to set", p.Kind)
 		}
 		return p, err
 	}
 	lower := strings.ToLower(name.text)
-	if right := cmp.Or(keyExamples[keyKind(lower)], otherKeyNames[lower]); right != "" {
+	if right := cmp.Or(keyExamples[KeyKind(lower)], otherKeyNames[lower]); right != "" {
 		return p, form.must("be written %s here", right)
 	}
 	if form.text == strings.TrimSpace(form.whole) {
@@ -205,40 +214,49 @@ func parseExponent(word part) (float64, error) {
 	return s, nil
 }
 
-func parseHot(p keyPart, share, n part) (_ keyPart, err error) {
+func parseHot(p KeyPart, share, n part) (_ KeyPart, err error) {
 	if share.text == "" {
 		return p, share.must("be the hot keys' share of the traffic and their number, as in hot:80%%:10")
 	}
-	if p.share, err = share.share(); err != nil {
+	if p.Share, err = share.share(); err != nil {
 		return p, err
 	}
-	if p.share == 0 || p.share == 1 {
+	if p.Share == 0 || p.Share == 1 {
 		return p, share.must("be more than 0%% and less than 100%%; for a part of the keys alone write uniform@0-9")
 	}
 	var ok bool
-	if p.hot, ok = n.count(); !ok || p.hot == 0 {
-		return p, n.must("be the number of hot keys, as in hot:%s:10", FormatShare(p.share))
+	if p.Hot, ok = n.count(); !ok || p.Hot == 0 {
+		return p, n.must("be the number of hot keys, as in hot:%s:10", FormatShare(p.Share))
 	}
 	return p, nil
 }
 
 // String is the part without its weight.
-func (p keyPart) String() string {
-	text := string(p.kind)
-	switch p.kind {
-	case zipfian:
-		text += ":" + strconv.FormatFloat(p.s, 'f', -1, 64)
-	case hot:
-		text += ":" + FormatShare(p.share) + ":" + strconv.Itoa(p.hot)
+func (p KeyPart) String() string {
+	text := string(p.Kind)
+	switch p.Kind {
+	case KeysZipf:
+		text += ":" + strconv.FormatFloat(p.Exponent, 'f', -1, 64)
+	case KeysHot:
+		text += ":" + FormatShare(p.Share) + ":" + strconv.Itoa(p.Hot)
 	}
-	if p.ranged {
-		text += fmt.Sprintf("@%d-%d", p.first, p.last)
+	if p.Ranged {
+		text += fmt.Sprintf("@%d-%d", p.First, p.Last)
 	}
 	return text
 }
 
-// String is the canonical spelling; empty for uniform, which is what plans hold for it.
+// String is the canonical spelling; empty for uniform.
 func (k Keys) String() string { return k.text }
+
+// MarshalText implements encoding.TextMarshaler.
+func (k Keys) MarshalText() ([]byte, error) { return []byte(k.text), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *Keys) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKeys(string(text))
+	return err
+}
 
 // Uniform tells that every key is drawn alike.
 func (k Keys) Uniform() bool { return k.text == "" }
@@ -249,14 +267,14 @@ func (k Keys) Check(keys, clients int) error {
 	if keys < 1 || clients < 1 {
 		return errors.New("there must be a key and a client")
 	}
-	for _, p := range k.parts {
-		first, size := p.span(keys)
+	for _, p := range k.Parts() {
+		first, size := p.Span(keys)
 		switch {
 		case first+size > keys:
 			return fmt.Errorf("%s: the last of %s is %d", p, many(keys, "key"), keys-1)
-		case p.kind == hot && p.hot >= size:
+		case p.Kind == KeysHot && p.Hot >= size:
 			return fmt.Errorf("%s: there must be more keys than hot ones, and there are %d", p, size)
-		case p.kind == own && size < clients:
+		case p.Kind == KeysOwn && size < clients:
 			return fmt.Errorf("%s: there must be a key for each client, and there are %s for %s",
 				p, many(size, "key"), many(clients, "client"))
 		}
@@ -264,10 +282,10 @@ func (k Keys) Check(keys, clients int) error {
 	return nil
 }
 
-// span is the first of the part's keys, and their number.
-func (p keyPart) span(keys int) (first, size int) {
-	if p.ranged {
-		return p.first, p.last - p.first + 1
+// Span is the first of the part's keys, and their number.
+func (p KeyPart) Span(keys int) (first, size int) {
+	if p.Ranged {
+		return p.First, p.Last - p.First + 1
 	}
 	return 0, keys
 }

@@ -1,6 +1,6 @@
 // Rates: how many arrivals a second there are, and how that changes in the course of a trial.
 
-package pace
+package spec
 
 import (
 	"errors"
@@ -25,6 +25,15 @@ type Rate struct {
 	over     time.Duration // that a ramp takes
 	steps    int           // up; a ladder has twice as many
 }
+
+// Kinds of arrivals.
+const (
+	Constant = "constant" // the same distance each (for that rate); schedules of different seeds begin at different phases
+	Poisson  = "poisson"  // independent of one another: exponential distances
+)
+
+// streamLadder is the stream of random numbers of a seed that shuffles a ladder.
+const streamLadder uint64 = 0x6172726a
 
 type form int
 
@@ -182,6 +191,20 @@ func (r Rate) String() string {
 	return ""
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler; the empty text is none.
+func (r *Rate) UnmarshalText(text []byte) (err error) {
+	if *r = (Rate{}); len(text) > 0 {
+		*r, err = ParseRate(string(text))
+	}
+	return err
+}
+
+// IsZero reports whether there are no arrivals.
+func (r Rate) IsZero() bool { return r == Rate{} }
+
 // Max is the highest rate that is reached in a window that is long enough, in arrivals a second.
 func (r Rate) Max() float64 { return max(r.from, r.to) }
 
@@ -193,6 +216,9 @@ func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
 // Ramp is how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
 func (r Rate) Ramp() time.Duration { return r.over }
+
+// First is the rate before the measured window opens, and of a ramp until then, in arrivals a second.
+func (r Rate) First() float64 { return r.from }
 
 // At is what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
 func (r Rate) At(since time.Duration) float64 {
@@ -242,16 +268,16 @@ func (r Rate) Steps(window time.Duration, seed uint64) []Step {
 	list := make([]Step, len(order))
 	for i, level := range order {
 		list[i] = Step{
-			From: part(window, i, len(order)),
-			To:   part(window, i+1, len(order)),
+			From: fraction(window, i, len(order)),
+			To:   fraction(window, i+1, len(order)),
 			Rate: r.from + (r.to-r.from)*float64(level)/float64(r.steps-1),
 		}
 	}
 	return list
 }
 
-// part is i/n of the window, in whole numbers that don't overflow.
-func part(window time.Duration, i, n int) time.Duration {
+// fraction is i/n of the window, in whole numbers that don't overflow.
+func fraction(window time.Duration, i, n int) time.Duration {
 	whole, rest := window/time.Duration(n), window%time.Duration(n)
 	return whole*time.Duration(i) + rest*time.Duration(i)/time.Duration(n)
 }

@@ -1,4 +1,4 @@
-package pace_test
+package spec_test
 
 import (
 	"fmt"
@@ -8,18 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads/pace"
+	"github.com/lockbench/lockbench/results/spec"
 )
-
-// mustRate reads a rate that is right.
-func mustRate(t testing.TB, text string) pace.Rate {
-	t.Helper()
-	r, err := pace.ParseRate(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return r
-}
 
 func TestParseRate(t *testing.T) {
 	for text, want := range map[string]string{
@@ -41,11 +31,11 @@ func TestParseRate(t *testing.T) {
 		"steps:50k:1k:2":   "steps:50000:1000:2",
 		"ladder:1k:50k:10": "ladder:1000:50000:10",
 	} {
-		if got := mustRate(t, text).String(); got != want {
+		if got := spec.Must(spec.ParseRate(text)).String(); got != want {
 			t.Errorf("%s is written %q, want %q", text, got, want)
 		}
 	}
-	if got := (pace.Rate{}).String(); got != "" {
+	if got := (spec.Rate{}).String(); got != "" {
 		t.Errorf("no rate is written %q", got)
 	}
 }
@@ -95,13 +85,13 @@ func TestParseRateErrors(t *testing.T) {
 		{"stairs:1k:50k:10", "4 parts", "1k:50k:10s"},
 		{"Steps:1k:10s", `"Steps" is no number`, "5k"},
 	} {
-		r, err := pace.ParseRate(tt.text)
+		r, err := spec.ParseRate(tt.text)
 		switch {
 		case err == nil:
 			t.Errorf("%q was read as %v", tt.text, r)
 		case !strings.Contains(err.Error(), tt.wrong) || !strings.Contains(err.Error(), tt.right):
 			t.Errorf("%.30q: %q, want it to say %q and %q", tt.text, err, tt.wrong, tt.right)
-		case r != pace.Rate{}:
+		case r != spec.Rate{}:
 			t.Errorf("%q: a rate comes with the error: %v", tt.text, r)
 		}
 	}
@@ -114,14 +104,14 @@ func FuzzParseRate(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := pace.ParseRate(text)
+		r, err := spec.ParseRate(text)
 		if err != nil {
-			if err.Error() == "" || r != (pace.Rate{}) {
+			if err.Error() == "" || r != (spec.Rate{}) {
 				t.Errorf("%q: error %q with %v", text, err, r)
 			}
 			return
 		}
-		again, err := pace.ParseRate(r.String())
+		again, err := spec.ParseRate(r.String())
 		if err != nil || again != r || again.String() != r.String() {
 			t.Errorf("%q is written %q, which is read as %q, %v", text, r, again, err)
 		}
@@ -144,7 +134,7 @@ func TestRamp(t *testing.T) {
 		{"1k:50k:10s", 10 * time.Second, time.Minute, 50000},
 		{"5k", 0, time.Second, 5000},
 	} {
-		r := mustRate(t, tt.text)
+		r := spec.Must(spec.ParseRate(tt.text))
 		if r.Ramp() != tt.ramp || math.Abs(r.At(tt.after)-tt.at) > 1e-6 {
 			t.Errorf("%s: %v long, and %v a second after %v; want %v, %v", tt.text, r.Ramp(), r.At(tt.after), tt.after, tt.ramp, tt.at)
 		}
@@ -167,7 +157,7 @@ func TestRateFigures(t *testing.T) {
 		{"steps:1k:3k:3", time.Minute, 3000, 2000},
 		{"ladder:3k:1k:3", time.Minute, 3000, 2000},
 	} {
-		r := mustRate(t, tt.text)
+		r := spec.Must(spec.ParseRate(tt.text))
 		if r.Max() != tt.max || math.Abs(r.Mean(tt.window)-tt.mean) > 1e-6 {
 			t.Errorf("%s over %v: highest %v, mean %v, want %v, %v", tt.text, tt.window, r.Max(), r.Mean(tt.window),
 				tt.max, tt.mean)
@@ -179,23 +169,23 @@ func TestRateFigures(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
-	got := mustRate(t, "steps:1k:3k:3").Steps(10*time.Second, 1)
-	want := []pace.Step{
+	got := spec.Must(spec.ParseRate("steps:1k:3k:3")).Steps(10*time.Second, 1)
+	want := []spec.Step{
 		{0, 3333333333, 1000}, {3333333333, 6666666666, 2000}, {6666666666, 10 * time.Second, 3000},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("steps %v, want %v", got, want)
 	}
 	for _, text := range []string{"5k", "1k:2k:5s"} {
-		if got := mustRate(t, text).Steps(time.Second, 1); got != nil {
+		if got := spec.Must(spec.ParseRate(text)).Steps(time.Second, 1); got != nil {
 			t.Errorf("%s has the steps %v", text, got)
 		}
 	}
-	if got := mustRate(t, "steps:1k:3k:3").Steps(0, 1); got != nil {
+	if got := spec.Must(spec.ParseRate("steps:1k:3k:3")).Steps(0, 1); got != nil {
 		t.Errorf("steps %v in a window without an end", got)
 	}
 	// Long windows in many steps must not overflow.
-	list := mustRate(t, "ladder:1:1000:1000").Steps(7*24*time.Hour, 1)
+	list := spec.Must(spec.ParseRate("ladder:1:1000:1000")).Steps(7*24*time.Hour, 1)
 	if last := list[len(list)-1]; last.To != 7*24*time.Hour || last.From >= last.To {
 		t.Errorf("the last step of a week is %v", last)
 	}
@@ -203,7 +193,7 @@ func TestSteps(t *testing.T) {
 
 // A ladder has each step twice, the second half mirrors the first, and the order is the seed's.
 func TestLadder(t *testing.T) {
-	r := mustRate(t, "ladder:1k:10k:10")
+	r := spec.Must(spec.ParseRate("ladder:1k:10k:10"))
 	orders := map[string]bool{}
 	for seed := range uint64(20) {
 		list := r.Steps(20*time.Second, seed)
