@@ -19,7 +19,7 @@ func Open(t testing.TB, d drivers.Driver, cfg drivers.Config) drivers.Service {
 	var svc drivers.Service
 	testwait.Until(t, "the service opens within its time-out", func() bool {
 		var err error
-		if svc, err = d.Open(t.Context(), cfg); err != nil && drivers.ClassOf(err) != drivers.ClassTimeout {
+		if svc, err = d.Open(t.Context(), cfg); err != nil && !drivers.TimedOut(err) {
 			t.Fatal(err)
 		}
 		return err == nil
