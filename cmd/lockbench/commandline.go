@@ -3,14 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"maps"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -40,62 +36,31 @@ func commandLine(o *options, c spec.Plan, t targets) string {
 
 // settings are the values of the flags that make c again on whatever server, those that it does not read left out.
 func settings(c spec.Plan) map[string]string {
-	values := map[string]string{
-		"driver": c.Driver, "lock": c.Lock, "wait": c.Wait,
-		"durability": c.Durability,
-		"topology":   cmp.Or(c.Topology, string(drivers.TopologySingle)), "release": cmp.Or(c.Release, "default"),
-		"nodes": number(c.Nodes), "replicas": number(c.Replicas), "acks": number(c.Acks),
-		"renew": onOff(c.Renew), "reentry": strconv.Itoa(max(c.Reentry, 1)),
-		"keys":     strconv.Itoa(c.Keys),
-		"duration": written(c.Duration), "warmup": written(c.Warmup), "n": strconv.FormatInt(c.Ops, 10),
-		"seed":       strconv.FormatUint(c.Seed, 10),
-		"oracle":     strconv.FormatBool(c.Oracle),
-		"max-errors": cmp.Or(c.MaxErrors.String(), neverStop),
-		"conns":      strconv.Itoa(c.Conns), "pipelining": cmp.Or(c.Pipelining, "default"),
-		"flush-delay": written(c.FlushDelay), "io-timeout": written(c.IOTimeout),
-		"param": c.Params, "lockers": strconv.Itoa(max(c.Lockers, 1)),
-	}
-	maps.Copy(values, loadSettings(c.Load))
-	if c.NodeTimeout > 0 {
-		values["node-timeout"] = written(c.NodeTimeout)
-	}
-	if c.Probe > 0 {
-		values["probe"] = strconv.FormatFloat(c.Probe, 'f', -1, 64)
-	}
-	if c.Duration == 0 {
-		delete(values, "duration")
-	}
-	switch c.Wait {
-	case wait.Poll:
-		values["poll"] = written(c.Poll)
-	case wait.Queue:
-		values["handover"] = c.Handover
-		if c.Handover == wait.HandoverSwap {
-			values["handover-max"] = strconv.Itoa(c.HandoverMax)
+	values := loadSettings(c, c.Load)
+	for _, s := range spec.Settings {
+		if !s.Class {
+			values[s.Name] = s.Typed(&c, &c.Load)
 		}
-	case wait.Backoff:
-		values["backoff-min"], values["backoff-max"] = written(c.BackoffMin), written(c.BackoffMax)
 	}
+	values["seed"] = strconv.FormatUint(c.Seed, 10)
 	return values
 }
 
 // loadSettings are those of the flags that a class can have for itself.
-func loadSettings(l spec.Load) map[string]string {
-	return map[string]string{
-		"clients": strconv.Itoa(l.Clients), "key-dist": cmp.Or(l.KeyDist.String(), uniformKeys),
-		"hold": spelled(l.HoldTimes()), "think": spelled(l.ThinkTimes()),
-		"ttl": written(l.TTL), "timeout": written(l.Timeout),
-		"try-only": spec.FormatShare(l.TryOnly),
-		"crash":    spec.FormatShare(l.Crash), "overstay": spec.FormatShare(l.Overstay),
-		"rate": cmp.Or(ascii(l.Rate.String()), closedLoop), "arrival": l.Arrival,
-		"burst": written(l.Burst), "max-queue": strconv.Itoa(l.MaxQueue),
+func loadSettings(c spec.Plan, l spec.Load) map[string]string {
+	values := map[string]string{}
+	for _, s := range spec.Settings {
+		if s.Class {
+			values[s.Name] = s.Typed(&c, &l)
+		}
 	}
+	return values
 }
 
 // inlineWorkload writes the classes of c as a workload in braces. What they have in common goes with them, since a flag
 // cannot replace what a class sets for itself.
 func inlineWorkload(o *options, c spec.Plan) string {
-	common := loadSettings(c.Load)
+	common := loadSettings(c, c.Load)
 	delete(common, "clients") // there it is their sum
 	var parts []string
 	if c.Workload != "" {
@@ -109,7 +74,7 @@ func inlineWorkload(o *options, c spec.Plan) string {
 	var classes []string
 	for _, class := range c.Classes {
 		var own []string
-		values := loadSettings(class.Load)
+		values := loadSettings(c, class.Load)
 		for _, flag := range ofAClass {
 			if v := values[flag]; v != "" && v != common[flag] {
 				own = append(own, flag+": "+yamlText(v))
@@ -121,30 +86,9 @@ func inlineWorkload(o *options, c spec.Plan) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// number leaves out what a cell does not read.
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-// written spells a time in ASCII, as it is typed: 100us.
-func written(d time.Duration) string { return ascii(d.String()) }
-
-func ascii(text string) string { return strings.ReplaceAll(text, "µs", "us") }
-
-// spelled writes times as they are typed.
-func spelled(t spec.Times) string {
-	if t.Kind == spec.TimesFile {
-		return t.String() // with a name that is not ours
-	}
-	return ascii(t.String())
-}
-
 // usual reports whether the flag's default makes v in c. With -n the default of -duration is none.
 func (o *option) usual(c spec.Plan, v string) bool {
-	return o.same(v) && !(o.name == "duration" && c.Ops > 0)
+	return v == "" || o.same(v) && !(o.name == "duration" && c.Ops > 0)
 }
 
 // same reports whether v means the flag's default.

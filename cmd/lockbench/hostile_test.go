@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,10 +13,15 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // hostile is what somebody who wants the terminal, the build server or the page of a reader may write into a record.
 const hostile = "\x1b[31m\u009b31m\r\n::error file=x::pwned ::stop-commands::x ##[error]y \u202e=1|\"'<script>alert(1)</script><img src=x>](http://x)"
+
+// hostilePath is as much of that as a path may have.
+const hostilePath = "::error file=x::pwned ##[error]y \u202e=1|\"'<script>alert(1)</script><img src=x>](http://x)"
 
 // spoil puts hostile behind every text in v, but for those that a record is refused without.
 func spoil(v reflect.Value) {
@@ -23,7 +29,10 @@ func spoil(v reflect.Value) {
 	case reflect.String:
 		v.SetString(v.String() + hostile)
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
+		if times, ok := v.Addr().Interface().(*spec.Times); ok {
+			*times = spec.Times{Kind: spec.TimesFile, Path: hostilePath, Digest: "0123456789ab"}
+		}
+		if v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 			return
 		}
 		for i := range v.NumField() {

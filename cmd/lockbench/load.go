@@ -67,10 +67,10 @@ func unfitLoad(c *spec.Plan, d drivers.Design) (what, why string) {
 func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) {
 	switch {
 	case !l.Rate.IsZero() && l.Burst > 0:
-		return fmt.Sprintf("-rate %v -burst %s", l.Rate, written(l.Burst)),
+		return fmt.Sprintf("-rate %v -burst %s", l.Rate, spec.FormatTime(l.Burst)),
 			"clients come at a rate or in bursts, not both"
 	case l.Open() && l.Think > 0:
-		return openText(l) + " -think " + spelled(l.ThinkTimes()),
+		return openText(l) + " -think " + spec.FormatTimes(l.ThinkTimes()),
 			"in an open loop arrivals come when they are due, and nobody thinks in between"
 	case l.Rate.Stepped() && c.Duration == 0:
 		return "-rate " + l.Rate.String(), "its steps divide the measured time, which -n leaves open: give -duration too"
@@ -94,5 +94,5 @@ func openText(l spec.Load) string {
 	if !l.Rate.IsZero() {
 		return "-rate " + l.Rate.String()
 	}
-	return "-burst " + written(l.Burst)
+	return "-burst " + spec.FormatTime(l.Burst)
 }

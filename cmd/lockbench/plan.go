@@ -30,7 +30,7 @@ type plan struct {
 	sides   []side // base and head, if there are two; cells then has their cells by turns
 
 	cellOf map[string]int // the cell that has a plan, by its key
-	differ []axis         // the axes in which cells differ
+	differ []spec.Setting // in which cells differ
 }
 
 // cell is one combination of the axes.

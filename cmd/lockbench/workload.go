@@ -35,11 +35,15 @@ func (f flagDef) inWorkload() bool {
 // ofTheRun are those that hold for all cells together.
 var ofTheRun = []string{"trials", "seed", "null"}
 
-// ofAClass are the flags that a class of clients may have for itself: the fields of spec.Load.
-var ofAClass = []string{
-	"clients", "key-dist", "hold", "think", "ttl", "timeout", "try-only", "crash", "overstay",
-	"rate", "arrival", "burst", "max-queue",
-}
+// ofAClass are the flags that a class of clients may have for itself.
+var ofAClass = func() (names []string) {
+	for _, s := range spec.Settings {
+		if s.Class {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}()
 
 // vocabulary is what may stand in a workload.
 func vocabulary() file.Vocabulary {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -297,43 +296,6 @@ func TestBenchmath(t *testing.T) {
 		}
 		if len(sides[0]) >= 6 && (r.Change.Base.Low != b.Lo || r.Change.Base.High != b.Hi) {
 			t.Errorf("interval %v to %v, benchmath has %v to %v", r.Change.Base.Low, r.Change.Base.High, b.Lo, b.Hi)
-		}
-	}
-}
-
-// TestPlanFlags: every field of a plan is some flag's, and no flag has a field that there is not.
-func TestPlanFlags(t *testing.T) {
-	free := []string{"seed", "command", "workload", "server", "classes"}
-	fields := map[string]int{}
-	var collect func(typ reflect.Type)
-	collect = func(typ reflect.Type) {
-		for f := range typ.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.Anonymous {
-				collect(f.Type)
-			} else if !slices.Contains(free, name) {
-				fields[name] = 0
-			}
-		}
-	}
-	collect(reflect.TypeFor[spec.Plan]())
-	collect(reflect.TypeFor[spec.Class]())
-	for _, f := range flags {
-		for _, name := range f.fields {
-			if _, known := fields[name]; !known {
-				t.Errorf("-%s: no field %s", f.name, name)
-			}
-			fields[name]++
-		}
-		for _, name := range f.implies {
-			if !slices.Contains(Ignorable(), name) {
-				t.Errorf("-%s implies -%s, which is none", f.name, name)
-			}
-		}
-	}
-	for name, n := range fields {
-		if n != 1 {
-			t.Errorf("%s is of %d flags: whether two plans agree in it must be known", name, n)
 		}
 	}
 }

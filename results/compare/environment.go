@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // fact is something about a record that is no figure and not asked for, in which the sides may differ.
@@ -184,7 +186,7 @@ func unlikeHolds(base, head []*results.Record) (notes []string) {
 				class = g.Name + ": "
 			}
 			notes = append(notes, fmt.Sprintf("%sholds lasted %s in the base, %s in the head, where %s was asked for: the load was not the same",
-				class, short(b), short(h), timesText(g.HoldTimes())))
+				class, spec.Brief(b), spec.Brief(h), g.HoldTimes()))
 		}
 	}
 	return notes

@@ -68,7 +68,7 @@ func TestMatching(t *testing.T) {
 		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"backoff", "queue"}, nil, nil},
 		"unless it tells cells apart": {cells(of(), queued, swapped), cells(queued, of(), swapped), Options{},
 			[]string{"backoff", "queue · handover release", "queue · handover swap"}, nil, nil},
-		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"hold 0s/0s/2ms"}, []string{"hold 0s/0s/1ms"}, []string{"hold 0s/0s/3ms"}},
+		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"hold 0s/2ms"}, []string{"hold 0s/1ms"}, []string{"hold 0s/3ms"}},
 	} {
 		got := compared(t, c.base, c.head, c.o)
 		if !slices.Equal(labels(got), c.labels) || !slices.Equal(got.Missing, c.missing) || !slices.Equal(got.Added, c.added) {

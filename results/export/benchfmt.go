@@ -121,8 +121,8 @@ func planName(r *results.Record) string {
 		parts = append(parts, "side="+word(r.Side))
 	}
 	for _, s := range settings {
-		if v := s.value(&r.Plan); v != "" && !s.constant {
-			parts = append(parts, s.name+"="+word(v))
+		if v := s.Text(&r.Plan, &r.Plan.Load); v != "" && !s.Constant {
+			parts = append(parts, s.Name+"="+word(v))
 		}
 	}
 	return strings.Join(parts, "/")
@@ -151,8 +151,8 @@ func configuration(r *results.Record) (config []benchfmt.Config) {
 	add("server", serverName(r.Server))
 	add("persistence", r.Server.Persistence)
 	for _, s := range settings {
-		if s.constant {
-			add(s.name, s.value(&r.Plan))
+		if s.Constant {
+			add(s.Name, s.Text(&r.Plan, &r.Plan.Load))
 		}
 	}
 	return config

@@ -13,6 +13,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // CSV writes a row a trial: which one it is, what was asked for by the names of the flags, what was measured, and every
@@ -68,9 +70,9 @@ var csvTail = []csvColumn{
 func trialColumns(cells []*results.Cell) []csvColumn {
 	columns := slices.Clone(csvHead)
 	for _, s := range settings {
-		always := slices.Contains([]string{"driver", "lock", "wait"}, s.name)
-		if always || slices.ContainsFunc(cells, func(c *results.Cell) bool { return s.value(&c.First().Plan) != "" }) {
-			columns = append(columns, csvColumn{s.name, func(r *results.Record) string { return text(s.value(&r.Plan)) }})
+		always := slices.Contains([]string{"driver", "lock", "wait"}, s.Name)
+		if always || slices.ContainsFunc(cells, func(c *results.Cell) bool { return s.Text(&c.First().Plan, &c.First().Plan.Load) != "" }) {
+			columns = append(columns, csvColumn{s.Name, func(r *results.Record) string { return text(s.Text(&r.Plan, &r.Plan.Load)) }})
 		}
 	}
 	columns = append(columns, csvTail...)
@@ -122,7 +124,7 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 				strconv.Itoa(b.N), digits(b.Median), digits(b.Low), digits(b.High),
 				strconv.Itoa(h.N), digits(h.Median), digits(h.Low), digits(h.High),
 				digits(r.Change.Ratio - 1), digits(r.Change.Low - 1), digits(r.Change.High - 1),
-				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), typedInt(r.Needed), string(r.Reason),
+				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), spec.FormatInt(r.Needed), string(r.Reason),
 			})
 		}
 	}

@@ -255,7 +255,7 @@ func (k Keys) MarshalText() ([]byte, error) { return []byte(k.text), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (k *Keys) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKeys(string(text))
-	return err
+	return unread(err, "key_dist must be "+keyForms)
 }
 
 // Uniform tells that every key is drawn alike.

@@ -53,5 +53,5 @@ func (m MaxErrors) MarshalText() ([]byte, error) { return []byte(m.String()), ni
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (m *MaxErrors) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMaxErrors(string(text))
-	return err
+	return unread(err, "max_errors must be a number of errors from 1, or a share such as 5%")
 }

@@ -199,7 +199,7 @@ func (r *Rate) UnmarshalText(text []byte) (err error) {
 	if *r = (Rate{}); len(text) > 0 {
 		*r, err = ParseRate(string(text))
 	}
-	return err
+	return unread(err, "rate must be written like "+likeRates)
 }
 
 // IsZero reports whether there are no arrivals.

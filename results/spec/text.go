@@ -142,3 +142,12 @@ func Must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// unread is what a reader of records says if err is not nil. It does not repeat what stands there: anybody may have written
+// that.
+func unread(err error, must string) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(must)
+}

@@ -156,7 +156,7 @@ func (t Times) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *Times) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTimes(string(text))
-	return err
+	return unread(err, "hold_dist and think_dist must be "+timeForms)
 }
 
 // IsZero reports whether t is the fixed time of 0, which in a Load stands for a time that is not drawn.

@@ -1,0 +1,75 @@
+package spec
+
+import (
+	"encoding"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestSettingsAreWhole changes each field of a plan: the text of one setting changes with it.
+func TestSettingsAreWhole(t *testing.T) {
+	free := []string{"Seed", "Command", "Workload", "Server", "Classes", "Load"}
+	texts := map[string]string{"KeyDist": "own", "HoldDist": "exp:5ms", "ThinkDist": "exp:5ms", "Rate": "5000", "MaxErrors": "7"}
+	check := func(name string, set func(*Plan) reflect.Value) {
+		var before, after Plan
+		field := set(&after)
+		switch v := field.Addr().Interface().(type) {
+		case encoding.TextUnmarshaler:
+			if err := v.UnmarshalText([]byte(texts[name])); err != nil {
+				t.Fatal(name, err)
+			}
+		case *string:
+			*v = "x"
+		case *bool:
+			*v = true
+		case *int:
+			*v = 7
+		case *int64:
+			*v = 7
+		case *float64:
+			*v = 0.5
+		case *time.Duration:
+			*v = 7 * time.Millisecond
+		default:
+			t.Fatalf("%s is a %v: how is it set?", name, field.Type())
+		}
+		var changed []string
+		for _, s := range Settings {
+			if s.Text(&before, &before.Load) != s.Text(&after, &after.Load) {
+				changed = append(changed, s.Name)
+			}
+		}
+		if len(changed) != 1 {
+			t.Errorf("%s changes the settings %q: want one", name, changed)
+		}
+	}
+	for f := range reflect.TypeFor[Plan]().Fields() {
+		if !slices.Contains(free, f.Name) {
+			check(f.Name, func(p *Plan) reflect.Value { return reflect.ValueOf(p).Elem().FieldByIndex(f.Index) })
+		}
+	}
+	for f := range reflect.TypeFor[Load]().Fields() {
+		check(f.Name, func(p *Plan) reflect.Value { return reflect.ValueOf(&p.Load).Elem().FieldByIndex(f.Index) })
+	}
+	for _, s := range Settings {
+		for _, name := range s.Implies {
+			if _, known := Find(name); !known {
+				t.Errorf("%s implies %s, which is no setting", s.Name, name)
+			}
+		}
+	}
+}
+
+// TestSettingsOfClasses: what classes may have for themselves is read from their load, and all else from the plan.
+func TestSettingsOfClasses(t *testing.T) {
+	p := Plan{Driver: "d", Keys: 3, Load: Load{Clients: 1}}
+	l := Load{Clients: 2, Hold: time.Minute}
+	for name, want := range map[string]string{"driver": "d", "keys": "3", "clients": "2", "hold": "1m", "ttl": "0s"} {
+		s, _ := Find(name)
+		if got := s.Typed(&p, &l); got != want || s.Class != (name != "driver" && name != "keys") {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
