@@ -84,6 +84,9 @@ const DefaultIOTimeout = 3 * time.Second
 // for 5 to 50 ms with a lease of 10 s: long for a node that answers, and short against the lease.
 const DefaultNodeTimeout = 50 * time.Millisecond
 
+// MaxNodes is how many servers of one service there may be. A majority of more than a handful buys nothing.
+const MaxNodes = 64
+
 // Topology is how several servers make one lock service.
 type Topology string
 

@@ -201,7 +201,9 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
-		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0 to 10000 a second"},
+		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 64, ms }, ""},
+		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 65, ms }, "-nodes 65: must be 0 to 64"},
+		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0, or requests a second from 0.01 to 1000"},
 	} {
 		p := sound()
 		p.Clients = 2

@@ -186,7 +186,7 @@ func TestSlowIdleProbes(t *testing.T) {
 
 func TestCheckProbe(t *testing.T) {
 	zero := 0.0
-	for rate, ok := range map[float64]bool{0: true, 1e-12: true, 10: true, maxProbe: true, -1: false, maxProbe + 1: false, zero / zero: false} {
+	for rate, ok := range map[float64]bool{0: true, 0.01: true, 10: true, 1000: true, -1: false, 1e-12: false, 1001: false, zero / zero: false} {
 		p := plan("memory", "mutex")
 		p.Probe = rate
 		var field *FieldError

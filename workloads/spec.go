@@ -22,15 +22,15 @@ const (
 	MaxKeys    = 10_000_000
 	MaxConns   = 100_000
 	MaxReentry = 1000
+	MinProbe   = 0.01 // requests a second
+	MaxProbe   = 1000 // more would be a load of its own
 
 	maxHandovers = 1_000_000
 	maxOps       = 1_000_000_000_000
-	maxProbe     = 10_000
 	MaxClasses   = 100
 	minBurst     = time.Millisecond
 
 	maxTime     = 24 * time.Hour
-	maxNodes    = 100
 	maxDuration = 7 * 24 * time.Hour
 	minTTL      = time.Millisecond // what Redis's PX can express
 	coarseTTL   = 20 * time.Millisecond
@@ -198,11 +198,17 @@ func checkLength(p spec.Plan) error {
 	return checkTime("duration", p.Duration, 1, maxDuration)
 }
 
+// ProbeRange says what ValidProbe allows.
+var ProbeRange = fmt.Sprintf("0, or requests a second from %v to %d", MinProbe, MaxProbe)
+
+// ValidProbe reports whether a neighbour may send that many requests a second.
+func ValidProbe(rate float64) bool { return rate == 0 || MinProbe <= rate && rate <= MaxProbe } // not so for a NaN
+
 func checkProbe(p spec.Plan) error {
-	if p.Probe >= 0 && p.Probe <= maxProbe { // not so for a NaN
+	if ValidProbe(p.Probe) {
 		return nil
 	}
-	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64), fmt.Sprintf("0 to %d a second", maxProbe))
+	return refuse("probe", strconv.FormatFloat(p.Probe, 'g', -1, 64), ProbeRange)
 }
 
 func checkInt(field string, n, low, high int) error {
@@ -216,9 +222,9 @@ func checkInt(field string, n, low, high int) error {
 func checkTopology(p spec.Plan) error {
 	acknowledged := p.Topology == "replicated"
 	for _, err := range []error{
-		checkInt("nodes", p.Nodes, 0, maxNodes),
-		checkInt("replicas", p.Replicas, 0, maxNodes),
-		checkInt("acks", p.Acks, 0, maxNodes),
+		checkInt("nodes", p.Nodes, 0, drivers.MaxNodes),
+		checkInt("replicas", p.Replicas, 0, drivers.MaxNodes),
+		checkInt("acks", p.Acks, 0, drivers.MaxNodes),
 	} {
 		if err != nil {
 			return err

@@ -154,14 +154,11 @@ func parseMaxErrors(s string) (spec.MaxErrors, error) {
 	return m, nil
 }
 
-// maxProbe keeps a neighbour from being a load of its own.
-const maxProbe = 1000
-
 // parseProbe reads how often a second a neighbour sends a request.
 func parseProbe(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f == 0 || f >= 0.01 && f <= maxProbe) {
-		return 0, fmt.Errorf("must be 0, or requests a second from 0.01 to %d", maxProbe)
+	if err != nil || !workloads.ValidProbe(f) {
+		return 0, errors.New("must be " + workloads.ProbeRange)
 	}
 	return f, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // schemas are what has one, the default first.
@@ -174,7 +175,7 @@ func (f flagDef) schema() object {
 		case "N", "OPS":
 			either(integer, text(integerText))
 		case "HZ":
-			either(object{"type": "number", "minimum": 0, "maximum": maxProbe}, text(decimal))
+			either(object{"type": "number", "minimum": 0, "maximum": workloads.MaxProbe}, text(decimal))
 		case "TIME":
 			either(object{"const": 0}, text(timeText+"|0"))
 		case "TIMES":

@@ -39,9 +39,6 @@ func (d Driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{}, errors.New("the nodes have no addresses")
 }
 
-// MaxNodes is how many nodes there may be. A majority of more than a handful buys nothing.
-const MaxNodes = 64
-
 // drift is what a lease loses to clocks that run at different speeds, and to an expiry that is rounded to whole
 // milliseconds: 1 % and 2 ms, as in the implementations that the algorithm's description names (redlock-rb:
 // "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
@@ -113,8 +110,8 @@ func check(cfg drivers.Config) error {
 	switch {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologyRedlock:
 		return fmt.Errorf("a quorum is the topology %q, not %q", drivers.TopologyRedlock, cfg.Topology)
-	case n == 0 || n > MaxNodes:
-		return fmt.Errorf("%d addresses: give that of each node, 3 or 5 of them, and not more than %d", n, MaxNodes)
+	case n == 0 || n > drivers.MaxNodes:
+		return fmt.Errorf("%d addresses: give that of each node, 3 or 5 of them, and not more than %d", n, drivers.MaxNodes)
 	case len(slices.Compact(sorted)) < n && !cfg.Embedded:
 		return errors.New("two addresses are the same: one server must not have two votes")
 	case cfg.NodeTimeout < 0:
