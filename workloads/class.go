@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/pace"
 	"github.com/lockbench/lockbench/workloads/shape"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // class is one kind of clients. Its clients read it in every cycle, so that it holds nothing that changes while the load

@@ -12,9 +12,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads/shape"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // TestClasses lets two classes run beside each other on keys of their own: each has its own cycle, and the record says

@@ -9,7 +9,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/memory"
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

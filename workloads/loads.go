@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

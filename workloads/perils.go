@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

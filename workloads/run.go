@@ -27,10 +27,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/oracle"
 	"github.com/lockbench/lockbench/workloads/shape"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Run is one trial of one cell.

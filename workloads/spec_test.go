@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

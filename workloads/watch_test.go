@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

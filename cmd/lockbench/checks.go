@@ -10,9 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-	"github.com/lockbench/lockbench/workloads"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // arrivals are the values of -arrival.

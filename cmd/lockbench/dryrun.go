@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/render"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

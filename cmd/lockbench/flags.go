@@ -16,9 +16,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/workloads/file"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 )
 
 // flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can

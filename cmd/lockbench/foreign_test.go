@@ -9,9 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
-	"github.com/lockbench/lockbench/workloads"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // TestForeignCommands has another client begin to send commands to the server when the load has begun: what a lock costs

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -16,10 +16,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // BenchmarkLive prices what watches a trial: metrics that are scraped each second, as often as any Prometheus does, and

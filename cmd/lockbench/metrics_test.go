@@ -16,9 +16,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 func TestReadMetricsAddr(t *testing.T) {

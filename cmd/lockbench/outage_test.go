@@ -16,9 +16,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/workloads"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client

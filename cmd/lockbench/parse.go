@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 )
 
 // parseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k).

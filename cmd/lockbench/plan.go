@@ -11,10 +11,9 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // plan is all that a run does.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

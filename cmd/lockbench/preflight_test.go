@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -8,9 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads/shape"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // times is a distribution as a plan has it: zero for a fixed time, and its mean.

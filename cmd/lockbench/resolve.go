@@ -11,7 +11,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

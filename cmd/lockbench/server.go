@@ -19,7 +19,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -13,11 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // workload is what -workload names.

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // workloadFile writes a workload and returns its name.

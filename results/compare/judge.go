@@ -10,9 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
-	"github.com/lockbench/lockbench/results/stats"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // defaultFigures are shown beside the judged ones, where they are known.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

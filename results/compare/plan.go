@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -19,9 +19,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
-	"github.com/lockbench/lockbench/results/stats"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

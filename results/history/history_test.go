@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

@@ -11,9 +11,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
-	"github.com/lockbench/lockbench/results/stats"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 // unit says how a figure is written; the value itself is always in the base unit.

@@ -7,9 +7,8 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/stats"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 type sayer func(format string, args ...any)

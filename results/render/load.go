@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

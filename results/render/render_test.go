@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
-
 	"github.com/lockbench/lockbench/results/spec"
 )
 

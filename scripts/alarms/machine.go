@@ -13,10 +13,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/workloads"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // machine makes the trials of one driver.

@@ -30,10 +30,9 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/oracle"
-
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (

@@ -13,9 +13,8 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/memory"
-	"github.com/lockbench/lockbench/workloads/pace"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // BenchmarkLag reports the lag (from when an arrival is due to when a client has it) and the cores that the process

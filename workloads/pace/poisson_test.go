@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads/pace"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // chiSquare is Pearson's statistic.

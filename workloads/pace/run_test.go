@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/workloads/pace"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // list is a schedule of these times.

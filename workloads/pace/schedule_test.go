@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/workloads/pace"
-
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/pace"
 )
 
 // all takes the arrivals of a schedule that ends.
