@@ -94,6 +94,7 @@ func accounted(r *results.Record, t tally) time.Duration {
 // kind is a class of clients as the limits see it.
 type kind struct {
 	spec.Load
+	keys        []spec.KeyPart
 	share       float64       // of all granted locks
 	hold, think time.Duration // on average, as they really were
 }
@@ -103,7 +104,7 @@ type kind struct {
 func kindsOf(r *results.Record, t tally) []kind {
 	var kinds []kind
 	for i, g := range r.Plan.Groups() {
-		k := kind{Load: g.Load, share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
+		k := kind{Load: g.Load, keys: g.KeyDist.Parts(), share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
 		if t.thoughts > 0 && len(r.Plan.Classes) == 0 {
 			k.think = t.thought / time.Duration(t.thoughts)
 		}
@@ -172,7 +173,7 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 		for _, k := range kinds {
 			share := 1 / float64(r.Plan.Keys)
 			if !even {
-				share = shape.Share(k.KeyDist, key, r.Plan.Keys, k.Clients)
+				share = shape.Share(k.keys, key, r.Plan.Keys, k.Clients)
 			}
 			busy += k.share * share * (k.hold.Seconds() + rtt)
 		}
@@ -186,7 +187,7 @@ func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 
 func peaks(kinds []kind, keys int) (all []int) {
 	for _, k := range kinds {
-		all = append(all, shape.Peaks(k.KeyDist, keys)...)
+		all = append(all, shape.Peaks(k.keys, keys)...)
 	}
 	return all
 }

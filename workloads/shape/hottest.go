@@ -4,12 +4,10 @@ package shape
 
 import "github.com/lockbench/lockbench/results/spec"
 
-// Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other.
-func Share(k spec.Keys, key, keys, clients int) (share float64) {
-	if k.Uniform() {
-		return inSpan(key, 0, keys) / float64(keys)
-	}
-	for _, p := range k.Parts() {
+// Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other
+// from a distribution of these parts.
+func Share(parts []spec.KeyPart, key, keys, clients int) (share float64) {
+	for _, p := range parts {
 		share += p.Weight * shareOf(p, key, keys, clients)
 	}
 	return share
@@ -31,7 +29,7 @@ func shareOf(p spec.KeyPart, key, keys, clients int) float64 {
 	case spec.KeysOwn:
 		return inSpan(key, first, min(size, clients)) / float64(clients)
 	}
-	return in / float64(size) // sequential: each client goes through all of them
+	return in / float64(size) // uniform; sequential, where each client goes through all of them
 }
 
 func inSpan(key, first, size int) float64 {
@@ -43,9 +41,9 @@ func inSpan(key, first, size int) float64 {
 
 // Peaks are keys one of which has the greatest share; those of several distributions over the same keys together hold the
 // one that has the greatest of any weighted sum of them, since from one of them to the next no share rises.
-func Peaks(k spec.Keys, keys int) []int {
+func Peaks(parts []spec.KeyPart, keys int) []int {
 	peaks := []int{0}
-	for _, p := range k.Parts() {
+	for _, p := range parts {
 		first, size := p.Span(keys)
 		peaks = append(peaks, first)
 		if after := first + p.Hot; p.Kind == spec.KeysHot && after < first+size {

@@ -43,7 +43,7 @@ func TestShares(t *testing.T) {
 		}
 		sum, greatest := 0.0, 0.0
 		for key := range keys {
-			share := Share(k, key, keys, clients)
+			share := Share(k.Parts(), key, keys, clients)
 			sum += share
 			greatest = max(greatest, share)
 			// Five standard deviations of a binomial count; sequential and own draws scatter less.
@@ -52,13 +52,13 @@ func TestShares(t *testing.T) {
 			}
 		}
 		peak := 0.0
-		for _, key := range Peaks(k, keys) {
-			peak = max(peak, Share(k, key, keys, clients))
+		for _, key := range Peaks(k.Parts(), keys) {
+			peak = max(peak, Share(k.Parts(), key, keys, clients))
 		}
 		if math.Abs(sum-1) > 1e-9 || peak != greatest {
 			t.Errorf("%q: shares add up to %v; the greatest is %v, and among the peaks %v", text, sum, greatest, peak)
 		}
-		if Share(k, keys, keys, clients) != 0 || Share(k, -1, keys, clients) != 0 {
+		if Share(k.Parts(), keys, keys, clients) != 0 || Share(k.Parts(), -1, keys, clients) != 0 {
 			t.Errorf("%q: a key that does not exist has a share", text)
 		}
 	}

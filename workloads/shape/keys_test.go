@@ -139,8 +139,8 @@ func TestKeysFit(t *testing.T) {
 
 // hottest is the share of the key that is wanted most.
 func hottest(k spec.Keys, keys, clients int) (most float64) {
-	for _, key := range Peaks(k, keys) {
-		most = max(most, Share(k, key, keys, clients))
+	for _, key := range Peaks(k.Parts(), keys) {
+		most = max(most, Share(k.Parts(), key, keys, clients))
 	}
 	return most
 }
@@ -149,7 +149,7 @@ func hottest(k spec.Keys, keys, clients int) (most float64) {
 func TestSharesOfEachKey(t *testing.T) {
 	for _, tt := range keyFits {
 		for key, want := range tt.want {
-			if got := Share(spec.Must(spec.ParseKeys(tt.text)), key, tt.keys, tt.clients); math.Abs(got-want) > 1e-12 {
+			if got := Share(spec.Must(spec.ParseKeys(tt.text)).Parts(), key, tt.keys, tt.clients); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s over %d keys: key %d has %v, want %v", tt.text, tt.keys, key, got, want)
 			}
 		}
