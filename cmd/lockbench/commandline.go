@@ -36,22 +36,20 @@ func commandLine(o *options, c spec.Plan, t targets) string {
 
 // settings are the values of the flags that make c again on whatever server, those that it does not read left out.
 func settings(c spec.Plan) map[string]string {
-	values := loadSettings(c, c.Load)
+	values := map[string]string{}
 	for _, s := range spec.Settings {
-		if !s.Class {
-			values[s.Name] = s.Typed(&c, &c.Load)
-		}
+		values[s.Name] = s.Typed(&c, &c.Load)
 	}
 	values["seed"] = strconv.FormatUint(c.Seed, 10)
 	return values
 }
 
 // loadSettings are those of the flags that a class can have for itself.
-func loadSettings(c spec.Plan, l spec.Load) map[string]string {
+func loadSettings(l spec.Load) map[string]string {
 	values := map[string]string{}
 	for _, s := range spec.Settings {
 		if s.Class {
-			values[s.Name] = s.Typed(&c, &l)
+			values[s.Name] = s.Typed(nil, &l)
 		}
 	}
 	return values
@@ -60,7 +58,7 @@ func loadSettings(c spec.Plan, l spec.Load) map[string]string {
 // inlineWorkload writes the classes of c as a workload in braces. What they have in common goes with them, since a flag
 // cannot replace what a class sets for itself.
 func inlineWorkload(o *options, c spec.Plan) string {
-	common := loadSettings(c, c.Load)
+	common := loadSettings(c.Load)
 	delete(common, "clients") // there it is their sum
 	var parts []string
 	if c.Workload != "" {
@@ -74,7 +72,7 @@ func inlineWorkload(o *options, c spec.Plan) string {
 	var classes []string
 	for _, class := range c.Classes {
 		var own []string
-		values := loadSettings(c, class.Load)
+		values := loadSettings(class.Load)
 		for _, flag := range ofAClass {
 			if v := values[flag]; v != "" && v != common[flag] {
 				own = append(own, flag+": "+yamlText(v))

@@ -188,7 +188,7 @@ func (p plan) printClasses(b *strings.Builder) {
 		if err != nil {
 			continue // planOf has read it
 		}
-		values, own := loadSettings(spec.Plan{}, load), 0
+		values, own := loadSettings(load), 0
 		fmt.Fprintf(b, "  %s:", yamlText(c.Name))
 		for _, flag := range ofAClass {
 			if c.Find(flag) == nil {

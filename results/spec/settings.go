@@ -14,8 +14,8 @@ import (
 type Setting struct {
 	Name string
 
-	// Text returns the value in p as it is typed, and "" if p does not set it. Of a setting that classes may have for
-	// themselves it returns that in l, which is the load of p or of one of its classes.
+	// Text returns the value in p as it is typed, and "" if p does not set it. For a setting of classes it reads only l, the
+	// load of p or of one of its classes.
 	Text func(p *Plan, l *Load) string
 
 	Zero     string   // how the value is typed for which Text returns ""; "" if it cannot be, or then nothing reads the setting
@@ -88,8 +88,8 @@ func Find(name string) (Setting, bool) {
 	return Settings[i], true
 }
 
-// Typed returns the value in p as it is typed, the default included, and "" if nothing reads the setting. If it is one that
-// classes may have for themselves, it is that in l.
+// Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l as Text
+// does.
 func (s Setting) Typed(p *Plan, l *Load) string {
 	if text := s.Text(p, l); text != "" {
 		return text
