@@ -165,7 +165,8 @@ func (t Times) IsZero() bool { return t == Times{} }
 // Fixed tells whether every time is the same, and which.
 func (t Times) Fixed() (time.Duration, bool) { return t.A, t.Kind == TimesFixed }
 
-// Mean is the expected value, of what is drawn: what is cut to MaxTime counts as that. Of a file it is not known, and 0.
+// Mean returns the expected value of what is drawn, in which longer times count as MaxTime. For a file, whose content is not
+// known here, it returns 0.
 func (t Times) Mean() time.Duration {
 	const limit = float64(MaxTime)
 	switch t.Kind {
@@ -198,7 +199,7 @@ func (t Times) Normal() (mu, sigma float64) {
 // phi is the standard normal distribution function.
 func phi(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// Beyond is the share of the times that are longer than d; of a file it is not known, and 0.
+// Beyond returns the share of the times that are longer than d. For a file it returns 0.
 func (t Times) Beyond(d time.Duration) float64 {
 	if d >= t.Max() {
 		return 0

@@ -64,7 +64,7 @@ func both(base, head []float64) (b, h []float64) {
 // logRatios are the logarithms of what became of each pair, sorted, if all values are positive and finite.
 func logRatios(base, head []float64) (d []float64, ok bool) {
 	for i := range base {
-		if !positive([]float64{base[i]}) || !positive([]float64{head[i]}) {
+		if !positive([]float64{min(base[i], head[i]), max(base[i], head[i])}) {
 			return nil, false
 		}
 		d = append(d, math.Log(head[i])-math.Log(base[i])) // the same but for its sign with the sides exchanged

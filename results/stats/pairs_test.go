@@ -176,10 +176,7 @@ func drifting(rng *rand.Rand, n int, cv, factor float64) (base, head []float64) 
 // something no more often than alpha allows.
 func TestPairsPower(t *testing.T) {
 	simulates(t)
-	for _, c := range []struct {
-		trials    int
-		cv, alpha float64
-	}{{5, 0.05, 0.05}, {10, 0.02, 0.05}, {10, 0.05, 0.05}, {10, 0.05, 0.0025}, {20, 0.1, 0.05}} {
+	for _, c := range planned {
 		rng := rand.New(rand.NewPCG(9, 10))
 		const runs = 300
 		seen, wrong := 0, 0

@@ -6,14 +6,17 @@ import (
 	"testing"
 )
 
+// planned are trials from which it is estimated how many it takes, with their scatter and alpha.
+var planned = []struct {
+	trials    int
+	cv, alpha float64
+}{{5, 0.05, 0.05}, {10, 0.02, 0.05}, {10, 0.05, 0.05}, {10, 0.05, 0.0025}, {20, 0.1, 0.05}}
+
 // TestPower does what it is told: it estimates from a few trials, makes as many as it takes and counts how often it sees
 // the change. The estimates are uncertain themselves, so that the share is that over many of them.
 func TestPower(t *testing.T) {
 	simulates(t)
-	for _, c := range []struct {
-		trials    int
-		cv, alpha float64
-	}{{5, 0.05, 0.05}, {10, 0.02, 0.05}, {10, 0.05, 0.05}, {10, 0.05, 0.0025}, {20, 0.1, 0.05}} {
+	for _, c := range planned {
 		rng := rand.New(rand.NewPCG(9, 10))
 		const runs = 150
 		seen := 0
