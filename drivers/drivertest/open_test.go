@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/memory"
@@ -30,4 +32,40 @@ func TestOpenAgain(t *testing.T) {
 	if failures > 0 {
 		t.Errorf("%d attempts have not been made", failures)
 	}
+}
+
+// unheard is a session of which the first answers to Try and Release come too late: the one had its effect, the other none.
+type unheard struct {
+	drivers.Session
+	tried, released bool
+}
+
+func (s *unheard) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := s.Session.Try(ctx, l)
+	if !s.tried {
+		s.tried = true
+		return false, os.ErrDeadlineExceeded
+	}
+	return held, err
+}
+
+func (s *unheard) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+	if !s.released {
+		s.released = true
+		return false, os.ErrDeadlineExceeded
+	}
+	return s.Session.Release(ctx, l)
+}
+
+// TestWarmUnheard does not leave a key taken that it acquired without hearing so, and waits for its lease.
+func TestWarmUnheard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := struct{ testing.TB }{t} // which has no deadline: that is in real time
+		svc := Open(tb, memory.Driver{}, drivers.Config{Lock: "mutex"})
+		start := time.Now()
+		Warm(tb, &unheard{Session: SessionOf[drivers.Session](tb, svc, 0)}, "k")
+		if took := time.Since(start); took >= long {
+			t.Errorf("it took %v, a lease is %v", took, long)
+		}
+	})
 }
