@@ -84,7 +84,7 @@ func drifting(o options, rng *rand.Rand, out io.Writer) error {
 					}
 					for _, side := range [][]*results.Record{base, head} {
 						for _, r := range side {
-							r.Side = "" // the isHead time as records of different runs
+							r.Side = "" // the second time they are compared as records of different runs
 						}
 					}
 				}
