@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -180,7 +181,9 @@ func TestListenThroughRestart(t *testing.T) {
 		l.Remove(t.Context(), "dropped") // with or without an error
 		server.start()
 		if err := <-added; err != nil {
-			t.Fatal(err)
+			var stacks strings.Builder // to see what the listener is doing instead
+			pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+			t.Fatalf("%v\n%s", err, stacks.String())
 		}
 		testwait.Until(t, "it reports the break", func() bool { return w.count("") == 1 })
 		rdb := bare(t, cfg)

@@ -77,7 +77,7 @@ type listener struct {
 // Add implements drivers.Listener. While there is no connection it waits for the next one.
 func (l *listener) Add(ctx context.Context, key string) error {
 	channel := l.channel(key)
-	leave, err := l.enter(ctx, channel)
+	leave, err := l.enter(ctx, channel, nil)
 	if err != nil {
 		return fail("listen", err)
 	}
@@ -123,7 +123,7 @@ func (l *listener) add(ctx context.Context, channel string) error {
 // Remove implements drivers.Listener. It does not wait for the server.
 func (l *listener) Remove(ctx context.Context, key string) error {
 	channel := l.channel(key)
-	leave, err := l.enter(ctx, channel)
+	leave, err := l.enter(ctx, channel, nil)
 	if err != nil {
 		return fail("unlisten", err)
 	}
@@ -144,14 +144,16 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// enter waits for the channel's turn; the caller leaves when it is done.
-func (l *listener) enter(ctx context.Context, channel string) (leave func(), err error) {
+// enter waits for the channel's turn, but not once broken is closed; the caller leaves when it is done.
+func (l *listener) enter(ctx context.Context, channel string, broken <-chan struct{}) (leave func(), err error) {
 	turn := l.turns[maphash.String(turnSeed, channel)%uint64(len(l.turns))]
 	select {
 	case turn <- struct{}{}:
 		return func() { <-turn }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-broken:
+		return nil, Closed
 	case <-l.ctx.Done():
 		return nil, Closed
 	}
@@ -261,9 +263,10 @@ func (l *listener) resubscribe() (Subscription, error) {
 	return sub, nil
 }
 
-// drop unsubscribes from a channel that is no longer wanted.
+// drop unsubscribes from a channel that is no longer wanted. It does not wait for its turn once sub is broken: who has
+// the turn may be waiting for the next connection.
 func (l *listener) drop(ctx context.Context, sub Subscription, channel string) {
-	leave, err := l.enter(ctx, channel)
+	leave, err := l.enter(ctx, channel, sub.Done())
 	if err != nil {
 		return
 	}

@@ -2,44 +2,82 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"testing"
-
-	"github.com/lockbench/lockbench/drivers"
+	"testing/synctest"
+	"time"
 )
 
-// closingConn is a connection whose service is closed while it subscribes.
-type closingConn struct {
+// TestListenBreaksAgain breaks the new connection on an Add that has waited for it. That Add keeps its channel's turn
+// and waits for the next connection, which is not to be late because of it.
+func TestListenBreaksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := dialled{next: make(chan *fakeSubscription, 1)}
+		s := &service{conn: conn, listeners: map[*listener]struct{}{}}
+		first, second, third := newSubscription(), newSubscription(), newSubscription()
+		second.lasts = 1 // the request of the listener, and not the one of Add
+		conn.next <- first
+		l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		first.Close()
+		synctest.Wait() // the listener dials
+		added := make(chan error, 1)
+		go func() { added <- l.Add(t.Context(), "key") }()
+		synctest.Wait() // Add waits for the connection
+		start := time.Now()
+		conn.next <- second
+		conn.next <- third
+		if err := <-added; err != nil {
+			t.Error(err)
+		}
+		if late := time.Since(start); late > 0 {
+			t.Errorf("the next connection is %v late", late)
+		}
+		if second.asked != 2 || third.asked == 0 {
+			t.Errorf("%d requests on the connection that breaks, %d on the next, want 2 and some", second.asked, third.asked)
+		}
+	})
+}
+
+// dialled is a Conn whose connections the test hands out.
+type dialled struct {
 	Conn
-	close func()
-	sub   *deafSubscription
+	next chan *fakeSubscription
 }
 
-func (c closingConn) Subscribe(context.Context, func(string, string)) (Subscription, error) {
-	c.close()
-	return c.sub, nil
-}
-
-func (c closingConn) Close() error { return nil }
-
-type deafSubscription struct {
-	Subscription
-	done   chan struct{}
-	closed bool
-}
-
-func (s *deafSubscription) Done() <-chan struct{} { return s.done }
-func (s *deafSubscription) Close() error          { s.closed = true; return nil }
-
-// TestListenWhileClosing leaves no subscription behind that nobody would close.
-func TestListenWhileClosing(t *testing.T) {
-	sub := &deafSubscription{done: make(chan struct{})}
-	s := &service{names: &releasedChannels, listeners: map[*listener]struct{}{}}
-	s.conn = closingConn{close: func() { s.Close() }, sub: sub}
-	l, err := wakingService{s}.Listen(t.Context(), func(string) {})
-	if err == nil {
-		t.Cleanup(func() { l.Close() })
-	}
-	if drivers.ClassOf(err) != drivers.ClassClosed || !sub.closed {
-		t.Errorf("Listen = %v, the subscription is closed: %v", err, sub.closed)
+func (c dialled) Subscribe(ctx context.Context, _ func(channel, payload string)) (Subscription, error) {
+	select {
+	case sub := <-c.next:
+		return sub, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
+
+// fakeSubscription breaks after a number of requests.
+type fakeSubscription struct {
+	asked, lasts int
+	ctx          context.Context
+	end          context.CancelFunc
+}
+
+func newSubscription() *fakeSubscription {
+	s := &fakeSubscription{lasts: 10}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+func (s *fakeSubscription) Add(context.Context, ...string) error {
+	if s.asked++; s.asked > s.lasts {
+		s.end()
+		return errors.New("the connection is broken")
+	}
+	return nil
+}
+
+func (s *fakeSubscription) Remove(context.Context, ...string) error { return nil }
+func (s *fakeSubscription) Done() <-chan struct{}                   { return s.ctx.Done() }
+func (s *fakeSubscription) Close() error                            { s.end(); return nil }
