@@ -137,8 +137,8 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
 	c.roused = make(chan struct{}, 1)
-	if e.oracle == nil {
-		c.resume = never
+	if c.resume = never; e.oracle != nil {
+		c.resume, c.refusal = 0, c.refusedBy
 	}
 	return c.connect(ctx)
 }
@@ -150,15 +150,17 @@ func (c *client) connect(ctx context.Context) (err error) {
 		c.session = nil
 		return err
 	}
+	var waiting drivers.Session
 	var w drivers.Waiter
 	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
-		w, err = c.watch(c.session, e.rooms[id%len(e.rooms)])
+		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
 	if err != nil {
 		c.close()
 		c.session = nil
 		return err
 	}
+	c.session = waiting
 	if w != nil && !c.class.tries(id) {
 		c.waiter = stoppable{w, e.stopping}
 	}

@@ -6,12 +6,9 @@
 package workloads
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
-	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -40,61 +37,17 @@ func sampleLimit(rtt time.Duration) time.Duration {
 
 // witness is a client's part in what the oracle sees, apart from Enter and Exit.
 type witness struct {
-	contender drivers.Session // the session of an acquisition that was refused at first
-	resume    time.Duration   // when a hold may be sampled again; never without the oracle
-	asked     time.Duration   // before the acquisition was sent
-	extra     time.Duration   // of the present hold, since it was sampled
-	roused    chan struct{}   // one slot: the key has been watched
-	samples   atomic.Bool     // it waits for that
-	misses    uint8           // sampled holds in a row for which nobody came
+	refusal func()        // shows the oracle a refusal of the service; nil without the oracle
+	resume  time.Duration // when a hold may be sampled again; never without the oracle
+	asked   time.Duration // before the acquisition was sent
+	extra   time.Duration // of the present hold, since it was sampled
+	roused  chan struct{} // one slot: the key has been watched
+	samples atomic.Bool   // it waits for that
+	misses  uint8         // sampled holds in a row for which nobody came
 
 	power     results.Power // of its holds, and of its refusals
 	lostEarly int64         // see results.Safety
 	overdue   int64         // releases of untagged locks whose leases may have been over
-}
-
-// shown is a session whose refusals the oracle is shown.
-type shown struct {
-	drivers.Session
-	c     *client
-	dates bool // a Try is what acquires, so that the lease cannot begin before it
-}
-
-// Unwrap finds the session's other capabilities.
-func (s *shown) Unwrap() drivers.Session { return s.Session }
-
-func (s *shown) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if s.dates {
-		s.c.asked = s.c.e.clock.Now()
-	}
-	held, err := s.Session.Try(ctx, l)
-	if !held && err == nil {
-		s.c.refusedBy()
-	}
-	return held, err
-}
-
-// watch takes a session as the service has made it into a room of waiters, so that the oracle is shown each refusal of the
-// service, and none that a local line has answered. The first Try of a cycle does without another frame in between, unless
-// there is such a line; see contend.
-func (c *client) watch(s drivers.Session, room *wait.Room) (drivers.Waiter, error) {
-	kind, err := wait.Find(c.e.run.Plan.Wait)
-	if err != nil {
-		return nil, err
-	}
-	watched := c.e.oracle != nil
-	if watched && kind.Local {
-		s = &shown{s, c, true}
-	}
-	s, w, err := room.Client(s, int(c.id))
-	if err != nil {
-		return nil, err
-	}
-	c.session, c.contender = s, s
-	if watched && !kind.Local {
-		c.contender = &shown{s, c, !kind.Native} // a native wait may acquire, and Try confirms it
-	}
-	return w, nil
 }
 
 // refusedBy follows a refusal by the service.

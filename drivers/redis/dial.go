@@ -81,14 +81,14 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
 	}
 	if t.TLS == nil {
-		return o.sent.count(conn), nil
+		return conn, nil
 	}
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
 	}
-	return o.sent.count(secure), nil
+	return secure, nil
 }
 
 func explainTLS(err error) error {
@@ -113,6 +113,7 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 	if err != nil {
 		return err
 	}
+	conn = o.counted(conn)
 	defer conn.Close()
 	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
 }

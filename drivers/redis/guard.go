@@ -30,6 +30,7 @@ type guard struct {
 
 	commands commandScanner // of those who write, who take turns
 	left     int64          // the number of the latest command that ends subscriptions
+	counter
 
 	// Told by those who write:
 	asked atomic.Int64 // commands
@@ -42,6 +43,7 @@ type guard struct {
 // guarded puts a guard on a connection.
 func (o Options) guarded(conn net.Conn) net.Conn {
 	g := &guard{Conn: conn}
+	g.start(o.sent)
 	g.replies = scanner{limit: maxWeight, ended: g.received}
 	if o.Topology == drivers.TopologyCluster {
 		g.replies.limit = maxWeightCluster
@@ -74,10 +76,22 @@ func (g *guard) Read(b []byte) (int, error) {
 	return good, nil
 }
 
-// Write implements net.Conn. It counts the commands before the server can answer them.
+// Write implements net.Conn. It counts the commands, and the bytes, before the server can answer them. The bytes are
+// counted here and not by a sender below it, whose frame costs 0.06 us a command.
 func (g *guard) Write(b []byte) (int, error) {
 	g.asked.Add(g.commands.scan(b, g.expect))
-	return g.Conn.Write(b)
+	g.bytes.Add(int64(len(b)))
+	n, err := g.Conn.Write(b)
+	if n < len(b) {
+		g.bytes.Add(int64(n - len(b)))
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (g *guard) Close() error {
+	defer g.end()
+	return g.Conn.Close()
 }
 
 // received is called for each reply, and for what the server sends unasked.

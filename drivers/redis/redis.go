@@ -57,7 +57,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: &sent{open: map[*sender]struct{}{}}}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: &sent{open: map[*counter]struct{}{}}}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg

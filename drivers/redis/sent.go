@@ -5,13 +5,12 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 // sent counts what connections send. Each has a counter to itself, so that those of many clients share none.
 type sent struct {
 	mu   sync.Mutex
-	open map[*sender]struct{}
+	open map[*counter]struct{}
 	past int64 // by connections that were closed
 }
 
@@ -26,57 +25,60 @@ func (s *sent) total() int64 {
 	return all
 }
 
-// count makes a connection count what is written to it; s may be nil.
-func (s *sent) count(conn net.Conn) net.Conn {
-	if s == nil {
-		return conn
-	}
-	one := &sender{Conn: conn, of: s}
-	s.mu.Lock()
-	s.open[one] = struct{}{}
-	s.mu.Unlock()
-	if raw, ok := conn.(syscall.Conn); ok {
-		return plainSender{one, raw}
-	}
-	return one
-}
-
-// sender is a connection that counts.
-type sender struct {
-	net.Conn
-	of    *sent
+// counter counts what one connection sends.
+type counter struct {
+	of    *sent // nil: nobody asks
 	bytes atomic.Int64
 }
 
-// plainSender is one without TLS, whose socket client libraries look at to see whether it is still open.
-type plainSender struct {
-	*sender
-	syscall.Conn
+// start makes it one of those that s adds up.
+func (c *counter) start(s *sent) {
+	if c.of = s; s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[c] = struct{}{}
+}
+
+// end follows the last Write.
+func (c *counter) end() {
+	if c.of == nil {
+		return
+	}
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if _, open := c.of.open[c]; open {
+		delete(c.of.open, c)
+		c.of.past += c.bytes.Load()
+	}
+}
+
+// sender is a connection that counts, and does nothing else.
+type sender struct {
+	net.Conn
+	counter
+}
+
+// counted makes a connection count what is written to it.
+func (o Options) counted(conn net.Conn) net.Conn {
+	s := &sender{Conn: conn}
+	s.start(o.sent)
+	return s
 }
 
 // Write implements net.Conn. It counts first, since the server may have read what is written before Write returns.
 func (s *sender) Write(b []byte) (int, error) {
 	s.bytes.Add(int64(len(b)))
 	n, err := s.Conn.Write(b)
-	if n < len(b) {
-		s.bytes.Add(int64(n - len(b)))
-	}
+	s.bytes.Add(int64(n - len(b)))
 	return n, err
 }
 
-// NetConn is the connection under it, as that of a tls.Conn.
-func (s *sender) NetConn() net.Conn { return s.Conn }
-
 // Close implements net.Conn.
 func (s *sender) Close() error {
-	err := s.Conn.Close()
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if _, open := s.of.open[s]; open {
-		delete(s.of.open, s)
-		s.of.past += s.bytes.Load()
-	}
-	return err
+	defer s.end()
+	return s.Conn.Close()
 }
 
 // Sent implements drivers.Sender. What client libraries send by themselves counts as well.

@@ -68,7 +68,7 @@ func (s *scripted) Leave(ctx context.Context, _ *drivers.Lease) error {
 // acquire is a whole acquisition, first try included.
 func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock *drivers.Clock) (wait.Attempt, error) {
 	held, err := s.Try(ctx, l)
-	return wait.After(ctx, held, err, s, w, l, clock)
+	return wait.After(ctx, held, err, s, w, l, clock, nil)
 }
 
 func TestAcquire(t *testing.T) {
@@ -120,6 +120,10 @@ func TestAcquire(t *testing.T) {
 					w = nil
 				}
 				a, err := acquire(t.Context(), &test.s, w, &l, &clock)
+				if waited := a.Asked - a.Began; a.Tries > 1 && (a.Began < start || waited < test.s.waiting) || a.Tries == 1 && a.Asked != 0 {
+					t.Errorf("%d tries: the wait began at %v and the last Try at %v; start was at %v", a.Tries, a.Began, a.Asked, start)
+				}
+				a.Began, a.Asked = 0, 0
 				if a != test.want || err != test.err {
 					t.Errorf("got %+v, %v; want %+v, %v", a, err, test.want, test.err)
 				}

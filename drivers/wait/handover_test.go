@@ -46,7 +46,7 @@ func TestPassWhileGivingUp(t *testing.T) {
 				all.Go(func() {
 					held, err := b.use.Try(t.Context(), &b.lease)
 					// The engine's waits end with the run, its requests do not.
-					got, err := wait.After(t.Context(), held, err, b.use, stoppable{b.waiter, ctx}, &b.lease, &b.clock)
+					got, err := wait.After(t.Context(), held, err, b.use, stoppable{b.waiter, ctx}, &b.lease, &b.clock, nil)
 					if !got.Held || err != nil || time.Since(start) != 2*time.Second || b.tries != 0 {
 						t.Errorf("got %+v, %v after %v and %d tries", got, err, time.Since(start), b.tries)
 					}

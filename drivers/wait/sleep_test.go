@@ -363,7 +363,7 @@ func TestPollingLeavesTheLine(t *testing.T) {
 				clock := drivers.NewClock()
 				l := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(test.patience)}
 				held, err := s.Try(t.Context(), l)
-				if a, err := wait.After(t.Context(), held, err, s, w, l, &clock); a.Held || err != nil {
+				if a, err := wait.After(t.Context(), held, err, s, w, l, &clock, nil); a.Held || err != nil {
 					t.Fatalf("%+v, %v", a, err)
 				}
 				if s.leaves != test.want {

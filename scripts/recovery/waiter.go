@@ -84,7 +84,7 @@ func (w *waiter) survive(ctx context.Context, a assignment, patience time.Durati
 	go func() {
 		held, err := w.session.Try(waiting, &l)
 		var o outcome
-		o.Attempt, o.err = wait.After(waiting, held, err, w.session, w.waits, &l, &w.clock)
+		o.Attempt, o.err = wait.After(waiting, held, err, w.session, w.waits, &l, &w.clock, nil)
 		o.at = time.Now()
 		done <- o
 	}()
