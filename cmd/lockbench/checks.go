@@ -20,42 +20,40 @@ var arrivals = []string{spec.Constant, spec.Poisson}
 // checkNames refuses names that no driver and no way of waiting has, with the nearest that exists. A lock that only
 // some drivers have is fine: the others skip it.
 func (o *options) checkNames(cells []spec.Plan) error {
-	var locks, waits []string
-	for _, name := range drivers.Names() {
-		d, _ := drivers.Lookup(name)
-		locks = append(locks, designNames(d)...)
-	}
-	slices.Sort(locks)
-	locks = slices.Compact(locks)
-	for _, k := range wait.Kinds() {
-		waits = append(waits, k.Name)
-	}
-	for _, c := range cells {
-		for _, v := range []struct {
-			field, name string
-			known       []string
-		}{
-			{"driver", c.Driver, drivers.Names()},
-			{"lock", c.Lock, append([]string{""}, locks...)},
-			{"wait", c.Wait, append([]string{waitAuto}, waits...)},
-			{"handover", c.Handover, wait.Handovers()},
-			{"pipelining", c.Pipelining, pipelinings},
-			{"topology", c.Topology, topologies},
-			{"durability", c.Durability, durabilities},
-			{"release", c.Release, releases},
-			{"arrival", c.Arrival, arrivals},
-		} {
-			if !slices.Contains(v.known, v.name) {
-				return o.unknownName(o.get(v.field), v.name, v.known)
+	for _, s := range spec.Settings {
+		known := names(s.Name)
+		if known == nil {
+			continue
+		}
+		for i := range cells {
+			if name := s.Typed(&cells[i], &cells[i].Load); name != "" && !slices.Contains(known, name) {
+				return o.unknownName(o.get(s.Name), name, known)
 			}
 		}
 	}
 	return nil
 }
 
+// names are the values of a setting that is chosen by a name, and nil for the others. Drivers of other programs may have more
+// of some, which is why a schema knows only choices.
+func names(setting string) []string {
+	switch setting {
+	case "driver":
+		return drivers.Names()
+	case "lock":
+		var locks []string
+		for _, name := range drivers.Names() {
+			d, _ := drivers.Lookup(name)
+			locks = append(locks, designNames(d)...)
+		}
+		slices.Sort(locks)
+		return slices.Compact(locks)
+	}
+	return choices(setting)
+}
+
 // unknownName refuses a name, with those that there are.
 func (o *options) unknownName(opt *option, name string, known []string) error {
-	known = slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "" })
 	return o.complain(opt, "unknown %s %q%s; there are %s", opt.name, name,
 		didYouMean("", name, known), strings.Join(known, ", "))
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // cleanFlags are the flags of run that lead to a server, and what to do there.
 var cleanFlags = slices.Concat(
 	[]flagDef{
-		{"prefix", "", groupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there)"},
-		{"dry-run", "", groupWhat, "", "false", false, "print the names, delete nothing"},
+		{"prefix", "", spec.GroupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there)"},
+		{"dry-run", "", spec.GroupWhat, "", "false", false, "print the names, delete nothing"},
 		{"driver", "", groupServer, "NAME", "", false, "whose server it is, where the address does not say it"},
 		{"topology", "", groupServer, "NAME", "", false, "sentinel, cluster or ensemble, if the servers are one service;\nothers are cleaned one by one"},
 	},

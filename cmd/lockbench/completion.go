@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
@@ -47,23 +46,19 @@ func (p *program) completionCommand() *cobra.Command {
 
 // completeFlags offers the names that flags take.
 func (p *program) completeFlags(c *cobra.Command) {
-	var locks, waits []string
-	for _, name := range drivers.Names() {
-		d, _ := drivers.Lookup(name)
-		locks = append(locks, designNames(d)...)
-	}
-	waits = append(waits, waitAuto)
-	for _, k := range wait.Kinds() {
-		waits = append(waits, k.Name)
-	}
-	for flag, names := range map[string][]string{
-		"driver": drivers.Names(), "lock": locks, "wait": waits,
-		"renew": {switchOff, switchOn}, "handover": wait.Handovers(), "pipelining": pipelinings, "server": serverChoices,
-		"topology": topologies, "durability": durabilities, "release": releases, "arrival": arrivals,
-	} {
+	complete := func(flag string, names []string) {
 		// It fails only for a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))
 	}
+	for _, s := range spec.Settings {
+		switch known := names(s.Name); {
+		case known != nil:
+			complete(s.Name, known)
+		case s.Axis && s.Value == "":
+			complete(s.Name, []string{spec.Off, spec.On})
+		}
+	}
+	complete("server", serverChoices)
 	// A file will do as well.
 	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
 }

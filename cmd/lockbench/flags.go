@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
@@ -38,7 +37,7 @@ func (f flagDef) isSwitch() bool { return f.value == "" }
 // bare is the value of a switch that is given without one.
 func (f flagDef) bare() string {
 	if f.axis {
-		return switchOn
+		return spec.On
 	}
 	return "true"
 }
@@ -51,13 +50,8 @@ func (f flagDef) variable() string {
 // passwordVariable is the one variable without a flag.
 const passwordVariable = "LOCKBENCH_PASSWORD"
 
+// The headings of flags that are no settings.
 const (
-	groupWhat      = "What runs"
-	groupSeveral   = "Several servers"
-	groupLoad      = "The load"
-	groupTrial     = "Trials"
-	groupWaiting   = "Waiting"
-	groupClient    = "Client library"
 	groupServer    = "Server"
 	groupComparing = "Comparing"
 	groupOutput    = "Output"
@@ -66,69 +60,57 @@ const (
 // runFlags are the flags of run, in the order of the help.
 var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutputFlags)
 
-// measuringFlags say what is measured.
-var measuringFlags = []flagDef{
-	{"driver", "", groupWhat, "NAME", "rueidis", true, "client library or service; see lockbench list"},
-	{"lock", "", groupWhat, "NAME", "", true, "lock design (default: the driver's first, set-nx for Redis)"},
-	{"topology", "", groupWhat, "NAME", string(drivers.TopologySingle), true, "one server, or how several make one service: redlock, replicated,\n" +
-		"sentinel, cluster (Redis), ensemble (ZooKeeper, etcd)"},
-	{"durability", "", groupWhat, "NAME", string(servers.Relaxed), true, "what a server of our own has on disk when it answers: relaxed, as\n" +
-		"little as it can be told, or strict, the change (default relaxed)"},
-	{"release", "", groupWhat, "NAME", "default", true, "how set-nx and its kin compare and delete: lua, watch, delifeq\nor delex (default: lua)"},
-	{"wait", "", groupWhat, "NAME", waitAuto, true, "how a client waits for a taken lock (default auto: native if the\n" +
-		"design has a way of its own, else backoff)"},
-	{"renew", "", groupWhat, "", switchOff, true, "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)"},
-	{"null", "", groupWhat, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"},
+// measuringFlags say what is measured: the settings, with what the trials of all cells have in common, by headings, and the
+// servers.
+var measuringFlags = func() (defs []flagDef) {
+	common := []flagDef{workloadFlag, trialsFlag, seedFlag, nullFlag}
+	for _, group := range []string{
+		spec.GroupWhat, spec.GroupLoad, spec.GroupTrial, spec.GroupWaiting, spec.GroupClient, spec.GroupServers,
+	} {
+		for _, f := range common {
+			if f.group == group {
+				defs = append(defs, f)
+			}
+		}
+		for _, s := range spec.Settings {
+			if s.Group == group {
+				defs = append(defs, flagDef{s.Name, "", s.Group, s.Value, defaultOf(s), s.Axis, s.Usage})
+			}
+		}
+	}
+	return append(defs, serverFlags...)
+}()
 
-	{"workload", "", groupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list); flags and\nvariables override it"},
-	{"clients", "", groupLoad, "N", "64", true, "clients that compete, each a closed loop unless -rate or -burst\nmakes it an open one"},
-	{"keys", "", groupLoad, "N", "1", true, "locks that they compete for"},
-	{"key-dist", "", groupLoad, "KEYS", uniformKeys, true, "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\nsequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix)\n(default uniform)"},
-	{"hold", "", groupLoad, "TIMES", "0s", true, "how long a lock is held: 5ms, uniform:1ms:9ms, exp:5ms,\nlognormal:5ms:50ms (median, p99), file:PATH (milliseconds)"},
-	{"reentry", "", groupLoad, "N", "1", true, "acquisitions of a lock by its holder, and releases, before it is\nfree again; for re-entrant designs"},
-	{"think", "", groupLoad, "TIMES", "0s", true, "pause of a client between two locks, written like -hold"},
-	{"ttl", "", groupLoad, "TIME", "30s", true, "lease of a lock (30s is Redisson's); where a lock lasts as long as\nits holder's session: the time-out of that, which services round\n(etcd: whole seconds) and bound"},
-	{"timeout", "", groupLoad, "TIME", "0s", true, "a client's patience for one lock; 0s is endless"},
-	{"try-only", "", groupLoad, "SHARE", noShare, true, "share of the clients, or of an open loop's arrivals, that try once and\nnever wait: 10%"},
-	{"crash", "", groupLoad, "SHARE", noShare, true, "share of the holds whose holder dies without a release"},
-	{"overstay", "", groupLoad, "SHARE", noShare, true, "share of the holds that outlast their lease on purpose"},
-	{"rate", "", groupLoad, "RATE", closedLoop, true, "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\nsteps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\nclosed loop"},
-	{"arrival", "", groupLoad, "NAME", spec.Constant, true, "how they follow one another: constant or poisson"},
-	{"burst", "", groupLoad, "TIME", "0s", true, "open loop: all clients at once, every so often; 0s is never"},
-	{"max-queue", "", groupLoad, "N", "0", true, "arrivals that may wait in an open loop; what is more is dropped and\ncounted; 0 is no limit"},
+var (
+	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list); flags and\nvariables override it"}
+	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
+	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
+	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
+)
 
-	{"duration", "", groupTrial, "TIME", "10s", false, "measured time of a trial (default 10s; with -n: no limit)"},
-	{"n", "", groupTrial, "OPS", "0", false, "end a trial after so many acquisitions (default: after -duration)"},
-	{"warmup", "", groupTrial, "TIME", "2s", false, "time before it that is not measured"},
-	{"trials", "", groupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"},
-	{"seed", "", groupTrial, "N", "1", false, "seed of every random choice"},
-	{"oracle", "", groupTrial, "", "true", false, "check mutual exclusion on every grant (-oracle=false: do not)"},
-	{"max-errors", "", groupTrial, "N|SHARE", neverStop, false, "stop a trial at so many errors: 100, or 5% of all acquisitions\n(default never)"},
-	{"probe", "", groupTrial, "HZ", "0", false, "beside the load, requests a second of a neighbour on the same\nserver who needs no lock; their latency is reported"},
+// defaultOf is a setting's default, which another package may know.
+func defaultOf(s spec.Setting) string {
+	switch s.Name {
+	case "handover":
+		return wait.HandoverRelease
+	case "handover-max":
+		return strconv.Itoa(wait.DefaultHandoverMax)
+	case "poll":
+		return wait.DefaultPoll.String()
+	case "backoff-min":
+		return wait.DefaultBackoffMin.String()
+	case "backoff-max":
+		return wait.DefaultBackoffMax.String()
+	case "io-timeout":
+		return drivers.DefaultIOTimeout.String()
+	case "node-timeout":
+		return drivers.DefaultNodeTimeout.String()
+	}
+	return s.Default
+}
 
-	{"poll", "", groupWaiting, "TIME", wait.DefaultPoll.String(), false, "interval of -wait poll"},
-	{"backoff-min", "", groupWaiting, "TIME", wait.DefaultBackoffMin.String(), false, "bound of the first pause of -wait backoff"},
-	{"backoff-max", "", groupWaiting, "TIME", wait.DefaultBackoffMax.String(), false, "bound of its longest pause"},
-
-	{"handover", "", groupWaiting, "NAME", wait.HandoverRelease, true,
-		"how -wait queue gives a lock to the next in line: release, and he\n" +
-			"acquires it, or swap the owner at the server in one step"},
-	{"handover-max", "", groupWaiting, "N", strconv.Itoa(wait.DefaultHandoverMax), false,
-		"swaps in a row before a release gives other lockers a turn"},
-	{"lockers", "", groupWaiting, "N", "1", true, "share the clients out among N local queues and subscriptions,\n" +
-		"as N processes would have"},
-
-	{"conns", "", groupClient, "N", "0", true, "connections of the pool; 0 is the library's default"},
-	{"pipelining", "", groupClient, "auto|off", "default", true, "share connections between clients, or not (default: as the library ships)"},
-	{"flush-delay", "", groupClient, "TIME", "0s", true, "how long a pipelining library collects commands"},
-	{"param", "", groupClient, "NAME=VALUE", "", true, "options of a lock library, several joined by a plus sign:\nretry=linear+retry-min=10ms; see lockbench list"},
-	{"io-timeout", "", groupClient, "TIME", drivers.DefaultIOTimeout.String(), false, "time after which a request counts as unknown"},
-
-	{"nodes", "", groupSeveral, "N", "0", true, "servers of -topology redlock (default 5; an even number\ntolerates no more failures than the odd one below it) and\nensemble (1 or 3, default 3), primaries of -topology cluster\n(default 3)"},
-	{"replicas", "", groupSeveral, "N", "0", true, "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)"},
-	{"acks", "", groupSeveral, "N", "1", true, "replicas that have to acknowledge an acquisition\n(-topology replicated)"},
-	{"node-timeout", "", groupSeveral, "TIME", drivers.DefaultNodeTimeout.String(), true, "how long one node of redlock may take, or the replicas'\nacknowledgement"},
-
+// serverFlags say which server of the user's it meets, and how to log in there.
+var serverFlags = []flagDef{
 	{"server", "", groupServer, "KIND", "auto", false, "auto, private (lockbench starts it), embedded (Redis, in-process)\nor external (-addr, REDIS_URL)"},
 	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path,\nzookeeper://…, etcd://…, etcds://…, mysql://…, postgres://…\n(Redis, default: REDIS_URL); a comma list for several"},
 	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
@@ -241,7 +223,7 @@ func normalise(args []string) []string {
 // flagName is the name in an argument that is a flag. A lone dash and a number are none.
 func flagName(arg string) (string, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || digit(name[0]) {
+	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || '0' <= name[0] && name[0] <= '9' {
 		return "", false
 	}
 	name, _, _ = strings.Cut(name, "=")
@@ -373,7 +355,7 @@ func (o *options) checkSwitches() error {
 		if !opt.isSwitch() || opt.axis {
 			continue
 		}
-		if _, err := parseSwitch(opt.text); err != nil {
+		if _, err := spec.ParseSwitch(opt.text); err != nil {
 			return o.complain(opt, "%w", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func (p *program) historyCommand() *cobra.Command {
@@ -151,7 +152,7 @@ func (p *program) historyTable(o *options) (shown render.HistoryOptions, err err
 		return shown, err
 	}
 	last := o.get("last")
-	if shown.Last, err = parseInt(last.text); err != nil {
+	if shown.Last, err = spec.ParseInt(last.text); err != nil {
 		return shown, usageErrorf("%s: %w", last.written(), err)
 	}
 	if shown.Last < 0 {

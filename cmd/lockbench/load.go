@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -63,6 +62,8 @@ func unfitLoad(c *spec.Plan, d drivers.Design) (what, why string) {
 	return "", ""
 }
 
+var keyDist, _ = spec.Find("key-dist")
+
 func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) {
 	switch {
 	case !l.Rate.IsZero() && l.Burst > 0:
@@ -82,7 +83,7 @@ func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) 
 		return "", "" // workloads.Check says that better
 	}
 	if err := l.KeyDist.Check(c.Keys, l.Clients); err != nil {
-		dist := cmp.Or(l.KeyDist.String(), uniformKeys) // which the error begins with, unless it is about a part of a mix
+		dist := keyDist.Typed(c, &l) // which the error begins with, unless it is about a part of a mix
 		return "-key-dist " + dist, strings.TrimPrefix(err.Error(), dist+": ")
 	}
 	return "", ""

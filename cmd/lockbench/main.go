@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Exit codes.
@@ -212,7 +214,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	case vs != nil && vs.Changed:
 		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
-	case args[0] == switchOn || args[0] == switchOff || args[0] == switchOff+","+switchOn || args[0] == switchOn+","+switchOff:
+	case slices.Contains([]string{spec.On, spec.Off, spec.Off + "," + spec.On, spec.On + "," + spec.Off}, args[0]):
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
 	case args[0] == "true" || args[0] == "false":
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])

@@ -2,83 +2,14 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
 )
 
-func TestParseInt(t *testing.T) {
-	for in, want := range map[string]int{
-		"0": 0, "64": 64, "-1": -1, "1_000": 1000, "1_000_000": 1e6, "10k": 10_000, "10K": 10_000, "2M": 2e6, "1_0k": 10_000,
-	} {
-		if got, err := parseInt(in); got != want || err != nil {
-			t.Errorf("%q is %d, %v; want %d", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"", "k", "_1", "1_", "1__0", "1_k", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "0x10", "-"} {
-		if got, err := parseInt(in); err == nil {
-			t.Errorf("%q is taken for %d", in, got)
-		}
-	}
-}
-
-func FuzzParseInt(f *testing.F) {
-	for _, seed := range []string{"1", "1_000", "10k", "-5M", "9223372036854775807", "_", "k"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		n, err := parseInt(s)
-		if err != nil {
-			return
-		}
-		// The same in floating point, the naive way.
-		factor := 1.0
-		plain := strings.ReplaceAll(s, "_", "")
-		for suffix, by := range map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6} {
-			if cut, ok := strings.CutSuffix(plain, suffix); ok {
-				plain, factor = cut, by
-				break
-			}
-		}
-		want, err := strconv.ParseFloat(plain, 64)
-		if err != nil || math.Abs(float64(n)-want*factor) > 1e-6*math.Abs(want*factor) {
-			t.Errorf("%q is %d, want %v", s, n, want*factor)
-		}
-	})
-}
-
-func TestParseTime(t *testing.T) {
-	for in, want := range map[string]time.Duration{"0": 0, "0s": 0, "1.5ms": 1500 * time.Microsecond, "2m": 2 * time.Minute, "250us": 250 * time.Microsecond, "-1s": -time.Second} {
-		if got, err := parseTime(in); got != want || err != nil {
-			t.Errorf("%q is %v, %v; want %v", in, got, err, want)
-		}
-	}
-	for in, want := range map[string]string{"30": "must have a unit, as in 30s or 30ms", "x": "must be a time such as 250us, 1.5ms, 30s or 2m", "": "must be a time such as 250us, 1.5ms, 30s or 2m"} {
-		if _, err := parseTime(in); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", in, err, want)
-		}
-	}
-}
-
-func FuzzParseTime(f *testing.F) {
-	for _, seed := range []string{"1s", "1.5ms", "30", "1e9", "-3h", "NaN"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		d, err := parseTime(s)
-		if err != nil {
-			return
-		}
-		if again, err := parseTime(d.String()); err != nil || again != d {
-			t.Errorf("%q is %v, which reads as %v, %v", s, d, again, err)
-		}
-	})
-}
-
 func TestParseList(t *testing.T) {
-	got, err := parseList("64, 10k,1_000", parseInt)
+	got, err := parseList("64, 10k,1_000", spec.ParseInt)
 	if err != nil || fmt.Sprint(got) != "[64 10000 1000]" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -87,7 +18,7 @@ func TestParseList(t *testing.T) {
 		"1,1": "must not name 1 twice", "1000,1k": "must not name 1k twice",
 		"1,x": "must be a whole number such as 64, 1_000 or 10k",
 	} {
-		if _, err := parseList(in, parseInt); err == nil || err.Error() != want {
+		if _, err := parseList(in, spec.ParseInt); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}
@@ -109,17 +40,6 @@ func FuzzParseList(f *testing.F) {
 			t.Errorf("%q reads as %q, and that as %q, %v", s, list, again, err)
 		}
 	})
-}
-
-func TestParseSeed(t *testing.T) {
-	if got, err := parseSeed("18446744073709551615"); got != math.MaxUint64 || err != nil {
-		t.Errorf("%d, %v", got, err)
-	}
-	for _, in := range []string{"-1", "", "x", "18446744073709551616"} {
-		if got, err := parseSeed(in); err == nil {
-			t.Errorf("%q is taken for %d", in, got)
-		}
-	}
 }
 
 func TestNearest(t *testing.T) {

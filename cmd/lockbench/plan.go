@@ -106,8 +106,8 @@ const maxCells = file.MaxItems
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
 func planOf(o *options, t targets) (plan, error) {
 	r := reader{o: o}
-	trials := scalar(&r, "trials", parseInt)
-	seed := scalar(&r, "seed", parseSeed)
+	trials := scalar(&r, "trials", spec.ParseInt)
+	seed := scalar(&r, "seed", spec.ParseSeed)
 	if r.err != nil {
 		return plan{}, r.err
 	}
@@ -263,7 +263,7 @@ func (p plan) at(t turn) spec.Plan {
 func (p plan) length(from int) time.Duration {
 	var sum time.Duration
 	for _, t := range p.order[from:] {
-		c := p.cells[t.cell].plan
+		c := &p.cells[t.cell].plan
 		sum += c.Warmup + c.Duration
 	}
 	return sum

@@ -172,7 +172,7 @@ func TestPlanErrors(t *testing.T) {
 		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
 		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
 		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
-		{"-wait queue -lockers -1", "-lockers -1: must be 1 to -clients, which is 64"},
+		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
 		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
 		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
 		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
@@ -185,8 +185,8 @@ func TestPlanErrors(t *testing.T) {
 		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
 		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
 		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
-		{"-reentry 0", "-reentry 0: must be 1 to 1000"},
-		{"-reentry 1001", "-reentry 1001: must be 1 to 1000"},
+		{"-reentry 0", "-reentry 0: must be 1 or more"},
+		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
 		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
 	} {
 		_, err := planFor(t, test.line, environment())

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"time"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -31,39 +34,24 @@ func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
 	return v
 }
 
-func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
-	opt := r.o.get(name)
-	if opt.text == "" && opt.from == fromDefault {
-		return make([]T, 1)
+// set reads the value number i of an option into p, and the file of times that it names.
+func (r *reader) set(p *spec.Plan, s spec.Setting, i int, text string) {
+	err := s.Set(p, text)
+	if err == nil {
+		err = r.o.replays.fill(&p.Load)
 	}
-	v, err := parseList(opt.text, parse)
-	var part *partError
-	switch {
-	case errors.As(err, &part) && r.err == nil:
-		r.err = r.o.complainOf(opt, part.index, err)
-	case err != nil:
-		r.fail(opt, err)
+	if err != nil && r.err == nil {
+		r.err = r.o.complainOf(r.o.get(s.Name), i, err)
 	}
-	return v
 }
 
 // base is what the cells of a matrix have in common.
 func (r *reader) base(seed uint64) spec.Plan {
-	p := spec.Plan{
-		Duration:   scalar(r, "duration", parseTime),
-		Warmup:     scalar(r, "warmup", parseTime),
-		Ops:        scalar(r, "n", parseOps),
-		MaxErrors:  scalar(r, "max-errors", parseMaxErrors),
-		Probe:      scalar(r, "probe", parseProbe),
-		Poll:       scalar(r, "poll", parseTime),
-		BackoffMin: scalar(r, "backoff-min", parseTime),
-		BackoffMax: scalar(r, "backoff-max", parseTime),
-
-		HandoverMax: scalar(r, "handover-max", parseInt),
-
-		IOTimeout: scalar(r, "io-timeout", parseTime),
-		Oracle:    scalar(r, "oracle", parseSwitch),
-		Seed:      seed,
+	p := spec.Plan{Seed: seed}
+	for _, s := range spec.Settings {
+		if !s.Axis {
+			r.set(&p, s, 0, r.o.text(s.Name))
+		}
 	}
 	if p.Ops > 0 && r.o.get("duration").from == fromDefault {
 		p.Duration = 0 // it takes as long as it takes
@@ -71,66 +59,105 @@ func (r *reader) base(seed uint64) spec.Plan {
 	return p
 }
 
-// matrix is base with every combination of the axes, the first axis turning slowest.
+// matrix is base with every combination of the lists, the first setting turning slowest. Values that are the only ones of
+// their settings are read once.
 func (r *reader) matrix(base spec.Plan) []spec.Plan {
+	lists := map[string][]string{}
+	for _, s := range spec.Settings {
+		if !s.Axis || r.only != nil && !r.only[s.Name] {
+			continue
+		}
+		values := r.values(s)
+		if len(values) == 1 {
+			r.set(&base, s, 0, values[0])
+		}
+		if r.err != nil {
+			return nil
+		}
+		lists[s.Name] = values
+	}
 	plans := []spec.Plan{base}
-	cross(r, &plans, "driver", parseText, func(p *spec.Plan, v string) { p.Driver = v })
-	cross(r, &plans, "lock", parseText, func(p *spec.Plan, v string) { p.Lock = v })
-	cross(r, &plans, "topology", parseText, func(p *spec.Plan, v string) { p.Topology = v })
-	cross(r, &plans, "durability", parseText, func(p *spec.Plan, v string) { p.Durability = v })
-	cross(r, &plans, "release", parseText, func(p *spec.Plan, v string) { p.Release = v })
-	cross(r, &plans, "wait", parseText, func(p *spec.Plan, v string) { p.Wait = v })
-	cross(r, &plans, "renew", parseOnOff, func(p *spec.Plan, v bool) { p.Renew = v })
-	cross(r, &plans, "clients", parseInt, func(p *spec.Plan, v int) { p.Clients = v })
-	cross(r, &plans, "keys", parseInt, func(p *spec.Plan, v int) { p.Keys = v })
-	cross(r, &plans, "key-dist", spec.ParseKeys, func(p *spec.Plan, v spec.Keys) { p.KeyDist = v })
-	cross(r, &plans, "hold", r.o.replays.parse, func(p *spec.Plan, v times) { p.Hold, p.HoldDist = v.mean, v.dist })
-	cross(r, &plans, "reentry", parseReentry, func(p *spec.Plan, v int) { p.Reentry = v })
-	cross(r, &plans, "think", r.o.replays.parse,
-		func(p *spec.Plan, v times) { p.Think, p.ThinkDist = v.mean, v.dist })
-	cross(r, &plans, "ttl", parseTime, func(p *spec.Plan, v time.Duration) { p.TTL = v })
-	cross(r, &plans, "timeout", parseTime, func(p *spec.Plan, v time.Duration) { p.Timeout = v })
-	cross(r, &plans, "try-only", spec.ParseShare, func(p *spec.Plan, v float64) { p.TryOnly = v })
-	cross(r, &plans, "crash", spec.ParseShare, func(p *spec.Plan, v float64) { p.Crash = v })
-	cross(r, &plans, "overstay", spec.ParseShare, func(p *spec.Plan, v float64) { p.Overstay = v })
-	cross(r, &plans, "rate", parseRate, func(p *spec.Plan, v spec.Rate) { p.Rate = v })
-	cross(r, &plans, "arrival", parseText, func(p *spec.Plan, v string) { p.Arrival = v })
-	cross(r, &plans, "burst", parseTime, func(p *spec.Plan, v time.Duration) { p.Burst = v })
-	cross(r, &plans, "max-queue", parseInt, func(p *spec.Plan, v int) { p.MaxQueue = v })
-	cross(r, &plans, "handover", parseText, func(p *spec.Plan, v string) { p.Handover = v })
-	cross(r, &plans, "lockers", parseInt, func(p *spec.Plan, v int) { p.Lockers = v })
-	cross(r, &plans, "conns", parseInt, func(p *spec.Plan, v int) { p.Conns = v })
-	cross(r, &plans, "pipelining", parseText, func(p *spec.Plan, v string) { p.Pipelining = v })
-	cross(r, &plans, "flush-delay", parseTime, func(p *spec.Plan, v time.Duration) { p.FlushDelay = v })
-	cross(r, &plans, "param", parseParams, func(p *spec.Plan, v string) { p.Params = v })
-	cross(r, &plans, "nodes", parseInt, func(p *spec.Plan, v int) { p.Nodes = v })
-	cross(r, &plans, "replicas", parseInt, func(p *spec.Plan, v int) { p.Replicas = v })
-	cross(r, &plans, "acks", parseInt, func(p *spec.Plan, v int) { p.Acks = v })
-	cross(r, &plans, "node-timeout", parseTime, func(p *spec.Plan, v time.Duration) { p.NodeTimeout = v })
+	for _, s := range spec.Settings {
+		if values := lists[s.Name]; len(values) > 1 {
+			plans = r.cross(plans, s, values)
+		}
+	}
 	return plans
 }
 
-// cross replaces each plan by one for every value of an axis.
-func cross[T comparable](
-	r *reader, plans *[]spec.Plan, name string, parse func(string) (T, error), set func(*spec.Plan, T),
-) {
-	if r.err != nil || r.only != nil && !r.only[name] {
-		return
+// values are those of a setting, as they are typed. There are none if nobody sets it and it has no default.
+func (r *reader) values(s spec.Setting) []string {
+	if opt := r.o.get(s.Name); opt.text == "" && opt.from == fromDefault {
+		return nil
 	}
-	values := list(r, name, parse)
+	return list(r, s.Name, func(text string) (string, error) {
+		var p spec.Plan
+		if err := s.Set(&p, text); err != nil {
+			return "", err
+		}
+		return cmp.Or(s.Typed(&p, &p.Load), text), nil // in one spelling, by which values are told apart
+	})
+}
+
+// cross returns for each plan one for every value of a setting.
+func (r *reader) cross(plans []spec.Plan, s spec.Setting, values []string) []spec.Plan {
+	if len(plans)*len(values) > maxCells {
+		r.err = usageErrorf("-%s: the lists make a matrix of more than %d cells", s.Name, maxCells)
+	}
 	if r.err != nil {
-		return
+		return nil
 	}
-	if len(*plans)*len(values) > maxCells {
-		r.err = usageErrorf("-%s: the lists make a matrix of more than %d cells", name, maxCells)
-		return
-	}
-	crossed := make([]spec.Plan, 0, len(*plans)*len(values))
-	for _, p := range *plans {
-		for _, v := range values {
-			set(&p, v)
+	crossed := make([]spec.Plan, 0, len(plans)*len(values))
+	for _, p := range plans {
+		for i, text := range values {
+			r.set(&p, s, i, text)
 			crossed = append(crossed, p)
 		}
 	}
-	*plans = crossed
+	return crossed
 }
+
+// list reads the comma list of an option.
+func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
+	opt := r.o.get(name)
+	all, err := parseList(opt.text, parse)
+	var part *partError
+	switch {
+	case errors.As(err, &part) && r.err == nil:
+		r.err = r.o.complainOf(opt, part.index, err)
+	case err != nil:
+		r.fail(opt, err)
+	}
+	return all
+}
+
+// partError is the fault of one value of a list.
+type partError struct {
+	index int
+	err   error
+}
+
+func (e *partError) Error() string { return e.err.Error() }
+func (e *partError) Unwrap() error { return e.err }
+
+// parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
+func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			return nil, errors.New("must not have an empty part")
+		}
+		v, err := parse(part)
+		if err != nil {
+			return nil, &partError{len(list), err}
+		}
+		if slices.Contains(list, v) {
+			return nil, &partError{len(list), fmt.Errorf("must not name %s twice", part)}
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func parseText(s string) (string, error) { return s, nil }

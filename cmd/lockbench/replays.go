@@ -12,45 +12,43 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// times is a distribution as a plan has it: zero for a fixed time, and its mean.
-type times struct {
-	dist spec.Times
-	mean time.Duration
-}
-
 // replays are the files of times that were read, each once.
 type replays struct {
-	read   map[string]shape.Times // by what was written
-	loaded map[spec.Times]shape.Times
+	written map[spec.Times]shape.Times // by what was written
+	loaded  map[spec.Times]shape.Times // by what plans hold
 }
 
-// parse reads a distribution, and the file that it replays. The plan holds the digest of that, so that the cell's
-// command line refuses a file that has changed.
-func (f *replays) parse(text string) (times, error) {
-	if t, ok := f.read[text]; ok {
-		return times{t.Times, t.Mean()}, nil
+// fill reads the files that a load replays. The load then holds their digests, so that the cell's command line refuses a file
+// that has changed.
+func (f *replays) fill(l *spec.Load) error {
+	if err := f.fillTimes(&l.Hold, &l.HoldDist); err != nil {
+		return err
 	}
-	t, err := spec.ParseTimes(text)
-	if err != nil {
-		return times{}, err
+	return f.fillTimes(&l.Think, &l.ThinkDist)
+}
+
+func (f *replays) fillTimes(mean *time.Duration, dist *spec.Times) error {
+	if dist.Kind != spec.TimesFile {
+		return nil
 	}
-	if d, fixed := t.Fixed(); fixed {
-		return times{mean: d}, nil
+	t, known := f.loaded[*dist]
+	if !known {
+		t, known = f.written[*dist]
 	}
-	if t.Kind != spec.TimesFile {
-		return times{t, t.Mean()}, nil
+	if !known {
+		var err error
+		if t, err = f.load(*dist); err != nil {
+			return err
+		}
+		f.written[*dist], f.loaded[t.Times] = t, t
 	}
-	loaded, err := f.load(t)
-	if err != nil {
-		return times{}, err
-	}
-	f.read[text], f.loaded[loaded.Times] = loaded, loaded
-	return times{loaded.Times, loaded.Mean()}, nil
+	*mean, *dist = t.Mean(), t.Times
+	return nil
 }
 
 func (f *replays) load(t spec.Times) (shape.Times, error) {
-	if f.read == nil {
-		f.read, f.loaded = map[string]shape.Times{}, map[spec.Times]shape.Times{}
+	if f.written == nil {
+		f.written, f.loaded = map[spec.Times]shape.Times{}, map[spec.Times]shape.Times{}
 	}
 	file, err := os.Open(t.Path)
 	var fault *fs.PathError

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 func (p *program) reportCommand() *cobra.Command {
@@ -75,7 +76,7 @@ func (p *program) report(_ context.Context, files []string, outputs []output[rep
 // tableOptions fits the table to the terminal, or to what -width says.
 func (p *program) tableOptions(o *options) (render.Options, error) {
 	opt := o.get("width")
-	width, err := parseInt(opt.text)
+	width, err := spec.ParseInt(opt.text)
 	if err != nil {
 		return render.Options{}, usageErrorf("%s: %w", opt.written(), err)
 	}

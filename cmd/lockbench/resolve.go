@@ -29,7 +29,7 @@ func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 		return d, c.Driver + " -lock " + c.Lock, fmt.Sprintf("%s has only %s", c.Driver, strings.Join(designNames(driver), ", "))
 	}
 	c.Lock = d.Name
-	if _, err := drivers.ReadParams(driver, paramMap(c.Params)); err != nil {
+	if _, err := drivers.ReadParams(driver, c.ParamMap()); err != nil {
 		return d, fmt.Sprintf("%s -param %s", c.Driver, c.Params), err.Error()
 	}
 	target := t.of(c.Driver)
@@ -55,17 +55,13 @@ func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 	if why != "" {
 		return d, c.Driver + " " + what, why
 	}
-	if c.Lockers == 1 {
-		c.Lockers = 0 // what a plan calls the usual
-	}
 	return d, "", ""
 }
 
 // waitAuto is the value of -wait that leaves the choice to the design.
 const waitAuto = "auto"
 
-// settle chooses a way of waiting if that is left open, and clears what it does not read, and what is spelt out though it
-// is the usual.
+// settle chooses a way of waiting if that is left open, and clears what it does not read.
 func settle(c *spec.Plan, d drivers.Design) {
 	switch {
 	case c.Wait != waitAuto:
@@ -88,12 +84,6 @@ func settle(c *spec.Plan, d drivers.Design) {
 	}
 	if c.Handover != wait.HandoverSwap {
 		c.HandoverMax = 0
-	}
-	if c.Pipelining == "default" {
-		c.Pipelining = string(drivers.PipeliningDefault)
-	}
-	if c.Release == "default" {
-		c.Release = string(drivers.ReleaseDefault)
 	}
 	if inProcessDriver(c.Driver) {
 		c.Probe = 0 // it has no server, and that no neighbour

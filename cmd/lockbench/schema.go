@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -148,7 +149,7 @@ const (
 		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
 	paramText   = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
 	wordText    = `[a-z0-9]+(-[a-z0-9]+)*`
-	errorsText  = neverStop + `|` + digits + `[kKM]?|` + shareText
+	errorsText  = digits + `[kKM]?|` + shareText
 	integerText = digits + `[kKM]?`
 	seedText    = `0[xX][0-9a-fA-F_]+|` + digits
 )
@@ -167,7 +168,7 @@ func (f flagDef) schema() object {
 	case choices(f.name) != nil:
 		s["enum"] = choices(f.name)
 	case f.isSwitch() && f.axis:
-		s["enum"] = []any{switchOff, switchOn, true, false, "true", "false"}
+		s["enum"] = []any{spec.Off, spec.On, true, false, "true", "false"}
 	case f.isSwitch():
 		s["enum"] = []any{true, false, "true", "false"}
 	default:
@@ -187,7 +188,7 @@ func (f flagDef) schema() object {
 		case "RATE":
 			either(object{"type": "number", "minimum": 0}, text(rateText+"|"+rampText+"|"+stepsText))
 		case "N|SHARE":
-			either(object{"type": "number", "minimum": 0}, text(errorsText))
+			either(object{"type": "number", "minimum": 0}, text(f.def+"|"+errorsText))
 		case "NAME=VALUE":
 			either(text(paramText))
 		case "NAME":

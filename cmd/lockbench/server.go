@@ -219,7 +219,7 @@ func (f *fleet) open(ctx context.Context, c spec.Plan, prefix string) (drivers.S
 	}
 	cfg := drivers.Config{
 		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c), Polls: polls(c),
-		TTL: c.TTL, Lockers: c.Lockers, Params: paramMap(c.Params),
+		TTL: c.TTL, Lockers: c.Lockers, Params: c.ParamMap(),
 		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
 		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
 	}

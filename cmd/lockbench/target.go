@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // serverKind says whose server it is; it is also the value of spec.Plan.Server.
@@ -304,7 +305,7 @@ func checkDB(db *option, wanted []*service) error {
 		kinds[s.database] = cmp.Or(kinds[s.database], s)
 	}
 	numbered, named := kinds[databaseNumber], kinds[databaseName]
-	n, err := parseInt(db.text)
+	n, err := spec.ParseInt(db.text)
 	switch {
 	case numbered == nil && named == nil:
 		return usageErrorf("%s: %s has no databases", db.written(), serviceNames(wanted))

@@ -42,7 +42,7 @@ var topologyFlags = map[string][]drivers.Topology{
 // outOfTopology tells why a driver cannot have a topology at all.
 func outOfTopology(c spec.Plan) (why string) {
 	known := libraries[c.Driver].topologies
-	if t := drivers.Topology(c.Topology); t == "" || t == drivers.TopologySingle || slices.Contains(known, t) {
+	if t := drivers.Topology(c.Topology); t == "" || slices.Contains(known, t) {
 		return ""
 	}
 	return "it knows " + joined(known) + " servers only"
@@ -51,9 +51,6 @@ func outOfTopology(c spec.Plan) (why string) {
 // settleTopology fills in what a cell's topology needs and clears what it does not read. If driver, server and topology
 // do not go together it says why.
 func settleTopology(c *spec.Plan, kind serverKind) (why string) {
-	if c.Topology == string(drivers.TopologySingle) {
-		c.Topology = ""
-	}
 	t := drivers.Topology(c.Topology)
 	reads := func(flag string) bool { return slices.Contains(topologyFlags[flag], t) }
 	if !reads("nodes") || kind == external {

@@ -333,7 +333,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nkey-dist: zipf", "", "w.yaml:2:11: key-dist zipf: must"},
 		{"driver: memory\nrate: 5x", "", "w.yaml:2:7: rate 5x: "},
 		{"driver: memory\nmax-errors: 0", "", "w.yaml:2:13: max-errors 0: must be never, or a number of errors"},
-		{"driver: memory\nprobe: 1e9", "", "w.yaml:2:8: probe 1e9: must be 0, or requests a second from 0.01 to 1000"},
+		{"driver: rueidis\nprobe: 1e9", "", "w.yaml:2:8: probe 1e9: must be 0, or requests a second from 0.01 to 1000"},
 		{"driver: memory\npoll: 1s", "", "w.yaml:2:7: poll 1s: only -wait poll reads it, and -wait is auto"},
 		{"driver: memory\narrival: poisson", "", "w.yaml:2:10: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml:2:10: arrival often: unknown arrival "often"; there are constant, poisson`},

@@ -15,7 +15,7 @@ import (
 )
 
 // settings are those of a plan, and its classes.
-var settings = append(slices.Clone(spec.Settings), spec.Setting{Name: "classes", Text: func(p *spec.Plan, _ *spec.Load) string { return typedClasses(p) }})
+var settings = append(slices.Clone(spec.Settings), spec.Derived("classes", typedClasses))
 
 // typedClasses names the classes and what they have, in short: what a class is stands in its record alone, and four digits
 // of a hash tell two sets of classes apart.

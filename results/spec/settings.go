@@ -3,81 +3,224 @@
 package spec
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Setting is one setting of a plan. Flags, variables, workload files, command lines, comparisons and exports call it by its
-// name.
+// Setting is one setting of a plan. Flags, variables, workload files and their schema, completion, command lines, comparisons
+// and exports call it by its name and read it from this table.
 type Setting struct {
-	Name string
+	Name    string
+	Group   string // heading in the help
+	Value   string // what stands for the value in the help, and its kind in the schema; "" for a switch
+	Default string // as it is typed; "" also where those who know the names, or another package, know it
+	Usage   string
 
-	// Text returns the value in p as it is typed, and "" if p does not set it. For a setting of classes it reads only l, the
-	// load of p or of one of its classes.
-	Text func(p *Plan, l *Load) string
+	// Zero is how the value is typed for which Text returns "", if it can be typed and something reads it.
+	Zero string
 
-	Zero     string   // how the value is typed for which Text returns ""; "" if it cannot be, or then nothing reads the setting
+	Axis     bool     // takes a list: the run is the matrix of all lists
 	Class    bool     // a class of clients may have a value of its own
 	Constant bool     // seldom differs within a file of records, and has a default other than nothing
 	Speaks   bool     // its values say what they are of
 	Implies  []string // settings whose values mean nothing between plans that differ in this one
+
+	// at returns the value in p. For a setting of classes it looks only at l, the load of p or of one of its classes.
+	at func(p *Plan, l *Load) value
 }
 
-// Settings are all settings in the order in which they are read. The seed, the command line, the workload's name and the
-// kind of server are none: they do not change what is asked.
+// The headings in the help.
+const (
+	GroupWhat    = "What runs"
+	GroupLoad    = "The load"
+	GroupTrial   = "Trials"
+	GroupWaiting = "Waiting"
+	GroupClient  = "Client library"
+	GroupServers = "Several servers"
+)
+
+// Settings are all settings in the order in which they are read and lists turn, the first one slowest. The seed, the command
+// line, the workload's name and the kind of server are none: they do not change what is asked.
 var Settings = []Setting{
-	{Name: "driver", Speaks: true, Text: func(p *Plan, _ *Load) string { return p.Driver }},
-	{Name: "lock", Speaks: true, Text: func(p *Plan, _ *Load) string { return p.Lock }},
-	{Name: "wait", Speaks: true, Text: func(p *Plan, _ *Load) string { return p.Wait },
-		Implies: []string{"poll", "backoff-min", "backoff-max", "handover", "handover-max"}},
-	{Name: "topology", Speaks: true, Zero: "single", Text: func(p *Plan, _ *Load) string { return p.Topology },
-		Implies: []string{"nodes", "replicas", "acks", "node-timeout"}},
-	{Name: "nodes", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Nodes) }},
-	{Name: "replicas", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Replicas) }},
-	{Name: "acks", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Acks) }},
-	{Name: "node-timeout", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.NodeTimeout) }},
-	{Name: "durability", Speaks: true, Text: func(p *Plan, _ *Load) string { return p.Durability }},
-	{Name: "release", Zero: "default", Text: func(p *Plan, _ *Load) string { return p.Release }},
-	{Name: "renew", Zero: "off", Text: func(p *Plan, _ *Load) string { return ifSet(p.Renew, "on") }},
-	{Name: "reentry", Zero: "1", Text: func(p *Plan, _ *Load) string { return ifSet(p.Reentry > 1, FormatInt(p.Reentry)) }},
-	{Name: "clients", Class: true, Zero: "0", Text: func(_ *Plan, l *Load) string { return FormatInt(l.Clients) }},
-	{Name: "keys", Zero: "0", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Keys) }},
-	{Name: "key-dist", Class: true, Zero: "uniform", Text: func(_ *Plan, l *Load) string { return l.KeyDist.String() }},
-	{Name: "hold", Class: true, Zero: "0s", Text: func(_ *Plan, l *Load) string { return FormatTimes(l.HoldTimes()) }},
-	{Name: "think", Class: true, Zero: "0s", Text: func(_ *Plan, l *Load) string { return FormatTimes(l.ThinkTimes()) }},
-	{Name: "ttl", Class: true, Constant: true, Zero: "0s", Text: func(_ *Plan, l *Load) string { return FormatTime(l.TTL) }},
-	{Name: "timeout", Class: true, Constant: true, Zero: "0s", Text: func(_ *Plan, l *Load) string { return FormatTime(l.Timeout) }},
-	{Name: "try-only", Class: true, Zero: "0%", Text: func(_ *Plan, l *Load) string { return ifSet(l.TryOnly != 0, FormatShare(l.TryOnly)) }},
-	{Name: "crash", Class: true, Zero: "0%", Text: func(_ *Plan, l *Load) string { return ifSet(l.Crash != 0, FormatShare(l.Crash)) }},
-	{Name: "overstay", Class: true, Zero: "0%", Text: func(_ *Plan, l *Load) string { return ifSet(l.Overstay != 0, FormatShare(l.Overstay)) }},
-	{Name: "rate", Class: true, Zero: "0", Text: func(_ *Plan, l *Load) string { return typed(l.Rate.String()) },
-		Implies: []string{"arrival", "max-queue"}},
-	{Name: "arrival", Class: true, Speaks: true, Text: func(_ *Plan, l *Load) string { return l.Arrival }},
-	{Name: "burst", Class: true, Zero: "0s", Text: func(_ *Plan, l *Load) string { return FormatTime(l.Burst) },
-		Implies: []string{"max-queue"}},
-	{Name: "max-queue", Class: true, Zero: "0", Text: func(_ *Plan, l *Load) string { return FormatInt(l.MaxQueue) }},
-	{Name: "poll", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.Poll) }},
-	{Name: "backoff-min", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.BackoffMin) }},
-	{Name: "backoff-max", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.BackoffMax) }},
-	{Name: "handover", Text: func(p *Plan, _ *Load) string { return p.Handover }, Implies: []string{"handover-max"}},
-	{Name: "handover-max", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatInt(p.HandoverMax) }},
-	{Name: "lockers", Zero: "1", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Lockers) }},
-	{Name: "conns", Zero: "0", Text: func(p *Plan, _ *Load) string { return FormatInt(p.Conns) }},
-	{Name: "pipelining", Zero: "default", Text: func(p *Plan, _ *Load) string { return p.Pipelining }},
-	{Name: "flush-delay", Zero: "0s", Text: func(p *Plan, _ *Load) string { return FormatTime(p.FlushDelay) }},
-	{Name: "param", Text: func(p *Plan, _ *Load) string { return p.Params }},
-	{Name: "io-timeout", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.IOTimeout) }},
-	{Name: "duration", Constant: true, Text: func(p *Plan, _ *Load) string { return FormatTime(p.Duration) }},
-	{Name: "n", Constant: true, Zero: "0", Text: func(p *Plan, _ *Load) string { return FormatInt(int(p.Ops)) }, Implies: []string{"duration"}},
-	{Name: "warmup", Constant: true, Zero: "0s", Text: func(p *Plan, _ *Load) string { return FormatTime(p.Warmup) }},
-	{Name: "max-errors", Constant: true, Zero: "never", Text: func(p *Plan, _ *Load) string { return p.MaxErrors.String() }},
-	{Name: "probe", Constant: true, Zero: "0", Text: func(p *Plan, _ *Load) string {
-		return ifSet(p.Probe != 0, strconv.FormatFloat(p.Probe, 'f', -1, 64))
-	}},
-	{Name: "oracle", Constant: true, Zero: "true", Text: func(p *Plan, _ *Load) string { return ifSet(!p.Oracle, "false") }},
+	{Name: "driver", Group: GroupWhat, Value: "NAME", Default: "rueidis", Axis: true, Speaks: true,
+		Usage: "client library or service; see lockbench list",
+		at:    func(p *Plan, _ *Load) value { return name(&p.Driver) }},
+	{Name: "lock", Group: GroupWhat, Value: "NAME", Axis: true, Speaks: true,
+		Usage: "lock design (default: the driver's first, set-nx for Redis)",
+		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},
+	{Name: "wait", Group: GroupWhat, Value: "NAME", Default: "auto", Axis: true, Speaks: true,
+		Implies: []string{"poll", "backoff-min", "backoff-max", "handover", "handover-max"},
+		Usage: "how a client waits for a taken lock (default auto: native if the\n" +
+			"design has a way of its own, else backoff)",
+		at: func(p *Plan, _ *Load) value { return name(&p.Wait) }},
+	{Name: "topology", Group: GroupWhat, Value: "NAME", Default: "single", Zero: "single", Axis: true, Speaks: true,
+		Implies: []string{"nodes", "replicas", "acks", "node-timeout"},
+		Usage: "one server, or how several make one service: redlock, replicated,\n" +
+			"sentinel, cluster (Redis), ensemble (ZooKeeper, etcd)",
+		at: func(p *Plan, _ *Load) value { return name(&p.Topology) }},
+	{Name: "nodes", Group: GroupServers, Value: "N", Default: "0", Axis: true,
+		Usage: "servers of -topology redlock (default 5; an even number\n" +
+			"tolerates no more failures than the odd one below it) and\n" +
+			"ensemble (1 or 3, default 3), primaries of -topology cluster\n" +
+			"(default 3)",
+		at: func(p *Plan, _ *Load) value { return number(&p.Nodes) }},
+	{Name: "replicas", Group: GroupServers, Value: "N", Default: "0", Axis: true,
+		Usage: "replicas of the primary of -topology replicated (default: as\n" +
+			"many as -acks) and sentinel (default 1)",
+		at: func(p *Plan, _ *Load) value { return number(&p.Replicas) }},
+	{Name: "acks", Group: GroupServers, Value: "N", Default: "1", Axis: true,
+		Usage: "replicas that have to acknowledge an acquisition\n" +
+			"(-topology replicated)",
+		at: func(p *Plan, _ *Load) value { return number(&p.Acks) }},
+	{Name: "node-timeout", Group: GroupServers, Value: "TIME", Axis: true, Constant: true,
+		Usage: "how long one node of redlock may take, or the replicas'\n" +
+			"acknowledgement",
+		at: func(p *Plan, _ *Load) value { return period(&p.NodeTimeout) }},
+	{Name: "durability", Group: GroupWhat, Value: "NAME", Default: "relaxed", Axis: true, Speaks: true,
+		Usage: "disk durability of servers that lockbench starts: relaxed, the\n" +
+			"least that can be set, or strict, on disk before it answers\n" +
+			"(default relaxed)",
+		at: func(p *Plan, _ *Load) value { return name(&p.Durability) }},
+	{Name: "release", Group: GroupWhat, Value: "NAME", Default: "default", Zero: "default", Axis: true,
+		Usage: "how set-nx and its variants compare and delete: lua, watch,\n" +
+			"delifeq or delex (default: lua)",
+		at: func(p *Plan, _ *Load) value { return name(&p.Release) }},
+	{Name: "renew", Group: GroupWhat, Default: "off", Zero: "off", Axis: true,
+		Usage: "renew the lease every third of the TTL for as long as the lock is\n" +
+			"held (-renew=off,on: compare)",
+		at: func(p *Plan, _ *Load) value { return onOff(&p.Renew) }},
+	{Name: "reentry", Group: GroupWhat, Value: "N", Default: "1", Zero: "1", Axis: true,
+		Usage: "acquisitions of a lock by its holder, and releases, before it is\n" +
+			"free again; for re-entrant designs",
+		at: func(p *Plan, _ *Load) value { return fromOne(&p.Reentry) }},
+	{Name: "clients", Group: GroupLoad, Value: "N", Default: "64", Zero: "0", Axis: true, Class: true,
+		Usage: "clients that compete, each a closed loop unless -rate or -burst\n" +
+			"makes it an open one",
+		at: func(_ *Plan, l *Load) value { return number(&l.Clients) }},
+	{Name: "keys", Group: GroupLoad, Value: "N", Default: "1", Zero: "0", Axis: true,
+		Usage: "locks that they compete for",
+		at:    func(p *Plan, _ *Load) value { return number(&p.Keys) }},
+	{Name: "key-dist", Group: GroupLoad, Value: "KEYS", Default: "uniform", Zero: "uniform", Axis: true, Class: true,
+		Usage: "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\n" +
+			"sequential, own, uniform@0-9 (a part), 70%*zipf:1+30%*own (a mix)\n" +
+			"(default uniform)",
+		at: func(_ *Plan, l *Load) value { return keys(&l.KeyDist) }},
+	{Name: "hold", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
+		Usage: "how long a lock is held: 5ms, uniform:1ms:9ms, exp:5ms,\n" +
+			"lognormal:5ms:50ms (median, p99), file:PATH (milliseconds)",
+		at: func(_ *Plan, l *Load) value { return times{&l.Hold, &l.HoldDist} }},
+	{Name: "think", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
+		Usage: "pause of a client between two locks, written like -hold",
+		at:    func(_ *Plan, l *Load) value { return times{&l.Think, &l.ThinkDist} }},
+	{Name: "ttl", Group: GroupLoad, Value: "TIME", Default: "30s", Zero: "0s", Axis: true, Class: true, Constant: true,
+		Usage: "lease of a lock (30s is Redisson's); where a lock lasts as long as\n" +
+			"its holder's session: the time-out of that, which services round\n" +
+			"(etcd: whole seconds) and bound",
+		at: func(_ *Plan, l *Load) value { return period(&l.TTL) }},
+	{Name: "timeout", Group: GroupLoad, Value: "TIME", Default: "0s", Zero: "0s", Axis: true, Class: true, Constant: true,
+		Usage: "how long a client waits for one lock; 0s is endless",
+		at:    func(_ *Plan, l *Load) value { return period(&l.Timeout) }},
+	{Name: "try-only", Group: GroupLoad, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
+		Usage: "share of the clients, or of an open loop's arrivals, that try once and\n" +
+			"never wait: 10%",
+		at: func(_ *Plan, l *Load) value { return share(&l.TryOnly) }},
+	{Name: "crash", Group: GroupLoad, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
+		Usage: "share of the holds whose holder dies without a release",
+		at:    func(_ *Plan, l *Load) value { return share(&l.Crash) }},
+	{Name: "overstay", Group: GroupLoad, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
+		Usage: "share of the holds that outlast their lease on purpose",
+		at:    func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
+	{Name: "rate", Group: GroupLoad, Value: "RATE", Default: "0", Zero: "0", Axis: true, Class: true,
+		Implies: []string{"arrival", "max-queue"},
+		Usage: "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\n" +
+			"steps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\n" +
+			"closed loop",
+		at: func(_ *Plan, l *Load) value { return rate(&l.Rate) }},
+	{Name: "arrival", Group: GroupLoad, Value: "NAME", Default: "constant", Axis: true, Class: true, Speaks: true,
+		Usage: "how they follow one another: constant or poisson",
+		at:    func(_ *Plan, l *Load) value { return name(&l.Arrival) }},
+	{Name: "burst", Group: GroupLoad, Value: "TIME", Default: "0s", Zero: "0s", Axis: true, Class: true,
+		Implies: []string{"max-queue"},
+		Usage:   "open loop: all clients at once, every so often; 0s is never",
+		at:      func(_ *Plan, l *Load) value { return period(&l.Burst) }},
+	{Name: "max-queue", Group: GroupLoad, Value: "N", Default: "0", Zero: "0", Axis: true, Class: true,
+		Usage: "arrivals that may wait in an open loop; more are dropped and\n" +
+			"counted; 0 is no limit",
+		at: func(_ *Plan, l *Load) value { return number(&l.MaxQueue) }},
+	{Name: "poll", Group: GroupWaiting, Value: "TIME", Constant: true,
+		Usage: "interval of -wait poll",
+		at:    func(p *Plan, _ *Load) value { return period(&p.Poll) }},
+	{Name: "backoff-min", Group: GroupWaiting, Value: "TIME", Constant: true,
+		Usage: "bound of the first pause of -wait backoff",
+		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMin) }},
+	{Name: "backoff-max", Group: GroupWaiting, Value: "TIME", Constant: true,
+		Usage: "bound of its longest pause",
+		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMax) }},
+	{Name: "handover", Group: GroupWaiting, Value: "NAME", Axis: true,
+		Implies: []string{"handover-max"},
+		Usage: "how -wait queue gives a lock to the next client in line: release,\n" +
+			"which lets that client acquire it, or swap the owner at the\n" +
+			"server in one step",
+		at: func(p *Plan, _ *Load) value { return name(&p.Handover) }},
+	{Name: "handover-max", Group: GroupWaiting, Value: "N", Constant: true,
+		Usage: "swaps in a row before a release gives other lockers a turn",
+		at:    func(p *Plan, _ *Load) value { return number(&p.HandoverMax) }},
+	{Name: "lockers", Group: GroupWaiting, Value: "N", Default: "1", Zero: "1", Axis: true,
+		Usage: "share the clients out among N local queues and subscriptions,\n" +
+			"as N processes would have",
+		at: func(p *Plan, _ *Load) value { return fromOne(&p.Lockers) }},
+	{Name: "conns", Group: GroupClient, Value: "N", Default: "0", Zero: "0", Axis: true,
+		Usage: "connections of the pool; 0 is the library's default",
+		at:    func(p *Plan, _ *Load) value { return number(&p.Conns) }},
+	{Name: "pipelining", Group: GroupClient, Value: "auto|off", Default: "default", Zero: "default", Axis: true,
+		Usage: "share connections between clients, or not (default: as the library ships)",
+		at:    func(p *Plan, _ *Load) value { return name(&p.Pipelining) }},
+	{Name: "flush-delay", Group: GroupClient, Value: "TIME", Default: "0s", Zero: "0s", Axis: true,
+		Usage: "how long a pipelining library collects commands",
+		at:    func(p *Plan, _ *Load) value { return period(&p.FlushDelay) }},
+	{Name: "param", Group: GroupClient, Value: "NAME=VALUE", Axis: true,
+		Usage: "options of a lock library, several joined by a plus sign:\n" +
+			"retry=linear+retry-min=10ms; see lockbench list",
+		at: func(p *Plan, _ *Load) value { return params(&p.Params) }},
+	{Name: "io-timeout", Group: GroupClient, Value: "TIME", Constant: true,
+		Usage: "time after which a request counts as unknown",
+		at:    func(p *Plan, _ *Load) value { return period(&p.IOTimeout) }},
+	{Name: "duration", Group: GroupTrial, Value: "TIME", Default: "10s", Constant: true,
+		Usage: "measured time of a trial (default 10s; with -n: no limit)",
+		at:    func(p *Plan, _ *Load) value { return period(&p.Duration) }},
+	{Name: "n", Group: GroupTrial, Value: "OPS", Default: "0", Zero: "0", Constant: true,
+		Implies: []string{"duration"},
+		Usage:   "end a trial after so many acquisitions (default: after -duration)",
+		at:      func(p *Plan, _ *Load) value { return count(&p.Ops) }},
+	{Name: "warmup", Group: GroupTrial, Value: "TIME", Default: "2s", Zero: "0s", Constant: true,
+		Usage: "time before it that is not measured",
+		at:    func(p *Plan, _ *Load) value { return period(&p.Warmup) }},
+	{Name: "max-errors", Group: GroupTrial, Value: "N|SHARE", Default: "never", Zero: "never", Constant: true,
+		Usage: "stop a trial at so many errors: 100, or 5% of all acquisitions\n" +
+			"(default never)",
+		at: func(p *Plan, _ *Load) value { return maxErrors(&p.MaxErrors) }},
+	{Name: "probe", Group: GroupTrial, Value: "HZ", Default: "0", Zero: "0", Constant: true,
+		Usage: "beside the load, requests a second of an unrelated client on the\n" +
+			"same server that needs no lock; their latency is reported",
+		at: func(p *Plan, _ *Load) value { return hertz(&p.Probe) }},
+	{Name: "oracle", Group: GroupTrial, Default: "true", Zero: "true", Constant: true,
+		Usage: "check mutual exclusion on every grant (-oracle=false: do not)",
+		at:    func(p *Plan, _ *Load) value { return unlessFalse(&p.Oracle) }},
 }
+
+// Derived returns a column of that name that has no value of its own: text follows from the plan, and cannot be set.
+func Derived(name string, text func(p *Plan) string) Setting {
+	return Setting{Name: name, at: func(p *Plan, _ *Load) value { return derived(text(p)) }}
+}
+
+type derived string
+
+func (v derived) String() string   { return string(v) }
+func (v derived) Set(string) error { return errors.New("must not be set") }
+func (v derived) Clear()           {}
 
 // Find returns the setting of a name, and whether there is one.
 func Find(name string) (Setting, bool) {
@@ -86,6 +229,21 @@ func Find(name string) (Setting, bool) {
 		return Setting{}, false
 	}
 	return Settings[i], true
+}
+
+// Text returns the value in p as it is typed, and "" if p does not set it. For a setting of classes it reads only l, the load
+// of p or of one of its classes.
+func (s Setting) Text(p *Plan, l *Load) string { return s.at(p, l).String() }
+
+// Set reads what was typed into p; for a setting of classes into its load. The error says what would be right, without the
+// setting's name. A file of times is not read: its mean is 0.
+func (s Setting) Set(p *Plan, text string) error {
+	v := s.at(p, &p.Load)
+	if s.Zero != "" && text == s.Zero {
+		v.Clear()
+		return nil
+	}
+	return v.Set(text)
 }
 
 // Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l as Text

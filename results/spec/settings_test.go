@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"encoding"
 	"reflect"
 	"slices"
@@ -8,10 +9,10 @@ import (
 	"time"
 )
 
-// TestSettingsAreWhole changes each field of a plan: the text of one setting changes with it.
+// TestSettingsAreWhole changes each field of a plan: the text of one setting changes with it, and sets it again.
 func TestSettingsAreWhole(t *testing.T) {
 	free := []string{"Seed", "Command", "Workload", "Server", "Classes", "Load"}
-	texts := map[string]string{"KeyDist": "own", "HoldDist": "exp:5ms", "ThinkDist": "exp:5ms", "Rate": "5000", "MaxErrors": "7"}
+	texts := map[string]string{"Params": "a=b", "KeyDist": "own", "HoldDist": "exp:5ms", "ThinkDist": "exp:5ms", "Rate": "5000", "MaxErrors": "7"}
 	check := func(name string, set func(*Plan) reflect.Value) {
 		var before, after Plan
 		field := set(&after)
@@ -21,7 +22,7 @@ func TestSettingsAreWhole(t *testing.T) {
 				t.Fatal(name, err)
 			}
 		case *string:
-			*v = "x"
+			*v = cmp.Or(texts[name], "x")
 		case *bool:
 			*v = true
 		case *int:
@@ -42,7 +43,18 @@ func TestSettingsAreWhole(t *testing.T) {
 			}
 		}
 		if len(changed) != 1 {
-			t.Errorf("%s changes the settings %q: want one", name, changed)
+			t.Fatalf("%s changes the settings %q: want one", name, changed)
+		}
+		setting, _ := Find(changed[0])
+		for _, want := range []Plan{after, before} {
+			got := before
+			text := setting.Typed(&want, &want.Load)
+			if text == "" {
+				continue // it cannot be typed
+			}
+			if err := setting.Set(&got, text); err != nil || setting.Text(&got, &got.Load) != setting.Text(&want, &want.Load) {
+				t.Errorf("%s: %q is read as %q, %v", name, text, setting.Text(&got, &got.Load), err)
+			}
 		}
 	}
 	for f := range reflect.TypeFor[Plan]().Fields() {

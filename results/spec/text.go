@@ -98,41 +98,22 @@ func decimal(text string) bool {
 	return digits > 0 && points <= 1
 }
 
-// count reads a whole number that is not negative, which may be grouped (1_000) and carry k or M: as the program reads
-// -keys.
+// count reads a whole number from 0, as ParseInt does.
 func (p part) count() (int, bool) {
-	text, factor := p.text, 1
-	switch {
-	case strings.HasSuffix(text, "k"), strings.HasSuffix(text, "K"):
-		text, factor = text[:len(text)-1], 1_000
-	case strings.HasSuffix(text, "M"):
-		text, factor = text[:len(text)-1], 1_000_000
-	}
-	for group := range strings.SplitSeq(text, "_") {
-		if !decimal(group) || strings.Contains(group, ".") {
-			return 0, false
-		}
-	}
-	n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
-	if err != nil || n > math.MaxInt32/factor {
-		return 0, false
-	}
-	return n * factor, true
+	n, err := ParseInt(p.text)
+	return n, err == nil && 0 <= n && n <= math.MaxInt32 && !strings.ContainsAny(p.text, "+-")
 }
 
-// duration reads a time as Go writes it, from 0 to MaxTime. A number without a unit is refused: it means seconds to
-// some and milliseconds to others.
+// duration reads a time from 0 to MaxTime, as ParseTime does.
 func (p part) duration() (time.Duration, error) {
-	d, err := time.ParseDuration(p.text)
+	d, err := ParseTime(p.text)
 	switch {
-	case err == nil && d >= 0 && d <= MaxTime:
-		return d, nil
-	case err == nil:
+	case err != nil:
+		return 0, p.must("%s", strings.TrimPrefix(err.Error(), "must "))
+	case d < 0 || d > MaxTime:
 		return 0, p.must("be 0s to 24h")
-	case decimal(p.text):
-		return 0, p.must("have a unit, as in %ss or %sms", p.text, p.text)
 	}
-	return 0, p.must("be a time such as 250us, 1.5ms, 30s or 2m")
+	return d, nil
 }
 
 // Must returns v, and panics if err is not nil: it is for values that are written into a program.
