@@ -31,91 +31,135 @@ type axis struct {
 	server bool
 }
 
-var axes = []axis{
-	{title: "side", value: func(c *results.Cell) string { return c.First().Side }},
-	{title: "revision", value: func(c *results.Cell) string { return c.First().Env.Revision }},
-	{title: "driver", value: func(c *results.Cell) string { return plan(c).Driver }},
-	{title: "lock", value: func(c *results.Cell) string { return plan(c).Lock }},
-	{title: "wait", value: func(c *results.Cell) string { return plan(c).Wait }},
-	{title: "topology", value: func(c *results.Cell) string { return topology(plan(c)) }},
-	{title: "node timeout", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.NodeTimeout })},
-	{title: "release", value: func(c *results.Cell) string { return plan(c).Release }},
-	{title: "renew", value: func(c *results.Cell) string {
-		if plan(c).Renew {
-			return "on"
+var axes = slices.Concat(
+	[]axis{
+		{title: "side", value: func(c *results.Cell) string { return c.First().Side }},
+		{title: "revision", value: func(c *results.Cell) string { return c.First().Env.Revision }},
+		{title: "workload", value: func(c *results.Cell) string { return plan(c).Workload }},
+	},
+	settingAxes(),
+	[]axis{
+		{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
+		{title: "trials", right: true, unsaid: "1", value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+		{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
+		{title: "server", some: true, server: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
+		{title: "mode", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Mode })},
+		{title: "persistence", some: true, server: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
+		{title: "replicas", wide: true, server: true, value: func(c *results.Cell) string {
+			if n := c.First().Server.Replicas; n > 0 {
+				return strconv.Itoa(n)
+			}
+			return ""
+		}},
+		{title: "network", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Network })},
+		{title: "address", wide: true, server: true, value: func(c *results.Cell) string {
+			if serverKind(c) != "external" {
+				return "" // made up for the run
+			}
+			return c.First().Server.Addr
+		}},
+		{title: "claims", value: func(c *results.Cell) string { return letters(c.First().Traits) }},
+		{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
+		{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
+		{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
+	},
+)
+
+// settingAxes are the settings, most of them under their names and as package spec writes them.
+func settingAxes() (all []axis) {
+	for _, s := range spec.Settings {
+		if slices.Contains(elsewhere, s.Name) {
+			continue
 		}
-		return ""
-	}},
-	{title: "re-entry", right: true, value: func(c *results.Cell) string {
-		if plan(c).Reentry <= 1 {
+		a := axis{
+			title: strings.ReplaceAll(s.Name, "-", " "),
+			value: settingText(s),
+			right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
+			some:  s.Zero == "",
+		}
+		if change := unlike[s.Name]; change != nil {
+			change(&a)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// elsewhere are the settings that another axis tells: the topology's, and the load's.
+var elsewhere = []string{"nodes", "replicas", "acks", "arrival", "burst"}
+
+// unlike is what is particular to a setting's axis.
+var unlike = map[string]func(a *axis){
+	"topology": func(a *axis) { a.value = func(c *results.Cell) string { return topology(plan(c)) } },
+	"reentry":  func(a *axis) { a.title = "re-entry" },
+	"clients":  func(a *axis) { a.value = func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) } }, // of all classes
+	"rate": func(a *axis) {
+		a.title, a.right, a.value = "load", false, func(c *results.Cell) string { return loadShort(plan(c)) }
+	},
+	"max-queue": func(a *axis) { a.some, a.unsaid, a.value = true, noLimit, maxQueue },
+	"key-dist":  func(a *axis) { a.right, a.absent = false, "uniform" },
+	"hold":      func(a *axis) { a.value = ofClasses(func(l spec.Load) string { return drawn(l.HoldTimes()) }) },
+	"think": func(a *axis) {
+		a.absent, a.value = "0", ofClasses(func(l spec.Load) string { return unlessZero(drawn(l.ThinkTimes())) })
+	},
+	"timeout":    func(a *axis) { a.absent = "endless" },
+	"try-only":   func(a *axis) { a.title, a.absent = "try-only", "0 %" },
+	"crash":      func(a *axis) { a.absent = "0 %" },
+	"overstay":   func(a *axis) { a.absent = "0 %" },
+	"pipelining": func(a *axis) { a.right = false },
+	"param":      func(a *axis) { a.title = "params" },
+	"n":          func(a *axis) { a.title = "ops" },
+	"warmup":     func(a *axis) { a.title = "warm-up" },
+	"max-errors": func(a *axis) { a.wide, a.absent = true, "never" },
+	"oracle":     func(a *axis) { a.wide, a.value = true, onlyIf(func(p *spec.Plan) bool { return !p.Oracle }, spec.Off) },
+	"probe": func(a *axis) {
+		text := a.value
+		a.absent, a.value = "off", func(c *results.Cell) string {
+			if rate := text(c); rate != "" {
+				return rate + "/s"
+			}
 			return ""
 		}
-		return ifCount(plan(c).Reentry)
-	}},
-	{title: "workload", value: func(c *results.Cell) string { return plan(c).Workload }},
-	{title: "load", value: func(c *results.Cell) string { return loadShort(plan(c)) }},
-	{title: "max queue", right: true, some: true, unsaid: noLimit, value: maxQueue},
-	{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
-	{title: "clients", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) }},
-	{title: "keys", right: true, value: func(c *results.Cell) string { return Thousands(int64(plan(c).Keys)) }},
-	{title: "key dist", absent: "uniform", value: ofClasses(func(l spec.Load) string { return l.KeyDist.String() })},
-	{title: "hold", right: true, value: ofClasses(func(l spec.Load) string { return drawn(l.HoldTimes()) })},
-	{title: "think", right: true, absent: "0", value: ofClasses(func(l spec.Load) string { return unlessZero(drawn(l.ThinkTimes())) })},
-	{title: "ttl", right: true, value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.TTL)) })},
-	{title: "timeout", right: true, absent: "endless", value: ofClasses(func(l spec.Load) string { return unlessZero(asked(l.Timeout)) })},
-	{title: "try-only", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.TryOnly) })},
-	{title: "crash", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.Crash) })},
-	{title: "overstay", right: true, absent: "0 %", value: ofClasses(func(l spec.Load) string { return ifShare(l.Overstay) })},
-	{title: "poll", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Poll })},
-	{title: "backoff min", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.BackoffMin })},
-	{title: "backoff max", right: true, some: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.BackoffMax })},
-	{title: "handover", some: true, value: func(c *results.Cell) string { return plan(c).Handover }},
-	{title: "handover max", right: true, some: true, value: ifAny(func(p *spec.Plan) int { return p.HandoverMax })},
-	{title: "lockers", right: true, value: ifAny(func(p *spec.Plan) int { return p.Lockers })},
-	{title: "conns", right: true, value: ifAny(func(p *spec.Plan) int { return p.Conns })},
-	{title: "pipelining", value: func(c *results.Cell) string { return plan(c).Pipelining }},
-	{title: "flush delay", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.FlushDelay })},
-	{title: "params", some: true, value: func(c *results.Cell) string { return plan(c).Params }},
-	{title: "io timeout", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.IOTimeout })},
-	{title: "ops", right: true, value: func(c *results.Cell) string { return ifCount64(plan(c).Ops) }},
-	{title: "max errors", right: true, wide: true, absent: "never", value: func(c *results.Cell) string { return plan(c).MaxErrors.String() }},
-	{title: "probe", right: true, absent: "off", value: func(c *results.Cell) string {
-		if rate := plan(c).Probe; rate > 0 {
-			return strconv.FormatFloat(rate, 'f', -1, 64) + "/s"
+	},
+}
+
+func onlyIf(holds func(*spec.Plan) bool, text string) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if holds(plan(c)) {
+			return text
 		}
 		return ""
-	}},
-	{title: "duration", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Duration })},
-	{title: "warm-up", right: true, value: ifSet(func(p *spec.Plan) time.Duration { return p.Warmup })},
-	{title: "trials", right: true, unsaid: "1", value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
-	{title: "oracle", wide: true, value: func(c *results.Cell) string {
-		if plan(c).Oracle {
-			return ""
-		}
-		return "off"
-	}},
-	{title: "kind", value: func(c *results.Cell) string { return serverKind(c) }},
-	{title: "durability", some: true, value: func(c *results.Cell) string { return plan(c).Durability }},
-	{title: "server", some: true, server: true, value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
-	{title: "mode", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Mode })},
-	{title: "persistence", some: true, server: true, value: ofServer(func(s results.Server) string { return s.Persistence })},
-	{title: "replicas", wide: true, server: true, value: func(c *results.Cell) string {
-		if n := c.First().Server.Replicas; n > 0 {
-			return strconv.Itoa(n)
-		}
+	}
+}
+
+// settingText returns a setting's value in a cell; of a setting of classes byClass if they do not agree.
+func settingText(s spec.Setting) func(*results.Cell) string {
+	if s.Class {
+		return ofClasses(func(l spec.Load) string { return pretty(s, s.Text(nil, &l)) })
+	}
+	return func(c *results.Cell) string { return pretty(s, s.Text(plan(c), nil)) }
+}
+
+// pretty writes what is typed as people read it: 10,000 and 5 ms.
+func pretty(s spec.Setting, typed string) string {
+	if typed == "" {
 		return ""
-	}},
-	{title: "network", some: true, wide: true, server: true, value: ofServer(func(s results.Server) string { return s.Network })},
-	{title: "address", wide: true, server: true, value: func(c *results.Cell) string {
-		if serverKind(c) != "external" {
-			return "" // made up for the run
+	}
+	switch s.Value {
+	case "N", "OPS":
+		if n, err := spec.ParseInt(typed); err == nil {
+			return Thousands(int64(n))
 		}
-		return c.First().Server.Addr
-	}},
-	{title: "claims", value: func(c *results.Cell) string { return letters(c.First().Traits) }},
-	{title: "machine", wide: true, value: func(c *results.Cell) string { return machine(c.First().Env) }},
-	{title: "lockbench", wide: true, value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
-	{title: "libraries", wide: true, value: func(c *results.Cell) string { return libraries(c.First().Env) }},
+	case "TIME":
+		if d, err := time.ParseDuration(typed); err == nil {
+			return asked(d)
+		}
+	case "SHARE":
+		if f, err := spec.ParseShare(typed); err == nil {
+			return percent(f)
+		}
+	}
+	return typed
 }
 
 const noLimit = "no limit"
@@ -130,15 +174,6 @@ func maxQueue(c *results.Cell) string {
 
 func plan(c *results.Cell) *spec.Plan { return &c.First().Plan }
 
-func ifSet(get func(*spec.Plan) time.Duration) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if d := get(plan(c)); d != 0 {
-			return asked(d)
-		}
-		return ""
-	}
-}
-
 // topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
 // user's own.
 func topology(p *spec.Plan) string {
@@ -151,15 +186,6 @@ func topology(p *spec.Plan) string {
 		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
 	}
 	return p.Topology
-}
-
-func ifAny(get func(*spec.Plan) int) func(*results.Cell) string {
-	return func(c *results.Cell) string {
-		if n := get(plan(c)); n != 0 {
-			return Thousands(int64(n))
-		}
-		return ""
-	}
 }
 
 // ofServer is what a record says of its server; it does not apply where there is none.

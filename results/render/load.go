@@ -113,20 +113,11 @@ func unlessZero(s string) string {
 	return s
 }
 
-func ifShare(share float64) string {
-	if share == 0 {
-		return ""
-	}
-	return percent(share)
-}
-
-func ifCount(n int) string { return ifCount64(int64(n)) }
-
-func ifCount64(n int64) string {
+func ifCount(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return Thousands(n)
+	return Thousands(int64(n))
 }
 
 // ofClasses is a setting of a plan's load, or byClass if its classes do not agree in it.
