@@ -52,7 +52,7 @@ func validate(s *jsonschema.Schema, text string) error {
 	return s.Validate(doc)
 }
 
-// golden reads what the tests of cmd/lockbench have written.
+// golden reads what the tests of cmd/cli have written.
 func golden(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -1,0 +1,116 @@
+// The addresses of the user's servers: where they may stand, and which service each belongs to.
+
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// findAddrs are the addresses of each service, and the flag or variable that has them. There are none if the servers
+// are to be our own; otherwise every service has some.
+func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][]string, why string, err error) {
+	kind, addr := o.get("server"), o.get("addr")
+	own := kind.text == string(private) || kind.text == string(embedded)
+	switch {
+	case own && addr.from == fromFlag && kind.from == fromFlag:
+		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own",
+			kind.written())
+	case addr.text != "" && (!own || addr.from > kind.from):
+		why = addrName(addr)
+		addrs, err = assign(splitAddrs(addr.text), why, wanted)
+	case !own:
+		addrs = map[*service][]string{}
+		for _, s := range wanted {
+			if url, ok := env.lookup(s.variable); ok && s.variable != "" && url != "" {
+				why, addrs[s] = s.variable, splitAddrs(url)
+			}
+		}
+	}
+	if err != nil || len(addrs) == 0 {
+		return nil, "", err
+	}
+	for _, s := range wanted {
+		if len(addrs[s]) == 0 {
+			remedy := "drop it"
+			if why != addrName(addr) || addr.from == fromVariable {
+				remedy = "give -server private"
+			}
+			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
+				"add %s to -addr, or %s, and lockbench starts all of them",
+				why, s.name, s.example(), remedy)
+		}
+	}
+	return addrs, why, nil
+}
+
+func addrName(addr *option) string {
+	if addr.from == fromVariable {
+		return addr.variable()
+	}
+	return "-addr"
+}
+
+// assign gives each address to the service of its scheme, and one without to the only service of the run. Nothing of an
+// address is quoted but a known scheme, because a password may be anywhere.
+func assign(list []string, why string, wanted []*service) (map[*service][]string, error) {
+	addrs := map[*service][]string{}
+	for _, addr := range list {
+		scheme, _, isURL := strings.Cut(addr, "://")
+		owner := ownerOf(scheme)
+		switch {
+		case isURL && owner != nil && !slices.Contains(wanted, owner):
+			return nil, usageErrorf("%s: %s:// is an address of %s, and no -driver of this run measures that: they need %s",
+				why, scheme, owner.name, examples(wanted))
+		case isURL && owner != nil:
+			addrs[owner] = append(addrs[owner], addr)
+		case len(wanted) == 1:
+			addrs[wanted[0]] = append(addrs[wanted[0]], addr)
+		default:
+			return nil, usageErrorf("%s: the run has several services, and an address that does not say whose it is: "+
+				"begin each with one of %s",
+				why, examples(wanted))
+		}
+	}
+	return addrs, nil
+}
+
+// ownerOf is the service whose addresses begin with the scheme, or nil.
+func ownerOf(scheme string) *service {
+	for _, s := range services {
+		if slices.Contains(s.schemes, scheme) {
+			return s
+		}
+	}
+	return nil
+}
+
+// examples lists the schemes of some services.
+func examples(list []*service) string {
+	var all []string
+	for _, s := range list {
+		for _, scheme := range s.schemes {
+			all = append(all, scheme+"://")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// splitAddrs cuts a comma list of addresses, but not at a comma that is part of a password: there an @ follows before
+// the next address begins.
+func splitAddrs(list string) []string {
+	var addrs []string
+	start := 0
+	for i := range len(list) {
+		if list[i] != ',' {
+			continue
+		}
+		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
+		if at >= 0 && (scheme < 0 || at < scheme) {
+			continue
+		}
+		addrs = append(addrs, strings.TrimSpace(list[start:i]))
+		start = i + 1
+	}
+	return append(addrs, strings.TrimSpace(list[start:]))
+}

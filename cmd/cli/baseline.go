@@ -1,0 +1,223 @@
+// A run that compares, be it with the records of -baseline or its own two sides (-vs): what is checked before it begins,
+// and what is made of its records in the end.
+//
+// Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would make
+// false alarms many times as frequent as -alpha promises (optional stopping).
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// contest is the comparison that a run is to make.
+type contest struct {
+	how   compare.Options
+	base  compare.Input // the records of -baseline; with -vs there are none yet
+	cells int           // that will be compared, which may be fewer than the run has
+	least int           // trials of the base in the cell that has the fewest; with -vs those of the run
+	head  string        // what the head is called
+}
+
+// contestOf is what the flags say of a comparison; nil for a run that compares nothing.
+func contestOf(o *options, run plan) (*contest, error) {
+	baseline, vs := o.get("baseline"), o.get("vs")
+	switch {
+	case baseline.text == "" && !o.versus():
+		return nil, o.refuseComparing()
+	case baseline.text != "" && o.versus():
+		return nil, usageErrorf("%s and %s exclude each other: the base is either that file or the run itself",
+			baseline.flagOrVariable(), vs.flagOrVariable())
+	}
+	how, err := o.comparing()
+	if err != nil {
+		return nil, err
+	}
+	if baseline.text != "" {
+		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
+		return &contest{how: how, head: "this run"}, checkBaseline(o)
+	}
+	how.Ignore = nil
+	return &contest{how: how, cells: len(run.cells) / 2, least: run.trials, head: cmp.Or(run.vsText(), "the same")},
+		o.refuse([]string{"ignore"}, "the cells of -vs belong together by their places, whatever their flags")
+}
+
+// flagOrVariable is where the value comes from.
+func (o *option) flagOrVariable() string {
+	if o.from == fromVariable {
+		return o.variable()
+	}
+	return "-" + o.name
+}
+
+// refuseComparing complains about flags that say how to compare where nothing is compared.
+func (o *options) refuseComparing() error {
+	return o.refuse(flagNames(comparingFlags), "there is nothing to compare with: give -vs, or -baseline")
+}
+
+// checkBaseline refuses a file that cannot be the base whatever is in it.
+func checkBaseline(o *options) error {
+	opt := o.get("baseline")
+	switch {
+	case sameFile(opt.text, o.text("output")):
+		return usageErrorf("%s: -output appends to that file, and the run would become part of its own base", opt.written())
+	case opt.text == "-" && o.text("workload") == "-":
+		return usageErrorf("%s: standard input is the workload already", opt.written())
+	}
+	return nil
+}
+
+// readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
+// it: an hour's run that nothing compares with would be an hour lost.
+func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env) error {
+	opt := o.get("baseline")
+	if opt.text == "" {
+		return nil
+	}
+	base, err := p.side(opt.text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", opt.written(), err)
+	}
+	if slices.ContainsFunc(base.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
+		return fmt.Errorf("%s: has both sides of a run with -vs, and a base is one", opt.written())
+	}
+	c.base = base
+	found, err := compareSides(base, run.promised(c.head, env), c.how)
+	if err != nil {
+		return fmt.Errorf("%s: %w", opt.written(), err)
+	}
+	c.cells = len(found.Cells)
+	for i, cell := range found.Cells {
+		if n := len(cell.Base); i == 0 || n < c.least {
+			c.least = n
+		}
+	}
+	c.announceStrangers(p.stderr, found)
+	return nil
+}
+
+// promised is the run as it will be once it is over, without any figure: enough to find the cells that match it.
+func (p plan) promised(name string, env results.Env) compare.Input {
+	in := compare.Input{Name: name}
+	for i, c := range p.cells {
+		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.plan, Env: env, Server: results.Server{Kind: c.plan.Server}}
+		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
+	}
+	return in
+}
+
+// announceStrangers says which cells have no partner, and what makes the comparison worthless from the start.
+func (c *contest) announceStrangers(w io.Writer, found *compare.Comparison) {
+	for _, label := range found.Added {
+		fmt.Fprintf(w, "lockbench: the baseline has nothing to compare with: %s\n", label)
+	}
+	for _, label := range found.Missing {
+		fmt.Fprintf(w, "lockbench: this run has nothing to compare with the baseline's: %s\n", label)
+	}
+	var said []string
+	for _, cell := range found.Cells {
+		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
+			if !slices.Contains(said, text) && !c.how.Force {
+				said = append(said, text)
+				fmt.Fprintf(w, "lockbench: warning: the baseline is another machine's, and no change will be judged without -force: %s\n", text)
+			}
+		}
+	}
+}
+
+// tests are how many figures will be tested against relative thresholds.
+func (c *contest) tests() int {
+	list := c.how.Thresholds
+	if len(list) == 0 {
+		list, _ = compare.ParseThresholds(compare.DefaultThresholds) // a constant
+	}
+	figures := map[string]bool{}
+	for _, t := range list {
+		if t.Relative {
+			figures[t.Figure.Name] = true
+		}
+	}
+	return c.cells * len(figures)
+}
+
+// announceTrials warns of a run that cannot show a regression, however large it is: its test knows the order of the trials
+// alone, or with -vs that of the pairs' changes, and few of them have few orders.
+func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
+	alpha := c.how.Alpha
+	if alpha == 0 {
+		alpha = compare.DefaultAlpha
+	}
+	tests := c.tests()
+	if tests == 0 {
+		return
+	}
+	each := alpha / float64(tests) // what Holm leaves to the smallest p
+	least := func(trials int) float64 {
+		if vs {
+			return stats.LeastPairsP(trials)
+		}
+		return stats.LeastP(c.least, trials)
+	}
+	if least(trials) < each {
+		return
+	}
+	remedy := "measure the base anew, with more trials"
+	for need := trials; need <= maxTrials; need++ {
+		if least(need) < each {
+			remedy = fmt.Sprintf("take -trials %d or more", need)
+			break
+		}
+	}
+	fmt.Fprintf(w, "lockbench: warning: %s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s\n",
+		render.Many(int64(trials), "trial"), c.least, render.Many(int64(tests), "test"), alpha, each, least(trials), remedy)
+}
+
+// compare compares the cells of the run with the base, or its sides with each other.
+func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
+	base, head := c.base, compare.Input{Name: c.head, Cells: cells}
+	if base.Cells == nil {
+		var err error
+		if base, head, err = compare.Split(head); err != nil {
+			return nil, err
+		}
+		base.Name, head.Name = "as given", c.head
+	}
+	return compareSides(base, head, c.how)
+}
+
+// decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
+// without a comparison.
+func (r *runner) decide(cells []*results.Cell, table render.Options) error {
+	if r.contest == nil || len(cells) == 0 {
+		return nil
+	}
+	found, err := r.contest.compare(cells)
+	if err != nil {
+		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
+		return exitCode(exitError)
+	}
+	if len(r.outputs) > 0 { // the table of the run stands above it
+		fmt.Fprintln(r.stdout)
+	}
+	return r.judge(found, r.options, "", table, r.judged...)
+}
+
+// dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
+// look, and no p-value knows that.
+func (r *runner) dropContest(measured bool) {
+	switch {
+	case r.contest == nil || !measured:
+	case r.output == "":
+		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
+	default:
+		fmt.Fprintf(r.stderr, "lockbench: nothing is compared, since the run was stopped early; the trials that were whole are in %s\n", r.output)
+	}
+}

@@ -1,0 +1,312 @@
+// lockbench clean: deletes what a run that was killed has left on a user's server.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// cleanFlags are the flags of run that lead to a server, and what to do there.
+var cleanFlags = slices.Concat(
+	[]flagDef{
+		{"prefix", "", spec.GroupWhat, "PREFIX", "", false, "what the names begin with, as the run has printed it (default: list\nthose that are there)"},
+		{"dry-run", "", spec.GroupWhat, "", "false", false, "print the names, delete nothing"},
+		{"driver", "", groupServer, "NAME", "", false, "whose server it is, where the address does not say it"},
+		{"topology", "", groupServer, "NAME", "", false, "sentinel, cluster or ensemble, if the servers are one service;\nothers are cleaned one by one"},
+	},
+	slices.DeleteFunc(slices.Clone(measuringFlags), func(f flagDef) bool { return f.group != groupServer || f.name == "server" }),
+)
+
+// All names of a run begin with its prefix, "lockbench:", the run's id and a colon, and those of a trial with that, a
+// number and a colon. Runs of earlier versions have a prefix of the same form for each trial.
+const prefixBegin = "lockbench:"
+
+var (
+	prefixPattern = regexp.MustCompile(`^` + prefixBegin + `[A-Z2-7]{26}:([0-9]+:)?$`)
+
+	// tracePattern finds the id of the run in a name, also in that of a table of MySQL.
+	tracePattern = regexp.MustCompile(`(?i)lockbench[:_]([A-Z2-7]{26})[:_]`)
+)
+
+func (p *program) cleanCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "clean [-addr URL -prefix PREFIX] [FILE…]",
+		Short: "Delete what a run that was killed has left on your server",
+		Long: "Deletes what a run that was killed has left on a server of yours: keys, nodes and tables whose\n" +
+			"names begin with the run's prefix, and nothing else. A run prints its prefix on stderr when it\n" +
+			"begins, and writes it into its records: clean reads servers and prefixes from FILE, which -o has\n" +
+			"written. Without a prefix it lists those that it finds and deletes nothing.\n\n" +
+			"A run that still goes on would lose its locks. Private servers take everything along.",
+	}, cleanFlags)
+	c.RunE = func(c *cobra.Command, files []string) error { return p.clean(c.Context(), o, files) }
+	return c
+}
+
+// traces are what a run may have left: names with a prefix, on servers that are asked together or one by one.
+type traces struct {
+	service  *service
+	addrs    []string
+	topology drivers.Topology
+	prefix   string
+}
+
+func (p *program) clean(ctx context.Context, o *options, files []string) error {
+	if err := o.fill(p.env); err != nil {
+		return err
+	}
+	list, err := p.tracesOf(o, files)
+	if err != nil {
+		return err
+	}
+	var wanted []*service
+	for _, t := range list {
+		wanted = append(wanted, t.service)
+	}
+	l, err := readLogin(o, p.env, wanted)
+	if err != nil {
+		return err
+	}
+	f := &fleet{}
+	if err := f.readFiles(l); err != nil {
+		return err
+	}
+	p.secrets.add(string(f.password))
+	failed := false
+	for _, t := range list {
+		for _, addr := range t.addrs {
+			if read, err := t.service.readAddr(addr); err == nil {
+				p.secrets.add(string(read.Password))
+			}
+		}
+		for _, cfg := range t.configs(l, f) {
+			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.prefix == prefixBegin); err != nil {
+				failed = true
+				fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+			}
+		}
+	}
+	if failed {
+		return exitCode(exitError)
+	}
+	return nil
+}
+
+// tracesOf reads from the flags, or from the records in files, where to look and for what.
+func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
+	prefix, addr := o.get("prefix"), o.get("addr")
+	if prefix.text != "" && !prefixPattern.MatchString(prefix.text) {
+		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 26 letters and digits, and a colon; "+
+			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
+	}
+	var known []traces // by their service
+	if addr.text != "" {
+		var err error
+		if known, err = o.serversToClean(splitAddrs(addr.text)); err != nil {
+			return nil, err
+		}
+	} else if url, _ := p.env.lookup("REDIS_URL"); url != "" && len(files) == 0 {
+		known = []traces{{service: services[0], addrs: splitAddrs(url)}}
+	}
+	if len(files) > 0 {
+		if prefix.text != "" {
+			return nil, usageErrorf("%s: the prefixes stand in %s: leave the one or the other out", prefix.written(), files[0])
+		}
+		return p.recordedTraces(files, known)
+	}
+	if len(known) == 0 {
+		return nil, usageErrorf("clean: where? give -addr with the address of your server, or a file of records")
+	}
+	topology := drivers.Topology("")
+	if t := o.get("topology"); t.from == fromFlag {
+		topology = drivers.Topology(t.text)
+		if !slices.Contains(asOne, topology) {
+			return nil, usageErrorf("%s: must be one of %v, whose servers are one service; leave it out for servers that are "+
+				"cleaned one by one", t.written(), asOne)
+		}
+	}
+	for i := range known {
+		known[i].topology, known[i].prefix = topology, cmp.Or(prefix.text, prefixBegin)
+	}
+	return known, nil
+}
+
+// asOne are the topologies whose servers are one service to a client.
+var asOne = []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble}
+
+// serversToClean sorts addresses by their service. One whose scheme tells nothing is of the service of -driver.
+func (o *options) serversToClean(addrs []string) ([]traces, error) {
+	driver := o.get("driver")
+	var list []traces
+	for _, addr := range addrs {
+		scheme, _, isURL := strings.Cut(addr, "://")
+		owner := ownerOf(scheme)
+		if !isURL || owner == nil {
+			if owner = serviceOf(driver.text); owner == nil {
+				return nil, usageErrorf("-addr: it does not say which service is there: begin it with one of %s, or name a -driver "+
+					"that measures it", examples(services))
+			}
+		}
+		i := slices.IndexFunc(list, func(t traces) bool { return t.service == owner })
+		if i < 0 {
+			i, list = len(list), append(list, traces{service: owner})
+		}
+		if _, err := owner.readAddr(addr); err != nil {
+			return nil, usageErrorf("-addr: %w", err)
+		}
+		list[i].addrs = append(list[i].addrs, addr)
+	}
+	return list, nil
+}
+
+// recordedTraces are those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
+// same service, because a record has no passwords.
+func (p *program) recordedTraces(files []string, known []traces) ([]traces, error) {
+	var list []traces
+	read := 0
+	for _, name := range files {
+		_, err := p.readRecords(name, func(rec *results.Record) error {
+			read++
+			s := serviceOf(rec.Plan.Driver)
+			if rec.Prefix == "" || s == nil || !prefixPattern.MatchString(rec.Prefix) {
+				return nil
+			}
+			t := traces{s, splitAddrs(rec.Server.Addr), asOneService(rec.Plan), rec.Prefix}
+			for _, k := range known {
+				if k.service == s {
+					t.addrs = k.addrs
+				}
+			}
+			same := func(o traces) bool {
+				return o.service == t.service && o.prefix == t.prefix && slices.Equal(o.addrs, t.addrs)
+			}
+			if !slices.ContainsFunc(list, same) {
+				list = append(list, t)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: none of %s has a prefix: a run on a server of yours records one",
+			strings.Join(files, ", "), render.Many(int64(read), "record"))
+	}
+	return list, nil
+}
+
+// configs are what the servers are opened with, each by itself unless they are one service.
+func (t traces) configs(l login, f *fleet) (list []drivers.Config) {
+	cfg := drivers.Config{
+		Addrs: t.addrs, Topology: t.topology, Master: l.master, Prefix: t.prefix,
+		Username: l.user, Password: f.password, Database: l.db, TLS: f.tlsConfig,
+	}
+	if t.service.database == databaseNone {
+		cfg.Database = ""
+	}
+	if t.topology != "" {
+		return []drivers.Config{cfg}
+	}
+	for _, addr := range t.addrs {
+		cfg.Addrs = []string{addr}
+		list = append(list, cfg)
+	}
+	return list
+}
+
+// sweep deletes, or lists, what there is, and says so on standard output.
+func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry bool) error {
+	where := t.service.redact(cfg.Addrs)
+	names, err := t.service.sweeper().Sweep(ctx, cfg, dry)
+	switch {
+	case cfg.Prefix == prefixBegin:
+		p.listPrefixes(where, names)
+	case dry:
+		for _, name := range names {
+			fmt.Fprintln(p.stdout, p.secrets.scrub(name))
+		}
+		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
+	case err == nil:
+		fmt.Fprintf(p.stdout, "%s: deleted %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return nil
+}
+
+// listPrefixes sums up the names of each run.
+func (p *program) listPrefixes(where string, names []string) {
+	counts := map[string]int64{}
+	var prefixes []string
+	for _, name := range names {
+		found := tracePattern.FindStringSubmatch(name)
+		if found == nil {
+			continue
+		}
+		prefix := prefixBegin + strings.ToUpper(found[1]) + ":"
+		if counts[prefix]++; counts[prefix] == 1 {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	slices.Sort(prefixes)
+	for _, prefix := range prefixes {
+		fmt.Fprintf(p.stdout, "%s: %s under %s\n", where, render.Many(counts[prefix], "name"), prefix)
+	}
+	if len(prefixes) == 0 {
+		fmt.Fprintf(p.stdout, "%s: no run has left anything\n", where)
+	}
+}
+
+// redact is a list of addresses without users and passwords.
+func (s *service) redact(addrs []string) string {
+	var list []string
+	for _, addr := range addrs {
+		read, err := s.readAddr(addr)
+		if err != nil {
+			return "an address of " + s.name // quoting it might show a password
+		}
+		list = append(list, read.Redacted)
+	}
+	return strings.Join(list, ",")
+}
+
+// sweepTimeout bounds the sweep at the end of a run.
+const sweepTimeout = 30 * time.Second
+
+// sweepPatiently is Sweep at the end of a run, which tries again for a while if the server loads its data or comes back.
+func sweepPatiently(s drivers.Sweeper, cfg drivers.Config) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	return drivers.RetryCleanup(ctx, func() error {
+		_, err := s.Sweep(ctx, cfg, false)
+		return err
+	})
+}
+
+// sweeper is a driver of the service that can sweep.
+func (s *service) sweeper() drivers.Sweeper {
+	for _, name := range drivers.Names() {
+		if serviceOf(name) != s {
+			continue
+		}
+		d, _ := drivers.Lookup(name)
+		if sweeper, ok := d.(drivers.Sweeper); ok {
+			return sweeper
+		}
+	}
+	panic("lockbench: no driver sweeps servers of " + s.name)
+}

@@ -1,0 +1,226 @@
+// Package cli is the program lockbench, for whatever drivers are registered: its commands, flags, formats and comparisons. A
+// program with a driver of its own registers it (drivers.Register), imports those of package drivers/all if it wants them
+// too, and calls Main.
+//
+// cli.go is the way in and out: the arguments become a command, signals become a cancelled context, and errors become one
+// line and an exit code. Each command has a file of its own.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Exit codes.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitUsage        = 2
+	exitRegressed    = 3 // a comparison found a threshold missed
+	exitViolated     = 4 // a design that claims mutual exclusion did not keep it
+	exitInconclusive = 5 // a comparison could not tell
+	exitInterrupted  = 130
+)
+
+// Main runs the command that the arguments of the process name, and exits: with 0, or with another of the codes that
+// "lockbench help" lists.
+func Main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP) // a closed terminal must not leave locks on a server either
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ(), signals))
+}
+
+// program is one invocation: everything that a command may touch of the world around it.
+type program struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr *lineWriter
+	env    environ
+
+	secrets secrets // which stderr and records are free of
+
+	completing bool // a shell asks how a command line could go on; nothing runs
+
+	// draining is set by commands that end by themselves, and in good order, once their context is cancelled.
+	draining atomic.Bool
+	// abandon is what to do in the last moment before an exit that waits for nothing.
+	abandon atomic.Pointer[func()]
+}
+
+// run is the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
+// command that drains is waited for, until a second signal comes.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
+	p := &program{stdin: stdin, stdout: stdout, env: env}
+	p.stderr = &lineWriter{w: stderr, scrub: p.secrets.scrub}
+	p.secrets.learnStart(args, env)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+
+	done := make(chan int, 1)
+	go func() { done <- p.execute(ctx, args) }()
+	for interrupted := false; ; interrupted = true {
+		select {
+		case code := <-done:
+			return code
+		case s := <-signals:
+			if interrupted || !p.draining.Load() {
+				if f := p.abandon.Load(); f != nil {
+					(*f)()
+				}
+				fmt.Fprintf(p.stderr, "lockbench: %v\n", &interruption{s})
+				return exitInterrupted
+			}
+			cancel(&interruption{s})
+			fmt.Fprintf(p.stderr, "lockbench: %v: draining; once more to stop at once\n", s)
+		}
+	}
+}
+
+// interruption is the cause of a context that a signal has cancelled.
+type interruption struct{ signal os.Signal }
+
+func (i *interruption) Error() string { return "stopped by " + i.signal.String() }
+
+// execute runs the command that args name and prints its error, if it has one.
+func (p *program) execute(ctx context.Context, args []string) int {
+	p.completing = completes(args)
+	root := p.root()
+	root.SetArgs(withCommand(normalise(args)))
+	err := root.ExecuteContext(ctx)
+	var exit exitCode
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return int(exit)
+	}
+	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
+	var fault interface{ Excerpt() string }
+	if errors.As(err, &fault) {
+		fmt.Fprint(p.stderr, p.secrets.scrubFile(fault.Excerpt()))
+	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// withCommand puts the implied run before flags that no command precedes.
+func withCommand(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"help"}
+	case args[0] == "--help":
+		return append([]string{"help"}, args[1:]...)
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case strings.HasPrefix(args[0], "-"):
+		return append([]string{"run"}, args...)
+	case completes(args) && len(args) > 1 && strings.HasPrefix(args[1], "-"):
+		return append([]string{args[0], "run"}, args[1:]...)
+	}
+	return args
+}
+
+// completes tells whether a shell asks for completions.
+func completes(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// usageError is an error in what the user wrote, as opposed to what became of it.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usageErrorf(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// exitCode ends the program with a code after everything has been said.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// oneLine keeps an error on one line, as a script that reads stderr expects.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+// root makes the tree of commands.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "lockbench",
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE:              func(*cobra.Command, []string) error { return p.help(nil) },
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
+	root.AddCommand(p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.cleanCommand(),
+		p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand())
+	root.SetHelpCommand(p.helpCommand(root))
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		names := commandNames(root)
+		return usageErrorf("unknown command %q%s; there are %s", args[0], didYouMean("", args[0], names), strings.Join(names, ", "))
+	}
+	return root
+}
+
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// command completes a command whose flags are defs.
+func (p *program) command(c *cobra.Command, defs []flagDef) (*cobra.Command, *options) {
+	o := newOptions(c.Flags(), defs)
+	for _, opt := range o.list {
+		opt.again = p.completing
+	}
+	c.Flags().BoolP("help", "", false, helpFlag.usage)
+	c.DisableFlagsInUseLine = true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err, defs) })
+	return c, o
+}
+
+// noArgs refuses arguments that no flag has taken.
+func noArgs(c *cobra.Command, args []string) error {
+	vs := c.Flags().Lookup("vs")
+	switch {
+	case len(args) == 0:
+		return nil
+	case vs != nil && vs.Changed:
+		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
+	case slices.Contains([]string{spec.On, spec.Off, spec.Off + "," + spec.On, spec.On + "," + spec.Off}, args[0]):
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -renew=%s", args[0], args[0])
+	case args[0] == "true" || args[0] == "false":
+		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -oracle=%s", args[0], args[0])
+	}
+	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
+}

@@ -1,0 +1,382 @@
+// lockbench compare: what became of the figures of one set of records in another.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+func (p *program) compareCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "compare BASE HEAD",
+		Short: "Compare the records of two files, or the two sides of a run with -vs",
+		Long:  compareText(),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usageErrorf("compare: which files? give those of the base and of the head, or one that run -vs has written")
+			case len(args) > 2:
+				return usageErrorf("compare: %d files; one is the base and one the head, and several of a side can be joined: "+
+					"cat a.jsonl b.jsonl | lockbench compare - head.jsonl", len(args))
+			case len(args) == 2 && args[0] == "-" && args[1] == "-":
+				return usageErrorf("compare: standard input cannot be both sides")
+			}
+			return nil
+		},
+	}, compareCommandFlags)
+	c.RunE = func(_ *cobra.Command, files []string) error {
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		page, err := p.tableOptions(o)
+		if err != nil {
+			return err
+		}
+		how, err := o.comparing()
+		if err != nil {
+			return err
+		}
+		outputs, err := parseFormats(o, compareFormats, files)
+		if err != nil {
+			return err
+		}
+		base, head, err := p.sides(files)
+		if err != nil {
+			return err
+		}
+		found, err := compareSides(base, head, how)
+		if err != nil {
+			return err
+		}
+		page.Plan = true
+		return p.judge(found, o, compareLine(o, files), page, outputs...)
+	}
+	p.completeComparing(c)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(compareFormats))) // the flag exists
+	return c
+}
+
+// compareText is the help of the command.
+func compareText() string {
+	var single, metrics, quantiles []string
+	for _, f := range figure.All() {
+		metric, quantile, ok := strings.Cut(f.Name, ".")
+		switch {
+		case !ok:
+			single = append(single, f.Name)
+		default:
+			if !slices.Contains(metrics, metric) {
+				metrics = append(metrics, metric)
+			}
+			if !slices.Contains(quantiles, quantile) {
+				quantiles = append(quantiles, quantile)
+			}
+		}
+	}
+	return `Compares the records of two files, cell by cell; - is standard input. Of one file alone, which
+run -vs has written, it compares the two sides. A trial is one observation: give -trials 10 or so
+on each side, and let the sides take turns (run -vs, scripts/gate.sh), or a machine that is busier
+today looks like a change.
+
+Cells belong together if they were asked for alike, whatever the seed, and ran on the same kind of
+server. A figure has regressed if it is beyond its threshold and the difference is significant
+(p below -alpha, corrected by Holm for all that is tested); there is no change if the 95 % interval
+of the change rules the threshold out; else it is inconclusive, and it is said how many trials would
+tell. The sides of run -vs are tested pair by pair (Wilcoxon's signed ranks), so that a slow drift
+of the machine hides nothing, those of other runs each as a whole (Mann-Whitney). Machines that
+differ make every change inconclusive, unless -force, and so does a cell that only the base has.
+Where lockbench or its machine was the bottleneck of the base (saturated), a loss of the lock need
+not show: only a regression is believed there, unless -force.
+
+-format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
+files, each whole or not at all:
+
+` + aboutFormats(compareFormats) + `
+Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is a change from base
+to head, without it is the head's own: its median or, of a count, its worst trial. Violations are
+judged only if the head claims mutual exclusion.
+
+Figures:
+` + wrapped("  ", strings.Join(metrics, ", ")+", each with ."+strings.Join(quantiles, " .")) +
+		wrapped("  ", strings.Join(single, ", ")) + `
+Exit codes:
+  0  no change, or improved      3  a threshold is missed
+  1  error                       5  inconclusive (-allow-inconclusive: unless it is scatter alone)
+  2  usage`
+}
+
+// wrapped breaks text into lines of the help.
+func wrapped(indent, text string) string {
+	const room = 98
+	var b strings.Builder
+	line := indent[:len(indent)-1]
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > room {
+			b.WriteString(line + "\n")
+			line = indent[:len(indent)-1]
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+	return b.String()
+}
+
+// comparing reads the flags that say how to compare.
+func (o *options) comparing() (compare.Options, error) {
+	var how compare.Options
+	var err error
+	if opt := o.get("fail-on"); opt.text != "" {
+		if how.Thresholds, err = compare.ParseThresholds(opt.text); err != nil {
+			return how, thresholdFault(opt, err)
+		}
+	}
+	r := reader{o: o}
+	how.Alpha = scalar(&r, "alpha", parseAlpha)
+	how.MinEffect = scalar(&r, "min-effect", parseEffect)
+	if opt := o.get("figures"); opt.text != "" {
+		names := list(&r, "figures", parseFigure)
+		for _, name := range names {
+			if f, ok := figure.Named(name); ok {
+				how.Figures = append(how.Figures, f)
+			}
+		}
+	}
+	if opt := o.get("ignore"); opt.text != "" {
+		how.Ignore = list(&r, "ignore", parseIgnored)
+	}
+	how.Force = o.on("force")
+	return how, r.err
+}
+
+// excerptError is a usage error that shows where in a value it is.
+type excerptError struct {
+	err     error
+	excerpt string
+}
+
+func (e *excerptError) Error() string   { return e.err.Error() }
+func (e *excerptError) Unwrap() error   { return e.err }
+func (e *excerptError) Excerpt() string { return e.excerpt }
+
+// thresholdFault says what is wrong with an expression and shows where.
+func thresholdFault(opt *option, err error) error {
+	var fault *compare.ThresholdError
+	if !errors.As(err, &fault) {
+		return usageErrorf("%s: %w", opt.name, err)
+	}
+	name := "-" + opt.name
+	if opt.from == fromVariable {
+		name = opt.variable()
+	}
+	hint := ""
+	if fault.Word != "" {
+		hint = figureHint(fault.Word)
+	}
+	return &usageError{&excerptError{fmt.Errorf("%s: %w%s", name, err, hint), fault.Excerpt()}}
+}
+
+// figureHint names the figure that was probably meant, or where all of them stand.
+func figureHint(name string) string {
+	var names []string
+	for _, f := range figure.All() {
+		names = append(names, f.Name)
+	}
+	if hint := didYouMean("", name, names); hint != "" {
+		return hint
+	}
+	return " (lockbench help compare lists them)"
+}
+
+func parseFigure(s string) (string, error) {
+	if _, ok := figure.Named(s); !ok {
+		return "", fmt.Errorf("no figure is called %q%s", s, figureHint(s))
+	}
+	return s, nil
+}
+
+func parseIgnored(s string) (string, error) {
+	s = strings.TrimLeft(s, "-")
+	names := compare.Ignorable()
+	switch {
+	case slices.Contains(names, s):
+		return s, nil
+	case s == "seed":
+		return "", errors.New("seeds need not agree in any case")
+	case s == "server":
+		return "", errors.New("another kind of server is not ignored: -force compares with it all the same")
+	}
+	hint := didYouMean("", s, names)
+	if hint == "" {
+		hint = " (lockbench help run has the flags of a plan)"
+	}
+	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, hint)
+}
+
+// parseAlpha reads a probability: 0.05 or 5%.
+func parseAlpha(s string) (float64, error) {
+	v, percent, err := parseShare(s)
+	if err != nil || !(v > 0 && v <= 0.5) {
+		return 0, errors.New("must be above 0 and not above 0.5, as 0.05 or 5%" + mistaken(s, v, percent, err))
+	}
+	return v, checkPercent(s, v, percent)
+}
+
+// parseEffect reads the least effect: 2% or 0.02.
+func parseEffect(s string) (float64, error) {
+	v, percent, err := parseShare(s)
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, errors.New("must be above 0 and below 100%, as 2% or 0.02" + mistaken(s, v, percent, err))
+	}
+	return v, checkPercent(s, v, percent)
+}
+
+// checkPercent refuses percentages up to 0.1%: that 0.05% is 0.0005 is right, and nearly everyone who writes it means 0.05.
+// Whoever does not can leave the sign out.
+func checkPercent(s string, v float64, percent bool) error {
+	if !percent || v > 0.001 {
+		return nil
+	}
+	return fmt.Errorf("%s is %s: write %s or %s%% if that was meant, and %s if not", s, plainly(v), plainly(100*v), plainly(10_000*v), plainly(v))
+}
+
+// mistaken says what a number stands for that was probably meant as a percentage; nothing if it was not.
+func mistaken(s string, v float64, percent bool, err error) string {
+	if err != nil || percent || !(v >= 1 && v < 100) {
+		return ""
+	}
+	return fmt.Sprintf("; %s without a %% sign is %s", s, plainly(100*v)+"%")
+}
+
+// plainly writes a number without an exponent and without what binary fractions add to it.
+func plainly(v float64) string {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64) // of our own making
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// parseShare reads a share: 0.05 or 5%.
+func parseShare(s string) (v float64, percent bool, err error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	return v, percent, err
+}
+
+// sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.
+func (p *program) sides(files []string) (base, head compare.Input, err error) {
+	inputs := make([]compare.Input, len(files))
+	for i, name := range files {
+		if inputs[i], err = p.side(name); err != nil {
+			return base, head, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(inputs) == 2 {
+		return inputs[0], inputs[1], nil
+	}
+	return compare.Split(inputs[0])
+}
+
+// side reads one file. Of the trials' distributions it keeps the quantiles that are spelt out, which is all that is compared.
+func (p *program) side(name string) (compare.Input, error) {
+	c := results.Collector{Outline: true}
+	if _, err := p.collect(&c, name); err != nil {
+		return compare.Input{}, err
+	}
+	return compare.Input{Name: name, Cells: c.Cells()}, nil
+}
+
+// compareSides compares, and says of a plan that has no partner what to do about it in the words of flags.
+func compareSides(base, head compare.Input, how compare.Options) (*compare.Comparison, error) {
+	found, err := compare.Compare(base, head, how)
+	var stranger *compare.IgnoreError
+	if errors.As(err, &stranger) {
+		return nil, usageErrorf("-ignore: %w%s", err, didYouMean("", stranger.Name, compare.Ignorable()))
+	}
+	return found, err
+}
+
+// compareLine is the command line that makes the comparison again, without its formats.
+func compareLine(o *options, files []string) string {
+	words := []string{"lockbench", "compare"}
+	for _, opt := range o.list {
+		if opt.group == groupComparing && opt.from != fromDefault {
+			words = append(words, opt.assign(opt.text))
+		}
+	}
+	for _, name := range files {
+		if strings.HasPrefix(name, "-") { // or it would be a flag
+			name = "./" + name
+		}
+		words = append(words, quote(name))
+	}
+	return strings.Join(words, " ")
+}
+
+// judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
+// if the command line does more than compare.
+func (p *program) judge(found *compare.Comparison, o *options, command string, page render.Options, outputs ...output[compared]) error {
+	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
+	if len(outputs) == 0 {
+		outputs = []output[compared]{{format: compareFormats[0]}}
+	}
+	summary, _ := p.env.lookup(summaryVariable)
+	if err := writeOutputs(p, outputs, compared{found, page, command, summary}); err != nil {
+		return err
+	}
+	code := verdictCode(found.Verdict)
+	if code == exitInconclusive && o.on("allow-inconclusive") {
+		code = p.allow(found)
+	}
+	if code != exitOK {
+		return exitCode(code)
+	}
+	return nil
+}
+
+// allow lets an inconclusive comparison pass if the scatter of the trials is all that is in its way, and else says what is.
+func (p *program) allow(found *compare.Comparison) int {
+	if found.Scattered() {
+		fmt.Fprintln(p.stderr, "lockbench: inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
+		return exitOK
+	}
+	var why []string
+	for _, r := range found.Reasons() {
+		if r != compare.Scatter {
+			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
+		}
+	}
+	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is about scatter alone: %s\n", strings.Join(why, "; "))
+	return exitInconclusive
+}
+
+// verdictCode is the exit code that a verdict stands for.
+func verdictCode(v compare.Verdict) int {
+	switch v {
+	case compare.Regressed:
+		return exitRegressed
+	case compare.Inconclusive:
+		return exitInconclusive
+	}
+	return exitOK
+}
+
+// completeComparing offers the names that the flags of a comparison take.
+func (p *program) completeComparing(c *cobra.Command) {
+	names := figureNames()
+	// They fail only for flags that do not exist, which the tests would see.
+	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
+	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(names))
+	_ = c.RegisterFlagCompletionFunc("ignore", listCompletion(compare.Ignorable()))
+}

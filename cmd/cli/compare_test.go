@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// cmdRecords writes records that nobody has measured, so that what is said of them is known: records FILE NAME=VALUE….
+// They scatter by ± 1 %.
+func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[0])
+	set := map[string]string{"trials": "10", "rate": "80000", "clients": "64", "driver": "rueidis", "cpu": "EPYC", "kind": "private"}
+	for _, arg := range args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		set[name] = value
+	}
+	number := func(name string) int {
+		n, err := strconv.Atoi(set[name])
+		ts.Check(err)
+		return n
+	}
+	var rate spec.Rate
+	ts.Check(rate.UnmarshalText([]byte(set["open"])))
+	for i := range number("trials") {
+		f := 1 + 0.002*float64(i) - 0.009
+		p99 := time.Duration(10e6 / f)
+		r := &results.Record{
+			Schema: results.SchemaVersion, ID: fmt.Sprint(filepath.Base(file), args, i), Run: args[0], Trial: i + 1, Side: set["side"],
+			Started: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Partial: set["partial"],
+			Plan: spec.Plan{Driver: set["driver"], Lock: "set-nx", Wait: "backoff", Keys: 10, Load: spec.Load{Clients: number("clients"), Rate: rate},
+				Duration: 10 * time.Second, Seed: uint64(i), Oracle: set["oracle"] == "", Server: set["kind"]},
+			Traits: results.Traits{Exclusive: true},
+			Env: results.Env{Lockbench: "v1", Go: "go1.26", OS: "linux", Arch: "amd64", CPU: set["cpu"], CPUs: 2, GOMAXPROCS: 2,
+				Revision: set["revision"]},
+			Server:  results.Server{Kind: set["kind"], Name: "redis", Version: "7"},
+			Elapsed: 10 * time.Second, Counts: results.Counts{Acquired: int64(10 * f * float64(number("rate")))},
+			Latency:  map[results.Metric]results.Latency{},
+			Fairness: results.Fairness{Jain: 0.9},
+			Safety:   results.Safety{Checked: set["oracle"] == "", Grants: 1000},
+			Cost:     results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: 5 / f, Wakeups: -1, Allocs: -1},
+		}
+		if v := set["violations"]; v != "" {
+			r.Safety.Violations = int64(number("violations"))
+		}
+		if set["saturated"] != "" {
+			r.Generator.Saturated, r.Generator.Why = true, "lockbench used all of its cores"
+		}
+		rec := results.NewRecorder(1)
+		for range 1000 {
+			rec.Borrow().Record(results.AcquireIndex, p99)
+		}
+		r.Latency[results.Acquire] = rec.Latency(results.AcquireIndex)
+		if set["open"] != "" {
+			r.Latency[results.Response] = r.Latency[results.Acquire]
+		}
+		if set["oracle"] != "" {
+			r.Safety = results.Safety{}
+		}
+		ts.Check(r.Validate())
+		ts.Check(results.Append(file, r))
+	}
+}
+
+// TestIgnorable: what -ignore takes are flags of run, and all that can make two plans differ are among them.
+func TestIgnorable(t *testing.T) {
+	for _, name := range compare.Ignorable() {
+		if _, known := findFlag(name); !known {
+			t.Errorf("-ignore %s: there is no flag of that name", name)
+		}
+	}
+	for _, f := range runFlags {
+		if f.axis && !slices.Contains(compare.Ignorable(), f.name) {
+			t.Errorf("-%s is an axis, and -ignore does not know it", f.name)
+		}
+	}
+}
+
+// TestCompareCompletes offers figures and flags.
+func TestCompareCompletes(t *testing.T) {
+	for args, want := range map[string]string{
+		"--figures ": "acquire.p999", "--figures jain,": "jain,locks/s", "--fail-on violations>0,": "violations>0,locks/s", "--ignore ": "max-queue",
+	} {
+		var out, errs strings.Builder
+		words := append([]string{"__complete", "compare"}, strings.Split(args, " ")...)
+		if code := run(words, nil, &out, &errs, environment(), nil); code != 0 || !slices.Contains(strings.Split(out.String(), "\n"), want) {
+			t.Errorf("compare %s: exit code %d, %.300s", args, code, &out)
+		}
+	}
+}
+
+// TestHelpNamesFigures: every figure can be found in the help of compare.
+func TestHelpNamesFigures(t *testing.T) {
+	words := strings.FieldsFunc(compareText(), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
+	for _, f := range figure.All() {
+		metric, quantile, ok := strings.Cut(f.Name, ".")
+		if !slices.Contains(words, metric) || ok && !slices.Contains(words, "."+quantile) {
+			t.Errorf("%s is not in the help", f.Name)
+		}
+	}
+}

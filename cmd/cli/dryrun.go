@@ -1,0 +1,289 @@
+// -dry-run: the plan as a workload that makes it again, with what people want to know beside it as comments.
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
+func (p plan) print(w io.Writer) error {
+	var b strings.Builder
+	base, head := p, plan{}
+	if len(p.sides) > 0 {
+		base, head = p.sides[0].plan, p.sides[1].plan
+	}
+	p.printServers(&b)
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
+	if len(p.order) > 1 {
+		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
+	}
+	for _, s := range p.skipped {
+		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
+	}
+	if len(p.sides) > 0 {
+		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(quote(p.vsAgain())))
+	}
+	b.WriteString("\n")
+	base.printBody(&b, head)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// printServers writes where the cells run, and if the sides differ in that, which of them where.
+func (p plan) printServers(b *strings.Builder) {
+	lines := p.targets.lines()
+	if len(p.sides) > 0 {
+		head := p.sides[1].plan.targets.lines()
+		if !slices.Equal(lines, head) {
+			for i := range lines {
+				lines[i] = p.sides[0].name + ": " + lines[i]
+			}
+			for _, line := range head {
+				lines = append(lines, p.sides[1].name+": "+line)
+			}
+		}
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "# server: %s\n", oneLine(line))
+	}
+}
+
+// vsAgain is the -vs that makes the head from the workload that is printed, which spells out the base's lock and its way of
+// waiting: if the head has others of its own accord, that has to be said.
+func (p plan) vsAgain() string {
+	text := p.vsText()
+	for _, name := range []string{"lock", "wait"} {
+		opt := p.sides[1].plan.options.get(name)
+		mine, differ := settings(p.cells[1].plan)[name], false
+		for i := 0; i < len(p.cells); i += 2 {
+			if settings(p.cells[i+1].plan)[name] != mine {
+				mine = ""
+			}
+			differ = differ || settings(p.cells[i].plan)[name] != mine
+		}
+		if differ && mine != "" && opt.from != fromFlag {
+			text += " " + opt.assign(mine)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// size is how many cells there are, or pairs of them.
+func (p plan) size() string {
+	if len(p.sides) > 0 {
+		return render.Many(int64(len(p.cells)/2), "pair") + " of cells"
+	}
+	return render.Many(int64(len(p.cells)), "cell")
+}
+
+// printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
+func (p plan) printBody(b *strings.Builder, head plan) {
+	if len(p.cells) == 1 {
+		p.printNotes(b, 0, "", head)
+	}
+	top, cells := p.split()
+	p.printTop(b, top)
+	if w := p.options.workload; w != nil && len(w.Classes) > 0 {
+		p.printClasses(b)
+	}
+	if len(p.cells) > 1 {
+		b.WriteString("\ncells:\n")
+		for i, own := range cells {
+			p.printNotes(b, i, "  ", head)
+			for j, f := range own {
+				dash := "- "
+				if j > 0 {
+					dash = "  "
+				}
+				fmt.Fprintf(b, "  %s%s: %s\n", dash, f.name, yamlText(f.text))
+			}
+		}
+	}
+}
+
+// field is one line of a workload.
+type field struct{ name, text string }
+
+// alwaysShown are the fields that a plan shows though they have their default values.
+var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
+
+// split divides the values of all cells into those that they have in common and those of each. A value may stand at the
+// top though some cells do not read it.
+func (p plan) split() (top []field, cells [][]field) {
+	values := make([]map[string]string, len(p.cells))
+	for i, c := range p.cells {
+		values[i] = settings(c.plan)
+		values[i]["clients"] = strconv.Itoa(c.asked.Clients)
+	}
+	cells = make([][]field, len(p.cells))
+	for _, opt := range p.options.list {
+		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
+			continue
+		}
+		text, common := inCommon(values, opt.name)
+		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.cells[0].plan, text)
+		switch {
+		case p.options.workload.overridden(opt.name):
+		case !common:
+			for i, v := range values {
+				if text := v[opt.name]; text != "" {
+					cells[i] = append(cells[i], field{opt.name, text})
+				}
+			}
+		case text != "" && shown:
+			top = append(top, field{opt.name, text})
+		}
+	}
+	return top, cells
+}
+
+// inCommon is the value that a field has wherever it is read. That there is none at all is a value of -param, and of
+// -duration where -n stands for it.
+func inCommon(values []map[string]string, name string) (text string, common bool) {
+	found := false
+	for _, v := range values {
+		one := v[name]
+		switch {
+		case one == "" && name != "param" && name != "duration":
+		case found && one != text:
+			return "", false
+		default:
+			text, found = one, true
+		}
+	}
+	return text, true
+}
+
+func (p plan) printTop(b *strings.Builder, top []field) {
+	if w := p.options.workload; w != nil {
+		if w.Name != "" {
+			fmt.Fprintf(b, "name: %s\n", yamlText(w.Name))
+		}
+		if w.About != "" {
+			fmt.Fprintf(b, "about: %s\n", yamlQuoted(w.About))
+		}
+	}
+	for _, f := range top {
+		fmt.Fprintf(b, "%s: %s\n", f.name, yamlText(f.text))
+	}
+	fmt.Fprintf(b, "trials: %d\nseed: %d\n", p.trials, p.cells[0].plan.Seed)
+}
+
+// printClasses writes the classes with what each sets for itself, in the canonical spelling.
+func (p plan) printClasses(b *strings.Builder) {
+	b.WriteString("\nclasses:\n")
+	for _, c := range p.options.workload.Classes {
+		load, err := p.options.classLoad(c, spec.Load{})
+		if err != nil {
+			continue // planOf has read it
+		}
+		values, own := loadSettings(load), 0
+		fmt.Fprintf(b, "  %s:", yamlText(c.Name))
+		for _, flag := range ofAClass {
+			if c.Find(flag) == nil {
+				continue
+			}
+			if own++; own == 1 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(b, "    %s: %s\n", flag, yamlText(values[flag]))
+		}
+		if own == 0 {
+			b.WriteString(" {}\n")
+		}
+	}
+}
+
+// printNotes writes what there is to say about a cell.
+func (p plan) printNotes(b *strings.Builder, i int, indent string, head plan) {
+	number := ""
+	if len(p.cells) > 1 {
+		number = fmt.Sprintf("cell %d: ", i+1)
+	}
+	p.cells[i].printNotes(b, indent+"# "+number, indent+"#   ")
+	if i < len(head.cells) {
+		head.cells[i].printNotes(b, indent+"#   head: ", indent+"#     ")
+	}
+}
+
+func (c cell) printNotes(b *strings.Builder, first, more string) {
+	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.plan.Command))
+	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
+	if n := len(c.plan.Classes); n > 0 {
+		notes = append(notes, render.Many(int64(c.plan.Clients), "client")+" in "+classes(n))
+	}
+	if c.plan.Renew {
+		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
+	}
+	fmt.Fprintf(b, "%s%s\n", more, strings.Join(notes, ", "))
+	for _, text := range c.warnings {
+		fmt.Fprintf(b, "%swarning: %s\n", more, oneLine(text))
+	}
+}
+
+func classes(n int) string {
+	if n == 1 {
+		return "one class"
+	}
+	return fmt.Sprintf("%d classes", n)
+}
+
+// plainText is what YAML reads as it is written, wherever it stands: no list, comment or quote can begin in it.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:%*+@/=#-]*$`)
+
+// yamlText writes a value. The name of the null driver is quoted, since other readers take it for nothing at all.
+func yamlText(text string) string {
+	if plainText.MatchString(text) && !strings.HasSuffix(text, ":") && text != nullDriver {
+		return text
+	}
+	return yamlQuoted(text)
+}
+
+// yamlQuoted writes a text of one line in quotes.
+func yamlQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func where(c spec.Plan) string {
+	switch serverKind(c.Server) {
+	case private:
+		text := "on a private server"
+		if c.Topology != "" {
+			text = "on private servers, " + deploymentOf(c).String()
+		}
+		if c.Durability == string(servers.Strict) {
+			text += ", each change fsynced"
+		}
+		return text
+	case inProcess:
+		return "without a server"
+	}
+	return "on an " + c.Server + " server"
+}
+
+// orderText writes the cells in the order in which they run, the rounds set apart: 2h is the head of the second pair.
+func (p plan) orderText() string {
+	var rounds []string
+	for first := 0; first < len(p.order); first += len(p.cells) {
+		var cells []string
+		for _, t := range p.order[first : first+len(p.cells)] {
+			if len(p.sides) == 0 {
+				cells = append(cells, fmt.Sprint(t.cell+1))
+				continue
+			}
+			c := p.cells[t.cell]
+			cells = append(cells, fmt.Sprintf("%d%c", c.pair+1, c.side[0]))
+		}
+		rounds = append(rounds, strings.Join(cells, " "))
+	}
+	return strings.Join(rounds, " | ")
+}

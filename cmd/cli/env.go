@@ -1,0 +1,116 @@
+// The machine and the program that make the load, for the record.
+
+package cli
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// readEnv looks around once. What cannot be found out is left empty.
+func readEnv() results.Env {
+	env := results.Env{
+		Lockbench: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Kernel: kernel(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		env.CPU = parseCPU(string(text))
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		env.Lockbench = version(info)
+		env.Libraries = libraryVersions(info)
+	}
+	return env
+}
+
+// module is the one that lockbench is part of.
+const module = "github.com/lockbench/lockbench"
+
+// version is lockbench's. A program with drivers of its own has it as a library.
+func version(info *debug.BuildInfo) string {
+	if info.Main.Path == module {
+		return mainVersion(info)
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == module {
+			return versionOf(dep)
+		}
+	}
+	return "devel"
+}
+
+// mainVersion is the main module's version, or else the revision that it was built from.
+func mainVersion(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if settings["vcs.modified"] == "true" {
+		revision += "+dirty"
+	}
+	switch v := info.Main.Version; {
+	case v != "" && v != "(devel)":
+		return v
+	case revision != "":
+		return revision
+	}
+	return "devel"
+}
+
+// measured tells whether a figure depends on a module, besides lockbench itself.
+func measured(module string) bool {
+	for _, lib := range libraries {
+		if lib.module == module {
+			return true
+		}
+	}
+	return module == "github.com/alicebob/miniredis/v2"
+}
+
+func libraryVersions(info *debug.BuildInfo) map[string]string {
+	versions := map[string]string{}
+	if info.Main.Path != module {
+		versions[info.Main.Path] = mainVersion(info) // which has drivers of its own
+	}
+	for _, dep := range info.Deps {
+		if !measured(dep.Path) {
+			continue
+		}
+		versions[dep.Path] = versionOf(dep)
+	}
+	return versions
+}
+
+// versionOf is a module's version or, if go.mod replaces it, what stands in its place: another module, by its path and
+// version, or a directory, whose name is nobody's business: "(devel)". Either stands under the name of what it replaces,
+// because it is measured in its place.
+func versionOf(m *debug.Module) string {
+	switch r := m.Replace; {
+	case r == nil:
+		return m.Version
+	case r.Version == "" || r.Version == "(devel)":
+		return "(devel)"
+	case r.Path == m.Path:
+		return r.Version
+	default:
+		return r.Path + "@" + r.Version
+	}
+}
+
+// parseCPU finds the processor's name in Linux's /proc/cpuinfo, which spells it differently on each architecture.
+func parseCPU(cpuinfo string) string {
+	for _, field := range []string{"model name", "Model", "Hardware", "cpu"} {
+		for line := range strings.Lines(cpuinfo) {
+			name, value, ok := strings.Cut(line, ":")
+			if ok && strings.TrimSpace(name) == field {
+				return strings.Join(strings.Fields(value), " ")
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,78 @@
+// The environment variables that stand in for flags, and those that only look like it.
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// environ is the environment, as os.Environ has it.
+type environ []string
+
+func (e environ) lookup(name string) (string, bool) {
+	for _, pair := range e {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// influential are the variables that change what is measured and are let through: those of Go's runtime, of a client
+// library, and of a private ZooKeeper's Java.
+var influential = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "JDK_JAVA_OPTIONS", "RUEIDIS_QUEUE_TYPE"}
+
+// influences are the influential variables that are set, with what scrub leaves of their values.
+func (e environ) influences(scrub func(string) string) map[string]string {
+	var set map[string]string
+	for _, name := range influential {
+		if value, _ := e.lookup(name); value != "" {
+			if set == nil {
+				set = map[string]string{}
+			}
+			set[name] = scrub(value)
+		}
+	}
+	return set
+}
+
+// ignoredVariable is one that a service's clients usually heed and that would change what is measured.
+type ignoredVariable struct{ service, name, instead string }
+
+var ignoredVariables = []ignoredVariable{
+	{"postgres", "PGOPTIONS", "to use it, write options=… in -addr"},
+	{"postgres", "PGSERVICE", "name the server in -addr"},
+	{"etcd", "HTTP_PROXY", "to measure a proxy, name it in -addr"},
+	{"etcd", "HTTPS_PROXY", "to measure a proxy, name it in -addr"},
+}
+
+// ignored tells of the variables that are set and do not count for services, each with what to do instead.
+func (e environ) ignored(services []string) (list []string) {
+	for _, v := range ignoredVariables {
+		for _, name := range []string{v.name, strings.ToLower(v.name)} {
+			if value, _ := e.lookup(name); value != "" && slices.Contains(services, v.service) {
+				list = append(list, fmt.Sprintf("the variable %s is ignored: %s", name, v.instead))
+			}
+		}
+	}
+	return list
+}
+
+// strangers are the variables that begin like ours and are none, each with the nearest that is. They are no error: they
+// may be another version's.
+func (e environ) strangers() []string {
+	known := []string{passwordVariable}
+	for _, f := range allFlags {
+		known = append(known, f.variable())
+	}
+	var list []string
+	for _, pair := range e {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "LOCKBENCH_") && !slices.Contains(known, name) {
+			list = append(list, name+didYouMean("", name, known))
+		}
+	}
+	return list
+}

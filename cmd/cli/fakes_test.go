@@ -1,0 +1,188 @@
+// Drivers that misbehave in one way each, and the set-up of all tests. The test binary is also the lockbench of the
+// scripts, so they can use these drivers too.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	// A shell that puts a job in the background has it ignore SIGINT, and children inherit that: the shells of the gate's
+	// tests could not be interrupted. What is caught here is not ignored there.
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+	testscript.Main(leakChecked{m}, map[string]func(){"lockbench": Main, "capped": capped})
+}
+
+// leakChecked fails a test run that leaves goroutines behind.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	servertest.QuickJava()
+	code := l.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func init() {
+	drivers.Register("test-lax", fake{traits: drivers.Traits{Exclusive: true, Owned: true}})
+	drivers.Register("test-shut", fake{open: errors.New("test-shut: no server answers at 127.0.0.1:1: give another -addr")})
+	drivers.Register("test-mute", fake{try: errors.New("test-mute: try: no reply")})
+	drivers.Register("test-small", fake{traits: drivers.Traits{MaxSessions: 2}})
+	drivers.Register("test-full", fake{server: drivers.Server{Name: "full", MaxClients: 10, Connected: 9}})
+	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
+	drivers.Register("test-gate", fake{release: &gates})
+
+	services = append(services,
+		&service{name: "alpha", schemes: []string{"alpha", "alphas"}, packages: "alpha-server", limit: "max_alphas", database: databaseName,
+			find: func() (string, error) { return "/bin/true", nil }, start: startFake, note: func(ttl time.Duration) string { return fmt.Sprintf("alpha makes a second of %v", ttl) }},
+		&service{name: "beta", schemes: []string{"beta"}, packages: "beta-server", find: func() (string, error) { return missing(&service{name: "beta"}) }, start: startFake})
+	drivers.Register("test-alpha", addressed{service: "alpha", fake: fake{
+		traits: drivers.Traits{Session: true}, server: drivers.Server{Name: "alpha"}}})
+	drivers.Register("test-beta", addressed{service: "beta", fake: fake{traits: drivers.Traits{Waits: true}}})
+}
+
+// startFake starts nothing.
+func startFake(_ context.Context, d deployment, o startOptions) (*server, error) {
+	return &server{
+		urls: []string{d.service.schemes[0] + "://here"}, network: "tcp", persistence: fmt.Sprintf("%s for %d", o.durability, o.conns),
+		cpu: func() time.Duration { return time.Second }, close: func() error { return nil },
+	}, nil
+}
+
+// addressed is a fake that has addresses.
+type addressed struct {
+	fake
+	service string
+}
+
+func (a addressed) Service() string { return a.service }
+
+func (a addressed) ReadAddr(addr string) (drivers.Addr, error) {
+	_, rest, isURL := strings.Cut(addr, "://")
+	if !isURL {
+		rest = addr
+	}
+	_, host, login := strings.Cut(rest, "@")
+	if !login {
+		host = rest
+	}
+	return drivers.Addr{Redacted: a.service + "://" + host, Network: "tcp"}, nil
+}
+
+// gates holds the gate at which the releases of test-gate wait; each test puts up its own.
+var gates atomic.Pointer[gate]
+
+func newGate() *gate {
+	g := &gate{entered: make(chan struct{}), leave: make(chan struct{})}
+	gates.Store(g)
+	return g
+}
+
+type gate struct {
+	once           sync.Once
+	entered, leave chan struct{}
+}
+
+func (g *gate) pass() {
+	g.once.Do(func() { close(g.entered) })
+	<-g.leave
+}
+
+// fake is a driver whose lock excludes nobody.
+type fake struct {
+	open, try error
+	traits    drivers.Traits
+	server    drivers.Server
+	release   *atomic.Pointer[gate]
+	gate      *gate        // the one that release had when the service was opened: an abandoned run goes on for a while
+	gone      *atomic.Bool // set by the first release: from there on no server answers
+}
+
+func (f fake) Designs() []drivers.Design {
+	return []drivers.Design{{Name: "fake", Traits: f.traits, Models: "nothing"}}
+}
+
+func (f fake) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	if f.release != nil {
+		f.gate = f.release.Load()
+	}
+	return f, f.open
+}
+
+func (f fake) Session(context.Context, int) (drivers.Session, error) { return f, nil }
+func (f fake) Traits() drivers.Traits                                { return f.traits }
+func (f fake) Close() error                                          { return nil }
+
+func (f fake) Try(_ context.Context, l *drivers.Lease) (bool, error) {
+	l.Owner = "fake"
+	return f.try == nil, f.try
+}
+
+func (f fake) Release(context.Context, *drivers.Lease) (bool, error) {
+	if f.gate != nil {
+		f.gate.pass()
+	}
+	if f.gone != nil {
+		f.gone.Store(true)
+	}
+	return true, nil
+}
+
+func (f fake) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	if f.gone != nil && f.gone.Load() {
+		return drivers.Server{}, drivers.Usage{}, errors.New("test-gone: inspect: connection refused")
+	}
+	return f.server, drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}, nil
+}
+
+// golden compares got with testdata/name, or writes it there.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; check it and run the test with -update:\n%s", path, got)
+	}
+}
+
+// environment makes an environ of names and values.
+func environment(pairs ...string) (e environ) {
+	for i := 0; i < len(pairs); i += 2 {
+		e = append(e, pairs[i]+"="+pairs[i+1])
+	}
+	return e
+}

@@ -1,0 +1,401 @@
+// The flags: one table that says everything about each, the variables that stand in for them, and the spelling
+// with one dash.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
+)
+
+// flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
+// show what was written.
+type flagDef struct {
+	name  string // without a dash; also the field in workloads.FieldError
+	short string // one letter, or none
+	group string // heading in the help
+	value string // what stands for the value in the help; empty for a switch
+	def   string
+	axis  bool // takes a comma list, and the run is the matrix of all lists
+	usage string
+}
+
+// isSwitch tells that the bare flag means on: -quiet. A switch that is an axis takes a list of off and on.
+func (f flagDef) isSwitch() bool { return f.value == "" }
+
+// bare is the value of a switch that is given without one.
+func (f flagDef) bare() string {
+	if f.axis {
+		return spec.On
+	}
+	return "true"
+}
+
+// variable is the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
+func (f flagDef) variable() string {
+	return "LOCKBENCH_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
+}
+
+// passwordVariable is the one variable without a flag.
+const passwordVariable = "LOCKBENCH_PASSWORD"
+
+// The headings of flags that are no settings.
+const (
+	groupServer    = "Server"
+	groupComparing = "Comparing"
+	groupOutput    = "Output"
+)
+
+// runFlags are the flags of run, in the order of the help.
+var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutputFlags)
+
+// measuringFlags say what is measured: the settings, with what the trials of all cells have in common, by headings, and the
+// servers.
+var measuringFlags = func() (defs []flagDef) {
+	common := []flagDef{workloadFlag, trialsFlag, seedFlag, nullFlag}
+	for _, group := range []string{
+		spec.GroupWhat, spec.GroupLoad, spec.GroupTrial, spec.GroupWaiting, spec.GroupClient, spec.GroupServers,
+	} {
+		for _, f := range common {
+			if f.group == group {
+				defs = append(defs, f)
+			}
+		}
+		for _, s := range spec.Settings {
+			if s.Group == group {
+				defs = append(defs, flagDef{s.Name, "", s.Group, s.Value, defaultOf(s), s.Axis, s.Usage})
+			}
+		}
+	}
+	return append(defs, serverFlags...)
+}()
+
+var (
+	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list); flags and\nvariables override it"}
+	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
+	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
+	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
+)
+
+// defaultOf is a setting's default, which another package may know.
+func defaultOf(s spec.Setting) string {
+	switch s.Name {
+	case "handover":
+		return wait.HandoverRelease
+	case "handover-max":
+		return strconv.Itoa(wait.DefaultHandoverMax)
+	case "poll":
+		return wait.DefaultPoll.String()
+	case "backoff-min":
+		return wait.DefaultBackoffMin.String()
+	case "backoff-max":
+		return wait.DefaultBackoffMax.String()
+	case "io-timeout":
+		return drivers.DefaultIOTimeout.String()
+	case "node-timeout":
+		return drivers.DefaultNodeTimeout.String()
+	}
+	return s.Default
+}
+
+// serverFlags say which server of the user's it meets, and how to log in there.
+var serverFlags = []flagDef{
+	{"server", "", groupServer, "KIND", "auto", false, "auto, private (lockbench starts it), embedded (Redis, in-process)\nor external (-addr, REDIS_URL)"},
+	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path,\nzookeeper://…, etcd://…, etcds://…, mysql://…, postgres://…\n(Redis, default: REDIS_URL); a comma list for several"},
+	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
+	{"user", "", groupServer, "NAME", "", false, "user name there"},
+	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
+	{"db", "", groupServer, "N", "", false, "database: a number (Redis) or a name (MySQL, PostgreSQL)"},
+	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
+	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate (PEM), if the server asks for one"},
+	{"tls-key", "", groupServer, "FILE", "", false, "its key (PEM)"},
+	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
+}
+
+// sideFlags say what a run is compared with.
+var sideFlags = []flagDef{
+	{"vs", "", groupComparing, "FLAGS", "", false, "measure a head too, the run with these flags in place of its own, by\n" +
+		"turns, and compare: -vs '-wait queue'; '' compares it with itself"},
+	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
+}
+
+// runOutputFlags say where the figures of a run go.
+var runOutputFlags = []flagDef{
+	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
+	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
+	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
+	{"quiet", "", groupOutput, "", "false", false, "no progress"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
+	formatFlag,
+	widthFlag,
+}
+
+var (
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "comma list of formats, each into a file of its own; what has none goes\nto standard output in place of the table (help report, help compare)"}
+
+	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
+	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
+	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
+)
+
+// comparingFlags say how to compare, whoever compares.
+var comparingFlags = []flagDef{
+	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
+		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
+	{"alpha", "", groupComparing, "P", "0.05", false, "how often a comparison may report a regression if nothing has\nchanged: 0.05 or 5% (default 0.05)"},
+	{"min-effect", "", groupComparing, "SHARE", "2%", false, "what has changed by less is not called improved (default 2%)"},
+	{"figures", "", groupComparing, "LIST", "", false, "figures to show beside the judged ones (default acquire.p50,\n" +
+		"handoff.p50, jain and CPU per lock, if there is one cell)"},
+	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
+	{"force", "", groupComparing, "", "false", false, "compare unlike machines and kinds of server, a saturated base, and\na head that lacks cells of the base"},
+	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where nothing but the scatter of the trials is in the\nway of an answer; what a side has not measured is no pass"},
+	{"all-rows", "", groupComparing, "", "false", false, "print every row of a comparison of many figures, not the worst"},
+}
+
+var (
+	reportFlags = []flagDef{formatFlag, widthFlag}
+
+	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
+
+	historyFlags = []flagDef{
+		{"figures", "", groupOutput, "LIST", "", false, "figures to follow (default locks/s and acquire.p99, in an open\nloop response.p99)"},
+		{"last", "", groupOutput, "N", "20", false, "points of each cell that are listed; 0 is all"},
+		{"since", "", groupOutput, "DATE", "", false, "leave out what was measured before it: 2026-05-04"},
+		formatFlag,
+		widthFlag,
+	}
+
+	listFlags = []flagDef{jsonFlag}
+)
+
+// allFlags is what the spelling of any command line is judged by.
+var allFlags = slices.Concat(runFlags, historyFlags, cleanFlags, []flagDef{jsonFlag, helpFlag})
+
+func flagNames(defs []flagDef) []string {
+	var names []string
+	for _, f := range defs {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// normalise spells every flag with two dashes and in full, which is how pflag wants it, so that -driver x,
+// -driver=x and --driver x all work. It leaves values alone, also those that begin with a dash (-keys -1), and
+// everything after "--". A dash with several letters is always one long flag, as in Go: letters are not bundled.
+func normalise(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		name, isFlag := flagName(arg)
+		if !isFlag {
+			out = append(out, arg)
+			continue
+		}
+		def, known := findFlag(name)
+		rest := strings.TrimLeft(arg, "-")[len(name):] // "=value" or nothing
+		if known {
+			name = def.name
+		}
+		out = append(out, "--"+name+rest)
+		if known && !def.isSwitch() && rest == "" && i+1 < len(args) {
+			i++
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// flagName is the name in an argument that is a flag. A lone dash and a number are none.
+func flagName(arg string) (string, bool) {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || '0' <= name[0] && name[0] <= '9' {
+		return "", false
+	}
+	name, _, _ = strings.Cut(name, "=")
+	return name, true
+}
+
+// findFlag finds a flag by its name or its letter.
+func findFlag(name string) (flagDef, bool) {
+	for _, f := range allFlags {
+		if f.name == name || f.short == name {
+			return f, true
+		}
+	}
+	return flagDef{}, false
+}
+
+// source tells where a value comes from; a later one wins.
+type source int
+
+const (
+	fromDefault source = iota
+	fromFile           // -workload
+	fromVariable
+	fromBase // a flag of the base, of which the head has heard; it need not read it
+	fromFlag
+)
+
+// option is one flag of one command line. It is a pflag.Value.
+type option struct {
+	flagDef
+	text string
+	from source
+
+	setting *file.Setting // fromFile: where it stands
+	class   string        // fromFile: in which class, or none
+
+	again bool // the flag may come twice: cobra parses a line that it completes more than once
+}
+
+// Set takes the value of the flag. A known flag in its place means that the value was forgotten, and a flag that
+// comes twice is ambiguous: the second might replace the first or add to it.
+func (o *option) Set(s string) error {
+	if name, ok := flagName(s); ok && o.name != "vs" { // whose value is flags
+		if f, known := findFlag(name); known && len(name) > 1 {
+			return fmt.Errorf("needs a value, but the flag -%s follows", f.name)
+		}
+	}
+	if o.from == fromFlag && !o.again {
+		if o.axis {
+			return errors.New("is given twice: several values go into one comma list")
+		}
+		return errors.New("is given twice")
+	}
+	o.text, o.from = s, fromFlag
+	return nil
+}
+
+func (o *option) String() string { return o.text }
+func (o *option) Type() string   { return o.value }
+
+// written is the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
+// complain adds.
+func (o *option) written() string {
+	if o.from == fromFile {
+		return o.inFile(o.text)
+	}
+	if o.from == fromVariable {
+		return fmt.Sprintf("%s=%s", o.variable(), o.text)
+	}
+	if o.text == "" {
+		return fmt.Sprintf("-%s %q", o.name, "")
+	}
+	return fmt.Sprintf("-%s %s", o.name, o.text)
+}
+
+// options are all flags of one command line.
+type options struct {
+	list     []*option
+	workload *workload // nil without -workload
+	replays  *replays
+}
+
+// newOptions makes options of defs with their defaults and registers them in fs.
+func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
+	o := &options{replays: &replays{}}
+	fs.SortFlags = false // the help has them in the table's order
+	for _, def := range defs {
+		opt := &option{flagDef: def, text: def.def}
+		flag := fs.VarPF(opt, def.name, "", def.usage)
+		if def.isSwitch() {
+			flag.NoOptDefVal = def.bare()
+		}
+		o.list = append(o.list, opt)
+	}
+	return o
+}
+
+// mayBeEmpty are the flags that mean something, or leave something out, when they are given and empty: a head like the
+// base; a revision, where there is no repository; what stands in an address anyway.
+var mayBeEmpty = []string{"vs", "revision", "user", "db"}
+
+// checkEmpty refuses flags with an empty value. Mostly it is a variable of a script that is not set, and to go on as if the
+// flag were not there would measure another server, or let a gate pass that compares nothing.
+func (o *options) checkEmpty() error {
+	for _, opt := range o.list {
+		if opt.from == fromFlag && !opt.axis && strings.TrimSpace(opt.text) == "" && !slices.Contains(mayBeEmpty, opt.name) {
+			return usageErrorf("%s: is empty: leave the flag out, or give it a value", opt.written())
+		}
+	}
+	return nil
+}
+
+// fill takes the variables for those flags that the command line leaves out, and checks the switches. An empty
+// variable counts as unset. A workload comes after it, see readWorkload.
+func (o *options) fill(env environ) error {
+	for _, opt := range o.list {
+		if v, ok := env.lookup(opt.variable()); ok && v != "" && opt.from == fromDefault {
+			opt.text, opt.from = v, fromVariable
+		}
+	}
+	if err := o.checkEmpty(); err != nil {
+		return err
+	}
+	return o.checkSwitches()
+}
+
+func (o *options) checkSwitches() error {
+	for _, opt := range o.list {
+		if !opt.isSwitch() || opt.axis {
+			continue
+		}
+		if _, err := spec.ParseSwitch(opt.text); err != nil {
+			return o.complain(opt, "%w", err)
+		}
+	}
+	return nil
+}
+
+// get finds an option that the table is known to have.
+func (o *options) get(name string) *option {
+	i := slices.IndexFunc(o.list, func(opt *option) bool { return opt.name == name })
+	if i < 0 {
+		panic("lockbench: no flag -" + name)
+	}
+	return o.list[i]
+}
+
+func (o *options) text(name string) string { return o.get(name).text }
+func (o *options) on(name string) bool     { return o.get(name).text == "true" }
+
+// flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
+// value is repeated where it might be a password.
+func flagError(err error, defs []flagDef) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		switch name {
+		case "password", "pass", "a":
+			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
+				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
+		}
+		return usageErrorf("unknown flag -%s%s", name, didYouMean("-", name, flagNames(defs)))
+	case errors.As(err, &missing):
+		return usageErrorf("-%s needs a value (%s)", missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
+	case errors.As(err, &invalid):
+		return usageErrorf("-%s %w", invalid.GetFlag().Name, invalid.Unwrap())
+	case errors.As(err, &syntax):
+		return usageErrorf("%.20q is no flag", syntax.GetSpecifiedFlag())
+	}
+	return usageErrorf("%w", err)
+}

@@ -1,0 +1,277 @@
+// -format: in which formats, and into which files, cells or a comparison go.
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/render"
+)
+
+// format is a way to write a T: the cells of report, or the comparison of compare.
+type format[T any] struct {
+	name  string
+	about string // for the help
+	write func(w io.Writer, v T) error
+
+	// dir writes several files into a directory, in place of write.
+	dir func(dir string, v T) error
+
+	// beside says that it may share standard output with another format, whose lines cannot be taken for its own.
+	beside bool
+}
+
+// output is one format of -format and where it goes.
+type output[T any] struct {
+	format[T]
+	file string // or directory; empty: standard output
+	from string // the flag or the variable that asks for it; empty: nobody has
+}
+
+// tableFormat is what goes to standard output unless -format names another that does.
+const tableFormat = "table"
+
+// reported is what report has to write.
+type reported struct {
+	cells []*results.Cell
+	table render.Options // of the table alone
+}
+
+// reportFormats are those of report, in the order of the help.
+var reportFormats = []format[reported]{
+	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
+		return render.Table(w, v.cells, v.table)
+	}},
+	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
+		return render.Markdown(w, v.cells)
+	}},
+	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
+		return export.CSV(w, v.cells)
+	}},
+	{name: "benchfmt", about: "Go's benchmark format, for benchstat", write: func(w io.Writer, v reported) error {
+		return export.Benchfmt(w, v.cells)
+	}},
+	{name: "hgrm", about: "percentiles for HdrHistogram's plotter, a file a cell and metric in a directory", dir: writeHgrm},
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
+		return html.Write(w, v.cells, html.Options{})
+	}},
+	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, figure.Higher)
+	}},
+	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
+		return export.Action(w, v.cells, figure.Lower)
+	}},
+}
+
+// compared is what compare has to write.
+type compared struct {
+	*compare.Comparison
+	table   render.Options // of the table; whether all figures were asked for, of the page too
+	command string         // that makes the comparison again; empty of a run, which is made again by its own
+	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+}
+
+// compareFormats are those of compare, in the order of the help.
+var compareFormats = []format[compared]{
+	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
+		return render.Comparison(w, v.Comparison, v.table)
+	}},
+	{name: "markdown", about: "the same for a comment, the verdict first", write: func(w io.Writer, v compared) error {
+		return render.ComparisonMarkdown(w, v.Comparison)
+	}},
+	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
+		return export.ComparisonCSV(w, v.Comparison)
+	}},
+	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v compared) error {
+		return html.WriteComparison(w, v.Comparison, html.Options{Command: v.command, Figures: v.table.Figures})
+	}},
+	{name: "json", about: "all of it, for programs; lockbench schema comparison has its schema", write: func(w io.Writer, v compared) error {
+		return export.ComparisonJSON(w, v.Comparison)
+	}},
+	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {
+		return export.JUnit(w, v.Comparison)
+	}},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: writeGitHub},
+}
+
+// summaryVariable names the file that GitHub Actions shows as the summary of a step.
+const summaryVariable = "GITHUB_STEP_SUMMARY"
+
+// writeGitHub writes annotations, and the Markdown to the end of the step's summary, as much of it as GitHub takes.
+func writeGitHub(w io.Writer, v compared) error {
+	if err := export.Annotations(w, v.Comparison); err != nil || v.summary == "" {
+		return err
+	}
+	var page strings.Builder
+	if err := render.ComparisonMarkdown(&page, v.Comparison); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(v.summary, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return fmt.Errorf("%s: %w", summaryVariable, err)
+	}
+	room := int64(export.SummaryLimit)
+	if info, err := f.Stat(); err == nil {
+		room -= info.Size()
+	}
+	text := export.Fit(page.String(), int(room))
+	return writeAndClose(f, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// writeHgrm writes the percentiles of all cells into a directory, which is made if need be.
+func writeHgrm(dir string, v reported) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return export.Hgrm(v.cells, render.Labels(v.cells), func(name string, write func(io.Writer) error) error {
+		return replaceFile(filepath.Join(dir, name), write)
+	})
+}
+
+// runOutputs reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table
+// comes below the run's own, and whose other formats have standard output for themselves.
+func (o *options) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
+	inputs := []string{o.text("output"), o.text("interval-log"), o.text("baseline"), o.text("workload")}
+	if !compares {
+		cells, err = parseFormats(o, reportFormats, inputs)
+		return cells, nil, err
+	}
+	found, err = parseFormats(o, compareFormats, inputs)
+	if err == nil && found[0].name == tableFormat {
+		cells = []output[reported]{{format: reportFormats[0]}}
+	}
+	return cells, found, err
+}
+
+// aboutFormats lists formats for the help.
+func aboutFormats[T any](formats []format[T]) string {
+	var b strings.Builder
+	for _, f := range formats {
+		fmt.Fprintf(&b, "  %-18s %s\n", f.name, f.about)
+	}
+	return b.String()
+}
+
+// parseFormats reads -format: names, each with a file or without, separated by commas. The first output is the one that
+// goes to standard output: what has no file, or else the table. Inputs are the files that are read, which none may
+// replace.
+func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]output[T], error) {
+	opt := o.get("format")
+	outputs := []output[T]{{format: formats[0]}}
+	named := ""
+	for part := range strings.SplitSeq(opt.text, ",") {
+		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
+		if name == "" && opt.text == "" {
+			break
+		}
+		f, err := findFormat(formats, name)
+		if file == "-" {
+			file, hasFile = "", false
+		}
+		switch {
+		case err != nil:
+		case hasFile && file == "":
+			err = fmt.Errorf("%s= names no file", name)
+		case f.dir != nil && !hasFile:
+			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
+		case !hasFile && f.beside:
+			if slices.ContainsFunc(outputs[1:], func(other output[T]) bool { return other.name == name && other.file == "" }) {
+				err = fmt.Errorf("%s is given twice", name)
+			}
+			outputs = append(outputs, output[T]{f, "", opt.flagOrVariable()})
+		case !hasFile && named != "":
+			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
+		case !hasFile:
+			named, outputs[0] = name, output[T]{f, "", opt.flagOrVariable()}
+		default:
+			outputs = append(outputs, output[T]{f, file, opt.flagOrVariable()})
+			err = checkFile(file, outputs[:len(outputs)-1], inputs)
+		}
+		if err != nil {
+			return nil, usageErrorf("%s: %w", opt.written(), err)
+		}
+	}
+	for _, out := range outputs[1:] {
+		if out.dir == nil && out.file != "" {
+			if err := checkReplace(out.from, out.file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outputs, nil
+}
+
+func findFormat[T any](formats []format[T], name string) (format[T], error) {
+	i := slices.IndexFunc(formats, func(f format[T]) bool { return f.name == name })
+	if i >= 0 {
+		return formats[i], nil
+	}
+	names := formatNames(formats)
+	return format[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
+}
+
+// checkFile refuses a file that is written already, or read.
+func checkFile[T any](file string, others []output[T], inputs []string) error {
+	for _, other := range others {
+		if sameFile(file, other.file) {
+			return fmt.Errorf("%s and another format both write %s", other.name, file)
+		}
+	}
+	for _, in := range inputs {
+		if sameFile(file, in) {
+			return fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
+		}
+	}
+	return nil
+}
+
+// checkReplace tells before the work begins that a file cannot be made, which that flag or variable names.
+func checkReplace(name, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s %s: is a directory", name, path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil
+	}
+	return checkCreate(name, path)
+}
+
+// writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
+// file, and keeps none of the others from being written; the error is an exitCode.
+func writeOutputs[T any](p *program, outputs []output[T], v T) error {
+	failed := false
+	for _, out := range outputs {
+		var err error
+		switch {
+		case out.file == "":
+			err = out.write(p.stdout, v)
+		case out.dir != nil:
+			err = out.dir(out.file, v)
+		default:
+			err = replaceFile(out.file, func(w io.Writer) error { return out.write(w, v) })
+		}
+		if err != nil {
+			failed = true
+			fmt.Fprintf(p.stderr, "lockbench: %s %s: %s\n", cmp.Or(out.from, "-format"), out.name, oneLine(err.Error()))
+		}
+	}
+	if failed {
+		return exitCode(exitError)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+// What a run leaves on a user's server if it is killed: it is announced, and deleted as far as the run still can.
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// prefix begins all names that the run makes on any server. A trial's prefix adds a number.
+func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
+
+// announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
+func (r *runner) announcePrefix() {
+	var said []string
+	for _, turn := range r.order {
+		c, t := r.cells[turn.cell].plan, r.of(turn.cell).targets.of(r.cells[turn.cell].plan.Driver)
+		line := r.cleanLine(t, c)
+		if t.kind != external || slices.Contains(said, line) {
+			continue
+		}
+		said = append(said, line)
+		fmt.Fprintf(r.stderr, "lockbench: names on %s will begin with %s; should this run be killed: %s\n", t.redacted, r.prefix(), line)
+	}
+}
+
+// cleanLine is the command that deletes what a cell may leave.
+func (r *runner) cleanLine(t target, c spec.Plan) string {
+	values := t.flags()
+	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
+	words := []string{"lockbench clean"}
+	for _, f := range cleanFlags {
+		if v := values[f.name]; v != "" {
+			words = append(words, (&option{flagDef: f}).assign(v))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// leftLine says what is left on a user's server and how to delete it; nothing of any other.
+func (r *runner) leftLine(c spec.Plan, why string) string {
+	t := r.fleet.of(c.Driver)
+	if t.kind != external {
+		return ""
+	}
+	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
+		r.prefix(), t.redacted, why, r.cleanLine(t, c))
+}
+
+// sayLeft says it at once.
+func (r *runner) sayLeft(c spec.Plan, err error) {
+	fmt.Fprint(r.stderr, r.leftLine(c, oneLine(err.Error())))
+}
+
+// closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
+func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
+	t := r.fleet.of(c.Driver)
+	if svc.Close() == nil || t.kind != external {
+		return
+	}
+	left := traces{t.service, t.urls, asOneService(c), r.prefix()}
+	for _, cfg := range left.configs(t.login, r.fleet) {
+		if err := sweepPatiently(t.service.sweeper(), cfg); err != nil {
+			r.sayLeft(c, err)
+			return
+		}
+	}
+}
+
+// asOneService is the topology of a cell whose servers are one service, and empty for servers that are cleaned one by one.
+func asOneService(c spec.Plan) drivers.Topology {
+	if t := drivers.Topology(c.Topology); slices.Contains(asOne, t) {
+		return t
+	}
+	return ""
+}

@@ -1,0 +1,242 @@
+// A run goes on when its servers do not: they are killed and started again, or taken for dead by the service while they
+// live.
+
+package cli
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client
+// has been granted a lock, answers true.
+func watched(t *testing.T, p spec.Plan, addrs []string, watch func(s workloads.Snapshot, held bool) bool) *results.Record {
+	t.Helper()
+	d, err := drivers.Lookup(p.Driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Keys, p.Duration, p.IOTimeout, p.Oracle, p.Server = 1, time.Hour, time.Second, true, string(external)
+	p.BackoffMin, p.BackoffMax = time.Millisecond, 20*time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+	defer cancel()
+	svc, err := d.Open(ctx, drivers.Config{
+		Lock: p.Lock, Addrs: addrs, Prefix: "lockbench:outage:", Clients: p.Clients, TTL: p.TTL, IOTimeout: p.IOTimeout, Polls: polls(p),
+		Topology: drivers.Topology(p.Topology),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer svc.Close()
+	var last workloads.Snapshot
+	w := witness{Service: svc, held: new(atomic.Bool)}
+	run := workloads.Run{Plan: p, Service: w, Prefix: "lockbench:outage:", Progress: func(s workloads.Snapshot) {
+		if last = s; s.Phase == workloads.PhaseMeasure && watch(s, w.held.Load()) {
+			cancel()
+		}
+	}}
+	rec, err := run.Do(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx.Err() == context.DeadlineExceeded {
+		t.Fatalf("the run did not come so far: %+v, errors %v", last, rec.Counts.ErrorSample)
+	}
+	return rec
+}
+
+// witness sees the first grant of a service; a snapshot counts a lock when it is released.
+type witness struct {
+	drivers.Service
+	held *atomic.Bool
+}
+
+func (w witness) Unwrap() drivers.Service { return w.Service }
+
+func (w witness) Session(ctx context.Context, id int) (drivers.Session, error) {
+	s, err := w.Service.Session(ctx, id)
+	return witnessed{s, w.held}, err
+}
+
+type witnessed struct {
+	drivers.Session
+	held *atomic.Bool
+}
+
+func (w witnessed) Unwrap() drivers.Session { return w.Session }
+
+func (w witnessed) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := w.Session.Try(ctx, l)
+	if held {
+		w.held.Store(true)
+	}
+	return held, err
+}
+
+// restartable is a server of any kind.
+type restartable interface {
+	URL() string
+	Kill() error
+	Restart(context.Context) error
+}
+
+// proxied puts a proxy before a server, and answers the address to use in the server's place.
+func proxied(t *testing.T, server string) (addr string, proxy *fault.Proxy) {
+	t.Helper()
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if proxy, err = fault.NewProxy(at.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	at.Host = proxy.Addr()
+	return at.String(), proxy
+}
+
+// TestRestart kills the only server in mid-run and starts it again: clients meet errors and then locks again.
+func TestRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
+	for _, test := range []struct {
+		driver, lock, wait string
+		server             func() restartable
+	}{
+		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.RedisOptions{}) }},
+		{"zookeeper", "sequential", "native", func() restartable { return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).Nodes[0] }},
+		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.EtcdOptions{}).Nodes[0] }},
+		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"mysql", "get-lock", "native", func() restartable { return servertest.MySQL(t, servers.MySQLOptions{}) }},
+		{"postgres", "advisory", "native", func() restartable { return servertest.Postgres(t, servers.PostgresOptions{}) }},
+	} {
+		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
+			server := test.server()
+			const enough = 20
+			var before int64
+			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 4, TTL: 4 * time.Second}, Driver: test.driver, Lock: test.lock, Wait: test.wait},
+				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
+					if before == 0 && s.Acquired >= enough {
+						if err := server.Kill(); err != nil {
+							t.Error(err)
+						}
+						if err := server.Restart(t.Context()); err != nil {
+							t.Error(err)
+						}
+						before = s.Acquired
+					}
+					// Whoever was granted a lock after the kill may have asked before it: a few do not count.
+					return before > 0 && s.Acquired >= before+enough && s.Errors > 0
+				})
+			if c := rec.Counts; c.Unknown+c.Refused+c.ReleaseError+c.Lost == 0 {
+				t.Errorf("the server was killed and nobody noticed: %+v", c)
+			}
+		})
+	}
+}
+
+// TestErrorsStopRun takes the server away for good, dead or out of reach: the run stops by itself, with what it has.
+func TestErrorsStopRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
+	for _, test := range []struct {
+		driver, max string
+		mute        bool // nobody hears of it: requests take their IO time-out
+	}{
+		{"rueidis", "20", false}, {"rueidis", "1%", false}, {"go-redis", "20", true},
+	} {
+		t.Run(test.driver+" "+test.max, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Redis(t, servers.RedisOptions{TCP: true})
+			addr, proxy := proxied(t, server.URL())
+			var gone time.Time
+			rec := watched(t, spec.Plan{
+				Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff", MaxErrors: spec.Must(spec.ParseMaxErrors(test.max)),
+			}, []string{addr}, func(s workloads.Snapshot, _ bool) bool {
+				if gone.IsZero() && s.Acquired > 0 {
+					gone = time.Now()
+					if test.mute {
+						proxy.Drop(fault.Replies)
+					} else if err := server.Kill(); err != nil {
+						t.Error(err)
+					}
+				}
+				return false
+			})
+			if !strings.HasPrefix(rec.Partial, "stopped: ") || !strings.Contains(rec.Partial, "-max-errors "+test.max) {
+				t.Errorf("partial %q after %v without a server", rec.Partial, time.Since(gone))
+			}
+			if rec.Counts.Acquired == 0 || rec.Counts.Unknown+rec.Counts.Refused+rec.Counts.ReleaseError == 0 {
+				t.Errorf("counts %+v", rec.Counts)
+			}
+			rec.Trial = 1 // which the program fills in
+			if err := rec.Validate(); err != nil {
+				t.Errorf("the record is damaged: %v", err)
+			}
+		})
+	}
+}
+
+// TestSessionEnds takes the network from two clients of which one holds the lock, for longer than the service waits for
+// a sign of life, and gives it back while the holder still believes in its hold: the run goes on, the other gets in, the
+// oracle sees the overlap, and the holder hears from its release, with which the run ends, that the lock was lost.
+func TestSessionEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers go down and come back: make test-all")
+	}
+	for _, test := range []struct {
+		driver, lock string
+		ttl          time.Duration // the session's time-out
+		outage       time.Duration // longer than that, as the service keeps it
+		server       func() string
+	}{
+		{"zookeeper", "sequential", 1500 * time.Millisecond, 4 * time.Second, func() string {
+			return servertest.ZooKeeper(t, 1, servers.ZooKeeperOptions{}).URLs()[0]
+		}},
+		{"etcd", "lease", time.Second, 4 * time.Second, func() string {
+			return servertest.Etcd(t, 1, servers.EtcdOptions{}).URLs()[0]
+		}},
+		{"mysql", "get-lock", time.Second, time.Second, func() string {
+			return servertest.MySQL(t, servers.MySQLOptions{TCP: true}).URL()
+		}},
+		{"postgres", "advisory", time.Second, time.Second, func() string {
+			return servertest.Postgres(t, servers.PostgresOptions{TCP: true}).URL()
+		}},
+	} {
+		t.Run(test.driver, func(t *testing.T) {
+			t.Parallel()
+			addr, proxy := proxied(t, test.server())
+			cut, restored, over := false, make(chan struct{}, 1), new(atomic.Bool)
+			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 2, TTL: test.ttl, Hold: time.Hour}, Driver: test.driver, Lock: test.lock, Wait: "native"},
+				[]string{addr}, func(s workloads.Snapshot, held bool) bool {
+					if !cut && held {
+						cut = true
+						restore := proxy.Outage()
+						time.AfterFunc(test.outage, func() { restore(); over.Store(true); restored <- struct{}{} })
+					}
+					// With a bad cut the other hears of its grant before it is cut off too: the overlap comes early.
+					return over.Load() && s.Violations > 0
+				})
+			if cut {
+				<-restored
+			}
+			if rec.Counts.Lost == 0 || rec.Safety.Violations == 0 || rec.Safety.Longest == 0 {
+				t.Errorf("a hold that its session ended was not counted as lost: %+v, %+v", rec.Counts, rec.Safety)
+			}
+		})
+	}
+}

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers/wait"
+)
+
+// found and missing are machines on which each service is installed, and none.
+func found(s *service) (string, error) { return "/bin/" + s.name + "-server", nil }
+func missing(s *service) (string, error) {
+	return "", errors.New(s.name + " is not here: install the package " + s.name + "-server")
+}
+
+// planFor is the plan of a command line on a machine where each service is installed.
+func planFor(t testing.TB, line string, env environ) (plan, error) {
+	t.Helper()
+	o, err := parse(t, line, env)
+	if err != nil {
+		return plan{}, err
+	}
+	return planOfOptions(o, env)
+}
+
+func planOfOptions(o *options, env environ) (plan, error) {
+	if err := o.readWorkload(strings.NewReader("")); err != nil {
+		return plan{}, err
+	}
+	return planAll(o, env, strings.NewReader(""), found)
+}
+
+func TestDryRun(t *testing.T) {
+	for name, line := range map[string]string{
+		"default": "",
+		"matrix":  "-driver go-redis,rueidis,memory,null -lock set-nx,mutex -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7",
+		"warned":  "-driver memory,null -hold 30s -ttl 20s -timeout 10s -oracle=false -wait poll -poll 20s",
+		"waits":   "-driver rueidis,memory -wait poll,pubsub,queue,block -handover release,swap -lockers 1,8 -handover-max 4",
+		"tls":     "-addr rediss://me:s3cret@db.example:6380/2 -tls-ca ca.pem -user me -password-file pw -db 3 -conns 8 -pipelining off",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := planFor(t, line, environment("LOCKBENCH_PASSWORD", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := p.print(&b); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(b.String(), "s3cret") {
+				t.Error("the plan shows the password")
+			}
+			golden(t, "dry-run-"+name+".golden", "$ lockbench "+line+" -dry-run\n"+b.String())
+		})
+	}
+}
+
+// TestCommandMakesTheCell parses the command line of each trial: it must make that very trial again.
+func TestCommandMakesTheCell(t *testing.T) {
+	for _, line := range []string{
+		"",
+		"-driver memory,null -clients 1,2k -keys 1,3 -hold 0s,1ms -think 2ms -ttl 1h -timeout 5s -trials 2 -seed 9",
+		"-driver rueidis,go-redis -pipelining auto,off -conns 0,4 -lock set-nx,setnx -wait poll,backoff,none,pubsub -poll 3ms -backoff-min 2ms",
+		"-driver rueidis -wait queue,pubsub,block -handover release,swap -handover-max 3 -lockers 1,2 -clients 2,3",
+		"-driver rueidis -flush-delay 20us,0s -io-timeout 1s -oracle=false -duration 90s -warmup 0s",
+		"-addr redis://me:s3cret@h:1/2 -tls-server-name x -db 1 -user a'b",
+		"-server embedded -driver memory,rueidis",
+	} {
+		p, err := planFor(t, line, environment())
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		for _, turn := range p.order {
+			want := p.at(turn)
+			words := strings.ReplaceAll(strings.ReplaceAll(want.Command, `'\''`, `"`), "'", "")
+			again, err := planFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
+			if err != nil {
+				t.Fatalf("%s: %v", want.Command, err)
+			}
+			if len(again.cells) != 1 || !reflect.DeepEqual(again.cells[0].plan, want) {
+				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.cells[0].plan, want)
+			}
+			if strings.Contains(want.Command, "s3cret") {
+				t.Errorf("%s shows the password", want.Command)
+			}
+		}
+	}
+}
+
+// TestOrder checks that every round has every cell, that rounds differ, and that a seed fixes them.
+func TestOrder(t *testing.T) {
+	turns := order(8, 5, 1)
+	rounds := map[string]bool{}
+	for trial := range 5 {
+		round := turns[trial*8 : trial*8+8]
+		cells := make([]int, 8)
+		for i, turn := range round {
+			if turn.trial != trial {
+				t.Fatalf("round %d has %+v", trial, turn)
+			}
+			cells[i] = turn.cell
+		}
+		rounds[fmt.Sprint(cells)] = true
+		slices.Sort(cells)
+		if !slices.Equal(cells, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
+			t.Errorf("round %d has the cells %v", trial, cells)
+		}
+	}
+	if len(rounds) < 4 {
+		t.Errorf("the rounds are hardly shuffled: %v", rounds)
+	}
+	if !slices.Equal(turns, order(8, 5, 1)) || slices.Equal(turns, order(8, 5, 2)) {
+		t.Error("the order does not depend on the seed alone")
+	}
+	if got := order(3, 1, 5); !slices.Equal(got, []turn{{0, 0}, {1, 0}, {2, 0}}) {
+		t.Errorf("a single round is shuffled: %v", got)
+	}
+}
+
+func TestPlanDefaults(t *testing.T) {
+	p, err := planFor(t, "", environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.cells[0].plan
+	if len(p.cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
+		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
+		t.Errorf("%+v", c)
+	}
+	if len(p.cells[0].warnings) > 0 {
+		t.Errorf("the defaults warn: %q", p.cells[0].warnings)
+	}
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{"-clients 0", "-clients 0: must be 1 to 1000000"},
+		{"-clients 5,0", "-clients 0: must be 1 to 1000000"},
+		{"-clients ten", "-clients ten: must be a whole number such as 64, 1_000 or 10k"},
+		{"-clients -1", "-clients -1: must be 1 to 1000000"},
+		{"-keys -1", "-keys -1: must be 1 to 10000000"},
+		{"-hold -1s", "-hold -1s: must be 0s to 24h"},
+		{"-hold 5", "-hold 5: must have a unit, as in 5s or 5ms"},
+		{"-think -1s", "-think -1s: must be 0s to 24h"},
+		{"-ttl 0s", "-ttl 0s: must be 1ms to 24h"},
+		{"-ttl 10us", "-ttl 10µs: must be 1ms to 24h"},
+		{"-timeout -1s", "-timeout -1s: must be 0s to 24h"},
+		{"-duration 0s", "-duration 0s: must be more than 0s and at most 168h"},
+		{"-warmup -1s", "-warmup -1s: must be 0s to 24h"},
+		{"-wait poll -poll 0s", "-poll 0s: must be 1µs to 24h"},
+		{"-poll 1s", "-poll 1s: only -wait poll reads it, and -wait is auto"},
+		{"-wait none -backoff-max 1s", "-backoff-max 1s: only -wait backoff reads it, and -wait is none"},
+		{"-backoff-min 2s", "-backoff-max 100ms: must be at least -backoff-min, which is 2s"},
+		{"-trials 0", "-trials 0: must be 1 to 10000"},
+		{"-seed -1", "-seed -1: must be a number from 0 to 2^64-1"},
+		{"-conns -1", "-conns -1: must be 0 to 100000"},
+		{"-io-timeout 0s", "-io-timeout 0s: must be 1ms to 1h"},
+		{"-flush-delay 2s", "-flush-delay 2s: must be 0s to 1s"},
+		{"-driver rueids", `-driver rueids: unknown driver "rueids" (did you mean rueidis?); there are `},
+		{"-driver=", `-driver "": must not have an empty part`},
+		{"-lock setnxx", `-lock setnxx: unknown lock "setnxx" (did you mean setnx?); there are `},
+		{"-wait pol", `-wait pol: unknown wait "pol" (did you mean poll?); there are auto, none, poll, backoff, pubsub, queue, block, native`},
+		{"-wait queue -handover throw", `-handover throw: unknown handover "throw"; there are release, swap`},
+		{"-handover swap", "-handover swap: only -wait queue reads it, and -wait is auto"},
+		{"-wait pubsub -handover-max 4", "-handover-max 4: only -wait queue reads it, and -wait is pubsub"},
+		{"-wait queue -handover-max 4", "-handover-max 4: only -handover swap reads it, and -handover is release"},
+		{"-wait queue -handover swap -handover-max 0", "-handover-max 0: must be 1 to 1000000"},
+		{"-wait queue -lockers 65", "-lockers 65: must be 1 to -clients, which is 64"},
+		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
+		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
+		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
+		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
+		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
+		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},
+		{"-flush-delay 1ms -pipelining off", "nothing to run: rueidis -flush-delay 1ms: only a pipelining library collects commands; see -pipelining auto"},
+		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
+		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
+		{"-driver memory -flush-delay 1ms", "nothing to run: memory -flush-delay 1ms: it runs in-process and has no connections"},
+		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
+		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
+		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
+		{"-reentry 0", "-reentry 0: must be 1 or more"},
+		{"-lock reentrant-count -reentry 1001", "-reentry 1001: must be 1 to 1000"},
+		{"-server embeded", `-server embeded: unknown server "embeded" (did you mean embedded?); there are auto, private, embedded, external`},
+	} {
+		_, err := planFor(t, test.line, environment())
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: %v\nwant: %s", test.line, err, test.want)
+		}
+		var usage *usageError
+		if !errors.As(err, &usage) {
+			t.Errorf("%s: %v is no usage error", test.line, err)
+		}
+	}
+	_, err := planFor(t, "", environment("LOCKBENCH_CLIENTS", "0"))
+	if err == nil || err.Error() != "LOCKBENCH_CLIENTS=0: must be 1 to 1000000" {
+		t.Errorf("a variable's mistake: %v", err)
+	}
+}
+
+func TestMatrixIsBounded(t *testing.T) {
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprint(i + 1)
+	}
+	_, err := planFor(t, "-clients "+strings.Join(many, ",")+" -keys "+strings.Join(many, ","), environment())
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
+		t.Error(err)
+	}
+}
+
+func TestSkipsAreSaidOnce(t *testing.T) {
+	p, err := planFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
+	if err != nil || len(p.cells) != 3 || len(p.skipped) != 1 {
+		t.Fatalf("%v, %d cells, %v", err, len(p.cells), p.skipped)
+	}
+	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := p.label(1), "clients 2"; got != want {
+		t.Errorf("label %q, want %q", got, want)
+	}
+}
+
+// What is left out is named once, also where the reason begins with its name.
+func TestSkipNamesOnce(t *testing.T) {
+	for _, test := range []struct {
+		s    skip
+		want string
+	}{
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 1, ""}, "etcd: no etcd"},
+		{skip{"", []string{"etcd"}, "etcd: no etcd", 2, ""}, "etcd: no etcd (2 cells)"},
+		{skip{"", []string{"etcd"}, "etcds are missing", 1, ""}, "etcd: etcds are missing"},
+	} {
+		if got := test.s.String(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestPlanIsLinear counts what planning allocates: four times the cells may take about four times as much. Comparing
+// each cell with all others, which boxes both, took 13 times as much.
+func TestPlanIsLinear(t *testing.T) {
+	allocs := func(cells int) float64 {
+		keys := make([]string, cells)
+		for i := range keys {
+			keys[i] = fmt.Sprint(i + 1)
+		}
+		o, err := parse(t, "-driver memory -keys "+strings.Join(keys, ","), environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := math.Inf(1) // what other tests have left running allocates as well
+		for range 4 {
+			least = min(least, testing.AllocsPerRun(1, func() {
+				if p, err := planOf(o, targets{}); err != nil || len(p.cells) != cells {
+					t.Fatal(len(p.cells), err)
+				}
+			}))
+		}
+		return least
+	}
+	if few, many := allocs(500), allocs(2000); many > 6*few {
+		t.Errorf("%v allocations for 500 cells, %v for 2000", few, many)
+	}
+}

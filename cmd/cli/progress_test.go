@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// atPace is a progress whose clock stands still between the calls of tick.
+func atPace(tty bool, turns int) (p *progress, out *bytes.Buffer, tick func(time.Duration)) {
+	out = new(bytes.Buffer)
+	now := time.Unix(0, 0)
+	p = &progress{w: &lineWriter{w: out}, tty: tty, columns: 60, now: func() time.Time { return now }, turns: turns}
+	return p, out, func(d time.Duration) { now = now.Add(d) }
+}
+
+func TestPlainProgress(t *testing.T) {
+	p, out, tick := atPace(false, 2)
+	p.begin(1, "clients 8", 10*time.Second, 12*time.Second)
+	for i := range 24 {
+		tick(250 * time.Millisecond)
+		p.update(workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(i+1) * 250 * time.Millisecond, Total: 10 * time.Second, Acquired: int64(i+1) * 25_000, P99: 12345 * time.Microsecond})
+	}
+	p.end()
+	want := "trial 1 of 2 (clients 8): measure 0s | 100,000 locks/s | p99 12.3ms | 0 violations | 22s left\n" +
+		"trial 1 of 2 (clients 8): measure 5s | 100,000 locks/s | p99 12.3ms | 0 violations | 17s left\n"
+	if out.String() != want {
+		t.Errorf("%q\nwant %q", out, want)
+	}
+}
+
+func TestTerminalProgress(t *testing.T) {
+	p, out, tick := atPace(true, 1)
+	p.begin(1, "", 10*time.Second, 0)
+	tick(250 * time.Millisecond)
+	p.update(workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 2 * time.Second, Acquired: 250, Violations: 1})
+	fmt.Fprintln(p.w, "a message")
+	tick(250 * time.Millisecond)
+	p.update(workloads.Snapshot{Phase: workloads.PhaseDrain, Elapsed: time.Second, Acquired: 500, Errors: 2})
+	p.end()
+	want := "warm-up 1s of 2s | 1,000 locks/s | 1 violation | 0 errors |" + // cut at 59 columns
+		eraseLine + "a message\n" +
+		"drain 1s | 1,000 locks/s | 0 violations | 2 errors" + eraseLine
+	if out.String() != want {
+		t.Errorf("%q\nwant %q", out, want)
+	}
+}
+
+// TestOpenLoopProgress shows what was due beside what was done, and how long the line is.
+func TestOpenLoopProgress(t *testing.T) {
+	p, out, tick := atPace(false, 1)
+	p.begin(1, "", time.Minute, 0)
+	for i := range 2 {
+		s := workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(5*i) * time.Second, Total: time.Minute, Open: true, P99: 850 * time.Microsecond}
+		if i > 0 {
+			s.Acquired, s.Offered, s.Dropped, s.Queue, s.P99 = 24_000, 30_000, 40, 5_960, 2*time.Second
+		}
+		tick(5 * time.Second)
+		p.update(s)
+	}
+	want := "measure 0s of 1m | 0 of 0 locks/s | p99 850us | queue 0 | 0 violations | 0 errors | 1m left\n" +
+		"measure 5s | 4,800 of 6,000 locks/s | p99 2s | queue 5,960 | 40 dropped | 0 violations | 55s left\n"
+	if out.String() != want {
+		t.Errorf("%q\nwant %q", out, want)
+	}
+}
+
+// TestProgressFits keeps lines below 100 columns: what says nothing goes first, and the label is cut.
+func TestProgressFits(t *testing.T) {
+	p, _, _ := atPace(false, 100)
+	p.turn = 57
+	p.measured = time.Hour
+	s := workloads.Snapshot{
+		Phase: workloads.PhaseMeasure, Elapsed: 45 * time.Second, Total: time.Minute, Acquired: 146_000,
+		P99: 123 * time.Millisecond, Violations: 12,
+	}
+	for label, want := range map[string]string{
+		"":                              "trial 57 of 100: measure 45s of 1m | 146,000 locks/s | p99 123ms | 12 violations | 15s left",
+		"clients 8":                     "trial 57 of 100 (clients 8): measure 45s | 146,000 locks/s | p99 123ms | 12 violations | 15s left",
+		"rueidis set-nx pubsub keys 10": "trial 57 of 100 (rueidis set-nx pubsu..): measure 45s | 146,000 locks/s | p99 123ms | 12 violations",
+	} {
+		p.label = label
+		if got := p.line(s, time.Second); got != want {
+			t.Errorf("%d columns: %s\nwant        %s", len(got), got, want)
+		}
+	}
+	for _, label := range []string{"", "a", "clients 8", strings.Repeat("rueidis set-nx ", 10)} {
+		for shift := range 20 {
+			p.label = label
+			s := s
+			s.Acquired, s.Queue, s.Open, s.Offered = 1<<shift, 1<<(shift/2), shift%2 == 0, 1<<shift // up to 500,000/s
+			got := p.line(s, time.Second)
+			if len(got) > lineWidth || !strings.Contains(got, "12 violations") || !strings.HasPrefix(got, "trial 57 of 100") {
+				t.Errorf("%d columns: %s", len(got), got)
+			}
+		}
+	}
+}
+
+func TestThreeDigits(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		1: "1ns", 999: "999ns", 1234: "1.23us", 999_400: "999us", 999_600: "1ms", 12_345_678: "12.3ms", 1_999_999_999: "2s", time.Hour: "1h0m0s",
+	} {
+		if got := threeDigits(d); got != want {
+			t.Errorf("%d is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestProgressLeft(t *testing.T) {
+	p, _, _ := atPace(true, 1)
+	p.begin(1, "", 10*time.Second, time.Minute)
+	for _, test := range []struct {
+		s    workloads.Snapshot
+		want string
+	}{
+		{workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 3 * time.Second}, "1m12s"},
+		{workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: 10 * time.Second, Total: 10 * time.Second}, "1m"},
+		{workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: 11 * time.Second, Total: 10 * time.Second}, "1m"},
+	} {
+		if got := p.line(test.s, 0); !strings.HasSuffix(got, "| "+test.want+" left") {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for in, want := range map[time.Duration]string{
+		0: "0s", 400 * time.Millisecond: "0s", 59 * time.Second: "59s", time.Minute: "1m", 90 * time.Second: "1m30s",
+		100 * time.Second: "1m40s", 2 * time.Hour: "2h0m", 3601 * time.Second: "1h0m1s", 10 * time.Minute: "10m",
+	} {
+		if got := seconds(in); got != want {
+			t.Errorf("%v is %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := render.Thousands(in); got != want {
+			t.Errorf("%d is %q, want %q", in, got, want)
+		}
+	}
+}

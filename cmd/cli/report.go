@@ -1,0 +1,114 @@
+// lockbench report: the table of a run, made again from its records.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+func (p *program) reportCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "report FILE…",
+		Short: "Print the table of records that -o has written, or another format",
+		Long: "Prints the table of records that -o has written; - is standard input. Files may be\n" +
+			"compressed (gzip), and a trial that is in several of them counts once.\n\n" +
+			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
+			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
+			aboutFormats(reportFormats) + "\n" +
+			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
+			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageErrorf("report: which file? give the names of record files, or - for standard input")
+			}
+			return nil
+		},
+	}, reportFlags)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(reportFormats))) // the flag exists
+	c.RunE = func(c *cobra.Command, files []string) error {
+		if err := o.fill(p.env); err != nil {
+			return err
+		}
+		width, err := p.tableOptions(o)
+		if err != nil {
+			return err
+		}
+		outputs, err := parseFormats(o, reportFormats, files)
+		if err != nil {
+			return err
+		}
+		return p.report(c.Context(), files, outputs, width)
+	}
+	return c
+}
+
+// report reads all files, says what is wrong with them, and writes what is right.
+func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts render.Options) error {
+	var c results.Collector
+	failed := false
+	for _, name := range files {
+		if _, err := p.collect(&c, name); err != nil {
+			failed = true
+			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
+		}
+	}
+	if cells := c.Cells(); len(cells) > 0 {
+		if err := writeOutputs(p, outputs, reported{cells, opts}); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return exitCode(exitError)
+	}
+	return nil
+}
+
+// tableOptions fits the table to the terminal, or to what -width says.
+func (p *program) tableOptions(o *options) (render.Options, error) {
+	opt := o.get("width")
+	width, err := spec.ParseInt(opt.text)
+	if err != nil {
+		return render.Options{}, usageErrorf("%s: %w", opt.written(), err)
+	}
+	if width != 0 && (width < minWidth || width > maxWidth) {
+		return render.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
+	}
+	columns, tty := terminal(p.stdout)
+	switch {
+	case width > 0:
+	case tty:
+		width = min(max(columns, minWidth), maxWidth)
+	default:
+		width = 100
+	}
+	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
+	return render.Options{Width: width, Color: tty && noColor == ""}, nil
+}
+
+const (
+	minWidth = 40
+	maxWidth = 1000
+)
+
+// terminal tells whether w is one, and how wide.
+func terminal(w io.Writer) (columns int, tty bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = 80
+	}
+	return columns, true
+}

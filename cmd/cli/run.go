@@ -1,0 +1,427 @@
+// lockbench run: every trial of every cell, a record each, and the table in the end.
+
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+func (p *program) runCommand() *cobra.Command {
+	c, o := p.command(&cobra.Command{
+		Use:   "run",
+		Short: "Measure one lock, or a matrix of them (implied by any flag)",
+		Args:  noArgs,
+	}, runFlags)
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.run(c.Context(), o) }
+	p.completeFlags(c)
+	p.completeComparing(c)
+	names := slices.Concat(formatNames(reportFormats), formatNames(compareFormats))
+	slices.Sort(names)
+	_ = c.RegisterFlagCompletionFunc("format", listCompletion(slices.Compact(names))) // the flag exists
+	return c
+}
+
+// run does what the options ask for. Everything that can be wrong with them is said before anything is started.
+func (p *program) run(ctx context.Context, o *options) (err error) {
+	if err := o.fill(p.env); err != nil {
+		return err
+	}
+	for _, s := range p.env.strangers() {
+		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
+	}
+	if err := o.readWorkload(p.stdin); err != nil {
+		return err
+	}
+	plan, err := planAll(o, p.env, p.stdin, func(s *service) (string, error) { return s.find() })
+	if err != nil {
+		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
+			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
+		}
+		return err
+	}
+	plan.teach(&p.secrets)
+	table, err := p.tableOptions(o)
+	if err != nil {
+		return err
+	}
+	if err := checkLive(o); err != nil {
+		return err
+	}
+	revision, err := readRevision(o)
+	if err != nil {
+		return err
+	}
+	contest, err := contestOf(o, plan)
+	if err != nil {
+		return err
+	}
+	outputs, found, err := o.runOutputs(contest != nil)
+	if err != nil {
+		return err
+	}
+	if o.on("dry-run") {
+		return plan.print(p.stdout)
+	}
+	if err := checkOutput(o.get("output")); err != nil {
+		return err
+	}
+	env := readEnv()
+	env.Revision = revision
+	env.Variables = p.env.influences(p.secrets.scrub)
+	if contest != nil {
+		if err := p.readBaseline(contest, o, plan, env); err != nil {
+			return err
+		}
+	}
+	live, err := openLive(ctx, o, plan, env.Lockbench)
+	if err != nil {
+		return err
+	}
+	for _, line := range p.env.ignored(plan.services()) {
+		fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", line)
+	}
+	plan.announce(p.stderr)
+	live.announce(p.stderr)
+	if contest != nil {
+		contest.announceTrials(p.stderr, plan.trials, o.versus())
+	}
+
+	r := runner{
+		program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live, contest: contest,
+		outputs: outputs, judged: found,
+	}
+	if !o.on("quiet") {
+		r.progress = newProgress(p.stderr, len(plan.order))
+	}
+	defer func() { err = live.close(p.stderr, err) }()
+	return r.run(ctx, table)
+}
+
+// announce says on stderr what is left out and what to expect, each thing once.
+func (p plan) announce(w *lineWriter) {
+	var said []string
+	for i, c := range p.cells {
+		if t := p.of(i).targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
+			said = append(said, t.why)
+			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
+		}
+	}
+	for _, s := range p.skipped {
+		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
+	}
+	p.announceSame(w)
+	for _, c := range p.cells {
+		for _, text := range c.warnings {
+			if !slices.Contains(said, text) {
+				said = append(said, text)
+				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
+			}
+		}
+	}
+}
+
+// runner is a run under way.
+type runner struct {
+	*program
+	plan
+	output   string
+	env      results.Env
+	limits   machineLimits
+	progress *progress
+	fleets   map[string]*fleet // by side
+	fleet    *fleet            // of the present trial
+	live     *live
+	contest  *contest // nil if nothing is compared
+	outputs  []output[reported]
+	judged   []output[compared] // of the comparison
+	unsaved  []*results.Record  // that could not be written yet
+
+	id       string                 // of the run
+	opened   int                    // trials so far
+	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
+	records  results.Collector
+	violated bool         // by a lock that claims to exclude
+	said     []string     // what needs to be said once, however many cells it is true of
+	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
+	failed   bool
+	ran      bool // some cell was more than skipped
+}
+
+// run runs all trials and renders what there is, also after an interruption.
+func (r *runner) run(ctx context.Context, table render.Options) error {
+	r.draining.Store(true)
+	r.out = map[int]bool{}
+
+	fleets, err := newFleets(r.plan)
+	if err != nil {
+		return err
+	}
+	r.fleets = fleets
+	for _, f := range fleets {
+		r.secrets.add(string(f.password))
+	}
+	giveUp := func() {
+		if hint := r.hint.Load(); hint != nil {
+			fmt.Fprint(r.stderr, *hint)
+		}
+		r.giveUp()
+	}
+	r.abandon.Store(&giveUp)
+	defer r.closeServer()
+	r.announcePrefix()
+
+	for i, t := range r.order {
+		if ctx.Err() != nil {
+			break
+		}
+		if r.out[t.cell] {
+			continue
+		}
+		c := r.cells[t.cell].plan
+		r.progress.begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
+		err := r.trial(ctx, t)
+		r.progress.end()
+		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
+			r.failed = true
+			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
+			r.leaveOut(t.cell)
+		}
+	}
+	return r.finish(ctx, table)
+}
+
+// finish writes the table, or what -format asks for, and chooses the exit code.
+func (r *runner) finish(ctx context.Context, table render.Options) error {
+	r.saveRest()
+	cells := r.records.Cells()
+	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
+		r.outputs = []output[reported]{{format: reportFormats[0]}}
+	}
+	if len(cells) > 0 && writeOutputs(r.program, r.outputs, reported{cells, table}) != nil {
+		r.failed = true // it has been said
+	}
+	if ctx.Err() != nil {
+		r.dropContest(len(cells) > 0)
+		return r.interrupted(ctx, ctx.Err())
+	}
+	verdict := r.decide(cells, table)
+	switch {
+	case r.violated:
+		return exitCode(exitViolated)
+	case r.failed:
+		return exitCode(exitError)
+	case !r.ran:
+		return usageErrorf("nothing to run")
+	}
+	return verdict
+}
+
+// interrupted is the error of a run that a signal has stopped, and err for any other.
+func (r *runner) interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintf(r.stderr, "lockbench: %v\n", context.Cause(ctx))
+	return exitCode(exitInterrupted)
+}
+
+// trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
+func (r *runner) trial(ctx context.Context, t turn) (err error) {
+	defer drivers.Catch(&err)
+	c := r.at(t)
+	r.fleet = r.fleets[r.cells[t.cell].side]
+	r.opened++
+	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
+	if err := r.ready(ctx, c); err != nil {
+		r.ran = true
+		return err
+	}
+	warning, err := r.checkServer(ctx, c, prefix)
+	if err != nil {
+		r.ran = true
+		return err
+	}
+	svc, err := r.fleet.open(ctx, c, prefix)
+	if err != nil {
+		r.ran = true
+		return err
+	}
+	hint := r.leftLine(c, "stopped at once")
+	r.hint.Store(&hint)
+	defer r.hint.Store(nil)
+	defer func() { r.closeService(c, svc) }()
+	why, err := checkSession(ctx, c, svc)
+	if why != "" {
+		way := c.Wait
+		if c.Handover != "" {
+			way += " -handover " + c.Handover
+		}
+		r.skip(t, fmt.Sprintf("%s %s -wait %s: %s", c.Driver, c.Lock, way, why))
+		return nil
+	}
+	if err != nil {
+		r.ran = true
+		return err
+	}
+	beside, why, err := r.fleet.neighbour(ctx, c, prefix)
+	if why != "" {
+		r.skip(t, fmt.Sprintf("%s -probe: %s", c.Driver, why))
+		return nil
+	}
+	r.ran = true
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	if err := checkRoom(c, svc); err != nil {
+		return err
+	}
+	run := workloads.Run{
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.of(t.cell).options.replays.of(c),
+		Neighbour: beside.Prober,
+	}
+	if r.progress != nil {
+		run.Progress = r.progress.update
+	}
+	r.live.follow(&run, t)
+	rec, err := run.Do(ctx)
+	r.live.end()
+	if left := run.Left(); left != nil {
+		r.sayLeft(c, left)
+	}
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		rec.Warnings = append(rec.Warnings, warning)
+	}
+	return r.keep(ctx, t, rec)
+}
+
+// skip leaves out what is left of a cell, and says why.
+func (r *runner) skip(t turn, why string) {
+	r.say("skipped: " + why)
+	r.leaveOut(t.cell)
+}
+
+// leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
+func (r *runner) leaveOut(i int) {
+	r.out[i] = true
+	if partner, ok := r.partner(i); ok && !r.out[partner] {
+		r.out[partner] = true
+		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
+	}
+}
+
+// say writes a line, once.
+func (r *runner) say(line string) {
+	if !slices.Contains(r.said, line) {
+		r.said = append(r.said, line)
+		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)
+	}
+}
+
+// ready starts the cell's server, if it has none yet, and asks this machine for room.
+func (r *runner) ready(ctx context.Context, c spec.Plan) error {
+	if !inProcessDriver(c.Driver) {
+		if _, err := r.fleet.at(ctx, c); err != nil {
+			return err
+		}
+	}
+	return r.limits.check(c, r.fleet.networkOf(c))
+}
+
+// checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in
+// ways of its own if it finds no room, and its connections would pass for somebody else's.
+func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
+	probe := c
+	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
+	if inProcessDriver(c.Driver) || libraries[c.Driver].pinned(c.Lock) {
+		probe.Conns = 0
+	}
+	svc, err := r.fleet.open(ctx, probe, prefix)
+	if err != nil {
+		return "", err
+	}
+	defer svc.Close()
+	return checkServer(ctx, c, svc, connections(probe))
+}
+
+// keep completes a record, appends it to the file and judges it.
+func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
+	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
+	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
+	rec.Env = r.env
+	if rec.Plan.Server == string(external) {
+		rec.Prefix = r.prefix()
+	}
+	r.fleet.describe(rec)
+	r.secrets.scrubRecord(rec)
+	if err := r.records.Add(rec); err != nil {
+		return err
+	}
+	r.violated = r.violated || rec.Violated()
+	if r.output != "" {
+		if err := r.save(rec); err != nil {
+			return err
+		}
+	}
+	if rec.Counts.Acquired == 0 && rec.Safety.Grants == 0 {
+		for _, class := range slices.Sorted(maps.Keys(rec.Counts.ErrorSample)) {
+			return fmt.Errorf("not one lock was acquired: %s", rec.Counts.ErrorSample[class])
+		}
+	}
+	if rec.Partial != "" && ctx.Err() == nil {
+		return errors.New(rec.Partial)
+	}
+	return nil
+}
+
+// abandonTimeout bounds the clean-up of an exit that waits for nothing.
+const abandonTimeout = 500 * time.Millisecond
+
+// giveUp stops a server of our own if that is instant. It dies with this process in any case.
+func (r *runner) giveUp() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = r.stopServers()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(abandonTimeout):
+	}
+}
+
+// closeServer stops a server of our own.
+func (r *runner) closeServer() {
+	r.abandon.Store(nil)
+	if err := r.stopServers(); err != nil {
+		fmt.Fprintf(r.stderr, "lockbench: stopping the servers: %s\n", oneLine(err.Error()))
+	}
+}
+
+// stopServers stops them on both sides; a fleet that is both's has nothing to stop the second time.
+func (r *runner) stopServers() error {
+	var errs []error
+	for _, f := range r.fleets {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+// TestSchemaIsPublished compares the schema in the repository with the one that the program prints.
+func TestSchemaIsPublished(t *testing.T) {
+	text, err := workloadSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join("..", "..", "..", "workloads", "workload.schema.json"), string(text))
+}
+
+// TestSchemaKnowsTheFields compares what may stand where, in both directions.
+func TestSchemaKnowsTheFields(t *testing.T) {
+	text, err := workloadSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type properties map[string]json.RawMessage
+	var schema struct {
+		Properties properties
+		Defs       properties `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var classes struct {
+		AnyOf []struct {
+			AdditionalProperties struct{ Properties properties }
+			Items                struct{ Properties properties }
+		}
+	}
+	var cells struct {
+		Items struct{ Properties properties }
+	}
+	if err := errors.Join(json.Unmarshal(schema.Properties["classes"], &classes), json.Unmarshal(schema.Properties["cells"], &cells)); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []struct {
+		name  string
+		write func(field string) string
+		has   properties
+		more  []string
+	}{
+		{"the top", func(f string) string { return f + ": x" }, schema.Properties, []string{"name", "about", "classes", "cells"}},
+		{"a named class", func(f string) string { return "classes: {a: {" + f + ": x}}" }, classes.AnyOf[0].AdditionalProperties.Properties, nil},
+		{"a listed class", func(f string) string { return "classes: [{name: a, " + f + ": x}]" }, classes.AnyOf[1].Items.Properties, []string{"name"}},
+		{"a cell", func(f string) string { return "cells: [{" + f + ": x}]" }, cells.Items.Properties, nil},
+	} {
+		names := slices.Clone(flagNames(allFlags))
+		for name := range place.has {
+			if !slices.Contains(place.more, name) {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			_, err := file.Parse("w.yaml", []byte(place.write(name)), vocabulary())
+			if _, known := place.has[name]; known != (err == nil) {
+				t.Errorf("%s in %s: in the schema: %t, the parser: %v", name, place.name, known, err)
+			}
+		}
+		if len(place.has) < len(ofAClass) {
+			t.Errorf("the schema has only %d fields for %s", len(place.has), place.name)
+		}
+	}
+}
+
+// TestTakenWorkloads has all that is sound: presets, the example, and plans as -dry-run prints them. Package file's tests
+// hold the golden file to the published schema. A validator in this binary, which is the lockbench of all scripts too,
+// would make each of them start with the schemas of all JSON schemas.
+func TestTakenWorkloads(t *testing.T) {
+	texts := map[string]string{}
+	for _, name := range presets.Names() {
+		text, _ := presets.Find(name)
+		texts[name] = string(text)
+	}
+	example, err := os.ReadFile(filepath.Join("..", "..", "workloads", "example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["example"] = string(example)
+	for name, line := range map[string]string{
+		"axes": "-driver go-redis,rueidis,memory,null -wait backoff,poll,queue,none -clients 2,1k -flush-delay 0s,100us -trials 3 -renew=off,on -lockers 1,2 -handover swap",
+		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 9 " +
+			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
+			"-crash 0.1% -overstay 12.5% -try-only 0.3 -n 1M -duration 1m30s -max-errors 5%",
+		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,watch -probe 0.5",
+		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false -max-errors 10",
+		"classes": "-workload batch-beside-online -driver null,memory",
+	} {
+		p, err := planFor(t, line, environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = printed(t, p)
+	}
+	texts["spellings"] = "driver: [rueidis, null]\nclients: 1_000\nkeys: 10k\nhold: 0\nthink: uniform:0:1.5ms\ncrash: 0.1\n" +
+		"overstay: 5 %\nrate: 0\nburst: 0\nrenew: [on, false]\noracle: false\nnull: true\nseed: 0x10\nttl: 1h30m\nflush-delay: 1.5us\n"
+	for name, text := range texts {
+		if _, err := planOfWorkload(t, text, "", environment()); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+	for name, text := range texts { // comments name this machine's servers
+		texts[name] = comments.ReplaceAllString(text, "")
+	}
+	golden(t, filepath.Join(toFile, "taken.json"), indented(t, texts))
+}
+
+var comments = regexp.MustCompile(`(?m)^ *#.*\n`)
+
+// toFile leads from this package's testdata to that of package file.
+var toFile = filepath.Join("..", "..", "..", "workloads", "file", "testdata")
+
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
+// TestRefusedWorkloads has what both the program and the schema refuse; see TestTakenWorkloads.
+func TestRefusedWorkloads(t *testing.T) {
+	texts := []string{
+		"", "# nothing", "3", "[]", "clints: 3", "Clients: 3", "addr: redis://h", "password: x", "output: f", "dry-run: true", "include: x", "workload: x",
+		"clients: -3", "clients: many", "clients: 1.5", "clients: []", "clients: [3, 3]", "clients: '1,2'", "clients: {}", "clients: [[3]]", "clients:",
+		"duration: [1s, 2s]", "trials: [1, 2]", "duration: 10", "hold: 5", "hold: 5 ms", "hold: -1ms", "hold: exp", "hold: exp:5", "hold: normal:1ms:2ms", "hold: uniform:1ms",
+		"key-dist: zipf", "key-dist: zipf:x", "key-dist: hot:80%", "key-dist: 70%*zipf:1+own", "key-dist: 5",
+		"crash: 110", "crash: 10", "crash: -1%", "crash: lots", "try-only: yes", "overstay: 5%%",
+		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
+		"max-errors: few", "probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
+		"topology: ring", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
+		"name: ''", "name: a b", "name: -x", "name: [x]", "about: ''", "about: [x]", "about: " + strings.Repeat("x", 201),
+		"classes: {}", "classes: []", "classes:", "classes: 3", "classes: {a: 3}", "classes: {a: {driver: memory}}", "classes: {a: {hold: [1ms, 2ms]}}",
+		"classes: {a b: {}}", "classes: [{hold: 1ms}]", "classes: [{name: a, keys: 3}]", "classes: {a: {clints: 3}}", "classes: {a: {classes: {b: {}}}}", "classes: {a: {name: b}}",
+		"cells: []", "cells: {}", "cells: [3]", "cells: [{}]", "cells: [{trials: 3}]", "cells: [{name: a}]", "cells: [{classes: {a: {}}}]", "cells: [{addr: h}]", "cells: [{clints: 3}]",
+	}
+	for _, text := range texts {
+		if _, err := planOfWorkload(t, text, "", environment()); err == nil {
+			t.Errorf("%q: the program takes it", text)
+		}
+	}
+	golden(t, filepath.Join(toFile, "refused.json"), indented(t, texts))
+}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockbench/lockbench/drivers/servers"
+)
+
+// TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
+// set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
+// measures, and keeps its exit code; valid holds a file of JSON to a schema that lockbench has printed. A service's name
+// as a condition asks whether it is installed. GATE is the gate's script.
+func TestScripts(t *testing.T) {
+	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TMPDIR", e.WorkDir)
+			// PostgreSQL is not root's, and has to get through to its directory there.
+			for _, dir := range []string{filepath.Dir(e.WorkDir), e.WorkDir} {
+				if err := os.Chmod(dir, 0o711); err != nil {
+					return err
+				}
+			}
+			first, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
+			e.Setenv("BIN", first)                                      // where lockbench is
+			e.Setenv("GORACE", "atexit_sleep_ms=0")                     // or each lockbench of a -race run ends with a second's sleep
+			e.Setenv("JDK_JAVA_OPTIONS", os.Getenv("JDK_JAVA_OPTIONS")) // see servertest.QuickJava
+			e.Setenv("GATE", filepath.Join(e.WorkDir, ".gate.sh"))
+			return os.WriteFile(e.Getenv("GATE"), gate, 0o700)
+		},
+		Condition: func(name string) (bool, error) {
+			i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
+			if i < 0 {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, err := services[i].find()
+			if err != nil && os.Getenv("CI") == "true" {
+				t.Errorf("with CI=true nothing may be left out: %v", err)
+			}
+			return err == nil, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"redis": cmdRedis, "private": cmdPrivate, "interrupt": cmdInterrupt, "keys": cmdKeys, "set": cmdSet, "code": cmdCode, "webserver": cmdWebserver,
+			"nights":  cmdNights,
+			"records": cmdRecords,
+			"valid":   cmdValid,
+		},
+	})
+}
+
+// cmdRedis starts a server: redis plain, redis password PASSWORD, redis maxclients N or redis tls.
+func cmdRedis(ts *testscript.TestScript, _ bool, args []string) {
+	o := servers.RedisOptions{TLS: args[0] == "tls"}
+	switch args[0] {
+	case "password":
+		o.Password = args[1]
+	case "maxclients":
+		o.Config = map[string]string{"maxclients": args[1]}
+	}
+	r, err := servers.StartRedis(context.Background(), o)
+	ts.Check(err)
+	ts.Defer(func() { r.Close() })
+	ts.Setenv("ADDR", r.URL())
+	ts.Setenv("CA", r.CAFile())
+}
+
+// cmdPrivate starts a server of any service, with room for so many connections, and sets ADDR: private mysql 20.
+func cmdPrivate(ts *testscript.TestScript, _ bool, args []string) {
+	conns, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var s io.Closer
+	url := ""
+	switch ctx := context.Background(); args[0] {
+	case "mysql":
+		server, failed := servers.StartMySQL(ctx, servers.MySQLOptions{Conns: conns})
+		ts.Check(failed)
+		s, url = server, server.URL()
+	case "postgres":
+		server, failed := servers.StartPostgres(ctx, servers.PostgresOptions{Conns: conns})
+		ts.Check(failed)
+		s, url = server, server.URL()
+	case "etcd":
+		server, failed := servers.StartEtcd(ctx, 1, servers.EtcdOptions{})
+		ts.Check(failed)
+		s, url = server, server.URLs()[0]
+	case "zookeeper":
+		server, failed := servers.StartZooKeeper(ctx, 1, servers.ZooKeeperOptions{})
+		ts.Check(failed)
+		s, url = server, server.URLs()[0]
+	default:
+		ts.Fatalf("unknown server %s", args[0])
+	}
+	ts.Defer(func() { s.Close() })
+	ts.Setenv("ADDR", url)
+}
+
+// cmdKeys checks how many keys the plain server at ADDR has: keys 0.
+func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strings.Trim(ask(ts, "DBSIZE"), ":\r\n"); got != args[0] {
+		ts.Fatalf("%s keys are left, want %s", got, args[0])
+	}
+}
+
+// cmdSet puts keys on the plain server at ADDR, which are a user's: set one two.
+func cmdSet(ts *testscript.TestScript, _ bool, args []string) {
+	for _, key := range args {
+		ask(ts, "SET "+key+" 1")
+	}
+}
+
+// ask sends the plain server at ADDR a command.
+func ask(ts *testscript.TestScript, command string) (reply string) {
+	conn, err := net.Dial("unix", strings.TrimPrefix(ts.Getenv("ADDR"), "unix://"))
+	ts.Check(err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "%s\r\n", command)
+	ts.Check(err)
+	reply, err = bufio.NewReader(conn).ReadString('\n')
+	ts.Check(err)
+	return reply
+}
+
+// cmdWebserver starts something that is not Redis and sets ADDR.
+func cmdWebserver(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+			conn.Close()
+		}
+	})
+	ts.Defer(func() { l.Close(); serving.Wait() })
+	ts.Setenv("ADDR", l.Addr().String())
+}
+
+// cmdInterrupt runs a command, sends it SIGINT, SIGHUP for "interrupt hangup" or SIGKILL for "interrupt kill", when stderr
+// shows that it measures (and, before a kill, has had locks), and keeps its output in the files stdout and stderr and its
+// exit code in the file code. A kill sets PREFIX to what the run has said that its names begin with.
+func cmdInterrupt(ts *testscript.TestScript, _ bool, args []string) {
+	stop, text := syscall.SIGINT, regexp.MustCompile("measure")
+	switch args[0] {
+	case "hangup":
+		stop, args = syscall.SIGHUP, args[1:]
+	case "kill":
+		stop, text, args = syscall.SIGKILL, regexp.MustCompile(`measure .*\D[1-9]\d* locks/s`), args[1:]
+	}
+	// Under nohup the signal is ignored, which a child inherits unless it is handled here.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, stop)
+	defer signal.Stop(handled)
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("WORK"), "GORACE=atexit_sleep_ms=0")
+	var stdout bytes.Buffer
+	seen := &watcher{text: text, found: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &stdout, seen
+	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-seen.found:
+		ts.Check(cmd.Process.Signal(stop))
+		<-ended
+	case err := <-ended:
+		ts.Fatalf("ended before it measured: %v\n%s", err, seen)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("stdout"), stdout.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr"), []byte(seen.String()), 0o600))
+	if said := regexp.MustCompile("begin with (lockbench:[^;]*);").FindStringSubmatch(seen.String()); said != nil {
+		ts.Setenv("PREFIX", said[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("code"), []byte(strconv.Itoa(cmd.ProcessState.ExitCode())+"\n"), 0o600))
+}
+
+// cmdCode runs a command and checks its exit code: code 2 lockbench -x.
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdValid holds files of JSON to a schema: valid schema.json file.json.
+func cmdValid(ts *testscript.TestScript, refused bool, args []string) {
+	var why bytes.Buffer
+	cmd := exec.Command("go", "run", "./testdata/valid")
+	for _, name := range args {
+		cmd.Args = append(cmd.Args, ts.MkAbs(name))
+	}
+	cmd.Stderr = &why
+	out, err := cmd.Output()
+	if err != nil {
+		ts.Fatalf("%v: %s", err, &why)
+	}
+	if n := bytes.Count(out, []byte("\n")); n != 0 && !refused || n != len(args)-1 && refused {
+		ts.Fatalf("%d of %d files are refused: %s", n, len(args)-1, &why)
+	}
+}
+
+// watcher is a buffer that tells when a text has come by.
+type watcher struct {
+	mu    sync.Mutex
+	b     bytes.Buffer
+	text  *regexp.Regexp
+	found chan struct{}
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.text.Match(w.b.Bytes())
+	w.b.Write(p)
+	if !before && w.text.Match(w.b.Bytes()) {
+		close(w.found)
+	}
+	return len(p), nil
+}
+
+func (w *watcher) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// TestHelp pins the help of every command, and that it can be read in 100 columns.
+func TestHelp(t *testing.T) {
+	for _, line := range []string{"", "report", "compare", "history", "clean", "list", "schema", "version", "completion"} {
+		var out, errs bytes.Buffer
+		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
+			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)
+		}
+		for text := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(text, "\n")); n > 100 {
+				t.Errorf("help %s: %d columns: %s", line, n, text)
+			}
+		}
+		name := "help.golden"
+		if line != "" {
+			name = "help-" + line + ".golden"
+		}
+		golden(t, name, out.String())
+	}
+}
+
+// TestHelpSpellings are the ways to ask for the same page.
+func TestHelpSpellings(t *testing.T) {
+	page := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := run(args, nil, &out, &errs, environment(), nil); code != 0 {
+			t.Errorf("%q: exit code %d, %s", args, code, &errs)
+		}
+		return out.String()
+	}
+	want := page()
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"run", "-h"}, {"-clients", "3", "-h"}, {"help", "run"}} {
+		if page(args...) != want {
+			t.Errorf("%q prints another page", args)
+		}
+	}
+	if page("report", "-h") != page("help", "report") {
+		t.Error("report -h and help report differ")
+	}
+}

@@ -1,0 +1,441 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
+)
+
+// canary is a password whose spellings differ in URLs, JSON, HTML and quotations.
+const canary = `c4nary&"<é`
+
+// inURL is how it is written in one.
+var inURL = url.QueryEscape(canary)
+
+// leaked are the spellings of the canary in a text. Its beginning would be enough to tell.
+func leaked(text string) string {
+	if i := strings.Index(text, "c4nary"); i >= 0 {
+		return text[max(0, i-60):min(len(text), i+40)]
+	}
+	return ""
+}
+
+// TestSecretInTheWrongPlace writes addresses where none belong.
+func TestSecretInTheWrongPlace(t *testing.T) {
+	dir := t.TempDir()
+	yaml := filepath.Join(dir, "plan.yaml")
+	for _, words := range []string{
+		"URL", "report URL", "compare URL URL", "history URL", "list URL", "schema URL", "version URL", "completion URL", "help URL",
+		"clean URL", "clean -prefix URL", "clean -addr URL -driver URL", "-workload URL", "-driver URL", "-lock URL", "-wait URL", "-o URL",
+		"-clients URL", "-hold URL", "-rate URL", "-ttl URL", "-param a=URL", "-format html=URL", "-format URL", "-interval-log URL",
+		"-metrics-addr URL", "-baseline URL", "-vs URL", "-fail-on URL", "-server URL", "-topology URL", "-password-file URL -addr 127.0.0.1:1",
+		"-tls-ca URL -addr 127.0.0.1:1", "-addr URL,URL -driver zookeeper", "-addr URL -driver memory", "-driver mysql -addr DSN",
+		"-driver mysql -addr PAIRS", "-driver postgres -addr PAIRS -db x", "-driver rueidis -addr PAIRS", "-nosuchflag=URL", "-URL",
+		"-width URL", "-seed URL", "-dry-run -revision URL -driver memory", "-workload " + yaml, "-driver memory URL",
+	} {
+		for _, address := range []string{
+			"redis://:" + inURL + "@h", "redis://:" + canary + "@h", "redis://me:" + inURL + "@h:1/0", "postgres://me:" + inURL + "@h/db",
+			"mysql://me:" + canary + "@h/db", "mysql://host=h password=" + canary, "postgres://h/db?password=" + inURL,
+		} {
+			if err := os.WriteFile(yaml, fmt.Appendf(nil, "addr: %s\npassword: %s\n", address, canary), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var args []string
+			for _, word := range strings.Fields(words) {
+				word = strings.ReplaceAll(word, "URL", address)
+				word = strings.ReplaceAll(word, "DSN", "me:"+canary+"@tcp(h:1)/db?x")
+				args = append(args, strings.ReplaceAll(word, "PAIRS", "host=h password="+canary+" x"))
+			}
+			for _, env := range []environ{environment(), environment("LOCKBENCH_ADDR", address)} {
+				var stdout, stderr bytes.Buffer
+				code := run(args, strings.NewReader(""), &stdout, &stderr, env, nil)
+				if leak := leaked(stdout.String() + stderr.String()); leak != "" {
+					t.Errorf("lockbench %q shows it: …%s…", args, leak)
+				}
+				if code == exitOK && !strings.Contains(words, "dry-run") && !strings.HasPrefix(words, "-addr") {
+					t.Errorf("lockbench %q is accepted", args)
+				}
+			}
+		}
+	}
+}
+
+// TestSecretEchoed plants a password in every way in, has the server repeat it in whatever it answers, and looks through
+// every way out.
+func TestSecretEchoed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "password")
+	if err := os.WriteFile(file, []byte(canary+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	peers := map[string]func(t *testing.T, visited func()) (addr string){
+		"redis":       func(t *testing.T, visited func()) string { return echoRedis(t, false, visited) },
+		"redis-login": func(t *testing.T, visited func()) string { return echoRedis(t, true, visited) },
+		"postgres":    echoPostgres, "mysql": echoMySQL, "etcd": echoEtcd,
+	}
+	for _, c := range []struct{ peer, scheme, driver, database string }{
+		{"redis", "redis", "go-redis", ""}, {"redis", "redis", "rueidis", ""}, {"redis", "redis", "redsync", ""},
+		{"redis-login", "redis", "go-redis", ""}, {"redis-login", "redis", "rueidis", ""},
+		{"postgres", "postgres", "postgres", "/db"}, {"mysql", "mysql", "mysql", "/db"}, {"etcd", "etcd", "etcd", ""},
+	} {
+		for _, way := range []string{"url", "escaped", "variable", "file", "REDIS_URL", "LOCKBENCH_ADDR", "PGPASSWORD", "DSN", "pairs"} {
+			t.Run(c.peer+"/"+c.driver+"/"+way, func(t *testing.T) {
+				out := t.TempDir()
+				metrics := freeAddr(t)
+				var mu sync.Mutex
+				var scraped strings.Builder
+				addr := peers[c.peer](t, func() {
+					resp, err := http.Get("http://" + metrics + "/metrics")
+					if err != nil {
+						return
+					}
+					defer resp.Body.Close()
+					text, _ := io.ReadAll(resp.Body)
+					mu.Lock()
+					defer mu.Unlock()
+					scraped.Write(text)
+				})
+				with := fmt.Sprintf("%s://me:%s@%s%s", c.scheme, inURL, addr, c.database)
+				without := fmt.Sprintf("%s://me@%s%s", c.scheme, addr, c.database)
+				env := environment()
+				switch way {
+				case "url":
+				case "escaped": // more than need be
+					with = strings.Replace(with, "c4nary", "%634nary", 1)
+				case "variable":
+					with, env = without, environment("LOCKBENCH_PASSWORD", canary)
+				case "file":
+					with, env = without, environment("LOCKBENCH_PASSWORD_FILE", file)
+				case "PGPASSWORD":
+					if c.driver != "postgres" {
+						t.SkipNow()
+					}
+					t.Setenv("PGPASSWORD", canary) // the driver asks the process
+					with = without
+				case "DSN":
+					if c.driver != "mysql" {
+						t.SkipNow()
+					}
+					with = "me:" + canary + "@tcp(" + addr + ")/db"
+				case "pairs":
+					if c.driver != "postgres" {
+						t.SkipNow()
+					}
+					host, port, _ := net.SplitHostPort(addr)
+					with = fmt.Sprintf("host=%s port=%s user=me dbname=db password='%s'", host, port, canary)
+				default:
+					if way == "REDIS_URL" && c.scheme != "redis" {
+						t.SkipNow()
+					}
+					env, with = environment(way, with), ""
+				}
+				args := []string{
+					"-driver", c.driver, "-clients", "2", "-duration", "200ms", "-warmup", "0s", "-o", filepath.Join(out, "runs.jsonl"),
+					"-format", "html=" + out + "/r.html,csv=" + out + "/r.csv,markdown=" + out + "/r.md,benchfmt=" + out + "/r.txt",
+					"-interval-log", filepath.Join(out, "log"), "-metrics-addr", metrics,
+				}
+				if with != "" {
+					args = append(args, "-addr", with)
+				}
+				var stdout, stderr bytes.Buffer
+				look := func(what string) {
+					if leak := leaked(stdout.String() + stderr.String()); leak != "" {
+						t.Errorf("%s shows it: …%s…", what, leak)
+					}
+				}
+				code := run(args, strings.NewReader(""), &stdout, &stderr, env, nil)
+				look("the run")
+				if code != exitError {
+					t.Errorf("exit code %d: %s", code, &stderr)
+				}
+				if !strings.Contains(stderr.String(), hidden) {
+					t.Errorf("the server has repeated nothing: %s", &stderr)
+				}
+				run(append(args, "-dry-run"), strings.NewReader(""), &stdout, &stderr, env, nil)
+				look("-dry-run")
+				run([]string{"report", out + "/runs.jsonl"}, strings.NewReader(""), &stdout, &stderr, environment(), nil)
+				look("report")
+				clean := []string{"clean", "-prefix", prefixBegin + strings.Repeat("A", 26) + ":"}
+				if with != "" {
+					clean = append(clean, "-addr", with, "-driver", c.driver)
+				}
+				run(clean, strings.NewReader(""), &stdout, &stderr, env, nil)
+				look("clean")
+				_ = filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+					if text, err := os.ReadFile(path); err == nil {
+						if leak := leaked(string(text)); leak != "" {
+							t.Errorf("%s shows it: …%s…", filepath.Base(path), leak)
+						}
+					}
+					return nil
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if leak := leaked(scraped.String()); leak != "" {
+					t.Errorf("/metrics shows it: …%s…", leak)
+				}
+				if c.peer == "redis" {
+					if recs := readFile(t, out+"/runs.jsonl"); len(recs) != 1 || !strings.Contains(fmt.Sprint(recs[0].Counts.ErrorSample), hidden) {
+						t.Errorf("the record has no sample of the error")
+					}
+					if scraped.Len() == 0 {
+						t.Error("nobody has looked at /metrics")
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestScrub is what is hidden and what is not.
+func TestScrub(t *testing.T) {
+	for _, c := range []struct{ secret, text, want string }{
+		{"hunter22", "AUTH default hunter22: no", "AUTH default ***: no"},
+		{"hunter22", "xhunter22x", "x***x"},
+		{"p:w/d", "p%3Aw%2Fd and p:w/d", "*** and ***"},
+		{`a"b\c`, `said "a\"b\\c" and a\u0022`, `said "***" and a\u0022`},
+		{"a&b<cd", "a\\u0026b\\u003ccd", "***"},
+		{"pw", "AUTH default pw, not pws", "AUTH default ***, not pws"},
+		{"", "nothing", "nothing"},
+		{"hunter22", "hunter2", "hunter2"},
+		{"", "redis://u:x@h:1/0 and redis://h", "redis://***@h:1/0 and redis://h"},
+		{"", "write redis://user:password@host:port", "write redis://user:password@host:port"},
+		{"", "u:x@tcp(h:1)/db", "***@tcp(h:1)/db"},
+		{"", "or user:password@tcp(host:port)/database", "or user:password@tcp(host:port)/database"},
+		{"", "host=h password='a b' x", "host=h password=*** x"},
+		{"", "LOCKBENCH_PASSWORD_FILE=/x: no such file", "LOCKBENCH_PASSWORD_FILE=/x: no such file"},
+		{"", "a mail to me@example.org at 10:20", "a mail to me@example.org at 10:20"},
+	} {
+		var s secrets
+		s.add(c.secret)
+		if got := s.scrub(c.text); got != c.want {
+			t.Errorf("%q without %q is %q, want %q", c.text, c.secret, got, c.want)
+		}
+	}
+}
+
+// TestScrubShowsExamples makes the drivers say how an address is written: the examples have no secret in them.
+func TestScrubShowsExamples(t *testing.T) {
+	for _, name := range drivers.Names() {
+		driver, err := drivers.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, ok := driver.(drivers.Addressed)
+		if !ok {
+			continue
+		}
+		for _, addr := range []string{"", "x://h", "h/x/y", "u@h"} {
+			var s secrets
+			if _, err := reader.ReadAddr(addr); err != nil && s.scrub(err.Error()) != err.Error() {
+				t.Errorf("%s of %q: %q is shown as %q", name, addr, err, s.scrub(err.Error()))
+			}
+		}
+	}
+}
+
+// TestScrubRecord has the canary in all that a server tells.
+func TestScrubRecord(t *testing.T) {
+	var s secrets
+	s.add(canary)
+	counts := func() results.Counts { return results.Counts{ErrorSample: map[string]string{"server": canary}} }
+	r := &results.Record{Partial: canary, Warnings: []string{canary}, Counts: counts(), Classes: []results.ClassResult{{Counts: counts()}}}
+	r.Server = results.Server{Version: canary, Mode: canary, Persistence: canary}
+	r.Plan.Command = "lockbench -o redis://:" + canary + "@h"
+	s.scrubRecord(r)
+	if text := fmt.Sprintf("%+v", r); leaked(text) != "" {
+		t.Error(leaked(text))
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// peer serves each connection until it ends, or the test does.
+func peer(t *testing.T, serve func(conn net.Conn)) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			all.Go(func() { defer conn.Close(); serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, conn := range conns {
+			conn.Close()
+		}
+		mu.Unlock()
+		all.Wait()
+	})
+	return l.Addr().String()
+}
+
+// echoRedis is a Redis that repeats the password: when it refuses the login, or, if that passes, in every later refusal.
+func echoRedis(t *testing.T, refuses bool, visited func()) string {
+	var once sync.Once
+	return peer(t, func(conn net.Conn) {
+		in := bufio.NewReader(conn)
+		password := ""
+		for {
+			command, err := readCommand(in)
+			if err != nil {
+				return
+			}
+			reply := "-ERR denied, for AUTH default " + password + " " + url.QueryEscape(password) + "\r\n"
+			switch name := strings.ToUpper(command[0]); {
+			case (name == "AUTH" || name == "HELLO") && len(command) > 2:
+				password = command[len(command)-1]
+				if refuses {
+					reply = "-WRONGPASS invalid pair for " + strings.Join(command, " ") + "\r\n"
+				} else if reply = "+OK\r\n"; name == "HELLO" {
+					password = command[4]
+					reply = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n"
+				}
+			case name == "INFO":
+				text := "redis_version:7.0.0" + "\r\nredis_mode:standalone\r\nrun_id:" + password + "\r\n"
+				reply = fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+			case name == "PING":
+				reply = "+PONG\r\n"
+			case name == "GET", name == "PTTL":
+				reply = "$-1\r\n"
+			case name == "CLIENT", name == "SELECT", name == "READONLY":
+				reply = "+OK\r\n"
+			case name == "COMMAND", name == "CONFIG":
+				reply = "*0\r\n"
+			case name == "DEL":
+				reply = "-NOPERM " + reply[1:] // what is refused for good is not tried again for half a minute
+			case name == "SET":
+				once.Do(visited)
+			}
+			if _, err := io.WriteString(conn, reply); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// readCommand reads an array of strings.
+func readCommand(in *bufio.Reader) (words []string, err error) {
+	number := func(mark byte) int {
+		line, failed := in.ReadString('\n')
+		if failed != nil || line == "" || line[0] != mark {
+			err = io.ErrUnexpectedEOF
+			return 0
+		}
+		n, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
+		return n
+	}
+	for range number('*') {
+		text := make([]byte, number('$')+2)
+		if _, failed := io.ReadFull(in, text); failed != nil {
+			return nil, failed
+		}
+		words = append(words, string(text[:len(text)-2]))
+	}
+	if len(words) == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return words, err
+}
+
+// echoPostgres asks for the password in clear and repeats it.
+func echoPostgres(t *testing.T, _ func()) string {
+	return peer(t, func(conn net.Conn) {
+		size := make([]byte, 4)
+		message := func() []byte {
+			if _, err := io.ReadFull(conn, size); err != nil {
+				return nil
+			}
+			text := make([]byte, min(1<<16, binary.BigEndian.Uint32(size)-4))
+			_, _ = io.ReadFull(conn, text)
+			return text
+		}
+		message()
+		_, _ = conn.Write([]byte{'R', 0, 0, 0, 8, 0, 0, 0, 3})
+		if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+			return
+		}
+		password := strings.TrimRight(string(message()), "\x00")
+		text := "SFATAL\x00C28P01\x00Mpassword \"" + password + "\" is wrong for me\x00\x00"
+		_, _ = conn.Write(binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(text)+4)))
+		_, _ = io.WriteString(conn, text)
+	})
+}
+
+// echoMySQL knows the password anyhow, since none is sent in clear, and tells it with a refusal.
+func echoMySQL(t *testing.T, _ func()) string {
+	return peer(t, func(conn net.Conn) {
+		packet := func(number byte, payload string) {
+			n := len(payload)
+			_, _ = conn.Write(append([]byte{byte(n), byte(n >> 8), byte(n >> 16), number}, payload...))
+		}
+		packet(0, "\x0a8.0.0\x00\x01\x00\x00\x00abcdefgh\x00\xff\xf7\x21\x02\x00\xff\xff\x15"+strings.Repeat("\x00", 10)+"ijklmnopqrst\x00mysql_native_password\x00")
+		head := make([]byte, 4)
+		if _, err := io.ReadFull(conn, head); err != nil {
+			return
+		}
+		_, _ = io.CopyN(io.Discard, conn, int64(head[0])|int64(head[1])<<8|int64(head[2])<<16)
+		packet(head[3]+1, "\xff\xb3\x04#42000me has no connection left with "+canary) // ER_TOO_MANY_USER_CONNECTIONS
+	})
+}
+
+// echoEtcd refuses the login with the password in the message.
+func echoEtcd(t *testing.T, _ func()) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	pb.RegisterAuthServer(s, &refusingAuth{})
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) })
+	t.Cleanup(func() { s.Stop(); serving.Wait() })
+	return l.Addr().String()
+}
+
+type refusingAuth struct{ pb.UnimplementedAuthServer }
+
+func (*refusingAuth) Authenticate(_ context.Context, r *pb.AuthenticateRequest) (*pb.AuthenticateResponse, error) {
+	return nil, status.Errorf(codes.InvalidArgument, "etcdserver: no user %s with the password %s", r.Name, r.Password)
+}

@@ -1,0 +1,326 @@
+// The servers of a run, started or merely named, and what a driver needs to know to open one.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/quorum"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// fleet is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
+// started when the first of them runs. It is used by one goroutine at a time.
+type fleet struct {
+	targets
+	password  drivers.Secret
+	tlsConfig *tls.Config
+	conns     map[deployment]int // that the biggest cell needs
+	running   map[deployment]*server
+
+	mu     sync.Mutex // guards closed against the exit that waits for nothing
+	closed bool
+}
+
+// server is a deployment that can be opened.
+type server struct {
+	service *service
+	urls    []string // may carry passwords: never printed
+	network string   // "unix", "tcp", "tls"; empty without a server
+	master  string   // sentinels: their name for the primary
+	close   func() error
+
+	// Of servers of our own.
+	persistence string               // what is on disk when they answer, as far as they do not tell it themselves
+	cpu         func() time.Duration // what they have used; nil if that is unknown
+}
+
+// redacted is where the servers of our own listen. That they have no password is no reason to show a user.
+func (s *server) redacted() string {
+	var list []string
+	for _, url := range s.urls {
+		if read, err := s.service.readAddr(url); err == nil {
+			url = read.Redacted
+		}
+		list = append(list, url)
+	}
+	return strings.Join(list, ",")
+}
+
+// newFleets are the fleets of a plan by side, "" for a run without: both sides have the same one if they can. Nothing is
+// started yet.
+func newFleets(p plan) (map[string]*fleet, error) {
+	if len(p.sides) == 0 {
+		f, err := newFleet(p.targets, p.cells)
+		return map[string]*fleet{"": f}, err
+	}
+	base, head := p.sides[0], p.sides[1]
+	if all, ok := base.plan.targets.join(head.plan.targets); ok {
+		f, err := newFleet(all, p.cells)
+		return map[string]*fleet{base.name: f, head.name: f}, err
+	}
+	fleets := map[string]*fleet{}
+	for _, s := range p.sides {
+		f, err := newFleet(s.plan.targets, s.plan.cells)
+		if err != nil {
+			return nil, err
+		}
+		fleets[s.name] = f
+	}
+	return fleets, nil
+}
+
+// newFleet reads the files that external servers need.
+func newFleet(t targets, cells []cell) (*fleet, error) {
+	f := &fleet{targets: t, conns: map[deployment]int{}, running: map[deployment]*server{}}
+	for _, c := range cells {
+		d := deploymentOf(c.plan)
+		f.conns[d] = max(f.conns[d], connections(c.plan))
+	}
+	if len(f.list) == 0 || f.list[0].kind != external {
+		return f, nil
+	}
+	return f, f.readFiles(f.list[0].login)
+}
+
+// at is the server of a cell.
+func (f *fleet) at(ctx context.Context, c spec.Plan) (*server, error) {
+	d := deploymentOf(c)
+	if s := f.running[d]; s != nil {
+		return s, nil
+	}
+	s, err := f.start(ctx, c, d)
+	if err != nil {
+		return nil, err
+	}
+	s.service = d.service
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errors.Join(context.Canceled, s.close())
+	}
+	f.running[d] = s
+	return s, nil
+}
+
+func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*server, error) {
+	t := f.of(c.Driver)
+	switch t.kind {
+	case private:
+		return t.service.start(ctx, d, startOptions{binary: t.binary, durability: d.durability, conns: f.conns[d]})
+	case embedded:
+		return startEmbedded(max(1, d.nodes))
+	case external:
+		return &server{urls: t.urls, network: t.network, master: t.master, close: func() error { return nil }}, nil
+	}
+	return &server{close: func() error { return nil }}, nil
+}
+
+// close stops the servers of our own. It leaves running as it is: an exit that waits for nothing calls it while the run
+// goes on to read that.
+func (f *fleet) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	var errs []error
+	for _, s := range f.running {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+// readFiles reads the password and the certificates.
+func (f *fleet) readFiles(l login) error {
+	f.password = l.password
+	if l.passwordFile != "" {
+		password, err := readPassword(l.passwordFile)
+		if err != nil {
+			return err
+		}
+		f.password = password
+	}
+	config, err := l.tls.config()
+	f.tlsConfig = config
+	return err
+}
+
+// maxPassword is how many bytes a file with a password may have.
+const maxPassword = 64 << 10
+
+// readPassword reads the only line of a file, which may be a pipe. It reads no more than a password can have: a wrong
+// path may name a device that never ends.
+func readPassword(path string) (drivers.Secret, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("-password-file: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
+	if err != nil {
+		return "", fmt.Errorf("-password-file: %w", err)
+	}
+	if len(text) > maxPassword {
+		return "", fmt.Errorf("-password-file %s: is longer than %d KiB: it must have one line, the password", path, maxPassword>>10)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" || strings.ContainsAny(password, "\r\n") {
+		return "", fmt.Errorf("-password-file %s: must have one line, the password", path)
+	}
+	return drivers.Secret(password), nil
+}
+
+// config makes a TLS configuration that verifies, or nil if nothing asks for TLS.
+func (f tlsFiles) config() (*tls.Config, error) {
+	if f == (tlsFiles{}) {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
+	if f.ca != "" {
+		pem, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("-tls-ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("-tls-ca %s: has no certificate in PEM form", f.ca)
+		}
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// open opens the service for one cell.
+func (f *fleet) open(ctx context.Context, c spec.Plan, prefix string) (drivers.Service, error) {
+	d, err := driverOf(c)
+	if err != nil {
+		return nil, err
+	}
+	cfg := drivers.Config{
+		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c), Polls: polls(c),
+		TTL: c.TTL, Lockers: c.Lockers, Params: c.ParamMap(),
+		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
+		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
+	}
+	if t := f.of(c.Driver); t.kind != inProcess {
+		s, err := f.at(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Addrs, cfg.Master = s.urls, s.master
+		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = t.user, f.password, t.db, f.tlsConfig
+		cfg.Embedded = c.Server == string(embedded)
+	}
+	return d.Open(ctx, cfg)
+}
+
+// neighbour is a service beside the one that the load is on, with connections of its own to the same server; the zero
+// value is none.
+type neighbour struct {
+	drivers.Prober
+	svc drivers.Service
+}
+
+// Close closes its connections.
+func (n neighbour) Close() {
+	if n.svc != nil {
+		_ = n.svc.Close()
+	}
+}
+
+// neighbour opens the one that sends a cell's probes, if it has any. why tells that its driver has no such request.
+func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n neighbour, why string, err error) {
+	if c.Probe == 0 {
+		return n, "", nil
+	}
+	c.Clients, c.Conns, c.Lockers, c.Wait = 1, 0, 0, wait.None
+	svc, err := f.open(ctx, c, prefix+"neighbour:")
+	if err != nil {
+		return n, "", fmt.Errorf("opening the neighbour of -probe: %w", err)
+	}
+	prober, ok := drivers.As[drivers.Prober](svc)
+	if !ok {
+		return n, "its driver has no request that a neighbour would send", svc.Close()
+	}
+	return neighbour{prober, svc}, "", nil
+}
+
+// driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
+func driverOf(c spec.Plan) (drivers.Driver, error) {
+	d, err := drivers.Lookup(c.Driver)
+	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraries[c.Driver].locks {
+		d = quorum.Driver{Node: d}
+	}
+	return d, err
+}
+
+// polls reports whether a refused client comes back by itself.
+func polls(c spec.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
+
+// wakes reports whether releases have to wake subscribers for the cell's way of waiting.
+func wakes(c spec.Plan) bool {
+	kind, err := wait.Find(c.Wait)
+	return err == nil && kind.Wakes
+}
+
+// blocks reports whether clients sleep on the server for the cell's way of waiting.
+func blocks(c spec.Plan) bool {
+	kind, err := wait.Find(c.Wait)
+	return err == nil && kind.Blocks
+}
+
+// describe fills the parts of the record's Server that the engine cannot know.
+func (f *fleet) describe(rec *results.Record) {
+	rec.Server.Kind = rec.Plan.Server
+	s := f.running[deploymentOf(rec.Plan)]
+	if s == nil {
+		return
+	}
+	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.network
+	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.persistence)
+	rec.Server.Durability = rec.Plan.Durability
+	if rec.Plan.Server != string(external) {
+		rec.Server.Addr = s.redacted()
+	}
+}
+
+// cpuOf reads what the servers of a cell have used, if they are ours; else it is nil.
+func (f *fleet) cpuOf(c spec.Plan) func() time.Duration {
+	if s := f.running[deploymentOf(c)]; s != nil {
+		return s.cpu
+	}
+	return nil
+}
+
+// networkOf is how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
+// none.
+func (f *fleet) networkOf(c spec.Plan) string {
+	if c.Server == string(embedded) {
+		return string(embedded)
+	}
+	if s := f.running[deploymentOf(c)]; s != nil {
+		return s.network
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+// "Did you mean": the nearest of the names that would have been right.
+
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// nearest is the name of names that s was probably meant to be, or "". The further a name is from s, the longer it
+// has to be for the likeness to mean anything.
+func nearest(s string, names []string) string {
+	if len(s) > 64 {
+		return "" // no name is that long
+	}
+	s = strings.ToLower(s)
+	best, bestDistance := "", len(s)+1
+	for _, name := range names {
+		d := distance(s, strings.ToLower(name))
+		if d < bestDistance {
+			best, bestDistance = name, d
+		}
+	}
+	longer := max(len(s), len(best))
+	if bestDistance <= max(1, (longer+1)/3) && bestDistance < longer {
+		return best
+	}
+	// Too far for a slip, but the beginning or the end of a name is a fair guess too: redis for go-redis.
+	i := slices.IndexFunc(names, func(name string) bool {
+		return len(s) >= 3 && (strings.HasPrefix(name, s) || strings.HasSuffix(name, s))
+	})
+	if i >= 0 {
+		return names[i]
+	}
+	return ""
+}
+
+// didYouMean is " (did you mean …?)" or nothing.
+func didYouMean(prefix, s string, names []string) string {
+	if n := nearest(s, names); n != "" {
+		return " (did you mean " + prefix + n + "?)"
+	}
+	return ""
+}
+
+// distance counts the slips between a and b: letters left out, added, replaced, or swapped with their neighbour
+// (optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, replaced)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDecideTarget(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		env  string // NAME=value words
+		find func(*service) (string, error)
+		want string // the target's String, or the error
+	}{
+		{"", "", found, "private /bin/redis-server"},
+		{"", "", missing, "embedded (no redis-server on PATH)"},
+		{"-server auto", "REDIS_URL=redis://h", found, "external redis://h:6379 (REDIS_URL)"},
+		{"", "REDIS_URL=redis://u:s3cret@h:1", found, "external redis://h:1 (REDIS_URL)"},
+		{"-addr a:2", "REDIS_URL=redis://h", found, "external redis://a:2 (-addr)"},
+		{"", "REDIS_URL=redis://h LOCKBENCH_ADDR=unix:///s", found, "external unix:///s (LOCKBENCH_ADDR)"},
+		{"-server embedded", "REDIS_URL=redis://h", found, "embedded (-server)"},
+		{"-server private", "REDIS_URL=redis://h", found, "private /bin/redis-server"},
+		{"", "REDIS_URL=redis://h LOCKBENCH_SERVER=embedded", found, "embedded (LOCKBENCH_SERVER=embedded)"},
+		{"-server embedded", "LOCKBENCH_ADDR=a:2", found, "embedded (-server)"},
+		{"-addr a:2", "LOCKBENCH_SERVER=embedded", found, "external redis://a:2 (-addr)"},
+		{"-server private", "", missing, "-server private: redis is not here: install the package redis-server"},
+		{"-server external", "", found, "-server external: which one? give -addr, or set REDIS_URL"},
+		{"-server external", "REDIS_URL=redis://h", found, "external redis://h:6379 (REDIS_URL)"},
+		{"-server private -addr a:2", "", found, "-addr and -server private exclude each other: the one names your server, the other asks for one of our own"},
+		{"-addr redis://u:s3cret@h:x", "", found, "-addr: the port of the address is not a number from 1 to 65535"},
+		{"", "REDIS_URL=http://u:s3cret@h", found, "REDIS_URL: "},
+		{"-driver memory,null", "REDIS_URL=redis://h", found, "in-process (memory,null needs no server)"},
+		{"-driver memory -addr h:1", "", found, "-addr: memory runs in-process and reads no address"},
+		{"-driver memory -server embedded", "", found, "-server embedded: memory needs no server"},
+		{"-driver memory -server private", "", found, "-server private: memory needs no server"},
+		{"-user u", "", found, "-user: is for a server of yours, and this run has one of our own (private): give -addr"},
+		{"-tls-ca f -server embedded", "", found, "-tls-ca: is for a server of yours, and this run has one of our own (embedded): give -addr"},
+		{"-addr h -tls-cert f", "", found, "-tls-cert and -tls-key belong together: give both"},
+		{"-addr h -db x", "", found, "-db x: must be a number from 0"},
+		{"-addr h", "LOCKBENCH_PASSWORD=s3cret LOCKBENCH_PASSWORD_FILE=f", found, "LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one"},
+		{"-addr h -password-file f", "LOCKBENCH_PASSWORD=s3cret", found, "external redis://h:6379 (-addr)"},
+		{"", "LOCKBENCH_USER=u LOCKBENCH_PASSWORD=s3cret", found, "private /bin/redis-server"},
+
+		// Several services: each has its own server, and they are all ours or all yours.
+		{"-driver rueidis,test-alpha,go-redis,memory", "", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
+		{"-driver rueidis,test-alpha", "", missing, "redis: embedded (no redis-server on PATH); alpha: private, which is not here"},
+		{"-driver rueidis,test-alpha -server embedded", "", found, "redis: embedded (-server); alpha: embedded (-server)"},
+		{"-driver test-alpha", "", missing, "alpha is not here: install the package alpha-server"},
+		{"-driver test-alpha -server private", "", missing, "-server private: alpha is not here: install the package alpha-server"},
+		{"-driver test-alpha,memory", "", missing, "private, which is not here"},
+		{"-driver test-alpha", "REDIS_URL=redis://h", found, "private /bin/alpha-server"},
+		{"-driver test-alpha -server external", "REDIS_URL=redis://h", found, "-server external: which one? give -addr alpha://…"},
+		{"-driver test-alpha -addr h:1", "", found, "external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr alpha://u:s3cret@h:1,unix:///s", "", found, "redis: external unix:///s (-addr); alpha: external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr redis://h,alpha://a:1,alpha://b:2", "", found, "redis: external redis://h:6379 (-addr); alpha: external alpha://a:1,alpha://b:2 (-addr)"},
+		{"-driver rueidis,test-alpha -addr h:6379", "", found, "-addr: the run has several services, and an address that does not say whose it is: " +
+			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
+		{"-driver rueidis,test-alpha -addr ftp://u:s3cret@h", "", found, "-addr: the run has several services, and an address that does not say whose it is: " +
+			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
+		{"-driver rueidis -addr alpha://u:s3cret@h", "", found, "-addr: alpha:// is an address of alpha, and no -driver of this run measures that: they need redis://, rediss://, unix://"},
+		{"-driver rueidis,test-alpha -addr redis://h", "", found, "-addr names no server of alpha, and yours and ours do not compare: " +
+			"add alpha://… to -addr, or drop it, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha", "LOCKBENCH_ADDR=alpha://h", found, "LOCKBENCH_ADDR names no server of redis, and yours and ours do not compare: " +
+			"add redis://… to -addr, or give -server private, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha", "REDIS_URL=redis://h", found, "REDIS_URL names no server of alpha, and yours and ours do not compare: " +
+			"add alpha://… to -addr, or give -server private, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha -server private", "REDIS_URL=redis://h", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
+		{"-driver rueidis,memory -addr h", "", found, "external redis://h:6379 (-addr)"},
+
+		{"-driver test-alpha -addr h:1 -db locks", "", found, "external alpha://h:1 (-addr)"},
+		{"-driver rueidis,test-alpha -addr redis://h,alpha://h -db 1", "", found, "-db 1: redis has numbered databases and alpha named ones: write them into -addr"},
+		{"-driver test-beta -addr h:1 -db locks", "", found, "-db locks: beta has no databases"},
+		{"-driver test-beta,test-alpha -addr beta://h:1,alpha://h:1 -db locks", "", found, "beta: external beta://h:1 (-addr); alpha: external alpha://h:1 (-addr)"},
+	} {
+		var pairs []string
+		for word := range strings.FieldsSeq(test.env) {
+			name, value, _ := strings.Cut(word, "=")
+			pairs = append(pairs, name, value)
+		}
+		env := environment(pairs...)
+		o, err := parse(t, test.line, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := decideTargets(o, env, test.find)
+		got := strings.Join(targets.lines(), "; ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want && (!strings.HasSuffix(test.want, ": ") || !strings.HasPrefix(got, test.want)) {
+			t.Errorf("%s %s: %s\nwant: %s", test.env, test.line, got, test.want)
+		}
+		if everything := fmt.Sprintf("%s %v %q", got, flagsOf(targets), targets.list); strings.Contains(everything, "s3cret") {
+			t.Errorf("%s %s shows the password: %s", test.env, test.line, everything)
+		}
+	}
+}
+
+// flagsOf are the flags that would aim another run at the same targets.
+func flagsOf(t targets) (all []map[string]string) {
+	for _, one := range t.list {
+		all = append(all, one.flags())
+		for i := range one.urls {
+			one.urls[i] = "" // which nobody prints
+		}
+	}
+	return all
+}
+
+func TestSplitAddrs(t *testing.T) {
+	for list, want := range map[string][]string{
+		"localhost:6379":                       {"localhost:6379"},
+		"a:1,b:2, c:3":                         {"a:1", "b:2", "c:3"},
+		"redis://u:p@a:1,redis://u:p@b:2":      {"redis://u:p@a:1", "redis://u:p@b:2"},
+		"redis://u:p,w,x@a:1,redis://u:p,@b:2": {"redis://u:p,w,x@a:1", "redis://u:p,@b:2"},
+		"unix:///tmp/a.sock,unix:///tmp/b":     {"unix:///tmp/a.sock", "unix:///tmp/b"},
+	} {
+		if got := splitAddrs(list); !slices.Equal(got, want) {
+			t.Errorf("splitAddrs(%q) = %q, want %q", list, got, want)
+		}
+	}
+}

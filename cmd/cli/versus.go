@@ -1,0 +1,331 @@
+// -vs: a run with two sides. The base is the run as given, the head the same with some flags replaced, and their trials
+// take turns, so that a machine whose speed wanders wanders for both.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// versus tells whether the run has two sides. -vs with an empty text counts: it is a head like the base.
+func (o *options) versus() bool { return o.get("vs").from != fromDefault }
+
+// measuredAlike are the flags in which the sides have to agree, because they decide what an observation is. A file that
+// -vs names for the head may set them too.
+var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed", "max-errors"}
+
+// notOfASide tells why a flag cannot stand in -vs; empty if it can.
+func (f flagDef) notOfASide() string {
+	switch {
+	case f.group == groupComparing:
+		return "is about the comparison, not about one of its sides"
+	case f.group == groupOutput:
+		return "is about the run, not about one of its sides"
+	case slices.Contains(measuredAlike, f.name):
+		return "both sides are measured alike: give it beside -vs"
+	case f.name == "null":
+		return "what the harness costs is the same on both sides; to compare with it, give -driver null"
+	}
+	return ""
+}
+
+// head are the options of the head: the words of -vs in place of what the base has for them. What a flag of the base says
+// and the head does not read is no mistake there, see fromBase.
+func (o *options) head(stdin io.Reader) (*options, error) {
+	head, err := o.parseVersus()
+	if err != nil {
+		return nil, o.inVersus(err)
+	}
+	if err := head.checkEmpty(); err != nil {
+		return nil, o.inVersus(err)
+	}
+	for i, base := range o.list { // in the order of the same table
+		opt := head.list[i]
+		if opt.from == fromFlag || base.name == "vs" {
+			continue
+		}
+		switch base.from {
+		case fromFlag:
+			opt.text, opt.from = base.text, fromBase
+		case fromVariable:
+			opt.text, opt.from = base.text, fromVariable
+		}
+	}
+	if err := head.checkSwitches(); err != nil {
+		return nil, o.inVersus(err)
+	}
+	if err := head.shareWorkload(o, stdin); err != nil {
+		return nil, o.inVersus(err)
+	}
+	for _, name := range measuredAlike {
+		if mine, its := o.text(name), head.text(name); mine != its {
+			return nil, usageErrorf("%s: the base has %s %s and the workload of the head %s: both sides are measured alike",
+				o.get("vs").flagOrVariable(), name, mine, its)
+		}
+	}
+	return head, checkPartners(o, head)
+}
+
+// parseVersus reads the words of -vs with the parser of all flags.
+func (o *options) parseVersus() (*options, error) {
+	words, err := splitWords(o.text("vs"))
+	if err != nil {
+		return nil, usageErrorf("%w", err)
+	}
+	flags := pflag.NewFlagSet("vs", pflag.ContinueOnError)
+	flags.Usage = func() {}
+	head := newOptions(flags, runFlags)
+	head.replays = o.replays
+	err = flags.Parse(normalise(words))
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return nil, usageErrorf("-help is about lockbench, not about a side of the run")
+	case err != nil:
+		return nil, flagError(err, runFlags)
+	case flags.NArg() > 0:
+		return nil, usageErrorf("unexpected argument %q: it takes flags, as in -vs '-wait queue'", flags.Arg(0))
+	}
+	for _, opt := range head.list {
+		if why := opt.notOfASide(); why != "" && opt.from == fromFlag {
+			return nil, usageErrorf("-%s: %s", opt.name, why)
+		}
+	}
+	return head, nil
+}
+
+// inVersus says that an error is about the words of -vs, or about what they make of the run.
+func (o *options) inVersus(err error) error {
+	name := o.get("vs").flagOrVariable()
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return &usageError{fmt.Errorf("%s: %w", name, usage.err)}
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// shareWorkload gives the head the workload of the base, unless it has one of its own.
+func (o *options) shareWorkload(base *options, stdin io.Reader) error {
+	if opt := o.get("workload"); opt.from == fromFlag {
+		if opt.text == "-" && base.text("workload") == "-" {
+			return usageErrorf("-workload -: the base has read standard input already")
+		}
+		return o.readWorkload(stdin)
+	}
+	if base.workload == nil {
+		return nil
+	}
+	return o.adopt(base.workload)
+}
+
+// checkPartners makes sure that each combination of the base has one of the head in its place. Pairing lists of unlike
+// lengths by their places would compare 512 clients with 64 and say nothing of it.
+func checkPartners(base, head *options) error {
+	vs := base.get("vs").flagOrVariable()
+	b, h := base.sheets(), head.sheets()
+	if len(b) != len(h) {
+		return usageErrorf("%s: the workload of the base lists %d cells and that of the head %d: each needs one partner", vs, len(b), len(h))
+	}
+	for i := range b {
+		for j, opt := range b[i].list {
+			other := h[i].list[j]
+			if !opt.axis || strings.Count(opt.text, ",") == strings.Count(other.text, ",") {
+				continue
+			}
+			return usageErrorf("%s: the base has %s %s and the head %s: as many values on both sides, since each cell needs one partner",
+				vs, opt.name, opt.text, other.text)
+		}
+	}
+	return nil
+}
+
+// side is one side of a run with two.
+type side struct {
+	name string
+	plan plan // its cells are those that have a partner, in the order of the pairs
+}
+
+// pairUp makes one plan of those of both sides. Cells belong together by their places in the matrix, and stand side by
+// side in the new one. A cell whose partner makes no sense is left out, for there is nothing to compare it with. That two
+// cells have the same plan is no reason to measure one of them only: it is how a machine's noise is found out.
+func pairUp(base, head plan) (plan, error) {
+	p := base
+	p.cells, p.order = nil, nil
+	p.skipped = sidesSkipped(base.skipped, head.skipped)
+	sides := []side{{results.SideBase, base}, {results.SideHead, head}}
+	sides[0].plan.cells, sides[1].plan.cells = nil, nil
+	seen := map[[2]int]bool{}
+	for place, b := range base.places {
+		h := head.places[place]
+		switch {
+		case b < 0 && h < 0 || seen[[2]int{b, h}]:
+			continue
+		case h < 0:
+			p.alone(results.SideBase, base.cells[b], results.SideHead)
+			continue
+		case b < 0:
+			p.alone(results.SideHead, head.cells[h], results.SideBase)
+			continue
+		}
+		seen[[2]int{b, h}] = true
+		for i, c := range []cell{base.cells[b], head.cells[h]} {
+			c.side, c.pair = sides[i].name, len(p.cells)/2
+			sides[i].plan.cells = append(sides[i].plan.cells, c)
+		}
+		p.cells = append(p.cells, last(sides[0].plan.cells), last(sides[1].plan.cells))
+	}
+	if len(p.cells) == 0 {
+		return p, usageErrorf("nothing to compare: %s", p.skipped[0])
+	}
+	p.sides = sides
+	p.order, p.differ = orderPairs(len(p.cells)/2, p.trials, p.cells[0].plan.Seed), differing(p.cells)
+	return p, nil
+}
+
+func last(cells []cell) cell { return cells[len(cells)-1] }
+
+// alone notes that a cell has no partner.
+func (p *plan) alone(side string, c cell, other string) {
+	p.skip(fmt.Sprintf("%s: %s %s -wait %s", side, c.plan.Driver, c.plan.Lock, c.plan.Wait),
+		"the "+other+" has no cell to compare it with")
+}
+
+// sidesSkipped says of which side a combination was left out, unless it is both.
+func sidesSkipped(base, head []skip) []skip {
+	var all []skip
+	for _, s := range base {
+		if !slices.ContainsFunc(head, func(h skip) bool { return reflect.DeepEqual(h, s) }) {
+			s.side = results.SideBase
+		}
+		all = append(all, s)
+	}
+	for _, s := range head {
+		if !slices.ContainsFunc(base, func(b skip) bool { return reflect.DeepEqual(b, s) }) {
+			s.side = results.SideHead
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The sides of a
+// pair follow one another, so that they meet the same machine, and each goes first in half of the rounds, drawn at random:
+// what a trial leaves behind for the next hits both alike.
+func orderPairs(pairs, trials int, seed uint64) []turn {
+	random := rand.New(rand.NewPCG(seed, 0x70616972))
+	headFirst := make([][]bool, pairs)
+	for i := range headFirst {
+		odd := random.IntN(2)
+		for trial := range trials {
+			headFirst[i] = append(headFirst[i], (trial+odd)%2 == 0)
+		}
+		random.Shuffle(trials, func(a, b int) {
+			headFirst[i][a], headFirst[i][b] = headFirst[i][b], headFirst[i][a]
+		})
+	}
+	turns := make([]turn, 0, 2*pairs*trials)
+	for _, t := range order(pairs, trials, seed) {
+		first, second := turn{2 * t.cell, t.trial}, turn{2*t.cell + 1, t.trial}
+		if headFirst[t.cell][t.trial] {
+			first, second = second, first
+		}
+		turns = append(turns, first, second)
+	}
+	return turns
+}
+
+// of is the plan of the side that a cell is on, which is p itself if there are no sides.
+func (p plan) of(i int) plan {
+	for _, s := range p.sides {
+		if s.name == p.cells[i].side {
+			return s.plan
+		}
+	}
+	return p
+}
+
+// partner is the cell that number i is compared with, if it is with any.
+func (p plan) partner(i int) (int, bool) { return i ^ 1, len(p.sides) > 0 }
+
+// same are the pairs whose sides do not differ in anything, with how many pairs there are.
+func (p plan) same() (same []int, pairs int) {
+	if len(p.sides) == 0 {
+		return nil, 0
+	}
+	_, oneFleet := p.sides[0].plan.targets.join(p.sides[1].plan.targets)
+	for i := 0; i < len(p.cells); i += 2 {
+		if oneFleet && reflect.DeepEqual(p.cells[i].plan, p.cells[i+1].plan) {
+			same = append(same, i)
+		}
+	}
+	return same, len(p.cells) / 2
+}
+
+// announceSame says where a comparison can show nothing but noise, which is a fair wish.
+func (p plan) announceSame(w io.Writer) {
+	switch same, pairs := p.same(); {
+	case pairs > 0 && len(same) == pairs:
+		fmt.Fprintln(w, "lockbench: base and head are the same twice: what will differ is this machine's noise")
+	default:
+		for _, i := range same {
+			fmt.Fprintf(w, "lockbench: %s: the same on both sides\n", p.labelOfPair(i))
+		}
+	}
+}
+
+// vsText is what the head has other than the base, without any secret.
+func (p plan) vsText() string {
+	var words []string
+	for _, opt := range p.sides[1].plan.options.list {
+		if opt.from != fromFlag {
+			continue
+		}
+		text := opt.text
+		if opt.name == "addr" {
+			var urls []string
+			for _, t := range p.sides[1].plan.targets.list {
+				urls = append(urls, t.redacted)
+			}
+			text = strings.Join(urls, ",")
+		}
+		words = append(words, opt.assign(text))
+	}
+	return strings.Join(words, " ")
+}
+
+// planAll is the plan of a run, be it of one side or of two.
+func planAll(o *options, env environ, stdin io.Reader, find func(*service) (string, error)) (plan, error) {
+	base, err := planOfSide(o, env, find)
+	if err != nil || !o.versus() {
+		return base, err
+	}
+	if null := o.get("null"); o.on("null") {
+		return plan{}, o.complain(null, "what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'")
+	}
+	other, err := o.head(stdin)
+	if err != nil {
+		return plan{}, err
+	}
+	head, err := planOfSide(other, env, find)
+	if err != nil {
+		return head, o.inVersus(err)
+	}
+	return pairUp(base, head)
+}
+
+func planOfSide(o *options, env environ, find func(*service) (string, error)) (plan, error) {
+	t, err := decideTargets(o, env, find)
+	if err != nil {
+		return plan{}, err
+	}
+	return planOf(o, t)
+}

@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// versusFor is the plan of a command line with -vs, on a machine where each service is installed.
+func versusFor(t testing.TB, line, vs string, env environ) (plan, error) {
+	t.Helper()
+	o, err := parseWords(t, append(strings.Fields(line), "-vs", vs), env)
+	if err != nil {
+		return plan{}, err
+	}
+	return planOfOptions(o, env)
+}
+
+// sidesOf lists the cells as side, pair and flags that tell them apart.
+func sidesOf(p plan) (list []string) {
+	for i, c := range p.cells {
+		list = append(list, fmt.Sprintf("%d %s", c.pair, p.label(i)))
+	}
+	return list
+}
+
+func TestVersusPairs(t *testing.T) {
+	for _, test := range []struct {
+		name, line, vs string
+		want           []string
+		skipped        []string
+	}{
+		{"the same twice", "", "", []string{"0 base", "0 head"}, nil},
+		{"one flag", "", "-wait queue", []string{"0 base backoff", "0 head queue handover release"}, nil},
+		{"a matrix", "-clients 8,64", "-driver go-redis",
+			[]string{"0 base rueidis clients 8", "0 head go-redis clients 8", "1 base rueidis clients 64", "1 head go-redis clients 64"}, nil},
+		{"a list for a list", "-clients 8,64", "-clients 9,65",
+			[]string{"0 base clients 8", "0 head clients 9", "1 base clients 64", "1 head clients 65"}, nil},
+		{"one side does not read an axis", "-wait backoff,queue -handover release,swap", "-wait queue,backoff",
+			[]string{"0 base backoff", "0 head queue handover release", "1 base backoff", "1 head queue handover swap",
+				"2 base queue handover release", "2 head backoff", "3 base queue handover swap", "3 head backoff"}, nil},
+		{"neither reads it", "-wait backoff,queue -handover release,swap", "-hold 1ms",
+			[]string{"0 base backoff hold 0s", "0 head backoff hold 1ms", "1 base queue hold 0s handover release", "1 head queue hold 1ms handover release",
+				"2 base queue hold 0s handover swap", "2 head queue hold 1ms handover swap"}, nil},
+		{"the head cannot", "-driver memory,rueidis -keys 3", "-lock mutex",
+			[]string{"0 base", "0 head"},
+			[]string{"head: rueidis -lock mutex", "base: rueidis set-nx -wait backoff: the head has no cell to compare it with"}},
+		{"the base cannot", "-driver memory,rueidis -lock mutex", "-lock reentrant,mutex", nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, err := versusFor(t, test.line, test.vs, environment())
+			if test.want == nil {
+				var usage *usageError
+				if !errors.As(err, &usage) {
+					t.Errorf("%v is no usage error", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sidesOf(p); !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+			for i, s := range test.skipped {
+				if i >= len(p.skipped) || !strings.HasPrefix(p.skipped[i].String(), s) {
+					t.Errorf("skipped %q, want %q", p.skipped, test.skipped)
+				}
+			}
+			if len(test.skipped) != len(p.skipped) {
+				t.Errorf("skipped %q, want %q", p.skipped, test.skipped)
+			}
+		})
+	}
+}
+
+// TestVersusInherits holds the head to what it takes over from the base, and how much of it.
+func TestVersusInherits(t *testing.T) {
+	env := environment("LOCKBENCH_KEYS", "7", "LOCKBENCH_TTL", "9s")
+	p, err := versusFor(t, "-wait poll -poll 5ms -hold 1ms -seed 5 -trials 2", "-wait queue -ttl 8s", env)
+	if err != nil {
+		t.Fatal(err) // the poll that the head does not read is no mistake
+	}
+	base, head := p.cells[0].plan, p.cells[1].plan
+	if head.Wait != "queue" || head.Poll != 0 || head.Hold != base.Hold || head.Keys != 7 || head.Seed != 5 || head.TTL.String() != "8s" || base.TTL.String() != "9s" {
+		t.Errorf("base %+v\nhead %+v", base, head)
+	}
+
+	p, err = versusFor(t, "-addr redis://a:1", "-server private", env)
+	if err != nil || p.cells[0].plan.Server != "external" || p.cells[1].plan.Server != "private" {
+		t.Errorf("%v %v", err, p.cells)
+	}
+}
+
+func TestVersusRefusals(t *testing.T) {
+	for _, test := range []struct{ line, vs, want string }{
+		{"", "-wiat queue", "-vs: unknown flag -wiat (did you mean -wait?)"},
+		{"", "-wait 'queue", "-vs: column 7: the quote ' is never closed"},
+		{"", "-wait", "-vs: -wait needs a value (NAME)"},
+		{"", "-wait poll -wait queue", "-vs: -wait is given twice: several values go into one comma list"},
+		{"", "queue", `-vs: unexpected argument "queue": it takes flags, as in -vs '-wait queue'`},
+		{"", "-wait qeue", `-vs: -wait qeue: unknown wait "qeue" (did you mean queue?)`},
+		{"", "-poll 5ms", "-vs: -poll 5ms: only -wait poll reads it, and -wait is auto"},
+		{"", "-clients 0", "-vs: -clients 0: must be 1 to"},
+		{"", "-oracle=maybe", "-vs: -oracle maybe: must be true or false"},
+		{"", "-help", "-vs: -help is about lockbench, not about a side of the run"},
+		{"", "-trials 3", "-vs: -trials: both sides are measured alike: give it beside -vs"},
+		{"", "-duration 3s", "-vs: -duration: both sides are measured alike: give it beside -vs"},
+		{"", "-o x", "-vs: -output: is about the run, not about one of its sides"},
+		{"", "-dry-run", "-vs: -dry-run: is about the run, not about one of its sides"},
+		{"", "-vs ''", "-vs: -vs: is about the comparison, not about one of its sides"},
+		{"", "-clients", "-vs: -clients needs a value (N)"},
+		{"", "-null", "-vs: -null: what the harness costs is the same on both sides; to compare with it, give -driver null"},
+		{"-null", "", "-null true: what the harness costs is the same on both sides; to compare with it, give -vs '-driver null'"},
+		{"", "-clients 8,64", "-vs: the base has clients 64 and the head 8,64: as many values on both sides, since each cell needs one partner"},
+		{"-wait poll,queue", "-wait block", "-vs: the base has wait poll,queue and the head block: as many values on both sides"},
+		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: rueidis has only"},
+		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 10s and the workload of the head 3s: both sides are measured alike"},
+		{"", "-workload '{cells: [{keys: 1}, {keys: 2}]}'", "-vs: the workload of the base lists 1 cells and that of the head 2"},
+		{"-workload {cells:[{wait:_poll},{wait:_queue}]}", "-wait block", "-vs: -wait block: would replace what stands at the top of -workload, but its cells set wait (line 1)"},
+		{"-password x", "", "-password: a password in the arguments"},
+		{"", "-password x", "-vs: -password: a password in the arguments"},
+	} {
+		words := strings.Fields(test.line)
+		for i := range words {
+			words[i] = strings.NewReplacer(":[", ": [", ":_", ": ").Replace(words[i])
+		}
+		o, err := parseWords(t, append(words, "-vs", test.vs), environment())
+		if err == nil {
+			_, err = planOfOptions(o, environment())
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s -vs %q: %v\nwant: %s", test.line, test.vs, err, test.want)
+		}
+		var usage *usageError
+		if !errors.As(err, &usage) {
+			t.Errorf("%s -vs %q: %v is no usage error", test.line, test.vs, err)
+		}
+	}
+}
+
+// TestVersusOrder checks that each round has every cell once, the sides of a pair next to each other, and that each side
+// goes first in half of the rounds.
+func TestVersusOrder(t *testing.T) {
+	const pairs, trials = 4, 10
+	turns := orderPairs(pairs, trials, 1)
+	if len(turns) != 2*pairs*trials {
+		t.Fatalf("%d turns", len(turns))
+	}
+	seen, headFirst, patterns := map[turn]bool{}, map[int]int{}, map[string]bool{}
+	for i := 0; i < len(turns); i += 2 {
+		a, b := turns[i], turns[i+1]
+		if a.cell^1 != b.cell || a.trial != b.trial || a.trial != i/(2*pairs) || seen[a] || seen[b] {
+			t.Errorf("turns %d and %d are %v and %v", i, i+1, a, b)
+		}
+		seen[a], seen[b] = true, true
+		if a.cell%2 == 1 {
+			headFirst[a.cell/2]++
+		}
+		patterns[fmt.Sprint(a.cell/2, a.trial, a.cell%2)] = true
+	}
+	for pair := range pairs {
+		if headFirst[pair] != trials/2 {
+			t.Errorf("the head of pair %d goes first %d times", pair, headFirst[pair])
+		}
+	}
+	if slices.Equal(turns, orderPairs(pairs, trials, 2)) || !slices.Equal(turns, orderPairs(pairs, trials, 1)) {
+		t.Error("the order does not depend on the seed alone")
+	}
+	first := 0 // of a single trial it is the seed that decides
+	for seed := range uint64(100) {
+		first += orderPairs(1, 1, seed)[0].cell
+	}
+	if first < 30 || first > 70 {
+		t.Errorf("with one trial the head goes first for %d of 100 seeds", first)
+	}
+}
+
+// TestVersusCommand parses the command line of each trial: it must make that cell, alone and without its partner.
+func TestVersusCommand(t *testing.T) {
+	for _, test := range []struct{ line, vs string }{
+		{"-trials 2 -seed 9", ""},
+		{"-clients 8,64 -poll 3ms -wait poll", "-wait queue -handover swap"},
+		{"-driver memory", "-driver rueidis -server embedded"},
+		{"-addr redis://me:s3cret@h:1/2", "-addr redis://me:s3cret@other:1/2 -hold 1ms"},
+		{"-workload {classes:{a:{clients:3},b:{clients:4,hold:1ms}}}", "-driver go-redis"},
+	} {
+		line := strings.NewReplacer("{classes:", "{classes: ", "a:", "a: ", "b:", "b: ", "clients:", "clients: ", "hold:", "hold: ").Replace(test.line)
+		words, err := splitWords(strings.ReplaceAll(strings.ReplaceAll(line, "{classes", "'{classes"), "}}}", "}}}'"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := parseWords(t, append(words, "-vs", test.vs), environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := planOfOptions(o, environment())
+		if err != nil {
+			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
+		}
+		for _, turn := range p.order {
+			want := p.at(turn)
+			if strings.Contains(want.Command, "s3cret") || strings.Contains(want.Command, "-vs") {
+				t.Errorf("the command is %s", want.Command)
+			}
+			words, err := splitWords(strings.TrimPrefix(want.Command, "lockbench "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := parseWords(t, words, environment())
+			if err != nil {
+				t.Fatalf("%s: %v", want.Command, err)
+			}
+			again, err := planOfOptions(o, environment())
+			if err != nil {
+				t.Fatalf("%s: %v", want.Command, err)
+			}
+			if len(again.cells) != 1 || !reflect.DeepEqual(again.cells[0].plan, want) {
+				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.cells[0].plan, want)
+			}
+		}
+	}
+}
+
+// TestVersusDryRun reads the printed workload again, with the -vs that it asks for: it must make the same plan.
+func TestVersusDryRun(t *testing.T) {
+	for name, test := range map[string]struct{ line, vs string }{
+		"same":    {"", ""},
+		"wait":    {"-clients 8,64 -trials 3", "-wait queue -handover swap"},
+		"driver":  {"-clients 8,64 -driver rueidis", "-driver memory"},
+		"servers": {"-server private -keys 3", "-addr redis://me:s3cret@db.example:6380 -hold 1ms"},
+		"skipped": {"-driver rueidis,etcd", "-durability strict -renew"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := versusFor(t, test.line, test.vs, environment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := p.print(&b); err != nil {
+				t.Fatal(err)
+			}
+			text := b.String()
+			if strings.Contains(text, "s3cret") {
+				t.Error("the plan shows the password")
+			}
+			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+quote(test.vs)+" -dry-run\n"+text)
+
+			_, after, _ := strings.Cut(text, "for the head give ")
+			vs, _, _ := strings.Cut(after, " again.\n")
+			words, err := splitWords(vs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := parseWords(t, append([]string{"-workload", "-", "-server", "private"}, words...), environment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.readWorkload(strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+			again, err := planAll(o, environment(), strings.NewReader(""), found)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if !slices.Equal(again.order, p.order) || len(again.cells) != len(p.cells) {
+				t.Fatalf("%d cells became %d:\n%s", len(p.cells), len(again.cells), text)
+			}
+			for i, c := range again.cells {
+				want := p.cells[i]
+				if c.plan.Command = want.plan.Command; !reflect.DeepEqual(c.plan, want.plan) || c.side != want.side || c.pair != want.pair {
+					t.Errorf("cell %d is\n%+v\nwant\n%+v", i, c, want)
+				}
+			}
+		})
+	}
+}
+
+// TestVersusServers checks when the sides have one server and when two.
+func TestVersusServers(t *testing.T) {
+	for _, test := range []struct {
+		line, vs string
+		one      bool
+	}{
+		{"", "", true},
+		{"", "-wait queue", true},
+		{"", "-durability strict", true}, // one fleet, which has a deployment of either kind
+		{"", "-driver etcd", true},
+		{"", "-driver memory", true},
+		{"", "-server embedded", false},
+		{"-addr redis://a:1", "", true},
+		{"-addr redis://a:1", "-hold 1ms", true},
+		{"-addr redis://a:1", "-addr redis://b:1", false},
+		{"-addr redis://a:1", "-user me", false},
+		{"-addr redis://a:1", "-server private", false},
+		{"-addr redis://a:1", "-server private -driver etcd", false}, // whose login would be tried there
+	} {
+		p, err := versusFor(t, test.line, test.vs, environment())
+		if err != nil {
+			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
+		}
+		fleets, err := newFleets(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one := fleets[results.SideBase] == fleets[results.SideHead]; one != test.one {
+			t.Errorf("%s -vs %q: one fleet: %v", test.line, test.vs, one)
+		}
+		for i, c := range p.cells {
+			if want := p.of(i).targets.of(c.plan.Driver).urls; !slices.Equal(fleets[c.side].of(c.plan.Driver).urls, want) {
+				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.side, want)
+			}
+		}
+	}
+}
+
+// TestVersusSame checks what is said of sides that do not differ.
+func TestVersusSame(t *testing.T) {
+	const all = "lockbench: base and head are the same twice: what will differ is this machine's noise\n"
+	for _, test := range []struct{ line, vs, want string }{
+		{"", "", all},
+		{"-wait backoff", "-wait auto", all},
+		{"-clients 8,64", "-clients 8,64", all},
+		{"", "-wait queue", ""},
+		{"", "-server embedded", ""},
+		{"-addr redis://a:1", "-addr redis://b:1", ""}, // which is what is compared
+		{"-clients 8,64", "-clients 8,65", "lockbench: clients 8: the same on both sides\n"},
+	} {
+		p, err := versusFor(t, test.line, test.vs, environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		p.announceSame(&b)
+		if b.String() != test.want {
+			t.Errorf("%s -vs %q: %q, want %q", test.line, test.vs, b.String(), test.want)
+		}
+	}
+}

@@ -1,0 +1,477 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/presets"
+)
+
+// workloadFile writes a workload and returns its name.
+func workloadFile(t testing.TB, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "w.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// planOfWorkload is the plan of a workload and of a few flags.
+func planOfWorkload(t testing.TB, text, line string, env environ) (plan, error) {
+	t.Helper()
+	return planFor(t, "-workload "+workloadFile(t, text)+" "+line, env)
+}
+
+func printed(t testing.TB, p plan) string {
+	t.Helper()
+	var b strings.Builder
+	if err := p.print(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// withoutSkipped leaves out what a plan says of cells that it does not have, and of servers, which those alone may need.
+func withoutSkipped(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "# skipped: ") && !strings.HasPrefix(line, "# server: ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// roundTrip prints a plan, reads it again on the same servers, and wants the same plan and the same text.
+func roundTrip(t testing.TB, p plan, servers string) {
+	t.Helper()
+	text := printed(t, p)
+	again, err := planOfWorkload(t, text, servers, environment())
+	if err != nil {
+		t.Errorf("%v\n%s", err, text)
+		return
+	}
+	if got, want := withoutSkipped(printed(t, again)), withoutSkipped(text); got != want {
+		t.Errorf("it is printed as\n%s\nand then as\n%s", want, got)
+	}
+	if len(again.cells) != len(p.cells) || !slices.Equal(again.order, p.order) {
+		t.Fatalf("%d cells became %d:\n%s", len(p.cells), len(again.cells), text)
+	}
+	for i, c := range again.cells {
+		want := p.cells[i]
+		c.plan.Workload, want.plan.Workload = "", ""   // the name of another file
+		c.asked, want.asked = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
+		c.classes, want.classes = nil, nil
+		if !reflect.DeepEqual(c, want) {
+			t.Errorf("cell %d is\n%+v\nwant\n%+v", i+1, c, want)
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	times := filepath.Join(t.TempDir(), "it's my: times.txt")
+	if err := os.WriteFile(times, []byte("1\n2.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ line, servers string }{
+		"default": {"", ""},
+		"skips":   {"-driver go-redis,rueidis,memory,null -lock set-nx,mutex,none -wait none,pubsub -clients 2,1k -flush-delay 0s,100us -trials 3 -seed 7", ""},
+		"waits":   {"-driver rueidis,memory -wait poll,backoff,pubsub,queue,block,none -poll 3ms -backoff-min 2ms -handover release,swap -lockers 1,8 -handover-max 4 -timeout 0s,2s", ""},
+		"dists": {"-driver memory -keys 100 -key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own " +
+			"-hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms -think 0s,exp:1us", ""},
+		"arrivals": {"-driver memory -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 0,10 -burst 0s,100ms -think 0s,1ms", ""},
+		"shares":   {"-driver memory,redislock -try-only 0%,10%,100% -crash 0.1%,0 -overstay 2%,0%", ""},
+		"length":   {"-driver memory -n 1M -max-errors 5%", ""},
+		"limited":  {"-driver memory -n 1M -duration 10s -max-errors 100", ""},
+		"probe":    {"-driver rueidis,memory -probe 0.5", ""},
+		"null":     {"-driver rueidis,memory -null -clients 2,3 -hold 0s,1ms -wait backoff,queue -overstay 1% -crash 1%", ""},
+		"topology": {"-driver rueidis,etcd,redsync -topology single,redlock,replicated,sentinel,cluster,ensemble -durability relaxed,strict -release default,lua,watch -node-timeout 9ms,50ms", ""},
+		"params":   {"-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential", ""},
+		"library":  {"-driver rueidis,go-redis -conns 0,8 -pipelining default,auto,off -io-timeout 1s -renew=off,on -reentry 1,2 -oracle=false", ""},
+		"embedded": {"-driver memory,rueidis", "-server embedded"},
+		"external": {"-driver rueidis,go-redis -db 1", "-addr redis://me:s3cret@h:1/2"},
+		"classes":  {"-workload batch-beside-online -driver memory,rueidis -keys 50,60 -wait backoff,queue -trials 2", ""},
+		"planted":  {"-workload {name:planted,classes:{a:{overstay:1%},b:{crash:1%}}} -driver memory -null -ttl 1s", ""},
+		"inherits": {"-workload {hold:[1ms,exp:2ms],arrival:poisson,classes:{a:{rate:[]},b:{}}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "inherits" {
+				text := "hold: [1ms, exp:2ms]\nthink: 3ms\narrival: poisson\nmax-queue: 9\nclients: [4, 5]\nnull: true\n" +
+					"classes:\n  a: {rate: 2k, timeout: 5s}\n  b: {clients: 7}\n  c: {burst: 100us, clients: 9, hold: 0s, max-queue: 0}\nwait: [backoff, none]\ndriver: [memory, rueidis]\n"
+				text = strings.Replace(text, "100us", "100ms", 1)
+				p, err := planOfWorkload(t, text, "", environment())
+				if err != nil {
+					t.Fatal(err)
+				}
+				roundTrip(t, p, "")
+				return
+			}
+			p, err := planFor(t, test.line+" "+test.servers, environment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(printed(t, p), "s3cret") {
+				t.Error("the plan shows the password")
+			}
+			servers := test.servers
+			if name == "external" {
+				servers += " -db 1"
+			}
+			roundTrip(t, p, servers)
+		})
+	}
+	t.Run("replay", func(t *testing.T) {
+		o, err := parse(t, "-driver memory -keys 2", environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.get("hold").text = "file:" + times
+		p, err := planOf(o, targets{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := p.cells[0].plan
+		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.of(c)) != 1 {
+			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.of(c))
+		}
+		p.targets.why = "memory needs no server"
+		roundTrip(t, p, "")
+		if err := os.WriteFile(times, []byte("9\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := planOfWorkload(t, printed(t, p), "", environment()); err == nil || !strings.Contains(err.Error(), "not the content that was meant") {
+			t.Errorf("a file that has changed: %v", err)
+		}
+	})
+}
+
+// randomLine makes a command line of the axes, many of which will make no sense together.
+func randomLine(r *rand.Rand) string {
+	values := map[string][]string{
+		"driver": {"memory", "null", "rueidis", "go-redis", "etcd", "postgres", "redislock"},
+		"wait":   {"auto", "none", "poll", "backoff", "pubsub", "queue", "block", "native"},
+		"renew":  {"off", "on"}, "clients": {"1", "64", "1k"}, "keys": {"1", "10", "2k"},
+		"key-dist": {"uniform", "zipf:1.1", "hot:80%:1", "own", "sequential@0-0", "50%*own+50%*uniform"},
+		"hold":     {"0s", "1ms", "uniform:1ms:9ms", "exp:5us", "lognormal:5ms:50ms"}, "think": {"0s", "exp:2ms"},
+		"ttl": {"30s", "1500ms"}, "timeout": {"0s", "1s"}, "try-only": {"0%", "33.3%"}, "crash": {"0%", "1%"}, "overstay": {"0%", "0.5%"},
+		"rate": {"0", "5k", "1k:2k:3s", "ladder:1:2:3"}, "arrival": {"constant", "poisson"}, "burst": {"0s", "1s"}, "max-queue": {"0", "7"},
+		"handover": {"release", "swap"}, "lockers": {"1", "2"}, "durability": {"relaxed", "strict"}, "topology": {"single", "redlock", "ensemble"},
+		"duration": {"10s", "3s"}, "n": {"0", "100"}, "max-errors": {"never", "7%"}, "probe": {"0", "2"}, "trials": {"1", "2"}, "seed": {"1", "12"},
+		"conns": {"0", "3"}, "pipelining": {"default", "auto"}, "flush-delay": {"0s", "20us"}, "null": {"true", "false"},
+	}
+	var words []string
+	for _, f := range runFlags {
+		list := values[f.name]
+		if len(list) == 0 || r.IntN(3) > 0 {
+			continue
+		}
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		n := 1
+		if f.axis && r.IntN(4) == 0 {
+			n = 1 + r.IntN(2)
+		}
+		words = append(words, "-"+f.name+"="+strings.Join(list[:min(n, len(list))], ","))
+	}
+	return strings.Join(words, " ")
+}
+
+// FuzzRoundTrip holds random plans, those that make any sense, to be printed and read as what they are.
+func FuzzRoundTrip(f *testing.F) {
+	for seed := range uint64(40) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		line := randomLine(rand.New(rand.NewPCG(seed, 1)))
+		p, err := planFor(t, line, environment())
+		if err != nil || len(p.cells) > 200 {
+			return
+		}
+		roundTrip(t, p, "")
+		for _, c := range p.cells {
+			remake(t, c.plan)
+		}
+		if t.Failed() {
+			t.Log(line)
+		}
+	})
+}
+
+// remake parses the command line of a trial: it must make that very trial again.
+func remake(t testing.TB, want spec.Plan) {
+	t.Helper()
+	o, err := parseWords(t, shellWords(t, want.Command)[1:], environment())
+	if err != nil {
+		t.Errorf("%s: %v", want.Command, err)
+		return
+	}
+	again, err := planOfOptions(o, environment())
+	if err != nil {
+		t.Errorf("%s: %v", want.Command, err)
+		return
+	}
+	got := again.cells[0].plan
+	if len(want.Classes) == 0 { // its name is that of no setting, and it has none to go with
+		got.Workload, want.Workload = "", ""
+	}
+	if len(again.cells) != 1 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, got, want)
+	}
+}
+
+// shellWords takes a command line apart as a shell does, as far as quote goes.
+func shellWords(t testing.TB, line string) (words []string) {
+	t.Helper()
+	word, quoted, open := "", false, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\'':
+			quoted, open = !quoted, true
+		case quoted:
+			word += string(c)
+		case c == '\\':
+			i++
+			word += string(line[i])
+		case c == ' ':
+			words = append(words, word)
+			word, open = "", false
+		default:
+			word, open = word+string(c), true
+		}
+	}
+	if quoted {
+		t.Fatalf("an open quote in %s", line)
+	}
+	if open {
+		words = append(words, word)
+	}
+	return words
+}
+
+func TestWorkloadCommands(t *testing.T) {
+	for _, test := range []struct{ text, line string }{
+		{"name: a\ndriver: [memory, rueidis]\nhold: exp:1ms\nclasses: {a: {rate: 1k}, b: {think: 3ms, key-dist: 50%*own+50%*uniform}}\nkeys: 64\narrival: poisson\n", "-trials 2"},
+		{"driver: memory\nwait: [none, backoff]\ntimeout: 1s\ntry-only: 5%\nmax-queue: 3\nclasses: {a: {burst: 1s}, b: {timeout: 2s}}\n", ""},
+		{"driver: 'null'\nclasses: {a: {}, b: {clients: 2, ttl: 1s}}\n", ""},
+	} {
+		p, err := planOfWorkload(t, test.text, test.line, environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range p.order {
+			remake(t, p.at(turn))
+		}
+	}
+}
+
+// TestOverride checks who wins: flag, variable, file, default.
+func TestOverride(t *testing.T) {
+	text := "clients: 3\nkeys: 4\nhold: 5ms\ndriver: memory\n"
+	p, err := planOfWorkload(t, text, "-clients 30", environment("LOCKBENCH_CLIENTS", "31", "LOCKBENCH_KEYS", "40"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.cells[0].plan
+	if c.Clients != 30 || c.Keys != 40 || c.Hold != 5*time.Millisecond || c.TTL != 30*time.Second || c.Workload != "w" {
+		t.Errorf("%+v", c)
+	}
+	p, err = planOfWorkload(t, "{name: mine, driver: memory, n: 100}", "-duration 1s", environment())
+	if err != nil || p.cells[0].plan.Duration != time.Second || p.cells[0].plan.Ops != 100 || p.cells[0].plan.Workload != "mine" {
+		t.Errorf("%v %+v", err, p.cells)
+	}
+	p, err = planOfWorkload(t, "driver: memory\nrate: 5k\nmax-queue: 10\narrival: poisson\n", "-rate 0", environment())
+	if err != nil || p.cells[0].plan.Open() || p.cells[0].plan.MaxQueue != 0 { // what went with the rate is no mistake then
+		t.Errorf("%v %+v", err, p.cells)
+	}
+}
+
+// TestClasses checks what a class has from the top, and what is not for it.
+func TestClasses(t *testing.T) {
+	text := "driver: memory\nclients: 5\nhold: 2ms\nthink: 3ms\narrival: poisson\nclasses:\n  closed: {}\n  open: {rate: 100, hold: exp:1ms, ttl: 9s}\n"
+	p, err := planOfWorkload(t, text, "-clients 6 -timeout 4s", environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.cells[0].plan
+	want := []spec.Class{
+		{Name: "closed", Load: spec.Load{Clients: 6, Hold: 2 * time.Millisecond, Think: 3 * time.Millisecond, TTL: 30 * time.Second, Timeout: 4 * time.Second}},
+		{Name: "open", Load: spec.Load{Clients: 6, Hold: time.Millisecond, HoldDist: spec.Must(spec.ParseTimes("exp:1ms")), TTL: 9 * time.Second, Timeout: 4 * time.Second, Rate: spec.Must(spec.ParseRate("100")), Arrival: "poisson"}},
+	}
+	if c.Clients != 12 || !reflect.DeepEqual(c.Classes, want) {
+		t.Errorf("%d clients: %+v", c.Clients, c.Classes)
+	}
+}
+
+func TestWorkloadErrors(t *testing.T) {
+	for _, test := range []struct{ text, line, want string }{
+		{"hold: 5", "", "w.yaml:1:7: hold 5: must have a unit"},
+		{"driver: memory\nclients: [1, 0]", "", "w.yaml:2:11: clients 1,0: must be 1 to 1000000"},
+		{"driver: memory\nclients: [1, x]", "", "w.yaml:2:14: clients x: must be a whole number"},
+		{"driver: memory\nclients: [1, 2, 1]", "", "w.yaml:2:17: clients 1: must not name 1 twice"},
+		{"driver: memoy", "", "w.yaml:1:9: driver memoy: unknown driver \"memoy\" (did you mean memory?)"},
+		{"oracle: maybe", "", "w.yaml:1:9: oracle maybe: must be true or false"},
+		{"trials: 0", "", "w.yaml:1:9: trials 0: must be 1 to 10000"},
+		{"seed: -1", "", "w.yaml:1:7: seed -1: must be a number from 0 to 2^64-1"},
+		{"driver: memory\ncrash: -1%", "", "w.yaml:2:8: crash -1%: must be "},
+		{"driver: memory\ncrash: 110%", "", "w.yaml:2:8: crash 110%: must be 0% to 100%"},
+		{"driver: memory\ncrash: 10", "", "w.yaml:2:8: crash 10: must have a percent sign"},
+		{"driver: memory\ncrash: 60%\noverstay: 60%", "", "w.yaml:3:11: overstay 60%: must be at most what -crash 60% leaves of the holds"},
+		{"driver: memory\nclasses: {a: {crash: 60%, overstay: 60%}}", "", "w.yaml:2:37: class a: overstay 60%: must be at most what -crash 60% leaves of the holds"},
+		{"driver: memory\nclasses: {a: {hold: 5}}", "", "w.yaml:2:21: class a: hold 5: must have a unit"},
+		{"driver: memory\nclasses: {a: {clients: 0}}", "", "w.yaml:2:24: class a: clients 0: must be 1 to 1000000"},
+		{"driver: memory\ncells: [{hold: 1ms}, {hold: x}]", "", "w.yaml:2:29: hold x: must be a time"},
+		{"driver: memory\nkey-dist: zipf", "", "w.yaml:2:11: key-dist zipf: must"},
+		{"driver: memory\nrate: 5x", "", "w.yaml:2:7: rate 5x: "},
+		{"driver: memory\nmax-errors: 0", "", "w.yaml:2:13: max-errors 0: must be never, or a number of errors"},
+		{"driver: rueidis\nprobe: 1e9", "", "w.yaml:2:8: probe 1e9: must be 0, or requests a second from 0.01 to 1000"},
+		{"driver: memory\npoll: 1s", "", "w.yaml:2:7: poll 1s: only -wait poll reads it, and -wait is auto"},
+		{"driver: memory\narrival: poisson", "", "w.yaml:2:10: arrival poisson: only arrivals at a -rate read it"},
+		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml:2:10: arrival often: unknown arrival "often"; there are constant, poisson`},
+		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml:2:26: class a: max-queue 5: only an open loop has a queue"},
+		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2:24: class a: arrival poisson: only arrivals at a rate read it, and the class has none"},
+		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml:3:24: class a: timeout 5s: with -wait none nobody waits"},
+		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml:2:7: hold 1ms: no class has it from there, since each sets its own"},
+		{"driver: memory\nclasses: {a: {hold: 2ms}}\ncells: [{clients: 4}, {hold: [3ms, 4ms]}]", "", "w.yaml:3:31: hold 3ms,4ms: no class has it from there, since each sets its own"},
+		{"driver: memory\nclasses: {a: {think: 1ms, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -think 1ms: in an open loop"},
+		{"driver: memory\nclasses: {a: {burst: 1s, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -burst 1s: clients come at a rate or in bursts, not both"},
+		{"driver: memory\nclasses: {a: {key-dist: own}}", "", "nothing to run: memory mutex class a -key-dist own: "},
+		{"driver: memory\nclasses: {a: {hold: 2ms}}", "-hold 1ms", "-hold 1ms: would replace what stands at the top of "},
+		{"driver: memory\ncells: [{hold: 2ms}]", "-hold 1ms", "-hold 1ms: would replace what stands at the top of "},
+		{"addr: redis://x", "", "w.yaml:1:1: addr: what server it meets is no part of a workload: give -addr"},
+		{"password: s3cret", "", "w.yaml:1:1: password: no secret stands in a workload"},
+		{"output: x", "", "w.yaml:1:1: output: is no part of a workload: give -output"},
+		{"include: x", "", "w.yaml:1:1: include: a workload is one file, and includes no other"},
+		{"workload: x", "", "w.yaml:1:1: workload: a workload is one file, and names no other"},
+		{"key_dist: own", "", `w.yaml:1:1: unknown field "key_dist" (did you mean key-dist?)`},
+		{"driver: memory\nrate: [0, 5]\nn: 3\nthink: 1s", "-dry-run -width 3 -rate ladder:1:5:3", "nothing to run: memory mutex -rate ladder:1:5:3"},
+	} {
+		_, err := planOfWorkload(t, test.text, test.line, environment())
+		if err == nil {
+			t.Errorf("%q %s: no error", test.text, test.line)
+			continue
+		}
+		got := err.Error()
+		if i := strings.Index(got, "w.yaml:"); i > 0 && strings.HasPrefix(test.want, "w.yaml:") {
+			got = got[i:]
+		}
+		if !strings.HasPrefix(got, test.want) {
+			t.Errorf("%q %s:\n     %s\nwant %s", test.text, test.line, got, test.want)
+		}
+		var usage *usageError
+		if !errors.As(err, &usage) {
+			t.Errorf("%q: %v is no usage error", test.text, err)
+		}
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %v shows the secret", test.text, err)
+		}
+	}
+}
+
+// TestNull counts the null driver's cells: one for each load, whatever the locks.
+func TestNull(t *testing.T) {
+	p, err := planFor(t, "-null -driver rueidis,memory -wait backoff,queue -clients 2,3 -hold 0s,exp:1ms", environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var null []string
+	for _, c := range p.cells {
+		if c.plan.Driver == "null" {
+			null = append(null, c.plan.Command)
+		}
+	}
+	want := []string{
+		"lockbench -driver null -lock none -wait backoff -clients 2",
+		"lockbench -driver null -lock none -wait backoff -clients 2 -hold exp:1ms",
+		"lockbench -driver null -lock none -wait backoff -clients 3",
+		"lockbench -driver null -lock none -wait backoff -clients 3 -hold exp:1ms",
+	}
+	if !slices.Equal(null, want) || len(p.cells) != 4*4+4 {
+		t.Errorf("%d cells, and %q", len(p.cells), null)
+	}
+}
+
+// TestPresets runs each preset for a moment, and holds it to what all of them promise.
+func TestPresets(t *testing.T) {
+	if len(presets.Names()) < 10 {
+		t.Errorf("there are only %q", presets.Names())
+	}
+	for _, name := range presets.Names() {
+		t.Run(name, func(t *testing.T) {
+			p, err := planFor(t, "-workload "+name, environment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := p.options.workload
+			if w.Name != name || w.About == "" || len(w.About) > 110 || len(p.cells) != 1 || p.length(0) > 40*time.Second {
+				t.Errorf("name %q, about %q, %d cells, %v", w.Name, w.About, len(p.cells), p.length(0))
+			}
+			if warned := p.cells[0].warnings; len(warned) > 0 {
+				t.Errorf("it warns: %q", warned)
+			}
+			roundTrip(t, p, "")
+			remake(t, p.cells[0].plan)
+			for _, driver := range []string{"zookeeper", "etcd", "mysql", "postgres", "redislock"} {
+				if _, err := planFor(t, "-workload "+name+" -driver "+driver, environment()); err != nil {
+					t.Errorf("-driver %s: %v", driver, err)
+				}
+			}
+			text, _ := presets.Find(name)
+			if bytes.Count(text, []byte("# ")) < 3 {
+				t.Error("it does not say why its numbers are what they are")
+			}
+		})
+	}
+	for _, name := range presets.Names() {
+		var out, errs bytes.Buffer
+		line := "-driver memory -duration 200ms -warmup 0s -quiet -workload " + name
+		if code := run(strings.Fields(line), nil, &out, &errs, environment(), nil); code != exitOK || !strings.Contains(out.String(), "outcomes     acquired ") {
+			t.Errorf("%s: exit code %d, %s%s", name, code, &out, &errs)
+		}
+	}
+	if _, ok := presets.Find("../presets/hot-key"); ok {
+		t.Error("a path was taken for a preset")
+	}
+}
+
+// TestExample holds the annotated example to having every field there is, and to being sound.
+func TestExample(t *testing.T) {
+	name := filepath.Join("..", "..", "workloads", "example.yaml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := file.Parse(name, text, vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Clone(w.Top)
+	for _, c := range w.Cells {
+		all = append(all, c.Settings...)
+	}
+	for _, f := range vocabulary().Fields {
+		if all.Find(f.Name) == nil {
+			t.Errorf("it has no %s", f.Name)
+		}
+	}
+	p, err := planFor(t, "-workload "+name, environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.skipped) > 0 {
+		t.Errorf("it has cells that cannot run: %v", p.skipped)
+	}
+	roundTrip(t, p, "")
+	for _, c := range p.cells {
+		remake(t, c.plan)
+	}
+}

@@ -1,8 +1,0 @@
-// Systems that tell neither their limits nor their release in the usual way.
-
-//go:build !unix
-
-package main
-
-func fileLimit() int { return 0 }
-func kernel() string { return "" }
