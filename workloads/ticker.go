@@ -26,6 +26,9 @@ const (
 	// delayEvery is how often the run delay is read, so that there is one reading from shortly before each pause.
 	delayEvery = pauseLeast
 
+	// slowReading of it may have waited for a core itself, and belongs to the pause that the next tick finds.
+	slowReading = pauseLeast / 2
+
 	maxPauses = 100 // that are kept
 )
 
@@ -89,9 +92,12 @@ func (t *ticker) tick(now time.Duration) {
 	}
 	waited := time.Duration(-1)
 	if now-t.read >= delayEvery {
-		before := t.delay
-		t.delay, t.read = readRunDelay(t.e.root), now
-		waited = t.delay.since(before)
+		began := time.Now()
+		delay := readRunDelay(t.e.root)
+		waited = delay.since(t.delay)
+		if time.Since(began) < slowReading {
+			t.delay, t.read = delay, now
+		}
 	}
 	used := t.cpu()
 	if late := now - t.due; late >= pauseLeast && (used < 0 || float64(used-t.used) < pausedCPU*float64(now-t.last)) {

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,29 @@ func TestTickerFindsPauses(t *testing.T) {
 		return strings.HasPrefix(w, "lockbench itself did not run for 2.79s in all, in 3 pauses, the longest of 1.5s from 2.01s")
 	}) {
 		t.Errorf("no warning of the pauses: %q", r.Warnings)
+	}
+}
+
+// slowly is a file system that takes its time.
+type slowly struct{ fs.FS }
+
+func (s slowly) Open(name string) (fs.File, error) {
+	time.Sleep(slowReading)
+	return s.FS.Open(name)
+}
+
+// TestStarvedWhileReading: the ticker waits for a core while it reads for how long threads have waited. The pause that it finds
+// afterwards is one of a process that was starved, although all of the waiting is in the reading before.
+func TestStarvedWhileReading(t *testing.T) {
+	var cpu time.Duration
+	tk := ticking(t, &cpu)
+	tk.e.root = files("proc/self/task/7/schedstat", "1000000 0 3\n")
+	tk.runs(2*time.Second, &cpu)
+	tk.e.root = slowly{files("proc/self/task/7/schedstat", "1000000 400000000 4\n")}
+	tk.runs(2*time.Second+delayEvery, &cpu)
+	tk.tick(2500*ms + delayEvery)
+	if len(tk.pauses) != 1 || !tk.pauses[0].Starved || tk.paused > 0 {
+		t.Errorf("pauses %v, paused %v, want one that was starved", tk.pauses, tk.paused)
 	}
 }
 
