@@ -20,7 +20,7 @@ import (
 
 // Dial makes one connection to the target within the I/O time-out, TLS included, with a guard on what the server sends.
 // Client libraries use it in place of their own, so that what is compared is not how they dial. Its errors are of class
-// connect.
+// connect, or canceled if ctx is.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	switch o.Topology {
 	case drivers.TopologySentinel, drivers.TopologyCluster:
@@ -78,7 +78,7 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	}
 	conn, err := dialer.DialContext(ctx, network, t.Addr())
 	if err != nil {
-		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: err}
+		return nil, unconnected(ctx, err)
 	}
 	if t.TLS == nil {
 		return conn, nil
@@ -86,9 +86,18 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	secure := tls.Client(conn, t.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: explainTLS(err)}
+		return nil, unconnected(ctx, explainTLS(err))
 	}
 	return secure, nil
+}
+
+// unconnected is the error of a connection that was not made, be it that the caller has withdrawn.
+func unconnected(ctx context.Context, err error) error {
+	class := drivers.ClassConnect
+	if errors.Is(ctx.Err(), context.Canceled) {
+		class = drivers.ClassCanceled
+	}
+	return &drivers.Error{Class: class, Op: "connect", Err: err}
 }
 
 func explainTLS(err error) error {

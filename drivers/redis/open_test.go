@@ -158,15 +158,22 @@ func TestOpenErrors(t *testing.T) {
 	})
 }
 
-// TestOpenCancelled withdraws from a server that never answers.
+// TestOpenCancelled withdraws from a server that never answers: before the connection is made, and later.
 func TestOpenCancelled(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		d, _ := drivers.Lookup(driver)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer time.AfterFunc(10*time.Millisecond, cancel).Stop()
-		_, err := d.Open(ctx, drivers.Config{Addrs: []string{silent(t)}, IOTimeout: time.Minute})
-		if drivers.ClassOf(err) != drivers.ClassCanceled {
-			t.Errorf("%v (%s), want class canceled", err, drivers.ClassOf(err))
+		for name, after := range map[string]time.Duration{"at once": 0, "while connected": 10 * time.Millisecond} {
+			for _, scheme := range []string{"redis://", "rediss://"} {
+				ctx, cancel := context.WithCancel(t.Context())
+				if after == 0 {
+					cancel()
+				}
+				defer time.AfterFunc(after, cancel).Stop()
+				_, err := d.Open(ctx, drivers.Config{Addrs: []string{scheme + silent(t)}, IOTimeout: time.Minute})
+				if drivers.ClassOf(err) != drivers.ClassCanceled {
+					t.Errorf("%s, %s: %v (%s), want class canceled", name, scheme, err, drivers.ClassOf(err))
+				}
+			}
 		}
 	})
 }
