@@ -4,7 +4,7 @@ package drivers
 // is one.
 type Addressed interface {
 	// Service is the kind of server: "redis", "zookeeper", "etcd", "mysql", "postgres". Drivers of one kind measure the
-	// same servers.
+	// same servers. Package servers has a description of each, if lockbench is to start it; without one -addr names it.
 	Service() string
 
 	// ReadAddr reads one of Config.Addrs. The error says what is wrong with it and how it is written, and quotes

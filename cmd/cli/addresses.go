@@ -5,11 +5,13 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // findAddrs are the addresses of each service, and the flag or variable that has them. There are none if the servers
 // are to be our own; otherwise every service has some.
-func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][]string, why string, err error) {
+func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*servers.Service][]string, why string, err error) {
 	kind, addr := o.get("server"), o.get("addr")
 	own := kind.text == string(private) || kind.text == string(embedded)
 	switch {
@@ -20,10 +22,10 @@ func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][
 		why = addrName(addr)
 		addrs, err = assign(splitAddrs(addr.text), why, wanted)
 	case !own:
-		addrs = map[*service][]string{}
+		addrs = map[*servers.Service][]string{}
 		for _, s := range wanted {
-			if url, ok := env.lookup(s.variable); ok && s.variable != "" && url != "" {
-				why, addrs[s] = s.variable, splitAddrs(url)
+			if url, ok := env.lookup(s.Variable); ok && s.Variable != "" && url != "" {
+				why, addrs[s] = s.Variable, splitAddrs(url)
 			}
 		}
 	}
@@ -38,7 +40,7 @@ func findAddrs(o *options, env environ, wanted []*service) (addrs map[*service][
 			}
 			return nil, "", usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
 				"add %s to -addr, or %s, and lockbench starts all of them",
-				why, s.name, s.example(), remedy)
+				why, s.Name, s.Example(), remedy)
 		}
 	}
 	return addrs, why, nil
@@ -53,15 +55,15 @@ func addrName(addr *option) string {
 
 // assign gives each address to the service of its scheme, and one without to the only service of the run. Nothing of an
 // address is quoted but a known scheme, because a password may be anywhere.
-func assign(list []string, why string, wanted []*service) (map[*service][]string, error) {
-	addrs := map[*service][]string{}
+func assign(list []string, why string, wanted []*servers.Service) (map[*servers.Service][]string, error) {
+	addrs := map[*servers.Service][]string{}
 	for _, addr := range list {
 		scheme, _, isURL := strings.Cut(addr, "://")
 		owner := ownerOf(scheme)
 		switch {
 		case isURL && owner != nil && !slices.Contains(wanted, owner):
 			return nil, usageErrorf("%s: %s:// is an address of %s, and no -driver of this run measures that: they need %s",
-				why, scheme, owner.name, examples(wanted))
+				why, scheme, owner.Name, examples(wanted))
 		case isURL && owner != nil:
 			addrs[owner] = append(addrs[owner], addr)
 		case len(wanted) == 1:
@@ -76,9 +78,9 @@ func assign(list []string, why string, wanted []*service) (map[*service][]string
 }
 
 // ownerOf is the service whose addresses begin with the scheme, or nil.
-func ownerOf(scheme string) *service {
-	for _, s := range services {
-		if slices.Contains(s.schemes, scheme) {
+func ownerOf(scheme string) *servers.Service {
+	for _, s := range servers.Services() {
+		if slices.Contains(s.Schemes, scheme) {
 			return s
 		}
 	}
@@ -86,10 +88,10 @@ func ownerOf(scheme string) *service {
 }
 
 // examples lists the schemes of some services.
-func examples(list []*service) string {
+func examples(list []*servers.Service) string {
 	var all []string
 	for _, s := range list {
-		for _, scheme := range s.schemes {
+		for _, scheme := range s.Schemes {
 			all = append(all, scheme+"://")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
@@ -57,7 +58,7 @@ func (p *program) cleanCommand() *cobra.Command {
 
 // traces are what a run may have left: names with a prefix, on servers that are asked together or one by one.
 type traces struct {
-	service  *service
+	service  *servers.Service
 	addrs    []string
 	topology drivers.Topology
 	prefix   string
@@ -71,7 +72,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if err != nil {
 		return err
 	}
-	var wanted []*service
+	var wanted []*servers.Service
 	for _, t := range list {
 		wanted = append(wanted, t.service)
 	}
@@ -87,7 +88,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	failed := false
 	for _, t := range list {
 		for _, addr := range t.addrs {
-			if read, err := t.service.readAddr(addr); err == nil {
+			if read, err := readAddr(t.service, addr); err == nil {
 				p.secrets.add(string(read.Password))
 			}
 		}
@@ -117,8 +118,12 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 		if known, err = o.serversToClean(splitAddrs(addr.text)); err != nil {
 			return nil, err
 		}
-	} else if url, _ := p.env.lookup("REDIS_URL"); url != "" && len(files) == 0 {
-		known = []traces{{service: services[0], addrs: splitAddrs(url)}}
+	} else if len(files) == 0 {
+		for _, s := range servers.Services() {
+			if url, _ := p.env.lookup(s.Variable); url != "" {
+				known = append(known, traces{service: s, addrs: splitAddrs(url)})
+			}
+		}
 	}
 	if len(files) > 0 {
 		if prefix.text != "" {
@@ -156,14 +161,14 @@ func (o *options) serversToClean(addrs []string) ([]traces, error) {
 		if !isURL || owner == nil {
 			if owner = serviceOf(driver.text); owner == nil {
 				return nil, usageErrorf("-addr: it does not say which service is there: begin it with one of %s, or name a -driver "+
-					"that measures it", examples(services))
+					"that measures it", examples(servers.Services()))
 			}
 		}
 		i := slices.IndexFunc(list, func(t traces) bool { return t.service == owner })
 		if i < 0 {
 			i, list = len(list), append(list, traces{service: owner})
 		}
-		if _, err := owner.readAddr(addr); err != nil {
+		if _, err := readAddr(owner, addr); err != nil {
 			return nil, usageErrorf("-addr: %w", err)
 		}
 		list[i].addrs = append(list[i].addrs, addr)
@@ -214,7 +219,7 @@ func (t traces) configs(l login, f *fleet) (list []drivers.Config) {
 		Addrs: t.addrs, Topology: t.topology, Master: l.master, Prefix: t.prefix,
 		Username: l.user, Password: f.password, Database: l.db, TLS: f.tlsConfig,
 	}
-	if t.service.database == databaseNone {
+	if t.service.Database == servers.DatabaseNone {
 		cfg.Database = ""
 	}
 	if t.topology != "" {
@@ -229,8 +234,8 @@ func (t traces) configs(l login, f *fleet) (list []drivers.Config) {
 
 // sweep deletes, or lists, what there is, and says so on standard output.
 func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry bool) error {
-	where := t.service.redact(cfg.Addrs)
-	names, err := t.service.sweeper().Sweep(ctx, cfg, dry)
+	where := redact(t.service, cfg.Addrs)
+	names, err := sweeperOf(t.service).Sweep(ctx, cfg, dry)
 	switch {
 	case cfg.Prefix == prefixBegin:
 		p.listPrefixes(where, names)
@@ -272,12 +277,12 @@ func (p *program) listPrefixes(where string, names []string) {
 }
 
 // redact is a list of addresses without users and passwords.
-func (s *service) redact(addrs []string) string {
+func redact(s *servers.Service, addrs []string) string {
 	var list []string
 	for _, addr := range addrs {
-		read, err := s.readAddr(addr)
+		read, err := readAddr(s, addr)
 		if err != nil {
-			return "an address of " + s.name // quoting it might show a password
+			return "an address of " + s.Name // quoting it might show a password
 		}
 		list = append(list, read.Redacted)
 	}
@@ -297,8 +302,8 @@ func sweepPatiently(s drivers.Sweeper, cfg drivers.Config) error {
 	})
 }
 
-// sweeper is a driver of the service that can sweep.
-func (s *service) sweeper() drivers.Sweeper {
+// sweeperOf is a driver of the service that can sweep.
+func sweeperOf(s *servers.Service) drivers.Sweeper {
 	for _, name := range drivers.Names() {
 		if serviceOf(name) != s {
 			continue
@@ -308,5 +313,5 @@ func (s *service) sweeper() drivers.Sweeper {
 			return sweeper
 		}
 	}
-	panic("lockbench: no driver sweeps servers of " + s.name)
+	panic("lockbench: no driver sweeps servers of " + s.Name)
 }

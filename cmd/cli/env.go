@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -64,8 +65,8 @@ func mainVersion(info *debug.BuildInfo) string {
 
 // measured tells whether a figure depends on a module, besides lockbench itself.
 func measured(module string) bool {
-	for _, lib := range libraries {
-		if lib.module == module {
+	for _, name := range drivers.Names() {
+		if libraryOf(name).Module == module {
 			return true
 		}
 	}

@@ -4,8 +4,11 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // environ is the environment, as os.Environ has it.
@@ -38,22 +41,14 @@ func (e environ) influences(scrub func(string) string) map[string]string {
 	return set
 }
 
-// ignoredVariable is one that a service's clients usually heed and that would change what is measured.
-type ignoredVariable struct{ service, name, instead string }
-
-var ignoredVariables = []ignoredVariable{
-	{"postgres", "PGOPTIONS", "to use it, write options=… in -addr"},
-	{"postgres", "PGSERVICE", "name the server in -addr"},
-	{"etcd", "HTTP_PROXY", "to measure a proxy, name it in -addr"},
-	{"etcd", "HTTPS_PROXY", "to measure a proxy, name it in -addr"},
-}
-
 // ignored tells of the variables that are set and do not count for services, each with what to do instead.
-func (e environ) ignored(services []string) (list []string) {
-	for _, v := range ignoredVariables {
-		for _, name := range []string{v.name, strings.ToLower(v.name)} {
-			if value, _ := e.lookup(name); value != "" && slices.Contains(services, v.service) {
-				list = append(list, fmt.Sprintf("the variable %s is ignored: %s", name, v.instead))
+func (e environ) ignored(services []*servers.Service) (list []string) {
+	for _, s := range services {
+		for _, upper := range slices.Sorted(maps.Keys(s.Ignored)) {
+			for _, name := range []string{upper, strings.ToLower(upper)} {
+				if value, _ := e.lookup(name); value != "" {
+					list = append(list, fmt.Sprintf("the variable %s is ignored: %s", name, s.Ignored[upper]))
+				}
 			}
 		}
 	}

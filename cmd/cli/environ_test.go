@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 // TestInfluences: what changes the measurement is recorded, without secrets, and nothing else of the environment.
@@ -32,7 +34,11 @@ func TestIgnored(t *testing.T) {
 		{[]string{"redis", "postgres"}, []string{"PGOPTIONS", "PGSERVICE"}},
 		{[]string{"etcd"}, []string{"https_proxy"}},
 	} {
-		got := env.ignored(tc.services)
+		var list []*servers.Service
+		for _, name := range tc.services {
+			list = append(list, servers.Named(name))
+		}
+		got := env.ignored(list)
 		var names []string
 		for _, line := range got {
 			names = append(names, strings.Fields(line)[2])

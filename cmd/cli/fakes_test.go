@@ -22,6 +22,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
@@ -58,21 +59,29 @@ func init() {
 	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
 
-	services = append(services,
-		&service{name: "alpha", schemes: []string{"alpha", "alphas"}, packages: "alpha-server", limit: "max_alphas", database: databaseName,
-			find: func() (string, error) { return "/bin/true", nil }, start: startFake, note: func(ttl time.Duration) string { return fmt.Sprintf("alpha makes a second of %v", ttl) }},
-		&service{name: "beta", schemes: []string{"beta"}, packages: "beta-server", find: func() (string, error) { return missing(&service{name: "beta"}) }, start: startFake})
+	servers.Register(&servers.Service{
+		Name: "alpha", Schemes: []string{"alpha", "alphas"}, Packages: "alpha-server", Limit: "max_alphas", Database: servers.DatabaseName,
+		Find: func() (string, error) { return "/bin/true", nil }, Start: startFake("alpha"),
+		Note: func(ttl time.Duration) string { return fmt.Sprintf("alpha makes a second of %v", ttl) },
+	})
+	servers.Register(&servers.Service{
+		Name: "beta", Schemes: []string{"beta"}, Packages: "beta-server",
+		Find: func() (string, error) { return missing(&servers.Service{Name: "beta"}) }, Start: startFake("beta"),
+	})
 	drivers.Register("test-alpha", addressed{service: "alpha", fake: fake{
 		traits: drivers.Traits{Session: true}, server: drivers.Server{Name: "alpha"}}})
+	drivers.Register("test-gamma", addressed{service: "gamma"}) // which nobody has described
 	drivers.Register("test-beta", addressed{service: "beta", fake: fake{traits: drivers.Traits{Waits: true}}})
 }
 
 // startFake starts nothing.
-func startFake(_ context.Context, d deployment, o startOptions) (*server, error) {
-	return &server{
-		urls: []string{d.service.schemes[0] + "://here"}, network: "tcp", persistence: fmt.Sprintf("%s for %d", o.durability, o.conns),
-		cpu: func() time.Duration { return time.Second }, close: func() error { return nil },
-	}, nil
+func startFake(scheme string) func(context.Context, servers.StartOptions) (*servers.Running, error) {
+	return func(_ context.Context, o servers.StartOptions) (*servers.Running, error) {
+		return &servers.Running{
+			URLs: []string{scheme + "://here"}, Network: "tcp", Persistence: fmt.Sprintf("%s for %d", o.Durability, o.Conns),
+			CPU: func() time.Duration { return time.Second }, Close: func() error { return nil },
+		}, nil
+	}
 }
 
 // addressed is a fake that has addresses.

@@ -64,7 +64,7 @@ func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
 	}
 	left := traces{t.service, t.urls, asOneService(c), r.prefix()}
 	for _, cfg := range left.configs(t.login, r.fleet) {
-		if err := sweepPatiently(t.service.sweeper(), cfg); err != nil {
+		if err := sweepPatiently(sweeperOf(t.service), cfg); err != nil {
 			r.sayLeft(c, err)
 			return
 		}

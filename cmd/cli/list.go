@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -124,11 +125,11 @@ func newListing(ctx context.Context) listing {
 		}
 		l.Presets = append(l.Presets, listedPreset{name, w.About})
 	}
-	for _, s := range services {
+	for _, s := range servers.Services() {
 		l.Servers = append(l.Servers, look(ctx, s))
-		if s.embedded {
+		if s.Embedded != nil {
 			l.Servers = append(l.Servers,
-				listedServer{Server: string(embedded), Service: s.name, Available: true, Text: "miniredis, in-process"})
+				listedServer{Server: string(embedded), Service: s.Name, Available: true, Text: "miniredis, in-process"})
 		}
 	}
 	for _, name := range drivers.Names() {
@@ -138,14 +139,14 @@ func newListing(ctx context.Context) listing {
 }
 
 // look tells whether a server of a service can be started here.
-func look(ctx context.Context, s *service) listedServer {
-	here := listedServer{Server: string(private), Service: s.name}
-	path, err := s.find()
+func look(ctx context.Context, s *servers.Service) listedServer {
+	here := listedServer{Server: string(private), Service: s.Name}
+	path, err := s.Locate()
 	if err != nil {
-		here.Text, here.Install = oneLine(err.Error()), s.install()
+		here.Text, here.Install = oneLine(err.Error()), s.Install()
 		return here
 	}
-	here.Available, here.Path, here.Version = true, path, s.version(ctx, path)
+	here.Available, here.Path, here.Version = true, path, servers.ProgramVersion(ctx, path)
 	here.Text = strings.TrimSpace(path + " " + here.Version)
 	return here
 }
@@ -156,15 +157,19 @@ func (l listing) driver(name string) listedDriver {
 	if s == nil {
 		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}
-	d := listedDriver{Driver: name, Service: s.name, Library: libraries[name].module}
-	i := slices.IndexFunc(l.Servers, func(h listedServer) bool { return h.Service == s.name })
+	d := listedDriver{Driver: name, Service: s.Name, Library: libraryOf(name).Module}
+	if s.Find == nil {
+		d.Text = "on a server of yours: -addr"
+		return d
+	}
+	i := slices.IndexFunc(l.Servers, func(h listedServer) bool { return h.Service == s.Name })
 	here := l.Servers[i]
 	d.Available, d.Version, d.Install, d.Text = here.Available, here.Version, here.Install, here.Text
 	switch {
 	case here.Available:
 		d.Text = strings.TrimSpace("on " + filepath.Base(here.Path) + " " + here.Version)
-	case s.embedded:
-		d.Available, d.Text = true, "on the embedded server alone; for "+s.name+": "+here.Install
+	case s.Embedded != nil:
+		d.Available, d.Text = true, "on the embedded server alone; for "+s.Name+": "+here.Install
 	default:
 		d.Text = "not here: " + here.Install
 	}
@@ -215,8 +220,8 @@ func (l listing) write(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Server, s.Service, s.Text)
 	}
-	for _, s := range services {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", external, s.name, "whatever -addr "+s.example()+s.orVariable()+" names")
+	for _, s := range servers.Services() {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", external, s.Name, "whatever -addr "+s.Example()+orVariable(s)+" names")
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -74,7 +74,7 @@ func unfitClass(c *spec.Plan, l spec.Load, d drivers.Design) (what, why string) 
 			"in an open loop arrivals come when they are due, and nobody thinks in between"
 	case l.Rate.Stepped() && c.Duration == 0:
 		return "-rate " + l.Rate.String(), "its steps divide the measured time, which -n leaves open: give -duration too"
-	case l.Crash > 0 && libraries[c.Driver].shared(*c):
+	case l.Crash > 0 && libraryOf(c.Driver).Shared(c.Conns):
 		return "-crash " + spec.FormatShare(l.Crash), "its clients hold their locks together, and none can die alone"
 	case l.Overstay > 0 && !d.Traits.Expires:
 		return "-overstay " + spec.FormatShare(l.Overstay), "its holds do not end with a lease"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
@@ -224,8 +225,8 @@ func (p *plan) addNull() error {
 // warnings tells what a reader of a cell's figures should know before he believes them.
 func warnings(c spec.Plan, t drivers.Traits) []string {
 	list := workloads.Warnings(c, t)
-	if s := serviceOf(c.Driver); s != nil && s.note != nil && t.Session {
-		if text := s.note(c.TTL); text != "" {
+	if s := serviceOf(c.Driver); s != nil && s.Note != nil && t.Session {
+		if text := s.Note(c.TTL); text != "" {
 			list = append(list, text)
 		}
 	}
@@ -269,12 +270,12 @@ func (p plan) length(from int) time.Duration {
 	return sum
 }
 
-// services are the names of the services that the cells need.
-func (p *plan) services() (names []string) {
+// services are those that the cells need.
+func (p *plan) services() (list []*servers.Service) {
 	for _, c := range p.cells {
-		if s := serviceOf(c.plan.Driver); s != nil && !slices.Contains(names, s.name) {
-			names = append(names, s.name)
+		if s := serviceOf(c.plan.Driver); s != nil && !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
-	return names
+	return list
 }

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
 // found and missing are machines on which each service is installed, and none.
-func found(s *service) (string, error) { return "/bin/" + s.name + "-server", nil }
-func missing(s *service) (string, error) {
-	return "", errors.New(s.name + " is not here: install the package " + s.name + "-server")
+func found(s *servers.Service) (string, error) { return "/bin/" + s.Name + "-server", nil }
+func missing(s *servers.Service) (string, error) {
+	return "", errors.New(s.Name + " is not here: install the package " + s.Name + "-server")
 }
 
 // planFor is the plan of a command line on a machine where each service is installed.

@@ -64,8 +64,8 @@ func parsePortRange(s string) int {
 func checkRoom(c spec.Plan, svc drivers.Service) error {
 	if most := svc.Traits().MaxSessions; most > 0 && c.Clients > most {
 		remedy := "lower -clients"
-		if s := serviceOf(c.Driver); s != nil && s.limit != "" {
-			remedy += ", or raise the server's " + s.limit
+		if s := serviceOf(c.Driver); s != nil && s.Limit != "" {
+			remedy += ", or raise the server's " + s.Limit
 		}
 		return fmt.Errorf("-clients %d: %s %s can take %d clients here (a connection each, and a few for others): %s",
 			c.Clients, c.Driver, c.Lock, most, remedy)
@@ -85,8 +85,8 @@ func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int)
 		return "", err
 	}
 	need, others, limit := connections(c), max(0, server.Connected-own), "its limit"
-	if s := serviceOf(c.Driver); s != nil && s.limit != "" {
-		limit = s.limit
+	if s := serviceOf(c.Driver); s != nil && s.Limit != "" {
+		limit = s.Limit
 	}
 	switch {
 	case server.MaxClients == 0:

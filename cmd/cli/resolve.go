@@ -37,9 +37,9 @@ func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 	switch {
 	case target.missing != nil:
 		return d, c.Driver, target.missing.Error()
-	case target.kind == embedded && !target.service.embedded:
+	case target.kind == embedded && target.service.Embedded == nil:
 		return d, c.Driver + " -server embedded",
-			"only Redis has a stand-in inside lockbench; -server private starts " + target.service.name
+			"only Redis has a stand-in inside lockbench; -server private starts " + target.service.Name
 	}
 	settle(c, d)
 	topology := c.Topology
@@ -118,7 +118,7 @@ func unfit(c *spec.Plan, d drivers.Design) (what, why string) {
 		return c.Lock + " -renew", "its leases cannot be renewed"
 	case c.Reentry > 1 && !d.Traits.Reentrant:
 		return fmt.Sprintf("%s -reentry %d", c.Lock, c.Reentry), "its holder cannot enter it again"
-	case c.Lockers > 1 && !kind.Local && !(kind.Native && libraries[c.Driver].locks):
+	case c.Lockers > 1 && !kind.Local && !(kind.Native && libraryOf(c.Driver).Locks):
 		return fmt.Sprintf("%s -lockers %d", waits, c.Lockers), "clients that wait like this share nothing, whatever their process"
 	case c.Release != "" && !slices.Contains(d.Releases, drivers.Release(c.Release)):
 		return c.Lock + " -release " + c.Release, "this design has one release of its own"
@@ -137,9 +137,9 @@ func unconnected(c *spec.Plan) (what, why string) {
 		return "-pipelining " + c.Pipelining, inside
 	case !remote && c.FlushDelay > 0:
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), inside
-	case c.Conns > 0 && libraries[c.Driver].pinned(c.Lock):
+	case c.Conns > 0 && libraryOf(c.Driver).Pinned(c.Lock):
 		return fmt.Sprintf("%s -conns %d", c.Lock, c.Conns), "each client needs a connection of its own"
-	case c.Pipelining != "" && !serviceOf(c.Driver).pipelines:
+	case c.Pipelining != "" && !serviceOf(c.Driver).Pipelines:
 		return "-pipelining " + c.Pipelining, "its library leaves no choice"
 	case c.FlushDelay > 0 && !pipelined(*c):
 		return fmt.Sprintf("-flush-delay %v", c.FlushDelay), "only a pipelining library collects commands; see -pipelining auto"

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
@@ -48,7 +49,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := o.readWorkload(p.stdin); err != nil {
 		return err
 	}
-	plan, err := planAll(o, p.env, p.stdin, func(s *service) (string, error) { return s.find() })
+	plan, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
 		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
@@ -352,7 +353,7 @@ func (r *runner) ready(ctx context.Context, c spec.Plan) error {
 func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	probe := c
 	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
-	if inProcessDriver(c.Driver) || libraries[c.Driver].pinned(c.Lock) {
+	if inProcessDriver(c.Driver) || libraryOf(c.Driver).Pinned(c.Lock) {
 		probe.Conns = 0
 	}
 	svc, err := r.fleet.open(ctx, probe, prefix)

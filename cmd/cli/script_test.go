@@ -54,11 +54,12 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(e.Getenv("GATE"), gate, 0o700)
 		},
 		Condition: func(name string) (bool, error) {
-			i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
+			all := servers.Services()
+			i := slices.IndexFunc(all, func(s *servers.Service) bool { return s.Name == name })
 			if i < 0 {
 				return false, fmt.Errorf("unknown condition %q", name)
 			}
-			_, err := services[i].find()
+			_, err := all[i].Locate()
 			if err != nil && os.Getenv("CI") == "true" {
 				t.Errorf("with CI=true nothing may be left out: %v", err)
 			}

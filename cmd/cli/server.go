@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/quorum"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -37,22 +38,15 @@ type fleet struct {
 
 // server is a deployment that can be opened.
 type server struct {
-	service *service
-	urls    []string // may carry passwords: never printed
-	network string   // "unix", "tcp", "tls"; empty without a server
-	master  string   // sentinels: their name for the primary
-	close   func() error
-
-	// Of servers of our own.
-	persistence string               // what is on disk when they answer, as far as they do not tell it themselves
-	cpu         func() time.Duration // what they have used; nil if that is unknown
+	*servers.Running
+	service *servers.Service
 }
 
 // redacted is where the servers of our own listen. That they have no password is no reason to show a user.
 func (s *server) redacted() string {
 	var list []string
-	for _, url := range s.urls {
-		if read, err := s.service.readAddr(url); err == nil {
+	for _, url := range s.URLs {
+		if read, err := readAddr(s.service, url); err == nil {
 			url = read.Redacted
 		}
 		list = append(list, url)
@@ -102,31 +96,35 @@ func (f *fleet) at(ctx context.Context, c spec.Plan) (*server, error) {
 	if s := f.running[d]; s != nil {
 		return s, nil
 	}
-	s, err := f.start(ctx, c, d)
+	running, err := f.start(ctx, c, d)
 	if err != nil {
 		return nil, err
 	}
-	s.service = d.service
+	s := &server{running, d.service}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return nil, errors.Join(context.Canceled, s.close())
+		return nil, errors.Join(context.Canceled, s.Close())
 	}
 	f.running[d] = s
 	return s, nil
 }
 
-func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*server, error) {
+func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*servers.Running, error) {
+	nothing := func() error { return nil }
 	t := f.of(c.Driver)
 	switch t.kind {
 	case private:
-		return t.service.start(ctx, d, startOptions{binary: t.binary, durability: d.durability, conns: f.conns[d]})
+		return t.service.Start(ctx, servers.StartOptions{
+			Binary: t.binary, Durability: d.durability, Conns: f.conns[d],
+			Topology: string(d.topology), Nodes: d.nodes, Replicas: d.replicas,
+		})
 	case embedded:
-		return startEmbedded(max(1, d.nodes))
+		return t.service.Embedded(max(1, d.nodes))
 	case external:
-		return &server{urls: t.urls, network: t.network, master: t.master, close: func() error { return nil }}, nil
+		return &servers.Running{URLs: t.urls, Network: t.network, Master: t.master, Close: nothing}, nil
 	}
-	return &server{close: func() error { return nil }}, nil
+	return &servers.Running{Close: nothing}, nil
 }
 
 // close stops the servers of our own. It leaves running as it is: an exit that waits for nothing calls it while the run
@@ -140,7 +138,7 @@ func (f *fleet) close() error {
 	f.closed = true
 	var errs []error
 	for _, s := range f.running {
-		errs = append(errs, s.close())
+		errs = append(errs, s.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -228,7 +226,7 @@ func (f *fleet) open(ctx context.Context, c spec.Plan, prefix string) (drivers.S
 		if err != nil {
 			return nil, err
 		}
-		cfg.Addrs, cfg.Master = s.urls, s.master
+		cfg.Addrs, cfg.Master = s.URLs, s.Master
 		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = t.user, f.password, t.db, f.tlsConfig
 		cfg.Embedded = c.Server == string(embedded)
 	}
@@ -269,7 +267,7 @@ func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n ne
 // driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
 func driverOf(c spec.Plan) (drivers.Driver, error) {
 	d, err := drivers.Lookup(c.Driver)
-	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraries[c.Driver].locks {
+	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraryOf(c.Driver).Locks {
 		d = quorum.Driver{Node: d}
 	}
 	return d, err
@@ -297,8 +295,8 @@ func (f *fleet) describe(rec *results.Record) {
 	if s == nil {
 		return
 	}
-	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.network
-	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.persistence)
+	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.Network
+	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.Persistence)
 	rec.Server.Durability = rec.Plan.Durability
 	if rec.Plan.Server != string(external) {
 		rec.Server.Addr = s.redacted()
@@ -308,7 +306,7 @@ func (f *fleet) describe(rec *results.Record) {
 // cpuOf reads what the servers of a cell have used, if they are ours; else it is nil.
 func (f *fleet) cpuOf(c spec.Plan) func() time.Duration {
 	if s := f.running[deploymentOf(c)]; s != nil {
-		return s.cpu
+		return s.CPU
 	}
 	return nil
 }
@@ -320,7 +318,7 @@ func (f *fleet) networkOf(c spec.Plan) string {
 		return string(embedded)
 	}
 	if s := f.running[deploymentOf(c)]; s != nil {
-		return s.network
+		return s.Network
 	}
 	return ""
 }

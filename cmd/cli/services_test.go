@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Every driver that needs a server has a row for its service and one for its library; schemes belong to one service.
+// Every driver that needs a server has a row for its service and one for its library.
 func TestServices(t *testing.T) {
 	for _, name := range drivers.Names() {
 		if strings.HasPrefix(name, "test-") {
@@ -15,21 +17,32 @@ func TestServices(t *testing.T) {
 		}
 		d, _ := drivers.Lookup(name)
 		_, addressed := d.(drivers.Addressed)
-		_, known := libraries[name]
+		known := libraryOf(name).Module != ""
 		if addressed != known {
 			t.Errorf("%s: it has addresses: %t; it has a library: %t", name, addressed, known)
 		}
-		if s := serviceOf(name); addressed && (s == nil || s.find == nil || s.start == nil || s.packages == "") {
+		if s := serviceOf(name); addressed && (s == nil || s.Find == nil || s.Start == nil || s.Packages == "") {
 			t.Errorf("%s: incomplete service %+v", name, s)
 		}
 	}
-	owners := map[string]string{}
-	for _, s := range services {
-		for _, scheme := range s.schemes {
-			if owners[scheme] != "" {
-				t.Errorf("%s:// belongs to %s and to %s", scheme, owners[scheme], s.name)
-			}
-			owners[scheme] = s.name
+}
+
+// TestUndescribedService: a driver whose service nobody has registered can be pointed at a server, and says so.
+func TestUndescribedService(t *testing.T) {
+	var listed bytes.Buffer
+	if code := run([]string{"list"}, nil, &listed, io.Discard, nil, nil); code != 0 || !strings.Contains(listed.String(), "on a server of yours: -addr") {
+		t.Errorf("list: exit code %d, %s", code, &listed)
+	}
+	for args, want := range map[string]string{
+		"-dry-run":                       "lockbench cannot start gamma: give -addr with the address of yours\n",
+		"-addr h:1 -dry-run":             "# server: external gamma://h:1 (-addr)",
+		"-addr h:1 -duration 20ms -n 10": "test-gamma",
+		"-server external -dry-run":      "give -addr host:port",
+	} {
+		var stdout, stderr bytes.Buffer
+		run(strings.Fields("-driver test-gamma -quiet -warmup 0s "+args), strings.NewReader(""), &stdout, &stderr, nil, nil)
+		if out := stdout.String() + stderr.String(); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in %s", args, want, out)
 		}
 	}
 }
@@ -37,12 +50,12 @@ func TestServices(t *testing.T) {
 // Packages do not help who has the server looked for elsewhere.
 func TestInstallNamesTheVariable(t *testing.T) {
 	s := serviceOf("zookeeper")
-	t.Setenv(s.home, "")
-	if got := s.install(); got != "apt-get install "+s.packages {
+	t.Setenv(s.Home, "")
+	if got := s.Install(); got != "apt-get install "+s.Packages {
 		t.Error(got)
 	}
-	t.Setenv(s.home, "/nowhere")
-	if got := s.install(); !strings.Contains(got, "unset "+s.home) {
+	t.Setenv(s.Home, "/nowhere")
+	if got := s.Install(); !strings.Contains(got, "unset "+s.Home) {
 		t.Error(got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers/fault"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -141,7 +142,7 @@ func TestCloseWhileCellsRun(t *testing.T) {
 	c := spec.Plan{Driver: "rueidis", Server: string(private)}
 	closed := 0
 	f := &fleet{running: map[deployment]*server{
-		deploymentOf(c): {network: "unix", close: func() error { closed++; return nil }},
+		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},
 	}}
 	done := make(chan struct{})
 	go func() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -33,7 +34,7 @@ type targets struct {
 
 // target is the server of one service, or several that make one.
 type target struct {
-	service *service
+	service *servers.Service
 	kind    serverKind
 	why     string // for people: why this one
 	binary  string // private: the program
@@ -99,7 +100,7 @@ func (t targets) lines() []string {
 	for _, one := range t.list {
 		line := one.String()
 		if len(t.list) > 1 {
-			line = one.service.name + ": " + line
+			line = one.service.Name + ": " + line
 		}
 		lines = append(lines, line)
 	}
@@ -168,7 +169,7 @@ var serverChoices = []string{"auto", string(private), string(embedded), string(e
 
 // decideTargets picks the servers: -addr, else the service's own variable, else what -server says, where an explicit
 // -server overrides whatever is merely in the environment. find looks for the program of a service.
-func decideTargets(o *options, env environ, find func(*service) (string, error)) (targets, error) {
+func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (targets, error) {
 	kind := o.get("server")
 	if !slices.Contains(serverChoices, kind.text) {
 		return targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
@@ -215,13 +216,13 @@ func unknownDriver(name string) bool {
 }
 
 // pickOwn is a target that lockbench starts itself.
-func pickOwn(kind *option, s *service, find func(*service) (string, error)) (target, error) {
+func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (string, error)) (target, error) {
 	switch kind.text {
 	case "external":
-		if s.variable != "" {
-			return target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.variable)
+		if s.Variable != "" {
+			return target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.Variable)
 		}
-		return target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.example())
+		return target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.Example())
 	case "embedded":
 		return target{service: s, kind: embedded, why: strings.Fields(kind.written())[0]}, nil
 	}
@@ -231,14 +232,14 @@ func pickOwn(kind *option, s *service, find func(*service) (string, error)) (tar
 		return target{service: s, kind: private, binary: binary}, nil
 	case kind.text == "private":
 		return target{service: s, kind: private, missing: fmt.Errorf("-server private: %w", err)}, nil
-	case s.embedded:
-		return target{service: s, kind: embedded, why: "no " + s.name + "-server on PATH", fallback: true}, nil
+	case s.Embedded != nil:
+		return target{service: s, kind: embedded, why: "no " + s.Name + "-server on PATH", fallback: true}, nil
 	}
 	return target{service: s, kind: private, missing: err}, nil
 }
 
 // describe completes the external targets.
-func describe(addrs map[*service][]string, why string, o *options, env environ, wanted []*service) (targets, error) {
+func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (targets, error) {
 	var all targets
 	l, err := readLogin(o, env, wanted)
 	if err != nil {
@@ -246,12 +247,12 @@ func describe(addrs map[*service][]string, why string, o *options, env environ, 
 	}
 	for _, s := range wanted {
 		t := target{service: s, kind: external, why: why, urls: addrs[s], login: l}
-		if s.database == databaseNone {
+		if s.Database == servers.DatabaseNone {
 			t.db = ""
 		}
 		var redacted []string
 		for i, addr := range t.urls {
-			read, err := s.readAddr(addr)
+			read, err := readAddr(s, addr)
 			if err != nil {
 				return all, usageErrorf("%s: %w", why, err)
 			}
@@ -273,7 +274,7 @@ func describe(addrs map[*service][]string, why string, o *options, env environ, 
 }
 
 // readLogin reads what the flags say about logging in.
-func readLogin(o *options, env environ, wanted []*service) (login, error) {
+func readLogin(o *options, env environ, wanted []*servers.Service) (login, error) {
 	password, _ := env.lookup(passwordVariable)
 	l := login{
 		master: o.text("master"), user: o.text("user"), password: drivers.Secret(password),
@@ -296,22 +297,22 @@ func readLogin(o *options, env environ, wanted []*service) (login, error) {
 }
 
 // checkDB wants of a database what the services of the run call one.
-func checkDB(db *option, wanted []*service) error {
+func checkDB(db *option, wanted []*servers.Service) error {
 	if db.text == "" {
 		return nil
 	}
-	kinds := map[database]*service{}
+	kinds := map[servers.Database]*servers.Service{}
 	for _, s := range wanted {
-		kinds[s.database] = cmp.Or(kinds[s.database], s)
+		kinds[s.Database] = cmp.Or(kinds[s.Database], s)
 	}
-	numbered, named := kinds[databaseNumber], kinds[databaseName]
+	numbered, named := kinds[servers.DatabaseNumber], kinds[servers.DatabaseName]
 	n, err := spec.ParseInt(db.text)
 	switch {
 	case numbered == nil && named == nil:
 		return usageErrorf("%s: %s has no databases", db.written(), serviceNames(wanted))
 	case numbered != nil && named != nil:
 		return usageErrorf("%s: %s has numbered databases and %s named ones: write them into -addr",
-			db.written(), numbered.name, named.name)
+			db.written(), numbered.Name, named.Name)
 	case numbered != nil && (err != nil || n < 0):
 		return usageErrorf("%s: must be a number from 0", db.written())
 	}

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockbench/lockbench/drivers/servers"
 )
 
 func TestDecideTarget(t *testing.T) {
 	for _, test := range []struct {
 		line string
 		env  string // NAME=value words
-		find func(*service) (string, error)
+		find func(*servers.Service) (string, error)
 		want string // the target's String, or the error
 	}{
 		{"", "", found, "private /bin/redis-server"},

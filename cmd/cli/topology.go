@@ -15,7 +15,6 @@ import (
 const (
 	redlockNodes     = 5 // as in the description of the algorithm
 	clusterPrimaries = 3 // the fewest that Redis calls a cluster
-	sentinels        = 3 // the fewest that can outvote one that is gone
 	ensembleNodes    = 3 // likewise
 )
 
@@ -41,7 +40,7 @@ var topologyFlags = map[string][]drivers.Topology{
 
 // outOfTopology tells why a driver cannot have a topology at all.
 func outOfTopology(c spec.Plan) (why string) {
-	known := libraries[c.Driver].topologies
+	known := libraryOf(c.Driver).Topologies
 	if t := drivers.Topology(c.Topology); t == "" || slices.Contains(known, t) {
 		return ""
 	}
@@ -100,7 +99,7 @@ func joined(list []drivers.Topology) string {
 
 // deployment names the servers that a cell needs; cells with the same one share them.
 type deployment struct {
-	service         *service
+	service         *servers.Service
 	durability      servers.Durability
 	topology        drivers.Topology
 	nodes, replicas int
@@ -119,7 +118,7 @@ func (d deployment) String() string {
 	case drivers.TopologyReplicated:
 		return fmt.Sprintf("a primary with %d replicas", d.replicas)
 	case drivers.TopologySentinel:
-		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, sentinels)
+		return fmt.Sprintf("a primary with %d replicas and %d sentinels", d.replicas, servers.Sentinels)
 	case drivers.TopologyCluster:
 		return fmt.Sprintf("a cluster of %d primaries", d.nodes)
 	case drivers.TopologyEnsemble:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -303,7 +304,7 @@ func (p plan) vsText() string {
 }
 
 // planAll is the plan of a run, be it of one side or of two.
-func planAll(o *options, env environ, stdin io.Reader, find func(*service) (string, error)) (plan, error) {
+func planAll(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (plan, error) {
 	base, err := planOfSide(o, env, find)
 	if err != nil || !o.versus() {
 		return base, err
@@ -322,7 +323,7 @@ func planAll(o *options, env environ, stdin io.Reader, find func(*service) (stri
 	return pairUp(base, head)
 }
 
-func planOfSide(o *options, env environ, find func(*service) (string, error)) (plan, error) {
+func planOfSide(o *options, env environ, find func(*servers.Service) (string, error)) (plan, error) {
 	t, err := decideTargets(o, env, find)
 	if err != nil {
 		return plan{}, err

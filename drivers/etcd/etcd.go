@@ -33,6 +33,14 @@ import (
 
 func init() { drivers.Register("etcd", driver{}) }
 
+// Library implements drivers.Described. All clients share a connection, as HTTP/2 lets them.
+func (driver) Library() drivers.Library {
+	return drivers.Library{
+		Module: "go.etcd.io/etcd/client/v3", Multiplexes: true, Topologies: []drivers.Topology{drivers.TopologyEnsemble},
+		Conns: func(int, bool) int { return 1 },
+	}
+}
+
 type driver struct{}
 
 var design = drivers.Design{

@@ -25,6 +25,15 @@ import (
 
 func init() { drivers.Register("mysql", Driver) }
 
+// Library implements drivers.Described. Where sessions hold a lock, each client has a connection of its own.
+func (driver) Library() drivers.Library {
+	return drivers.Library{
+		Module: "github.com/go-sql-driver/mysql",
+		Pins:   func(lock string) bool { return lock != "unique-row" },
+		Conns:  func(clients int, _ bool) int { return min(clients, defaultConns) },
+	}
+}
+
 // Driver is the driver that is registered as "mysql".
 var Driver drivers.Driver = driver{}
 

@@ -28,6 +28,11 @@ import (
 
 func init() { drivers.Register("postgres", driver{}) }
 
+// Library implements drivers.Described. Sessions hold the locks, so that each client has a connection of its own.
+func (driver) Library() drivers.Library {
+	return drivers.Library{Module: "github.com/jackc/pgx/v5", Pins: func(string) bool { return true }}
+}
+
 type driver struct{}
 
 // design is a lock design: what it is called, what it prepares, and how it makes a session of its clients.

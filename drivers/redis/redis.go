@@ -17,10 +17,19 @@ import (
 // Driver offers every design of this package over one client library.
 type Driver struct {
 	Addresses
+	Client drivers.Library
 
 	// Dial opens the client library. Errors of the server are ServerErrors, and those that the library has
 	// invented itself are drivers.Errors or wrap one of the standard library.
 	Dial func(ctx context.Context, o Options) (Conn, error)
+}
+
+// Library implements drivers.Described.
+func (d Driver) Library() drivers.Library { return d.Client }
+
+// Topologies are those that a client library of Redis can have besides the single server.
+var Topologies = []drivers.Topology{
+	drivers.TopologyRedlock, drivers.TopologyReplicated, drivers.TopologySentinel, drivers.TopologyCluster,
 }
 
 // Options are what a client library has to be set up with: the Config that Open was given, and the servers that it

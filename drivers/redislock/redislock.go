@@ -20,6 +20,14 @@ import (
 
 func init() { drivers.Register("redislock", driver{}) }
 
+// Library implements drivers.Described. There is one connection more, for what is not a lock.
+func (driver) Library() drivers.Library {
+	return drivers.Library{
+		Module: "github.com/bsm/redislock", Locks: true,
+		Conns: func(clients int, _ bool) int { return 1 + goredis.PoolSize(clients) },
+	}
+}
+
 type driver struct{ redis.Addresses }
 
 var design = drivers.Design{

@@ -23,6 +23,15 @@ import (
 
 func init() { drivers.Register("rueidislock", driver{}) }
 
+// Library implements drivers.Described. There is one connection more, for what is not a lock.
+func (driver) Library() drivers.Library {
+	return drivers.Library{
+		Module: rueidis.Module, Locks: true, Pipelines: true, Multiplexes: true,
+		Conns:  func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+		Shares: func(int) bool { return true },       // one Locker renews for them all
+	}
+}
+
 type driver struct{ redis.Addresses }
 
 // Session is claimed and not Expires: a client that neither releases nor ends its process keeps the lock for ever, since

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -297,4 +298,25 @@ func findEtcd(name string) (string, error) {
 	}
 	return "", fmt.Errorf("etcd: no etcd: %w; install the package etcd-server (Debian, Ubuntu) or etcd (Fedora, "+
 		"Arch, Homebrew), or a release from github.com/etcd-io/etcd", exec.ErrNotFound)
+}
+
+func init() {
+	Register(&Service{
+		Name: "etcd", Schemes: []string{"etcd", "etcds", "http", "https"},
+		Packages: "etcd-server", Limit: "ulimit -n", Note: wholeSeconds,
+		Ignored: map[string]string{
+			"HTTP_PROXY": "to measure a proxy, name it in -addr", "HTTPS_PROXY": "to measure a proxy, name it in -addr",
+		},
+		Find: FindEtcd, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
+			return runningEnsemble(StartEtcd(ctx, max(1, o.Nodes), EtcdOptions{Binary: o.Binary, Durability: o.Durability}))
+		},
+	})
+}
+
+// wholeSeconds is what etcd makes of a lease's time.
+func wholeSeconds(ttl time.Duration) string {
+	if whole := (ttl + time.Second - 1).Truncate(time.Second); whole != ttl {
+		return fmt.Sprintf("etcd counts a session's time-out in whole seconds: a TTL of %v becomes %v at least", ttl, whole)
+	}
+	return ""
 }

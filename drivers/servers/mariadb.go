@@ -276,3 +276,13 @@ func findMySQL(name string) (string, error) {
 	return "", fmt.Errorf("mysql: no %s: %w; install the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, "+
 		"Homebrew) or mysql-server", strings.Join(mysqlBinaries, " or "), exec.ErrNotFound)
 }
+
+func init() {
+	Register(&Service{
+		Name: "mysql", Schemes: []string{"mysql"},
+		Packages: "mariadb-server", Limit: "max_connections", Database: DatabaseName,
+		Find: FindMySQL, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
+			return runningOne(StartMySQL(ctx, MySQLOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+		},
+	})
+}

@@ -202,3 +202,16 @@ func hasInitdb(postgres string) bool {
 	_, err := exec.LookPath(filepath.Join(filepath.Dir(postgres), "initdb"))
 	return err == nil
 }
+
+func init() {
+	Register(&Service{
+		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
+		Packages: "postgresql", Limit: "max_connections", Database: DatabaseName,
+		Ignored: map[string]string{
+			"PGOPTIONS": "to use it, write options=… in -addr", "PGSERVICE": "name the server in -addr",
+		},
+		Find: FindPostgres, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
+			return runningOne(StartPostgres(ctx, PostgresOptions{Binary: o.Binary, Durability: o.Durability, Conns: room(o.Conns)}))
+		},
+	})
+}

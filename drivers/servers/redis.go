@@ -150,3 +150,64 @@ func findBinary(name string) (string, error) {
 	return "", fmt.Errorf("redis: no %s: %w; install the package redis-server (Debian, Ubuntu), redis "+
 		"(Fedora, Arch, Homebrew) or valkey", strings.Join(redisBinaries, " or "), exec.ErrNotFound)
 }
+
+func init() {
+	Register(&Service{
+		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
+		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber, Pipelines: true,
+		Find: FindRedis, Start: runRedis, Embedded: runEmbedded,
+	})
+}
+
+// runRedis leaves the CPU time to INFO.
+func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
+	redis := RedisOptions{Binary: o.Binary, Durability: o.Durability}
+	var s interface {
+		URLs() []string
+		Close() error
+	}
+	var err error
+	network, master := "tcp", ""
+	switch o.Topology {
+	case "redlock":
+		network = "unix"
+		s, err = StartNodes(ctx, o.Nodes, redis)
+	case "replicated":
+		s, err = StartReplicated(ctx, o.Replicas, redis)
+	case "sentinel":
+		master = SentinelMaster
+		s, err = StartSentinel(ctx, o.Replicas, Sentinels, redis)
+	case "cluster":
+		s, err = StartCluster(ctx, o.Nodes, redis)
+	default:
+		r, err := StartRedis(ctx, redis)
+		if err != nil {
+			return nil, err
+		}
+		return &Running{URLs: []string{r.URL()}, Network: "unix", Close: r.Close}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Running{URLs: s.URLs(), Network: network, Master: master, Close: s.Close}, nil
+}
+
+func runEmbedded(n int) (*Running, error) {
+	s := &Running{Network: "tcp"}
+	var closers []func() error
+	s.Close = func() error {
+		var errs []error
+		for _, c := range closers {
+			errs = append(errs, c())
+		}
+		return errors.Join(errs...)
+	}
+	for range n {
+		e, err := StartEmbedded()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.URLs, closers = append(s.URLs, e.URL()), append(closers, e.Close)
+	}
+	return s, nil
+}

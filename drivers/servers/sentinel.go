@@ -12,6 +12,9 @@ import (
 // SentinelMaster is the name that the sentinels have for the primary.
 const SentinelMaster = "lockbench"
 
+// Sentinels is how many of them watch a private primary: the fewest that can outvote one that is gone.
+const Sentinels = 3
+
 // Sentinel is a primary, its replicas and their sentinels.
 type Sentinel struct {
 	Nodes     []*Redis // the first primary, then its replicas; who is primary changes

@@ -260,3 +260,13 @@ func findZooKeeper(java string) (program, classes string, err error) {
 	}
 	return program, classes, nil
 }
+
+func init() {
+	Register(&Service{
+		Name: "zookeeper", Schemes: []string{"zookeeper", "zk"},
+		Packages: "libzookeeper-java default-jre-headless", Home: "ZOOKEEPER_HOME", Limit: "maxCnxns",
+		Find: FindZooKeeper, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
+			return runningEnsemble(StartZooKeeper(ctx, max(1, o.Nodes), ZooKeeperOptions{Durability: o.Durability}))
+		},
+	})
+}

@@ -27,6 +27,15 @@ import (
 
 func init() { drivers.Register("zookeeper", driver{}) }
 
+// Library implements drivers.Described. Each client has a session of its own, as it would in a process of its own, unless
+// Config.Conns says how many sessions there are.
+func (driver) Library() drivers.Library {
+	return drivers.Library{
+		Module: "github.com/go-zookeeper/zk", Multiplexes: true, Topologies: []drivers.Topology{drivers.TopologyEnsemble},
+		Shares: func(conns int) bool { return conns > 0 },
+	}
+}
+
 // defaultTimeout is that of a session if the plan has no TTL.
 const defaultTimeout = 10 * time.Second
 

@@ -4,6 +4,7 @@ package goredis
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -12,7 +13,17 @@ import (
 )
 
 // Driver is the driver that is registered as "go-redis".
-var Driver = redis.Driver{Dial: Dial}
+var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
+	Module:     Module,
+	Topologies: redis.Topologies,
+	Conns:      func(clients int, _ bool) int { return PoolSize(clients) },
+}}
+
+// Module is the client library.
+const Module = "github.com/redis/go-redis/v9"
+
+// PoolSize is how many connections that many clients open at most: 10 a processor, and the pool opens one when none is idle.
+func PoolSize(clients int) int { return min(clients, 10*runtime.GOMAXPROCS(0)) }
 
 // NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when
 // it is first used. A lock library sends one command at a time on a connection, so that pipelining is refused.

@@ -7,11 +7,25 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
 // Driver is the driver that is registered as "rueidis".
-var Driver = redis.Driver{Dial: Dial}
+var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
+	Module:     Module,
+	Pipelines:  true,
+	Topologies: redis.Topologies,
+	Conns: func(clients int, pipelined bool) int {
+		if pipelined {
+			return 4 // 2^PipelineMultiplex
+		}
+		return min(clients, 1024) // BlockingPoolSize
+	},
+}}
+
+// Module is the client library.
+const Module = "github.com/redis/rueidis"
 
 // ClientOption is how a client is set up for the designs: no retries, no client-side cache, deadlines honoured. Its
 // connections are to be closed after the client, whose own Close may leave some.
