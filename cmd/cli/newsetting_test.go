@@ -81,6 +81,7 @@ func TestNewSetting(t *testing.T) {
 		{"the table again", "", base + " -colour red,blue,none -output " + again, "colour"},
 		{"CSV", "", "report -format csv " + records, "colour,"},
 		{"benchfmt", "", "report -format benchfmt " + records, "colour=red"},
+		{"a single run", "", base + " -colour red", "colour red · hold"},
 		{"a column", "", "report " + records, "\nred "},
 		{"Markdown", "", "report -format markdown " + records, "| colour |"},
 		{"HTML", "", "report -format html " + records, ">colour blue<"},

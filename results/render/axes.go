@@ -37,7 +37,7 @@ var axes = slices.Concat(
 		{title: "revision", value: func(c *results.Cell) string { return c.First().Env.Revision }},
 		{title: "workload", value: func(c *results.Cell) string { return plan(c).Workload }},
 	},
-	settingAxes(),
+	settings,
 	[]axis{
 		{title: "classes", wide: true, value: func(c *results.Cell) string { return classList(plan(c)) }},
 		{title: "trials", right: true, unsaid: "1", value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
@@ -65,24 +65,30 @@ var axes = slices.Concat(
 	},
 )
 
-// settingAxes are the settings, most of them under their names and as package spec writes them.
+// settings are the axes of settings, most of them under their names and as package spec writes them.
+var settings = settingAxes()
+
 func settingAxes() (all []axis) {
 	for _, s := range spec.Settings {
 		if slices.Contains(elsewhere, s.Name) {
 			continue
 		}
-		a := axis{
-			title: strings.ReplaceAll(s.Name, "-", " "),
-			value: settingText(s),
-			right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
-			some:  s.Zero == "",
-		}
-		if change := unlike[s.Name]; change != nil {
-			change(&a)
-		}
-		all = append(all, a)
+		all = append(all, axisOf(s))
 	}
 	return all
+}
+
+func axisOf(s spec.Setting) axis {
+	a := axis{
+		title: strings.ReplaceAll(s.Name, "-", " "),
+		value: settingText(s),
+		right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
+		some:  s.Zero == "",
+	}
+	if change := unlike[s.Name]; change != nil {
+		change(&a)
+	}
+	return a
 }
 
 // elsewhere are the settings that another axis tells: the topology's, and the load's.

@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func lastedInstead(c *results.Cell, title string) string {
 	return ""
 }
 
+// toldOtherwise are the settings that a run tells in its first line, with its window or with its server.
+var toldOtherwise = []string{"driver", "lock", "wait", "load", "clients", "keys", "duration", "warm-up", "durability"}
+
 // asked says what ran and where.
 func (p *page) asked(c *results.Cell) {
 	r := c.First()
@@ -71,17 +75,16 @@ func (p *page) asked(c *results.Cell) {
 	if why := c.Partial(); why != "" {
 		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), length(&r.Plan)))
 	}
-	var settings []string
-	for _, a := range axes {
-		switch a.title {
-		case "workload", "max queue", "key dist", "try-only", "crash", "overstay", "ops", "max errors", "probe",
-			"renew", "re-entry", "hold", "think", "ttl", "timeout", "poll", "backoff min", "backoff max", "conns", "pipelining", "flush delay", "io timeout":
-			if v := a.value(c); v != "" && v != byClass && v != a.unsaid {
-				settings = append(settings, a.title+" "+v+lastedInstead(c, a.title))
-			}
+	var wanted []string
+	if r.Plan.Workload != "" {
+		wanted = append(wanted, "workload "+r.Plan.Workload)
+	}
+	for _, a := range settings {
+		if v := a.value(c); v != "" && v != byClass && v != a.unsaid && !slices.Contains(toldOtherwise, a.title) {
+			wanted = append(wanted, a.title+" "+v+lastedInstead(c, a.title))
 		}
 	}
-	p.item("", "asked", list(settings...))
+	p.item("", "asked", list(wanted...))
 	for _, g := range r.Plan.Classes {
 		p.item("", "class", g.Name+": "+classText(&r.Plan, g))
 	}

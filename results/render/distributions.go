@@ -3,6 +3,7 @@ package render
 // The distributions of a cell: of the whole, of its classes, and over its trials.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func titleOf(m results.Metric, c *results.Cell) string {
 	if m == results.Acquire && c.Latency[results.Response].Count > 0 {
 		return "acquire (service)"
 	}
-	return orElse(metricTitles[m], string(m))
+	return cmp.Or(metricTitles[m], string(m))
 }
 
 // latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and

@@ -3,6 +3,7 @@ package render
 // What was asked of the clients, in words.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -145,34 +146,30 @@ func classList(p *spec.Plan) string {
 // classText is what a class does, as far as not all of the plan's classes do the same.
 func classText(p *spec.Plan, g spec.Class) string {
 	parts := []string{Many(int64(g.Clients), "client")}
-	for _, setting := range []struct {
-		label string
-		get   func(spec.Load) string
-	}{
-		{"", loadOf},
-		{"keys ", func(l spec.Load) string { return orElse(l.KeyDist.String(), "uniform") }},
-		{"hold ", func(l spec.Load) string { return drawn(l.HoldTimes()) }},
-		{"think ", func(l spec.Load) string { return drawn(l.ThinkTimes()) }},
-		{"ttl ", func(l spec.Load) string { return asked(l.TTL) }},
-		{"timeout ", func(l spec.Load) string { return orElse(unlessZero(asked(l.Timeout)), "endless") }},
-		{"try-only ", func(l spec.Load) string { return percent(l.TryOnly) }},
-		{"crash ", func(l spec.Load) string { return percent(l.Crash) }},
-		{"overstay ", func(l spec.Load) string { return percent(l.Overstay) }},
-		{"max queue ", func(l spec.Load) string { return orElse(ifCount(l.MaxQueue), "endless") }},
-	} {
-		for _, other := range p.Classes {
-			if setting.get(other.Load) != setting.get(g.Load) {
-				parts = append(parts, glue(setting.label+setting.get(g.Load)))
-				break
-			}
+	for _, s := range spec.Settings {
+		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
+			continue
+		}
+		label, get := axisOf(s).title+" ", func(l spec.Load) string { return loadText(s, l) }
+		if s.Name == "rate" {
+			label, get = "", loadOf
+		}
+		if slices.ContainsFunc(p.Classes, func(other spec.Class) bool { return get(other.Load) != get(g.Load) }) {
+			parts = append(parts, glue(label+get(g.Load)))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// loadText is a setting of a class, also if it is not set.
+func loadText(s spec.Setting, l spec.Load) string {
+	switch s.Name {
+	case "hold":
+		return drawn(l.HoldTimes())
+	case "think":
+		return drawn(l.ThinkTimes())
+	case "timeout", "max-queue":
+		return cmp.Or(pretty(s, s.Text(nil, &l)), "endless")
 	}
-	return s
+	return pretty(s, s.Typed(nil, &l))
 }

@@ -4,6 +4,7 @@ package render
 // the terminal, without its lines.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func Guarantees(c *results.Cell) string {
 			words = append(words, t.name)
 		}
 	}
-	return orElse(strings.Join(words, ", "), "nothing")
+	return cmp.Or(strings.Join(words, ", "), "nothing")
 }
 
 // Open tells of an open loop, in a part of the clients at least.

@@ -3,6 +3,7 @@ package render
 // Many cells: a row each, and its classes below it.
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -130,7 +131,7 @@ func (t *table) grid() grid {
 			if v := clean(a.value(r.parent)); v != "" {
 				return v
 			}
-			return orElse(a.absent, none)
+			return cmp.Or(a.absent, none)
 		}))
 	}
 	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return len(c.Classes) > 0 }) {
