@@ -9,7 +9,7 @@
 // Five rules hold for every driver:
 //
 //  1. The bool is the lock's answer; an error means that the answer was not heard. Contention is never an error.
-//     After an error the outcome is unknown, unless Refused(err) says that the request had no effect: the
+//     After an error the outcome is unknown, unless NoEffect(err) says that the request had no effect: the
 //     caller releases, best effort, and counts it as unknown.
 //  2. A wake-up may be spurious, never lost. Wait outlasts neither the lease's Deadline nor the lease of the
 //     present holder, because nobody announces an expiry.

@@ -63,9 +63,9 @@ func ClassOf(err error) Class {
 	return ClassOther
 }
 
-// Refused reports whether err says for certain that the request had no effect: the server answered that it will
+// NoEffect reports whether err says for certain that the request had no effect: the server answered that it will
 // not do it or has undone it, or there was no connection to send it on. Every other error leaves the outcome unknown.
-func Refused(err error) bool {
+func NoEffect(err error) bool {
 	switch ClassOf(err) {
 	case ClassConnect, ClassAuth, ClassServer, ClassUnacked:
 		return true

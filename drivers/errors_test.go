@@ -55,8 +55,8 @@ func TestClassOf(t *testing.T) {
 				if class := drivers.ClassOf(err); class != test.class {
 					t.Errorf("ClassOf(%v) = %q, want %q", err, class, test.class)
 				}
-				if refused := drivers.Refused(err); refused != test.refused {
-					t.Errorf("Refused(%v) = %v, want %v", err, refused, test.refused)
+				if refused := drivers.NoEffect(err); refused != test.refused {
+					t.Errorf("NoEffect(%v) = %v, want %v", err, refused, test.refused)
 				}
 			}
 		})

@@ -126,7 +126,7 @@ func (c *client) serve() {
 		}
 		c.due, c.waited, c.wants = due, waited, due
 		c.claimed = due >= e.from
-		c.hurried = cl.TryOnly > 0 && c.unit() < cl.TryOnly
+		c.tryOnly = cl.TryOnly > 0 && c.unit() < cl.TryOnly
 		free = c.cycle(now)
 	}
 }

@@ -24,7 +24,7 @@ type class struct {
 	thinks   []shape.TimeSampler
 	resting  bool // a hold takes time
 	pausing  bool // there is a time to think
-	keeping  bool // there is more to a hold than a sleep; see keep.go
+	keeping  bool // there is more to a hold than a sleep; see hold.go
 	open     bool // its clients serve arrivals
 	recorder *results.Recorder
 	queue    *pace.Queue // of arrivals; nil in a closed loop

@@ -1,5 +1,5 @@
 // The client loop: one goroutine for each simulated client. It allocates nothing a cycle and writes to nothing that all
-// clients share. What it counts is in tally.go, and what differs from a closed loop in arrivals.go.
+// clients share. What it counts is in counters.go, and what differs from a closed loop in arrivals.go.
 
 package workloads
 
@@ -37,18 +37,18 @@ type client struct {
 	lease drivers.Lease
 	wants time.Duration // since when it has wanted a lock without getting one
 
-	granted     time.Duration // when the acquisition was answered
-	sent        time.Duration // when the release was about to be sent
-	grant       oracle.Grant
-	recorded    bool  // granted lies in the measured window
-	claimed     bool  // the acquisition counts among those of -n; false without
-	waited      bool  // the arrival had to wait since no client was free
-	hurried     bool  // the arrival gets one try and does not wait
-	undisturbed bool  // the oracle saw nobody else during the hold
-	lost        bool  // the watchdog has reported the hold as lost
-	dead        bool  // the client has died while it held the lock; see perils.go
-	owed        int32 // releases to send after the one that counts; see repay
-	tally       tally
+	granted         time.Duration // when the acquisition was answered
+	sent            time.Duration // when the release was about to be sent
+	grant           oracle.Grant
+	recorded        bool  // granted lies in the measured window
+	claimed         bool  // the acquisition counts among those of -n; false without
+	waited          bool  // the arrival had to wait since no client was free
+	tryOnly         bool  // the arrival gets one try and does not wait
+	exclusive       bool  // the oracle saw nobody else during the hold
+	lost            bool  // the watchdog has reported the hold as lost
+	dead            bool  // the client has died while it held the lock; see faults.go
+	pendingReleases int32 // to send after the one that counts; see flush
+	tally           tally
 
 	// In an open loop, or with -n:
 	due    time.Duration // the intended start of the acquisition
@@ -185,7 +185,7 @@ func (c *client) contend(held bool, err error) bool {
 
 // way is how the client waits in this cycle; nil if it does not.
 func (c *client) way() drivers.Waiter {
-	if c.hurried {
+	if c.tryOnly {
 		return nil
 	}
 	return c.waiter
@@ -206,7 +206,7 @@ func (c *client) answered() {
 		c.spend()
 	}
 	if c.granted >= end {
-		c.outlast(end)
+		c.countInFlight(end)
 	}
 }
 
@@ -236,7 +236,7 @@ func (c *client) hold() {
 	if c.grant.Moved && c.sent >= c.resume {
 		c.sample()
 	}
-	c.undisturbed = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
+	c.exclusive = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
 	if c.lost {
 		c.settle()
 	}
@@ -248,7 +248,7 @@ func (c *client) hold() {
 func (c *client) released(removed bool, err error) time.Duration {
 	e := c.e
 	now := e.clock.Now()
-	if removed && !c.undisturbed && !e.traits.Owned { // an owned lock that was removed was still this holder's
+	if removed && !c.exclusive && !e.traits.Owned { // an owned lock that was removed was still this holder's
 		e.oracle.WrongRelease()
 	}
 	if err == nil && e.oracle != nil && (!removed || e.traits.Expires && !e.traits.Owned) {
@@ -272,8 +272,8 @@ func (c *client) released(removed bool, err error) time.Duration {
 		c.edge(c.start, now, c.recorded)
 		c.pause = minErrorPause
 	}
-	if c.owed > 0 {
-		now = c.repay(now)
+	if c.pendingReleases > 0 {
+		now = c.flush(now)
 	}
 	c.wants = c.think(now)
 	return c.wants
@@ -348,8 +348,8 @@ func (c *client) cross(begin, finish time.Duration, recorded bool) {
 	}
 }
 
-// outlast counts an acquisition that was under way when the window closed, whatever has become of it.
-func (c *client) outlast(end time.Duration) {
+// countInFlight counts an acquisition that was under way when the window closed, whatever has become of it.
+func (c *client) countInFlight(end time.Duration) {
 	c.tally.longest = max(c.tally.longest, end-c.wants)
 	if c.e.cut.Load() {
 		c.tally.canceled++

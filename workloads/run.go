@@ -8,7 +8,7 @@
 //
 // Clients come in classes (class.go), each a closed loop, where the next cycle begins when the last one is over, or an
 // open one, where clients serve arrivals that come by themselves (arrivals.go). What goes wrong with holders in
-// production can be planted (perils.go).
+// production can be planted (faults.go).
 package workloads
 
 import (

@@ -164,7 +164,7 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 		if vs {
 			return stats.LeastPairsP(trials)
 		}
-		return stats.LeastP(c.least, trials)
+		return stats.MinP(c.least, trials)
 	}
 	if least(trials) < each {
 		return

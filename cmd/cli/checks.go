@@ -131,7 +131,7 @@ func (p *plan) checkRead() error {
 			read[opt] = read[opt] || r.reads(one.plan)
 		}
 		for _, one := range p.read { // in their order
-			if opt := one.from.get(r.flag); !read[opt] && one.from.owes(opt, r.decides) {
+			if opt := one.from.get(r.flag); !read[opt] && one.from.mustBeUsed(opt, r.decides) {
 				return one.from.complain(opt, "%s", r.why(one.from))
 			}
 		}
@@ -139,8 +139,8 @@ func (p *plan) checkRead() error {
 	return p.checkClasses()
 }
 
-// owes tells whether an option that nothing reads is a mistake.
-func (o *options) owes(opt *option, decides []string) bool {
+// mustBeUsed tells whether an option that nothing reads is a mistake.
+func (o *options) mustBeUsed(opt *option, decides []string) bool {
 	switch opt.from {
 	case fromFlag:
 		return true

@@ -55,9 +55,9 @@ func (e environ) ignored(services []*servers.Service) (list []string) {
 	return list
 }
 
-// strangers are the variables that begin like ours and are none, each with the nearest that is. They are no error: they
+// unknownVars are the variables that begin like ours and are none, each with the nearest that is. They are no error: they
 // may be another version's.
-func (e environ) strangers() []string {
+func (e environ) unknownVars() []string {
 	known := []string{passwordVariable}
 	for _, f := range allFlags {
 		known = append(known, f.variable())

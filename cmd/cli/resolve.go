@@ -41,12 +41,12 @@ func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 		return d, c.Driver + " -server embedded",
 			"only Redis has a stand-in inside lockbench; -server private starts " + target.service.Name
 	}
-	settle(c, d)
+	applyDefaults(c, d)
 	topology := c.Topology
 	if why := settleTopology(c, target.kind); why != "" {
 		return d, fmt.Sprintf("%s -topology %s", c.Driver, topology), why
 	}
-	if what, why = unfit(c, d); why == "" {
+	if what, why = unsupported(c, d); why == "" {
 		what, why = unconnected(c)
 	}
 	if why == "" {
@@ -61,8 +61,8 @@ func resolve(c *spec.Plan, t targets) (d drivers.Design, what, why string) {
 // waitAuto is the value of -wait that leaves the choice to the design.
 const waitAuto = "auto"
 
-// settle chooses a way of waiting if that is left open, and clears what it does not read.
-func settle(c *spec.Plan, d drivers.Design) {
+// applyDefaults chooses a way of waiting if that is left open, and clears what it does not read.
+func applyDefaults(c *spec.Plan, d drivers.Design) {
 	switch {
 	case c.Wait != waitAuto:
 	case d.Traits.Waits:
@@ -91,8 +91,8 @@ func settle(c *spec.Plan, d drivers.Design) {
 	settleLoads(c)
 }
 
-// unfit tells what of a cell its design cannot do.
-func unfit(c *spec.Plan, d drivers.Design) (what, why string) {
+// unsupported tells what of a cell its design cannot do.
+func unsupported(c *spec.Plan, d drivers.Design) (what, why string) {
 	kind, err := wait.Find(c.Wait)
 	if err != nil {
 		return "", "" // checkNames has seen to it

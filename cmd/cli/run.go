@@ -43,7 +43,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := o.fill(p.env); err != nil {
 		return err
 	}
-	for _, s := range p.env.strangers() {
+	for _, s := range p.env.unknownVars() {
 		fmt.Fprintf(p.stderr, "lockbench: warning: no flag reads the variable %s\n", s)
 	}
 	if err := o.readWorkload(p.stdin); err != nil {

@@ -23,7 +23,7 @@ func (t *T) mustFail(what string, answer bool, err error) {
 // afterUnknown does what every caller does after an error that leaves the outcome open: it releases, best effort.
 // The key has to be free then.
 func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
-	if !drivers.Refused(err) {
+	if !drivers.NoEffect(err) {
 		if _, err := c.Release(t.ctx, l); err != nil {
 			t.Fatalf("Release of an unknown outcome: %v", err)
 		}
@@ -178,7 +178,7 @@ func lostReply(t *T) {
 		var answer bool
 		answer, err = c.Try(patient, l)
 		t.mustFail("Try without a reply", answer, err)
-		if drivers.Refused(err) {
+		if drivers.NoEffect(err) {
 			t.Fatalf("Try had effect but says that it had none: %v", err)
 		}
 		if t.traits.Owned && l.Owner == "" {
@@ -237,7 +237,7 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 		if held && !late {
 			return true
 		}
-		if held || err != nil && !drivers.Refused(err) {
+		if held || err != nil && !drivers.NoEffect(err) {
 			_, _ = c.Release(ctx, l)
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -37,7 +37,7 @@ func untagged(expires bool) drivers.Driver {
 					}
 					held, err := s.Try(ctx, &sent)
 					l.ValidUntil = time.Time{}
-					if held || err != nil && !drivers.Refused(err) {
+					if held || err != nil && !drivers.NoEffect(err) {
 						if r := capability[drivers.Renewer](s); held || owns(r, sent) {
 							owners.set(l.Key, sent.Owner)
 						}

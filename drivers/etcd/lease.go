@@ -80,7 +80,7 @@ func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, er
 		Then(clientv3.OpPut(keys+g.name, l.Owner, clientv3.WithLease(g.id))).
 		Commit()
 	if err != nil {
-		if !drivers.Refused(fail("try", err)) {
+		if !drivers.NoEffect(fail("try", err)) {
 			l.Aux = &hold{session: s, owner: l.Owner, grant: g}
 			s.retire(g)
 		}

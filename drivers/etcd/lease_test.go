@@ -109,7 +109,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 		l := &drivers.Lease{Key: "k", TTL: time.Minute}
 		held, err := c.Try(t.Context(), l)
 		restore()
-		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 			t.Fatalf("Try without an answer answered %t, %v", held, err)
 		}
 		testwait.Until(t, "the connection is there again", func() bool { return s.Ping(t.Context()) == nil })
@@ -315,7 +315,7 @@ func TestServerRestarts(t *testing.T) {
 		if held || err == nil {
 			t.Fatalf("Try without a server answered %t, %v", held, err)
 		}
-		return drivers.ClassOf(err) == drivers.ClassConnect && drivers.Refused(err)
+		return drivers.ClassOf(err) == drivers.ClassConnect && drivers.NoEffect(err)
 	})
 	if err := e.Nodes[0].Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -371,7 +371,7 @@ func TestEnsemble(t *testing.T) {
 		l := &drivers.Lease{Key: key}
 		held, err := c.Try(t.Context(), l)
 		if err != nil {
-			if !drivers.Refused(err) {
+			if !drivers.NoEffect(err) {
 				c.Release(t.Context(), l)
 			}
 			return false

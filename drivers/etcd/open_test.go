@@ -224,7 +224,7 @@ func TestAuth(t *testing.T) {
 		t.Errorf("Inspect: %+v, %v", server, err)
 	}
 	_, err := a.Try(ctx, &drivers.Lease{Key: "elsewhere"})
-	if drivers.ClassOf(err) != drivers.ClassAuth || !drivers.Refused(err) {
+	if drivers.ClassOf(err) != drivers.ClassAuth || !drivers.NoEffect(err) {
 		t.Errorf("Try of a key that the user has no right to: %v", err)
 	}
 	for name, tt := range map[string]struct {
@@ -278,8 +278,8 @@ func TestClasses(t *testing.T) {
 		{net.ErrClosed, drivers.ClassClosed, false},
 	} {
 		err := fail("try", tt.err)
-		if class := drivers.ClassOf(err); class != tt.class || drivers.Refused(err) != tt.refused {
-			t.Errorf("%v is of class %s, refused %t; want %s, %t", tt.err, class, drivers.Refused(err), tt.class, tt.refused)
+		if class := drivers.ClassOf(err); class != tt.class || drivers.NoEffect(err) != tt.refused {
+			t.Errorf("%v is of class %s, refused %t; want %s, %t", tt.err, class, drivers.NoEffect(err), tt.class, tt.refused)
 		}
 	}
 }

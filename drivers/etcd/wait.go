@@ -154,7 +154,7 @@ func (s *session) enqueue(ctx context.Context, key string) error {
 		case again && errors.Is(err, rpctypes.ErrLeaseNotFound):
 			s.retire(g)
 			continue
-		case !drivers.Refused(fail("wait", err)):
+		case !drivers.NoEffect(fail("wait", err)):
 			p.doubt, s.place = true, p
 			s.retire(g)
 		}

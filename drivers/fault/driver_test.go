@@ -43,7 +43,7 @@ func TestDriver(t *testing.T) {
 	restore := d.Outage()
 	owned, err := s.Release(ctx, l)
 	expect("Release in an outage", owned, err, false, drivers.ClassConnect)
-	if _, err := d.Open(ctx, drivers.Config{}); !drivers.Refused(err) {
+	if _, err := d.Open(ctx, drivers.Config{}); !drivers.NoEffect(err) {
 		t.Fatalf("Open in an outage says %v, want a refusal", err)
 	}
 	inner := s.(drivers.Unwrapper[drivers.Session]).Unwrap() // a client that the outage does not concern

@@ -282,7 +282,7 @@ func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 	}
 	l := lease("k")
 	held, err := a.Try(t.Context(), l)
-	if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+	if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 		t.Errorf("Try on a server that sleeps: %v, %v of class %q", held, err, drivers.ClassOf(err))
 	}
 	if _, err := a.Release(t.Context(), l); err == nil {
@@ -313,7 +313,7 @@ func stuckStatement(t *testing.T, cfg drivers.Config) {
 		t.Fatal(err)
 	}
 	l := lease("k")
-	if held, err := s.Try(t.Context(), l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+	if held, err := s.Try(t.Context(), l); held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 		t.Fatalf("Try of a row that is locked: %v, %v; want a time-out", held, err)
 	}
 	id := s.(*rowSession).lost[0].id

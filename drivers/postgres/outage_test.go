@@ -101,7 +101,7 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 					"AND l.locktype IN ('advisory', 'transactionid') AND a.application_name LIKE 'lockbench "+far.token+" %'")) > 0
 			})
 			cancel()
-			if err := <-failed; drivers.ClassOf(err) != drivers.ClassCanceled || drivers.Refused(err) {
+			if err := <-failed; drivers.ClassOf(err) != drivers.ClassCanceled || drivers.NoEffect(err) {
 				t.Errorf("Try answered %v, and no reply arrived", err)
 			}
 			mute.Store(false)
@@ -142,14 +142,14 @@ func TestServerKilled(t *testing.T) {
 			if err := p.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-waited; err == nil || drivers.Refused(err) {
+			if err := <-waited; err == nil || drivers.NoEffect(err) {
 				t.Errorf("Wait answered %v when the server died", err)
 			}
 			for range 2 {
 				if owned, err := a.Release(t.Context(), held); owned || err == nil {
 					t.Errorf("Release answered %v, %v without a server", owned, err)
 				}
-				if granted, err := b.Try(t.Context(), waiting); granted || !drivers.Refused(err) || drivers.ClassOf(err) != drivers.ClassConnect {
+				if granted, err := b.Try(t.Context(), waiting); granted || !drivers.NoEffect(err) || drivers.ClassOf(err) != drivers.ClassConnect {
 					t.Errorf("Try answered %v, %v without a server", granted, err)
 				}
 			}

@@ -106,7 +106,7 @@ func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 
 // blame notes what a failure would be put down to: the first error that leaves the outcome unknown, or else the first.
 func (b *ballot) blame(index int, err error) {
-	if b.first == nil || drivers.Refused(b.first) && !drivers.Refused(err) {
+	if b.first == nil || drivers.NoEffect(b.first) && !drivers.NoEffect(err) {
 		b.first, b.at = err, index
 	}
 }

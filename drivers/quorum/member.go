@@ -121,7 +121,7 @@ func (m *member) do(b *ballot) (a answer, err error) {
 		m.failures = min(m.failures+1, 20)
 		m.rests = time.Now().Add(min(time.Millisecond<<m.failures, m.node.s.patience))
 	}
-	if b.kind == try && err != nil && drivers.Refused(err) {
+	if b.kind == try && err != nil && drivers.NoEffect(err) {
 		m.dropped = b.owner // there is nothing to release
 	}
 	return a, err

@@ -170,7 +170,7 @@ func TestDeadNodes(t *testing.T) {
 			if held || err == nil {
 				t.Fatalf("Try at 2 of 5 = %v, %v", held, err)
 			}
-			refused = drivers.Refused(err)
+			refused = drivers.NoEffect(err)
 		}
 		if !refused {
 			t.Error("no attempt at 2 of 5 is of class connect")

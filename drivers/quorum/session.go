@@ -113,7 +113,7 @@ func (c *session) giveUp(ctx context.Context, r request, err error) error {
 	}
 	r.all = true
 	c.ask(ctx, r, c.s.patience)
-	if drivers.Refused(err) && c.silent != 0 {
+	if drivers.NoEffect(err) && c.silent != 0 {
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
 	}
 	return fail("try", err)

@@ -235,7 +235,7 @@ func TestTooLate(t *testing.T) {
 		f.each("abc", func(n *fake) { n.delay["try"] = 30 * time.Millisecond })
 		l := drivers.Lease{Key: "k", TTL: 30 * time.Millisecond}
 		held, err := s.Try(t.Context(), &l)
-		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+		if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 			t.Errorf("Try = %v, %v, want class timeout", held, err)
 		}
 		l.TTL = 2 * time.Millisecond

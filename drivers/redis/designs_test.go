@@ -30,8 +30,8 @@ func TestHalfway(t *testing.T) {
 				t.Errorf("%s: %v, %v", test.lock, held, err)
 			}
 			left := rdb.Exists(t.Context(), "k").Val() == 1
-			if left == drivers.Refused(err) {
-				t.Errorf("%s: the lock is there: %v, and %q claims no effect: %v", test.lock, left, err, drivers.Refused(err))
+			if left == drivers.NoEffect(err) {
+				t.Errorf("%s: the lock is there: %v, and %q claims no effect: %v", test.lock, left, err, drivers.NoEffect(err))
 			}
 			if inScript := test.lock != "setnx-expire"; inScript == left {
 				t.Errorf("%s: the lock is there: %v", test.lock, left)
@@ -244,7 +244,7 @@ func TestFence(t *testing.T) {
 			release(t, a, &l, true)
 		}
 		rdb.Set(t.Context(), counter, "no number", 0)
-		if held, err := a.Try(t.Context(), &l); held || !drivers.Refused(err) || rdb.Exists(t.Context(), l.Key).Val() != 0 {
+		if held, err := a.Try(t.Context(), &l); held || !drivers.NoEffect(err) || rdb.Exists(t.Context(), l.Key).Val() != 0 {
 			t.Errorf("with a broken counter: %v, %v", held, err)
 		}
 		if err := s.(drivers.Cleaner).Clean(t.Context(), []string{l.Key}); err != nil {

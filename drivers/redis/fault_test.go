@@ -44,7 +44,7 @@ func TestDeadline(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 					defer cancel()
 					held, err := a.Try(ctx, &leases[i])
-					if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.Refused(err) {
+					if held || drivers.ClassOf(err) != drivers.ClassTimeout || drivers.NoEffect(err) {
 						t.Errorf("%s: %v, %v (%s), want class timeout", pipelining, held, err, drivers.ClassOf(err))
 					}
 				})
@@ -106,7 +106,7 @@ func TestKilledServer(t *testing.T) {
 				_, err := a.Release(t.Context(), &l)
 				switch class := drivers.ClassOf(err); class {
 				case drivers.ClassConnect:
-					if !drivers.Refused(err) {
+					if !drivers.NoEffect(err) {
 						t.Errorf("%s: %v is not refused", pipelining, err)
 					}
 					return true
@@ -152,7 +152,7 @@ func TestRefused(t *testing.T) {
 		}
 		check := func(what string, err error, class drivers.Class) {
 			t.Helper()
-			if drivers.ClassOf(err) != class || !drivers.Refused(err) {
+			if drivers.ClassOf(err) != class || !drivers.NoEffect(err) {
 				t.Errorf("%s: %v (%s), want class %s", what, err, drivers.ClassOf(err), class)
 			}
 			if err != nil && strings.Contains(err.Error(), "geheim") {
@@ -223,7 +223,7 @@ func TestWrongPasswordLater(t *testing.T) {
 			_, err := a.Release(t.Context(), &l)
 			switch class := drivers.ClassOf(err); class {
 			case drivers.ClassAuth:
-				return drivers.Refused(err)
+				return drivers.NoEffect(err)
 			case drivers.ClassClosed: // the broken connection, seen first
 				return false
 			default:
@@ -306,7 +306,7 @@ func TestNoRetry(t *testing.T) {
 			addr := dropper(t, &sets)
 			s := open(t, driver, drivers.Config{Addrs: []string{addr}, Pipelining: pipelining, Embedded: true})
 			held, err := session(t, s, 0).Try(within(t, time.Minute), &drivers.Lease{Key: "k", TTL: time.Minute})
-			if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.Refused(err) {
+			if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.NoEffect(err) {
 				t.Errorf("%s: %v, %v (%s), want class closed", pipelining, held, err, drivers.ClassOf(err))
 			}
 			if n := sets.Load(); n != 1 {

@@ -251,7 +251,7 @@ func TestListenRefused(t *testing.T) {
 		// A release whose publication is forbidden must leave the lock as it is: the error says "no effect".
 		lease := drivers.Lease{Key: "forbidden", TTL: time.Minute}
 		try(t, a, &lease, true)
-		if _, err := a.Release(t.Context(), &lease); !drivers.Refused(err) {
+		if _, err := a.Release(t.Context(), &lease); !drivers.NoEffect(err) {
 			t.Errorf("%v is not refused", err)
 		}
 		try(t, a, &drivers.Lease{Key: "forbidden", TTL: time.Minute}, false)

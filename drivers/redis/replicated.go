@@ -171,7 +171,7 @@ func (s *replicatedSession) giveBack(ctx context.Context, o op, l *drivers.Lease
 	}
 	class := drivers.ClassUnacked
 	if _, err := s.Session.Release(ctx, l); err != nil {
-		if class = classOf(err); drivers.Refused(err) {
+		if class = classOf(err); drivers.NoEffect(err) {
 			class = drivers.ClassOther
 		}
 		why = fmt.Errorf("%w; and giving it back: %w", why, err)

@@ -53,7 +53,7 @@ func TestReplicatedStalled(t *testing.T) {
 		unacked := func() {
 			t.Helper()
 			held, err := a.Try(t.Context(), &l)
-			if held || drivers.ClassOf(err) != drivers.ClassUnacked || !drivers.Refused(err) {
+			if held || drivers.ClassOf(err) != drivers.ClassUnacked || !drivers.NoEffect(err) {
 				t.Fatalf("Try = %v, %v (%s), want class unacked", held, err, drivers.ClassOf(err))
 			}
 			if n := rdb.Exists(t.Context(), "k").Val(); n != 0 {

@@ -142,7 +142,7 @@ func (o op) fail(err error) error { return fail(o.String(), err) }
 // refusal means that nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)
-	if drivers.Refused(err) {
+	if drivers.NoEffect(err) {
 		return &drivers.Error{Class: drivers.ClassOther, Op: "redis: " + o.String() + ": halfway", Err: errors.Unwrap(err)}
 	}
 	return err

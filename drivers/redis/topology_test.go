@@ -329,7 +329,7 @@ func TestNoRetryInCluster(t *testing.T) {
 		var sets atomic.Int64
 		s := open(t, driver, drivers.Config{Topology: drivers.TopologyCluster, Addrs: []string{dropper(t, &sets)}})
 		held, err := session(t, s, 0).Try(within(t, time.Minute), &drivers.Lease{Key: "k", TTL: time.Minute})
-		if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.Refused(err) {
+		if held || drivers.ClassOf(err) != drivers.ClassClosed || drivers.NoEffect(err) {
 			t.Errorf("%v, %v (%s), want class closed", held, err, drivers.ClassOf(err))
 		}
 		if n := sets.Load(); n != 1 {

@@ -91,7 +91,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 func (a *attempting) answer(held bool, err error) {
 	switch {
 	case err != nil:
-		a.Unknown = !drivers.Refused(err)
+		a.Unknown = !drivers.NoEffect(err)
 	case held:
 		a.Held = true
 	case a.line != nil && a.line.local:

@@ -41,7 +41,7 @@ func (o op) fail(err error) error {
 // nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)
-	if err != nil && drivers.Refused(err) {
+	if err != nil && drivers.NoEffect(err) {
 		return &drivers.Error{Class: drivers.ClassOther, Op: "zookeeper: " + string(o) + ": halfway", Err: errors.Unwrap(err)}
 	}
 	return err

@@ -98,7 +98,7 @@ func TestPausedServer(t *testing.T) {
 		pinger, _ := drivers.As[drivers.Pinger](svc)
 		testwait.Until(t, "all of the server pauses", func() bool { return pinger.Ping(t.Context()) != nil })
 		l := &drivers.Lease{Key: "test:" + design + ":paused", TTL: long}
-		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.Refused(err) {
+		if got, err := a.Try(t.Context(), l); got || err == nil || drivers.NoEffect(err) {
 			t.Errorf("%s: Try of a paused server: %v, %v", design, got, err)
 		}
 		if owned, err := a.Release(t.Context(), held); owned || err == nil {

@@ -74,10 +74,10 @@ func TestErrorClasses(t *testing.T) {
 		{context.DeadlineExceeded, drivers.ClassTimeout, false},
 	} {
 		err := opTry.fail(tt.err)
-		if class := drivers.ClassOf(err); class != tt.class || drivers.Refused(err) != tt.refused {
-			t.Errorf("%v: class %s, refused %v", err, class, drivers.Refused(err))
+		if class := drivers.ClassOf(err); class != tt.class || drivers.NoEffect(err) != tt.refused {
+			t.Errorf("%v: class %s, refused %v", err, class, drivers.NoEffect(err))
 		}
-		if err := opTry.halfway(tt.err); drivers.Refused(err) {
+		if err := opTry.halfway(tt.err); drivers.NoEffect(err) {
 			t.Errorf("%v is halfway and refused", err)
 		}
 		if !errors.Is(err, tt.err) {

@@ -57,7 +57,7 @@ func (d *draft) least(c stats.Change) float64 {
 	if d.paired {
 		return stats.LeastPairsP(c.Pairs)
 	}
-	return stats.LeastP(c.Base.N, c.Head.N)
+	return stats.MinP(c.Base.N, c.Head.N)
 }
 
 // need is how many trials a side, or pairs of them, would tell at an alpha, and how many it takes for any difference.

@@ -50,7 +50,7 @@ func (h *History) judge() {
 // not overlap are too likely to come about by chance. It is 8 for a single line, and 13 for 40.
 func LeastPoints(lines int) int {
 	n := 2
-	for stats.LeastP(n/2, n-n/2) > Alpha/float64(max(lines, 1)) {
+	for stats.MinP(n/2, n-n/2) > Alpha/float64(max(lines, 1)) {
 		n++
 	}
 	return n

@@ -300,10 +300,10 @@ func quantile(l results.Latency, q float64) float64 {
 
 // tooFew explains the dash that stands for such a quantile.
 var tooFew = "–: not known, or too few values for that quantile: it takes " +
-	Thousands(leastFor(0.5)) + " for p50, " + Thousands(leastFor(0.9)) + " for p90, " + Thousands(leastFor(0.99)) + " for p99, " +
-	Thousands(leastFor(0.999)) + " for p99.9."
+	Thousands(minSamples(0.5)) + " for p50, " + Thousands(minSamples(0.9)) + " for p90, " + Thousands(minSamples(0.99)) + " for p99, " +
+	Thousands(minSamples(0.999)) + " for p99.9."
 
-func leastFor(q float64) (n int64) {
+func minSamples(q float64) (n int64) {
 	for !stats.Enough(n, q) {
 		n++
 	}

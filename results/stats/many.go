@@ -29,9 +29,9 @@ func Holm(ps []float64) []float64 {
 	return adjusted
 }
 
-// LeastP is the smallest two-sided p of the test of Mann and Whitney that so many trials can have: that of sides which do
+// MinP is the smallest two-sided p of the test of Mann and Whitney that so many trials can have: that of sides which do
 // not overlap, 2/C(base+head, base). It is 1 without any trial.
-func LeastP(base, head int) float64 {
+func MinP(base, head int) float64 {
 	if base < 1 || head < 1 {
 		return 1
 	}
@@ -42,14 +42,14 @@ func LeastP(base, head int) float64 {
 	return min(1, 2/ways)
 }
 
-// LeastTrials is how many trials a side it takes for LeastP to be below alpha: with fewer no difference is ever
+// LeastTrials is how many trials a side it takes for MinP to be below alpha: with fewer no difference is ever
 // significant. It is 0 if alpha is not positive, as no number will do.
 func LeastTrials(alpha float64) int {
 	if !(alpha > 0) {
 		return 0
 	}
 	n := 1
-	for LeastP(n, n) >= alpha {
+	for MinP(n, n) >= alpha {
 		n++
 	}
 	return n

@@ -63,13 +63,13 @@ func (c *client) overstay() {
 	}
 }
 
-// doomed makes a hold that is over end in the holder's death, unless the run is over too or the hold was lost already.
-func (c *client) doomed() {
+// markCrashed makes a hold that is over end in the holder's death, unless the run is over too or the hold was lost already.
+func (c *client) markCrashed() {
 	if c.lost || c.e.stopping.Err() != nil {
 		return
 	}
 	c.dead, c.grant.Dies = true, true
-	c.owed = 0
+	c.pendingReleases = 0
 }
 
 // die ends a cycle with the death of the client: nothing is released, and its session is gone without a word to the
@@ -95,13 +95,13 @@ func (c *client) die() time.Duration {
 	}
 	c.session, c.waiter, c.watched = nil, nil, nil
 	c.lease = drivers.Lease{TTL: c.class.TTL}
-	c.wants = c.succeed(c.sent)
+	c.wants = c.respawn(c.sent)
 	return c.wants
 }
 
-// succeed opens the session of the client that takes the place of one that died at that time. It tries until it has
+// respawn opens the session of the client that takes the place of one that died at that time. It tries until it has
 // one or the run stops. The time that this takes is in none of the latencies.
-func (c *client) succeed(died time.Duration) time.Duration {
+func (c *client) respawn(died time.Duration) time.Duration {
 	e, begin := c.e, died
 	for {
 		err := c.connect(e.stopping)

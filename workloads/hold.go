@@ -1,5 +1,5 @@
-// Holds with more to them than a sleep: re-entry (-reentry) and renewal (-renew), and ends that are planted (perils.go). It lies apart from the cycle, so
-// that a plain hold pays for one comparison.
+// Holds with more to them than a sleep: re-entry (-reentry) and renewal (-renew), and ends that are planted (faults.go).
+// It lies apart from the cycle, so that a plain hold pays for one comparison.
 
 package workloads
 
@@ -86,12 +86,12 @@ func (c *client) keep() {
 		c.sleepWatched(c.drawHold())
 	}
 	if ends == dies {
-		c.doomed()
+		c.markCrashed()
 	}
 	switch {
 	case c.dead:
 	case c.lost:
-		c.owed += int32(entered) // the belief has to end at once
+		c.pendingReleases += int32(entered) // the belief has to end at once
 	case entered > 0:
 		c.leave(entered)
 	}
@@ -157,8 +157,8 @@ func (c *client) unentered(err error) {
 		return
 	}
 	c.reentryFailed("re-entry", err)
-	if !drivers.Refused(err) {
-		c.owed++
+	if !drivers.NoEffect(err) {
+		c.pendingReleases++
 	}
 }
 
@@ -170,25 +170,25 @@ func (c *client) reentryFailed(op string, err error) {
 }
 
 // leave gives n re-entries back. It ends when the server says that there is nothing left: the last release will hear
-// the same, and is what counts. One that failed is owed, whether it had an effect or not.
+// the same, and is what counts. One that failed is pending, whether it had an effect or not.
 func (c *client) leave(n int) {
 	for range n {
 		removed, err := c.session.Release(context.Background(), &c.lease)
 		if err != nil {
 			c.reentryFailed("release", err)
-			c.owed++
+			c.pendingReleases++
 		} else if !removed {
 			return
 		}
 	}
 }
 
-// repay sends the releases that are owed, best effort and after the one that counts: if the server did count what was
+// flush sends the pending releases, best effort and after the one that counts: if the server did count what was
 // not heard, they free the lock, and if not they find nothing. It returns when it was through.
-func (c *client) repay(begin time.Duration) time.Duration {
-	for ; c.owed > 0; c.owed-- {
+func (c *client) flush(begin time.Duration) time.Duration {
+	for ; c.pendingReleases > 0; c.pendingReleases-- {
 		if _, err := c.session.Release(context.Background(), &c.lease); err != nil {
-			c.owed = 0 // the server is gone; it would only be asked once more for each
+			c.pendingReleases = 0 // the server is gone; it would only be asked once more for each
 			break
 		}
 	}
