@@ -327,7 +327,7 @@ func extremes(l *history.Line) (least, most float64) {
 // or noise would look like mountains.
 func skyline(l *history.Line, most int) string {
 	least, top := extremes(l)
-	if room := 0.1*(least+top)/2 - (top - least); room > 0 {
+	if room := 0.1*(least+top)/2 - (top - least); top > least && room > 0 {
 		least, top = least-room/2, top+room/2
 	}
 	each := max(1, (len(l.Values)+len(l.Steps)+most-1)/most)

@@ -187,6 +187,11 @@ func TestSkyline(t *testing.T) {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
+	for v := 1.0; v < 1e6; v *= 1.01 { // which no rounding moves from the middle
+		if got := draw(20, 0, v, v); got != "▅▅" {
+			t.Errorf("twice %v: %s, want ▅▅", v, got)
+		}
+	}
 }
 
 func estimate(v float64) stats.Estimate { return stats.Of([]float64{v}) }
