@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -86,7 +87,7 @@ func TestTickerFindsPauses(t *testing.T) {
 	}
 }
 
-// slowly is a file system that takes its time.
+// slowly is a file system that takes its time, on a made-up clock.
 type slowly struct{ fs.FS }
 
 func (s slowly) Open(name string) (fs.File, error) {
@@ -97,16 +98,18 @@ func (s slowly) Open(name string) (fs.File, error) {
 // TestStarvedWhileReading: the ticker waits for a core while it reads for how long threads have waited. The pause that it finds
 // afterwards is one of a process that was starved, although all of the waiting is in the reading before.
 func TestStarvedWhileReading(t *testing.T) {
-	var cpu time.Duration
-	tk := ticking(t, &cpu)
-	tk.e.root = files("proc/self/task/7/schedstat", "1000000 0 3\n")
-	tk.runs(2*time.Second, &cpu)
-	tk.e.root = slowly{files("proc/self/task/7/schedstat", "1000000 400000000 4\n")}
-	tk.runs(2*time.Second+delayEvery, &cpu)
-	tk.tick(2500*ms + delayEvery)
-	if len(tk.pauses) != 1 || !tk.pauses[0].Starved || tk.paused > 0 {
-		t.Errorf("pauses %v, paused %v, want one that was starved", tk.pauses, tk.paused)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var cpu time.Duration
+		tk := ticking(t, &cpu)
+		tk.e.root = files("proc/self/task/7/schedstat", "1000000 0 3\n")
+		tk.runs(2*time.Second, &cpu)
+		tk.e.root = slowly{files("proc/self/task/7/schedstat", "1000000 400000000 4\n")}
+		tk.runs(2*time.Second+delayEvery, &cpu)
+		tk.tick(2500*ms + delayEvery)
+		if len(tk.pauses) != 1 || !tk.pauses[0].Starved || tk.paused > 0 {
+			t.Errorf("pauses %v, paused %v, want one that was starved", tk.pauses, tk.paused)
+		}
+	})
 }
 
 // TestTickerBesideTheLoad has each tick of the window, punctual in a time that only sleeps make pass.

@@ -24,8 +24,8 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 	case !own:
 		addrs = map[*servers.Service][]string{}
 		for _, s := range wanted {
-			if url, ok := env.lookup(s.Variable); ok && s.Variable != "" && url != "" {
-				why, addrs[s] = s.Variable, splitAddrs(url)
+			if list := env.addrs(s); list != nil {
+				why, addrs[s] = s.Variable, list
 			}
 		}
 	}
@@ -75,6 +75,14 @@ func assign(list []string, why string, wanted []*servers.Service) (map[*servers.
 		}
 	}
 	return addrs, nil
+}
+
+// addrs are the addresses of a service in its variable; nil if there are none, or it has none.
+func (e environ) addrs(s *servers.Service) []string {
+	if url, _ := e.lookup(s.Variable); s.Variable != "" && url != "" {
+		return splitAddrs(url)
+	}
+	return nil
 }
 
 // ownerOf is the service whose addresses begin with the scheme, or nil.

@@ -120,8 +120,8 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 		}
 	} else if len(files) == 0 {
 		for _, s := range servers.Services() {
-			if url, _ := p.env.lookup(s.Variable); url != "" {
-				known = append(known, traces{service: s, addrs: splitAddrs(url)})
+			if list := p.env.addrs(s); list != nil {
+				known = append(known, traces{service: s, addrs: list})
 			}
 		}
 	}

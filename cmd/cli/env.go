@@ -63,26 +63,19 @@ func mainVersion(info *debug.BuildInfo) string {
 	return "devel"
 }
 
-// measured tells whether a figure depends on a module, besides lockbench itself.
-func measured(module string) bool {
-	for _, name := range drivers.Names() {
-		if libraryOf(name).Module == module {
-			return true
-		}
-	}
-	return module == "github.com/alicebob/miniredis/v2"
-}
-
 func libraryVersions(info *debug.BuildInfo) map[string]string {
+	measured := map[string]bool{"github.com/alicebob/miniredis/v2": true} // what figures depend on, besides lockbench itself
+	for _, name := range drivers.Names() {
+		measured[libraryOf(name).Module] = true
+	}
 	versions := map[string]string{}
 	if info.Main.Path != module {
 		versions[info.Main.Path] = mainVersion(info) // which has drivers of its own
 	}
 	for _, dep := range info.Deps {
-		if !measured(dep.Path) {
-			continue
+		if measured[dep.Path] {
+			versions[dep.Path] = versionOf(dep)
 		}
-		versions[dep.Path] = versionOf(dep)
 	}
 	return versions
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -185,7 +186,7 @@ func startAll[S Server](ctx context.Context, n int, start func(ctx context.Conte
 }
 
 // closeAll stops all servers of the list.
-func closeAll[S Server](list []S) error {
+func closeAll[S io.Closer](list []S) error {
 	var errs []error
 	for _, s := range list {
 		errs = append(errs, s.Close())

@@ -193,21 +193,14 @@ func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
 }
 
 func runEmbedded(n int) (*Running, error) {
-	s := &Running{Network: "tcp"}
-	var closers []func() error
-	s.Close = func() error {
-		var errs []error
-		for _, c := range closers {
-			errs = append(errs, c())
-		}
-		return errors.Join(errs...)
-	}
+	var list []*Embedded
+	s := &Running{Network: "tcp", Close: func() error { return closeAll(list) }}
 	for range n {
 		e, err := StartEmbedded()
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
-		s.URLs, closers = append(s.URLs, e.URL()), append(closers, e.Close)
+		s.URLs, list = append(s.URLs, e.URL()), append(list, e)
 	}
 	return s, nil
 }

@@ -165,8 +165,8 @@ func (t Times) IsZero() bool { return t == Times{} }
 // Fixed tells whether every time is the same, and which.
 func (t Times) Fixed() (time.Duration, bool) { return t.A, t.Kind == TimesFixed }
 
-// Mean returns the expected value of what is drawn, in which longer times count as MaxTime. For a file, whose content is not
-// known here, it returns 0.
+// Mean returns the mean of the distribution. Times above MaxTime count as MaxTime. It returns 0 for a file, which only its
+// reader knows.
 func (t Times) Mean() time.Duration {
 	const limit = float64(MaxTime)
 	switch t.Kind {

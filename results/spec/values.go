@@ -40,10 +40,10 @@ func (f field[T]) Set(text string) error {
 
 // name is any text: others know which there are.
 func name(of *string) value {
-	return field[string]{of: of, parse: asItIs, format: func(s string) string { return s }}
+	return field[string]{of: of, parse: func(text string) (string, error) { return text, nil }, format: same}
 }
 
-func asItIs(text string) (string, error) { return text, nil }
+func same(text string) string { return text }
 
 // number is any whole number: the engine knows which are possible.
 func number(of *int) value { return field[int]{of: of, parse: ParseInt, format: FormatInt} }
@@ -154,7 +154,7 @@ func maxErrors(of *MaxErrors) value {
 
 // params are options of a library.
 func params(of *string) value {
-	return field[string]{of: of, parse: parseParams, format: func(s string) string { return s }}
+	return field[string]{of: of, parse: parseParams, format: same}
 }
 
 // parseParams reads NAME=VALUE+NAME=VALUE: a plus sign joins, because commas separate the values of a list and a semicolon
