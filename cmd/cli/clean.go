@@ -32,14 +32,14 @@ var cleanFlags = slices.Concat(
 )
 
 // All names of a run begin with its prefix, "lockbench:", the run's id and a colon, and those of a trial with that, a
-// number and a colon. Runs of earlier versions have a prefix of the same form for each trial.
+// number and a colon. Runs of earlier versions have longer ids, the earliest a prefix of that form for each trial.
 const prefixBegin = "lockbench:"
 
 var (
-	prefixPattern = regexp.MustCompile(`^` + prefixBegin + `[A-Z2-7]{26}:([0-9]+:)?$`)
+	prefixPattern = regexp.MustCompile(`^` + prefixBegin + `[A-Z2-7]{16,26}:([0-9]+:)?$`)
 
 	// tracePattern finds the id of the run in a name, also in that of a table of MySQL.
-	tracePattern = regexp.MustCompile(`(?i)lockbench[:_]([A-Z2-7]{26})[:_]`)
+	tracePattern = regexp.MustCompile(`(?i)lockbench[:_]([A-Z2-7]{16,26})[:_]`)
 )
 
 func (p *program) cleanCommand() *cobra.Command {

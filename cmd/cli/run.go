@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -104,7 +103,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 
 	r := runner{
-		program: p, plan: plan, output: o.text("output"), id: rand.Text(), env: env, limits: readLimits(), live: live, contest: contest,
+		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: readLimits(), live: live, contest: contest,
 		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {

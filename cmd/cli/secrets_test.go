@@ -176,7 +176,7 @@ func TestSecretEchoed(t *testing.T) {
 				look("-dry-run")
 				run([]string{"report", out + "/runs.jsonl"}, strings.NewReader(""), &stdout, &stderr, environment(), nil)
 				look("report")
-				clean := []string{"clean", "-prefix", prefixBegin + strings.Repeat("A", 26) + ":"}
+				clean := []string{"clean", "-prefix", prefixBegin + strings.Repeat("A", 16) + ":"}
 				if with != "" {
 					clean = append(clean, "-addr", with, "-driver", c.driver)
 				}

@@ -66,8 +66,8 @@ func TestSecondSignalTellsWhatIsLeft(t *testing.T) {
 	code, text := <-done, stderr.String()
 	restore()
 	<-ended.found
-	want := regexp.MustCompile(`lockbench: names that begin with (lockbench:[A-Z2-7]{26}:) may be left on redis://` + regexp.QuoteMeta(proxy.Addr()) +
-		` \(stopped at once\); to delete them: lockbench clean -prefix (lockbench:[A-Z2-7]{26}:) -addr redis://`)
+	want := regexp.MustCompile(`lockbench: names that begin with (lockbench:[A-Z2-7]{16}:) may be left on redis://` + regexp.QuoteMeta(proxy.Addr()) +
+		` \(stopped at once\); to delete them: lockbench clean -prefix (lockbench:[A-Z2-7]{16}:) -addr redis://`)
 	if code != exitInterrupted || !want.MatchString(text) {
 		t.Errorf("exit code %d, stderr %q", code, text)
 	}
