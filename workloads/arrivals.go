@@ -1,14 +1,13 @@
 // The open loop: arrivals come when they are due, whether a client is free or not, and clients serve them.
 //
-// An arrival has two starts. The intended one is when it was due; the actual one is when a client has taken it up, and
-// sends its first request. What lies between is the generator's lag if a client was free, and backlog if all were busy: a
-// backlog is served late, in its order, and none of it is skipped. So the response, from the intended start to the
-// grant, is what a user would have waited, and leaves out nothing because the system under test was slow (coordinated
-// omission; Tene, "How NOT to Measure Latency", 2013).
+// An arrival has two starts. The intended one is when it was due; the actual one is when a client took it up and sent its
+// first request. The time between is the generator's lag if a client was free, and backlog if all were busy: a backlog is
+// served late, in order, and nothing in it is skipped. So the response, from the intended start to the grant, is what a
+// user would have waited, and leaves out nothing because the system under test was slow (coordinated omission; Tene, "How
+// NOT to Measure Latency", 2013).
 //
-// Patience counts from the intended start as well: it is a user's, who does not know whether he waits for a client or
-// for the lock. One whose patience has run out in the backlog still gets the one try that everybody gets, but does not
-// wait for it.
+// The time-out counts from the intended start as well: it is the user's, who does not know whether the wait is for a client
+// or for the lock. An arrival whose time-out has passed in the backlog still gets one try, but does not wait.
 
 package workloads
 
@@ -20,20 +19,20 @@ import (
 	"github.com/lockbench/lockbench/workloads/pace"
 )
 
-// arrivals is what has become of a class's arrivals, those that were due in the measured window.
+// arrivals counts a class's arrivals, those that were due in the measured window.
 type arrivals struct {
-	offered atomic.Int64
-	dropped atomic.Int64
-	untaken atomic.Int64 // when the window closed no client had taken them up
-	left    atomic.Int64 // those of untaken, and such as were due before the window
-	stayed  atomic.Int64 // ns in the window that those of left waited
+	offered  atomic.Int64
+	dropped  atomic.Int64
+	untaken  atomic.Int64 // when the window closed no client had taken them up
+	left     atomic.Int64 // untaken, and those due before the window that no client took up
+	inSystem atomic.Int64 // ns in the window that those of left waited
 
 	refused    atomic.Int64 // dropped since the load began, warm-up included
 	contending atomic.Int64 // clients that wait for a lock now; counted for MaxQueue alone
 }
 
-// startArrivals lets arrivals come from the clock's start on, those of all classes from one goroutine. It returns what
-// ends that and waits for its end.
+// startArrivals makes the arrivals of all classes from one goroutine, from the clock's start on. stop ends it and waits
+// until it has ended.
 func (e *engine) startArrivals() (stop func()) {
 	var lanes []pace.Lane
 	for i, cl := range e.classes {
@@ -55,7 +54,7 @@ func (e *engine) startArrivals() (stop func()) {
 	}
 }
 
-// schedule is that of class number i.
+// schedule returns that of class number i.
 func (e *engine) schedule(i int) pace.Schedule {
 	p, l := &e.run.Plan, &e.classes[i].Load
 	window := pace.Window{Warmup: p.Warmup, Duration: p.Duration}
@@ -65,7 +64,7 @@ func (e *engine) schedule(i int) pace.Schedule {
 	return pace.Arrivals(l.Rate, l.Arrival, window, seed(p, streamArrivals+i))
 }
 
-// arrive puts an arrival before the clients. It is called by the pacer's goroutine alone, and does not block.
+// arrive queues an arrival for the clients. Only the pacer's goroutine calls it, and it does not block.
 func (e *engine) arrive(cl *class, at time.Duration) {
 	counted := at >= e.from
 	if counted {
@@ -87,7 +86,7 @@ func (e *engine) arrive(cl *class, at time.Duration) {
 	}
 }
 
-// closeQueues ends the serving of arrivals when the window has closed. What still waits for a client is not served.
+// closeQueues ends the serving of arrivals when the window has closed. Arrivals that still wait for a client are not served.
 func (e *engine) closeQueues() {
 	for _, cl := range e.classes {
 		if cl.open {
@@ -98,24 +97,24 @@ func (e *engine) closeQueues() {
 	}
 }
 
-// turnAway counts an arrival that nobody has taken up before the window closed.
+// turnAway counts an arrival that no client took up before the window closed.
 func (e *engine) turnAway(cl *class, due time.Duration) {
 	cl.arrivals.left.Add(1)
-	cl.arrivals.stayed.Add(int64(e.inside(due, e.until())))
+	cl.arrivals.inSystem.Add(int64(e.inside(due, e.until())))
 	if due >= e.from {
 		cl.arrivals.untaken.Add(1)
 	}
 }
 
-// serve takes up arrivals until the queue is closed. It does not wait for the start: no arrival comes before, and those
-// of the first moment shall find clients that are ready.
+// serve takes up arrivals until the queue is closed. It does not wait for the start: no arrival comes before it, and the
+// first ones need clients that are ready.
 func (c *client) serve() {
 	e, cl := c.e, c.class
 	free := time.Duration(0) // since when it has been idle
 	for {
 		due, waited, ok := cl.queue.Take()
 		now := e.clock.Now()
-		c.tally.idle += e.inside(free, now)
+		c.counters.idle += e.inside(free, now)
 		if !ok {
 			return
 		}
@@ -131,7 +130,7 @@ func (c *client) serve() {
 	}
 }
 
-// recordStart takes down how late an arrival was taken up, and whose fault that was.
+// recordStart records how late an arrival was taken up: backlog if all clients were busy, and else lag.
 func (c *client) recordStart(shard *results.Shard) {
 	if c.waited {
 		shard.Record(results.BacklogIndex, c.start-c.due)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// evenly is a plan of constant arrivals.
+// evenly returns a plan of constant arrivals.
 func evenly(driver, lock, rate string) spec.Plan {
 	p := plan(driver, lock)
 	p.Rate, p.Arrival = spec.Must(spec.ParseRate(rate)), "constant"
@@ -112,8 +112,8 @@ func TestTakenTooLate(t *testing.T) {
 		synctest.Wait()
 		c.e.closeQueues()
 		c.e.finished.Wait()
-		if n := sumOf(c.e.clients).counts; n.Tries+n.Unfinished != 0 || c.class.arrivals.untaken.Load() != 1 || c.tally.idle != 5*ms {
-			t.Errorf("counts %+v, idle for %v", n, c.tally.idle)
+		if n := sumOf(c.e.clients).counts; n.Tries+n.Unfinished != 0 || c.class.arrivals.untaken.Load() != 1 || c.counters.idle != 5*ms {
+			t.Errorf("counts %+v, idle for %v", n, c.counters.idle)
 		}
 	})
 }
@@ -311,8 +311,8 @@ func TestUnclaim(t *testing.T) {
 		t.Fatalf("claimed %d beside the first, of which %d are left", c.claims, c.e.budget.left.Load())
 	}
 	c.cycle(0)
-	if left, open := c.e.budget.left.Load(), c.e.budget.open.Load(); left != p.Ops-1 || open != p.Ops-1 || c.tally.contended != 1 {
-		t.Errorf("%d can be claimed and %d are to end, after one of %d that was refused: %+v", left, open, p.Ops, c.tally)
+	if left, open := c.e.budget.left.Load(), c.e.budget.open.Load(); left != p.Ops-1 || open != p.Ops-1 || c.counters.contended != 1 {
+		t.Errorf("%d can be claimed and %d are to end, after one of %d that was refused: %+v", left, open, p.Ops, c.counters)
 	}
 }
 
@@ -366,12 +366,12 @@ func TestOpenCycleAllocatesNothing(t *testing.T) {
 	}
 	c.class.queue.Close()
 	c.e.finished.Wait()
-	if l := c.class.recorder.Latency(results.ResponseIndex); l.Count < 1000 || c.tally.acquired != l.Count {
-		t.Errorf("%d responses of %d locks", l.Count, c.tally.acquired)
+	if l := c.class.recorder.Latency(results.ResponseIndex); l.Count < 1000 || c.counters.acquired != l.Count {
+		t.Errorf("%d responses of %d locks", l.Count, c.counters.acquired)
 	}
 }
 
-// server is a client that serves arrivals over the null driver, and what makes one and waits until it is served.
+// server returns a client that serves arrivals over the null driver, and what makes one and waits until it is served.
 func server(t testing.TB) (c *client, arrive func()) {
 	p := evenly("null", "none", "1000")
 	c = lone(t, p)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// budget is how many acquisitions the measured window is to have. Each is claimed before it begins; when all have ended,
-// however they did, the window closes at the end of the last one. Those that begin in the warm-up are not of the window.
+// budget is the number of acquisitions that the measured window is to have. Each is claimed before it begins; when all have
+// ended, granted or not, the window closes with the last one. Those that begin in the warm-up do not count.
 type budget struct {
 	e     *engine
 	total int64
-	left  atomic.Int64  // that nobody has claimed
+	left  atomic.Int64  // that no client has claimed
 	open  atomic.Int64  // that have not ended
 	last  atomic.Int64  // when the latest one ended
 	spent chan struct{} // closed when all have ended
@@ -28,8 +28,8 @@ func newBudget(e *engine, total int64) *budget {
 // maxClaim is how many acquisitions a client claims at once, so that clients seldom write to what all share.
 const maxClaim = 16
 
-// claim claims up to that many, and tells how many it has got. Towards the end it gives out one at a time, so that
-// nobody is left with more to do than the others.
+// claim claims up to that many, and returns how many it got. Towards the end it hands out one at a time, so that no client
+// is left with more to do than the others.
 func (b *budget) claim(most int64) int64 {
 	for {
 		left := b.left.Load()
@@ -53,7 +53,7 @@ func (b *budget) end(n int64, at time.Duration) {
 	}
 }
 
-// ended is the share of the acquisitions that have ended.
+// ended returns the share of the acquisitions that have ended.
 func (b *budget) ended() float64 { return 1 - float64(b.open.Load())/float64(b.total) }
 
 // closeAt closes the measured window at that time, unless it closes sooner.
@@ -62,8 +62,8 @@ func (e *engine) closeAt(end time.Duration) {
 	}
 }
 
-// claim gets the client an acquisition for a cycle that begins now, and tells whether there was one left. Whose cycles
-// take time claims one at a time: what a slow client has claimed nobody else can do in its stead.
+// claim gets the client an acquisition for a cycle that begins now, and reports whether there was one left. A client whose
+// cycles take time claims one at a time: no other client can do what it has claimed.
 func (c *client) claim(now time.Duration) bool {
 	c.claimed = now >= c.e.from
 	if !c.claimed {
@@ -71,7 +71,7 @@ func (c *client) claim(now time.Duration) bool {
 	}
 	if c.claims == 0 {
 		most := int64(maxClaim)
-		if c.class.resting || c.class.pausing {
+		if c.class.timedHold || c.class.thinking {
 			most = 1
 		}
 		if c.claims = c.e.budget.claim(most); c.claims == 0 {

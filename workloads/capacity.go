@@ -1,4 +1,4 @@
-// The estimate of what a load could reach, which its throughput is measured against, and whether the books balance.
+// The capacity that throughput is measured against, and whether the recorded times add up (Little's law).
 
 package workloads
 
@@ -19,16 +19,16 @@ const (
 	byRate        = "rate"
 )
 
-// minReleases is how many it takes for a first decile that is not just the fastest of all.
+// minReleases is how many releases it takes for a first decile that is not just the fastest of all.
 const minReleases = 100
 
-// fillBound finds the least of all limits, and reckons what the recorded times account for.
-func (e *engine) fillBound(r *results.Record, t tally) {
+// fillBound finds the least of all limits, and how much time the recorded latencies account for.
+func (e *engine) fillBound(r *results.Record, t counters) {
 	b := &r.Bound
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
 	b.Waited = t.waited
-	b.By, b.LocksPerS = leastLimit(r, kindsOf(r, t))
+	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS
 	}
@@ -38,10 +38,10 @@ func (e *engine) fillBound(r *results.Record, t tally) {
 	}
 }
 
-// loadedRTT is the round trip under the load, if that was faster than the idle one: an idle core sleeps between pings and
+// loadedRTT returns the round trip under the load, if that was faster than the idle one: an idle core sleeps between pings and
 // has to be woken, and pings of 55 µs stood beside releases of 23 µs. A release takes a round trip, in many designs several,
-// and queues behind others, so that it is a fast one that tells: the first decile, if there are enough; the very fastest are
-// too lucky to stand for all. One that is far faster than any wake-up explains was answered within lockbench.
+// and queues behind others, so that the fast ones count: the first decile, if there are enough; the very fastest are too
+// lucky to stand for all. A release that is far faster than any wake-up explains was answered within lockbench.
 func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	if idle == 0 || releases.Count < minReleases {
 		return 0
@@ -57,16 +57,15 @@ func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	return fast
 }
 
-// countArrivals holds Little's law against an open loop: L, the mean number of arrivals that were due and had no answer
-// yet, by the integral over the window; and λW, their rate times the time that each took from when it was due, as the
-// latencies have it.
-func (e *engine) countArrivals(r *results.Record, t tally) {
-	stayed, recorded := t.stayed, time.Duration(0)
+// countArrivals applies Little's law to an open loop: L, the mean number of arrivals that were due and not answered, from
+// the integral over the window; and λW, their rate times the recorded time of each from when it was due.
+func (e *engine) countArrivals(r *results.Record, t counters) {
+	stayed, recorded := t.inSystem, time.Duration(0)
 	for _, cl := range e.classes {
 		if !cl.open {
 			continue
 		}
-		stayed += time.Duration(cl.arrivals.stayed.Load())
+		stayed += time.Duration(cl.arrivals.inSystem.Load())
 		for _, m := range []results.MetricIndex{results.LagIndex, results.BacklogIndex, results.AcquireIndex, results.RefusalIndex} {
 			l := cl.recorder.Latency(m)
 			recorded += time.Duration(l.Count) * l.Mean
@@ -79,11 +78,11 @@ func (e *engine) countArrivals(r *results.Record, t tally) {
 	r.Bound.LittleOpen = float64(recorded) / float64(stayed)
 }
 
-// accounted is the time of the clients that is in the books: in acquisitions however they ended, holds, releases and
-// pauses, in waiting for arrivals, corrected at the edges of the window.
-func accounted(r *results.Record, t tally) time.Duration {
+// accounted returns the recorded time of the clients: in acquisitions, granted or not, holds, releases and pauses, and in
+// waiting for arrivals, corrected at the edges of the window.
+func accounted(r *results.Record, t counters) time.Duration {
 	sum := t.thought + t.sampled + t.edges + t.idle
-	// The other metrics are parts of these, or nobody's time.
+	// The other metrics are parts of these, or no client's time.
 	for _, m := range []results.Metric{results.Acquire, results.Refusal, results.Hold, results.Release} {
 		l := r.Latency[m]
 		sum += time.Duration(l.Count) * l.Mean
@@ -96,12 +95,11 @@ type kind struct {
 	spec.Load
 	keys        []spec.KeyPart
 	share       float64       // of all granted locks
-	hold, think time.Duration // on average, as they really were
+	hold, think time.Duration // measured means
 }
 
-// kindsOf takes the mix of the classes as it came out: how many of all locks were theirs. A plan without classes has one
-// kind.
-func kindsOf(r *results.Record, t tally) []kind {
+// kindsOf returns the classes with their measured shares of all locks. A plan without classes has one kind.
+func kindsOf(r *results.Record, t counters) []kind {
 	var kinds []kind
 	for i, g := range r.Plan.Groups() {
 		k := kind{Load: g.Load, keys: g.KeyDist.Parts(), share: 1, hold: r.Latency[results.Hold].Mean, think: g.Think}
@@ -121,10 +119,10 @@ func kindsOf(r *results.Record, t tally) []kind {
 	return kinds
 }
 
-// leastLimit is the least of what the keys, the clients, the connections and the arrivals can give, in locks a second at
+// minLimit returns the least of what the keys, the clients, the connections and the arrivals can give, in locks a second at
 // the mix of classes that there was; the throughput divided by it is how busy the busiest of them is. It is 0 if nothing
 // is known.
-func leastLimit(r *results.Record, kinds []kind) (by string, locks float64) {
+func minLimit(r *results.Record, kinds []kind) (by string, locks float64) {
 	least := func(name string, limit float64) {
 		if limit > 0 && (by == "" || limit < locks) {
 			by, locks = name, limit
@@ -141,8 +139,8 @@ func leastLimit(r *results.Record, kinds []kind) (by string, locks float64) {
 	return by, locks
 }
 
-// arrivalRate is that of the arrivals that were due, in an open loop. Of a number of operations it is the planned one: the
-// last of them may be served long after they all were due, and divided by that time they would be what was served.
+// arrivalRate returns the rate of the arrivals that were due, in an open loop. With -n it is the planned rate: the last
+// arrivals may be served long after all were due, and over that time the rate would be that of the served ones.
 func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
 	if r.Plan.Ops == 0 {
 		return float64(r.Counts.Offered) / r.Elapsed.Seconds()
@@ -166,7 +164,7 @@ func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
 func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 	n := r.Counts
 	refused := n.Contended + n.TimedOut
-	even := float64(refused) > worthSaying*float64(n.Acquired+refused)
+	even := float64(refused) > reportShare*float64(n.Acquired+refused)
 	busiest := 0.0 // seconds for which a lock of the mix occupies the busiest key, on average
 	for _, key := range peaks(kinds, r.Plan.Keys) {
 		busy := 0.0

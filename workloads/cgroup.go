@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// throttling is what the cgroups of this process tell of its CPU time.
+// throttling is what the cgroups of this process say of its CPU time.
 type throttling struct {
 	// stopped has, for each cgroup from the process's own to the uppermost that can be seen, for how long its quota has kept
 	// threads from running, summed over the cores. It is nil if no cgroup can be read.
@@ -55,7 +55,7 @@ func readThrottling(root fs.FS) (t throttling) {
 	}
 }
 
-// cpuCgroup is where the hierarchy with the CPU controller is mounted, and the directory of this process in it. Both are
+// cpuCgroup returns where the hierarchy with the CPU controller is mounted, and the directory of this process in it. Both are
 // empty if there is none.
 func cpuCgroup(root fs.FS) (mount, dir string) {
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
@@ -92,7 +92,7 @@ func hasController(list string) bool { return slices.Contains(strings.Split(list
 // unescape undoes what mountinfo does to white space in paths (proc_pid_mountinfo(5)).
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// inMount is the directory of a group below the mount point at which the group top of its hierarchy is seen. A container
+// inMount returns the directory of a group below the mount point at which the group top of its hierarchy is seen. A container
 // often sees its own group as the mount point itself and does not see where that lies in the host's hierarchy.
 func inMount(top, point, group string) (mount, dir string) {
 	top, mount = unescape.Replace(top), strings.TrimPrefix(path.Clean(unescape.Replace(point)), "/")
@@ -129,7 +129,7 @@ func readStopped(root fs.FS, dir string) (stopped time.Duration, ok bool) {
 	return stopped, ok
 }
 
-// readQuota is how many cores one cgroup allows; 0 if there is no limit or none can be read.
+// readQuota returns how many cores one cgroup allows; 0 if there is no limit or none can be read.
 func readQuota(root fs.FS, dir string) float64 {
 	read := func(name string) []string {
 		text, _ := fs.ReadFile(root, path.Join(dir, name))

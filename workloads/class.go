@@ -13,23 +13,23 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// class is one kind of clients. Its clients read it in every cycle, so that it holds nothing that changes while the load
-// runs, but behind pointers.
+// class is one class of clients. Its clients read it in every cycle, so that what changes while the load runs is behind
+// pointers.
 type class struct {
 	spec.Load // as planned; Hold and Think are the fixed times if there are no samplers
 
-	first    int                 // the number of its first client; the others follow
-	keys     []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
-	holds    []shape.TimeSampler // nil: each takes Hold
-	thinks   []shape.TimeSampler
-	resting  bool // a hold takes time
-	pausing  bool // there is a time to think
-	keeping  bool // there is more to a hold than a sleep; see hold.go
-	open     bool // its clients serve arrivals
-	recorder *results.Recorder
-	queue    *pace.Queue // of arrivals; nil in a closed loop
-	arrivals *arrivals
-	name     string
+	first       int                 // the number of its first client; the others follow
+	keys        []shape.KeySampler  // client first+i's at i; nil: keys are drawn uniformly
+	holds       []shape.TimeSampler // nil: each takes Hold
+	thinks      []shape.TimeSampler
+	timedHold   bool // holds take time
+	thinking    bool // there is a time to think
+	managedHold bool // there is more to a hold than a sleep; see hold.go
+	open        bool // its clients serve arrivals
+	recorder    *results.Recorder
+	queue       *pace.Queue // of arrivals; nil in a closed loop
+	arrivals    *arrivals
+	name        string
 }
 
 // newClasses resolves the classes of a plan that Check has passed.
@@ -63,9 +63,9 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 	if c.open {
 		c.queue, c.arrivals = pace.NewQueue(0), &arrivals{}
 	}
-	c.resting = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
-	c.pausing = l.Think > 0 || c.thinks != nil
-	c.keeping = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0 || l.Overstay > 0
+	c.timedHold = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
+	c.thinking = l.Think > 0 || c.thinks != nil
+	c.managedHold = r.Plan.Renew || r.Plan.Reentry > 1 || l.Crash > 0 || l.Overstay > 0
 	return c, nil
 }
 
@@ -79,15 +79,15 @@ func (r *Run) times(flag string, t spec.Times, clients int) ([]shape.TimeSampler
 	}
 	loaded, ok := r.Replays[t]
 	if !ok {
-		return nil, fmt.Errorf("-%s %v: nobody has read that file", flag, t)
+		return nil, fmt.Errorf("-%s %v: the file was not read", flag, t)
 	}
 	return loaded.Samplers(clients), nil
 }
 
-// tries tells whether a client of the class tries once and never waits. These come first in the class, so that they are
-// spread evenly over the lockers, which are dealt out by the clients' numbers. In an open loop it is the arrivals that are
-// in a hurry, each with that probability: clients that never wait would be free again before all others, and serve nearly
-// every arrival where a lock is contended.
+// tries reports whether a client of the class tries once and never waits. These clients come first in the class, so that
+// they are spread evenly over the lockers, which are assigned by the clients' numbers. In an open loop each arrival tries
+// once with that probability: clients that never wait would be free again before all others, and serve nearly every arrival
+// of a contended lock.
 func (c *class) tries(id int) bool {
 	if c.open {
 		return false
@@ -109,10 +109,10 @@ func (c *client) pick() int32 {
 	return int32((c.rng.Uint64() >> 32) * n >> 32) // Lemire's reduction; its bias is below n/2^32
 }
 
-// unit is a random number from 0 to less than 1.
+// unit returns a random number from 0 to less than 1.
 func (c *client) unit() float64 { return float64(c.rng.Uint64()>>11) / (1 << 53) }
 
-// drawHold is how long the next hold shall take.
+// drawHold returns how long the next hold takes.
 func (c *client) drawHold() time.Duration {
 	cl := c.class
 	if cl.holds == nil {
@@ -121,7 +121,7 @@ func (c *client) drawHold() time.Duration {
 	return cl.holds[int(c.id)-cl.first].Next(&c.rng)
 }
 
-// drawThink is how long the next pause shall take.
+// drawThink returns how long the next think pause takes.
 func (c *client) drawThink() time.Duration {
 	cl := c.class
 	if cl.thinks == nil {

@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("holds %+v, want 10, 20 and 30 ms twice", h)
 		}
 		run.Replays = nil
-		if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "nobody has read that file") {
+		if _, err := run.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "the file was not read") {
 			t.Errorf("without the file: %v", err)
 		}
 	})

@@ -1,5 +1,5 @@
-// The client loop: one goroutine for each simulated client. It allocates nothing a cycle and writes to nothing that all
-// clients share. What it counts is in counters.go, and what differs from a closed loop in arrivals.go.
+// The client loop: one goroutine for each simulated client. A cycle allocates nothing and writes to nothing that all
+// clients share. Its counters are in counters.go, the open loop in arrivals.go.
 
 package workloads
 
@@ -35,20 +35,20 @@ type client struct {
 
 	// What follows the grant:
 	lease drivers.Lease
-	wants time.Duration // since when it has wanted a lock without getting one
+	wants time.Duration // it has wanted a lock, and not got one, since then
 
 	granted         time.Duration // when the acquisition was answered
-	sent            time.Duration // when the release was about to be sent
+	sent            time.Duration // just before the release was sent
 	grant           oracle.Grant
 	recorded        bool  // granted lies in the measured window
-	claimed         bool  // the acquisition counts among those of -n; false without
-	waited          bool  // the arrival had to wait since no client was free
+	claimed         bool  // the acquisition counts towards -n
+	waited          bool  // the arrival waited because no client was free
 	tryOnly         bool  // the arrival gets one try and does not wait
-	exclusive       bool  // the oracle saw nobody else during the hold
+	exclusive       bool  // the oracle saw no other holder during the hold
 	lost            bool  // the watchdog has reported the hold as lost
-	dead            bool  // the client has died while it held the lock; see faults.go
+	crashed         bool  // the client has died while it held the lock; see faults.go
 	pendingReleases int32 // to send after the one that counts; see flush
-	tally           tally
+	counters        counters
 
 	// In an open loop, or with -n:
 	due    time.Duration // the intended start of the acquisition
@@ -62,8 +62,8 @@ type client struct {
 	pause    time.Duration  // the next one after an error
 	joined   time.Duration  // when its closed loop began, which takes a processor
 	left     time.Duration  // when its loop ended
-	sleep    *alarm.Timer   // nil until the first rest
-	witness
+	timer    *alarm.Timer   // nil until the first rest
+	evidence
 	_ [16]byte // to whole cache lines: the clients lie side by side, and a cycle is to touch five lines and not six
 }
 
@@ -82,13 +82,13 @@ func (c *client) loop() {
 	}
 }
 
-// over ends the loop. A driver that crashes ends the run, of which what was measured is kept.
+// over ends the loop. A driver that panics ends the run, which keeps what it has measured.
 func (c *client) over() {
 	c.left = c.e.clock.Now()
 	if v := recover(); v != nil {
 		err := drivers.Panicked(v)
 		c.e.errors.add("cycle", err, c.left >= c.e.from && c.left < c.e.until())
-		c.e.crash.CompareAndSwap(nil, &err)
+		c.e.panicked.CompareAndSwap(nil, &err)
 	}
 }
 
@@ -101,21 +101,20 @@ func (c *client) repeat() {
 	for now < c.e.until() && (c.e.budget == nil || c.claim(now)) {
 		now = c.cycle(now)
 	}
-	if c.wants < c.e.until() && c.e.budget == nil { // it ended in the pause after an error
-		c.tally.longest = max(c.tally.longest, c.e.until()-c.wants)
+	if c.wants < c.e.until() && c.e.budget == nil { // the window closed in the pause after an error
+		c.counters.longest = max(c.counters.longest, c.e.until()-c.wants)
 	}
 }
 
-// cycle is one acquisition with everything that follows from it: acquire, hold, release, think. It returns the
-// time when it was over.
+// cycle acquires, holds, releases and thinks. It returns the time when it was over.
 //
 // Requests run under the background context. Their time limit is the driver's IO time-out; a context with a
 // deadline for each would cost four allocations, and its Done channel a select in the client library.
 //
-// It is cut so that only this small frame lies between the loop and the driver, and the functions around it are kept
-// out of it. Two requests a cycle block here, and of hundreds of clients each finds its stack out of the cache when the
-// answer has come. What did not help: to give each client's stack another offset, so that their hot lines fall into
-// different sets of the cache; a prefetch of the oracle's cell for writing; cells of half a line.
+// Only this small frame lies between the loop and the driver; the functions that it calls are kept out of it. Two requests
+// a cycle block here, and with hundreds of clients a stack has left the cache when the answer comes. What did not help:
+// another offset for each client's stack, so that their hot lines fall into different sets of the cache; a prefetch of the
+// oracle's cell for writing; cells of half a line.
 func (c *client) cycle(start time.Duration) time.Duration {
 	c.begin(start)
 	held, err := c.session.Try(context.Background(), &c.lease)
@@ -125,14 +124,14 @@ func (c *client) cycle(start time.Duration) time.Duration {
 		return c.finished
 	}
 	c.hold()
-	if c.dead {
-		return c.die()
+	if c.crashed {
+		return c.crash()
 	}
 	removed, err := c.session.Release(context.Background(), &c.lease)
 	return c.released(removed, err)
 }
 
-// begin chooses the key of a cycle and fills the lease in.
+// begin chooses the key of a cycle and fills in the lease.
 //
 //go:noinline
 func (c *client) begin(start time.Duration) {
@@ -148,8 +147,8 @@ func (c *client) begin(start time.Duration) {
 	}
 }
 
-// contend goes on after a first try that was not granted, and tells whether the lock is held in the end. If not, it
-// has finished the cycle.
+// contend goes on after a first try that was not granted, and reports whether the lock is held in the end. If not, the
+// cycle is finished.
 //
 //go:noinline
 func (c *client) contend(held bool, err error) bool {
@@ -158,15 +157,15 @@ func (c *client) contend(held bool, err error) bool {
 		c.class.arrivals.contending.Add(1)
 		defer c.class.arrivals.contending.Add(-1)
 	}
-	a, err := wait.After(context.Background(), held, err, c.session, c.way(), &c.lease, &c.e.clock, c.refusal)
+	a, err := wait.After(context.Background(), held, err, c.session, c.currentWaiter(), &c.lease, &c.e.clock, c.refusal)
 	c.answered()
 	if c.recorded {
-		c.tally.retries += int64(a.Tries + a.Local - 1)
-		c.tally.local += int64(a.Local)
-		c.tally.waits += int64(a.Waits)
+		c.counters.retries += int64(a.Tries + a.Local - 1)
+		c.counters.local += int64(a.Local)
+		c.counters.waits += int64(a.Waits)
 	}
 	if a.Waits > 0 {
-		c.tally.waited += c.e.inside(a.Began, c.granted)
+		c.counters.waited += c.e.inside(a.Began, c.granted)
 	}
 	if a.Asked > 0 && c.e.run.Plan.Wait != wait.Native { // whose Wait may acquire, and Try confirms it
 		c.asked = a.Asked
@@ -184,14 +183,14 @@ func (c *client) contend(held bool, err error) bool {
 }
 
 // way is how the client waits in this cycle; nil if it does not.
-func (c *client) way() drivers.Waiter {
+func (c *client) currentWaiter() drivers.Waiter {
 	if c.tryOnly {
 		return nil
 	}
 	return c.waiter
 }
 
-// answered takes down when an acquisition ended, however it did.
+// answered records when an acquisition ended, whether granted or not.
 //
 //go:noinline
 func (c *client) answered() {
@@ -200,7 +199,7 @@ func (c *client) answered() {
 	end := e.until() // read once: an interruption moves it
 	c.recorded = c.granted >= e.from && c.granted < end
 	if c.class.open {
-		c.tally.stayed += e.inside(c.due, c.granted)
+		c.counters.inSystem += e.inside(c.due, c.granted)
 	}
 	if e.budget != nil {
 		c.spend()
@@ -210,7 +209,7 @@ func (c *client) answered() {
 	}
 }
 
-// hold is the time in which the client believes to hold the lock. It ends when the release is about to be sent.
+// hold is the time in which the client believes that it holds the lock. It ends just before the release is sent.
 //
 //go:noinline
 func (c *client) hold() {
@@ -219,30 +218,30 @@ func (c *client) hold() {
 		c.grant = e.oracle.Enter(int(c.key), int(c.id), c.fence(), c.granted)
 	}
 	if c.recorded {
-		c.tally.grant(&c.grant, c.granted-c.wants)
+		c.counters.grant(&c.grant, c.granted-c.wants)
 	}
-	if c.class.resting { // now, since the release may come seconds later
+	if c.class.timedHold { // record now: the release may come seconds later
 		c.extra = 0
 		shard := c.class.recorder.Borrow()
 		c.recordGrant(shard)
 		c.class.recorder.Return(shard)
 	}
 	c.sent = c.granted
-	if c.class.keeping {
-		c.keep()
-	} else if c.class.resting {
-		c.sent = c.rest(c.drawHold())
+	if c.class.managedHold {
+		c.holdManaged()
+	} else if c.class.timedHold {
+		c.sent = c.sleepFor(c.drawHold())
 	}
 	if c.grant.Moved && c.sent >= c.resume {
-		c.sample()
+		c.sampleHold()
 	}
 	c.exclusive = e.oracle == nil || e.oracle.Exit(int(c.key), int(c.id), c.grant, c.sent)
 	if c.lost {
-		c.settle()
+		c.awaitRenewal()
 	}
 }
 
-// released takes down how a release ended, and finishes the cycle.
+// released records how a release ended, and finishes the cycle.
 //
 //go:noinline
 func (c *client) released(removed bool, err error) time.Duration {
@@ -252,24 +251,24 @@ func (c *client) released(removed bool, err error) time.Duration {
 		e.oracle.WrongRelease()
 	}
 	if err == nil && e.oracle != nil && (!removed || e.traits.Expires && !e.traits.Owned) {
-		c.testify(removed, now)
+		c.checkRelease(removed, now)
 	}
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
-	if !c.class.resting {
+	if !c.class.timedHold {
 		c.recordGrant(shard)
 	}
 	if c.recorded {
-		c.tally.release(removed, err, c.lost)
+		c.counters.release(removed, err, c.lost)
 		c.record(shard, now, err)
 	}
 	c.class.recorder.Return(shard)
 	if err != nil {
-		c.edge(c.start, c.sent, c.recorded)
+		c.windowEdge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
 		now = c.recover(c.sent)
 	} else {
-		c.edge(c.start, now, c.recorded)
+		c.windowEdge(c.start, now, c.recorded)
 		c.pause = minErrorPause
 	}
 	if c.pendingReleases > 0 {
@@ -279,7 +278,7 @@ func (c *client) released(removed bool, err error) time.Duration {
 	return c.wants
 }
 
-// recordGrant takes down the latencies that end with the grant; of the warm-up the series alone is told.
+// recordGrant records the latencies that end with the grant; in the warm-up, for the time series alone.
 func (c *client) recordGrant(shard *results.Shard) {
 	if !c.recorded {
 		if c.granted < c.e.from {
@@ -295,12 +294,12 @@ func (c *client) recordGrant(shard *results.Shard) {
 	if died := c.grant.Death; died > 0 {
 		shard.Record(results.RecoveryIndex, c.granted-died)
 	}
-	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was let go
+	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was released
 		shard.Record(results.HandoffIndex, c.granted-handoff)
 	}
 }
 
-// intended is when the acquisition was due: in a closed loop, when it began.
+// intended returns when the acquisition was due: in a closed loop, when it began.
 func (c *client) intended() time.Duration {
 	if c.class.open {
 		return c.due
@@ -308,9 +307,9 @@ func (c *client) intended() time.Duration {
 	return c.start
 }
 
-// record takes down the latencies that end with the release.
+// record records the latencies that end with the release.
 func (c *client) record(shard *results.Shard, released time.Duration, err error) {
-	if c.class.resting {
+	if c.class.timedHold {
 		shard.Record(results.HoldIndex, c.sent-c.granted-c.extra)
 	}
 	if err == nil {
@@ -319,50 +318,50 @@ func (c *client) record(shard *results.Shard, released time.Duration, err error)
 }
 
 func (c *client) think(now time.Duration) time.Duration {
-	if !c.class.pausing {
+	if !c.class.thinking {
 		return now
 	}
-	woke := c.rest(c.drawThink())
+	woke := c.sleepFor(c.drawThink())
 	recorded := woke >= c.e.from && woke < c.e.until()
 	if recorded {
-		c.tally.thoughts++
-		c.tally.thought += woke - now
+		c.counters.thoughts++
+		c.counters.thought += woke - now
 	}
-	c.edge(now, woke, recorded)
+	c.windowEdge(now, woke, recorded)
 	return woke
 }
 
-// edge corrects the books for what lies across an edge of the measured window: it adds what was not recorded and yet
-// took time inside, and takes off what was recorded and took time outside.
-func (c *client) edge(begin, finish time.Duration, recorded bool) {
+// windowEdge corrects the recorded time for work that crosses an edge of the measured window: it adds what was not recorded
+// and took time inside, and subtracts what was recorded and took time outside.
+func (c *client) windowEdge(begin, finish time.Duration, recorded bool) {
 	if !recorded || begin < c.e.from || finish >= c.e.until() {
-		c.cross(begin, finish, recorded)
+		c.crossEdge(begin, finish, recorded)
 	}
 }
 
-// cross is the rare part of edge, apart so that the compiler inlines the check in every cycle.
-func (c *client) cross(begin, finish time.Duration, recorded bool) {
-	c.tally.edges += c.e.inside(begin, finish)
+// crossEdge is the rare part of windowEdge, so that the compiler can inline the check that every cycle makes.
+func (c *client) crossEdge(begin, finish time.Duration, recorded bool) {
+	c.counters.edges += c.e.inside(begin, finish)
 	if recorded {
-		c.tally.edges -= finish - begin
+		c.counters.edges -= finish - begin
 	}
 }
 
-// countInFlight counts an acquisition that was under way when the window closed, whatever has become of it.
+// countInFlight counts an acquisition that was under way when the window closed, however it ended.
 func (c *client) countInFlight(end time.Duration) {
-	c.tally.longest = max(c.tally.longest, end-c.wants)
+	c.counters.longest = max(c.counters.longest, end-c.wants)
 	if c.e.cut.Load() {
-		c.tally.canceled++
+		c.counters.canceled++
 	} else {
-		c.tally.unfinished++
+		c.counters.unfinished++
 	}
 }
 
-// refused ends an acquisition that the lock answered with no: the one try was contended, or patience ran out.
+// refused ends an acquisition that the lock refused: the only try was contended, or the time-out passed.
 func (c *client) refused() time.Duration {
-	outcome, count := results.OutcomeTimedOut, &c.tally.timedOut
-	if c.way() == nil {
-		outcome, count = results.OutcomeContended, &c.tally.contended
+	outcome, count := results.OutcomeTimedOut, &c.counters.timedOut
+	if c.currentWaiter() == nil {
+		outcome, count = results.OutcomeContended, &c.counters.contended
 	}
 	shard := c.class.recorder.Borrow()
 	shard.End(outcome)
@@ -371,30 +370,30 @@ func (c *client) refused() time.Duration {
 		shard.Record(results.RefusalIndex, c.granted-c.start)
 		if c.class.open {
 			c.recordStart(shard)
-			c.tally.longest = max(c.tally.longest, c.granted-c.wants)
+			c.counters.longest = max(c.counters.longest, c.granted-c.wants)
 		}
 	}
 	c.class.recorder.Return(shard)
-	c.edge(c.start, c.granted, c.recorded)
+	c.windowEdge(c.start, c.granted, c.recorded)
 	return c.think(c.granted)
 }
 
-// failed ends an acquisition by an error. One whose answer was not heard may have been granted, so it is released, best
-// effort, unless that is left to the cleaning: the window is closed, and a server that hangs would take another time-out.
-// After an error of Wait nothing is released: the lock is known to be somebody else's, and one without owners
-// would take it away from him.
+// failed ends an acquisition by an error. If the answer was not heard the lock may have been granted, so it is released,
+// best effort. After the window has closed this is left to the cleaning, since a server that hangs would take another
+// time-out. After an error of Wait nothing is released: another client holds the lock, and the release of a lock without
+// owners would take it away.
 func (c *client) failed(a wait.Attempt, err error) time.Duration {
-	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // it waited, and was sent home
-		c.edge(c.start, c.granted, false)
+	if c.e.stopping.Err() != nil && errors.Is(err, context.Canceled) { // the run ended while it waited
+		c.windowEdge(c.start, c.granted, false)
 		return c.granted
 	}
 	c.e.errors.add("acquire", err, c.recorded)
-	outcome, count := results.OutcomeRefused, &c.tally.refused
+	outcome, count := results.OutcomeRefused, &c.counters.refused
 	if a.Unknown {
 		if !c.e.cleans || c.granted < c.e.until() {
 			c.session.Release(context.Background(), &c.lease)
 		}
-		outcome, count = results.OutcomeUnknown, &c.tally.unknown
+		outcome, count = results.OutcomeUnknown, &c.counters.unknown
 	}
 	shard := c.class.recorder.Borrow()
 	shard.End(outcome)
@@ -405,23 +404,23 @@ func (c *client) failed(a wait.Attempt, err error) time.Duration {
 	return c.recover(c.start)
 }
 
-// recover pauses after an error, longer each time until something succeeds, so that a server that is gone is not
-// hammered by clients that spin. begin is when that began which has failed.
+// recover pauses after an error, longer each time until a request succeeds, so that clients do not spin on a server that is
+// gone. begin is when the failed request began. It returns the time.
 func (c *client) recover(begin time.Duration) time.Duration {
-	now := c.rest(c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2)))
+	now := c.sleepFor(c.pause/2 + time.Duration(c.rng.Uint64()%uint64(c.pause/2)))
 	c.pause = min(2*c.pause, maxErrorPause)
-	c.tally.failing += c.e.inside(begin, now)
+	c.counters.failing += c.e.inside(begin, now)
 	return now
 }
 
-// rest sleeps for d, or until the run stops, and returns the time.
-func (c *client) rest(d time.Duration) time.Duration { return c.restUntil(d, nil) }
+// sleepFor sleeps for d, or until the run stops, and returns the time.
+func (c *client) sleepFor(d time.Duration) time.Duration { return c.sleepUntil(d, nil) }
 
-// restUntil is rest with another reason to get up, which may be nil.
-func (c *client) restUntil(d time.Duration, lost <-chan struct{}) time.Duration {
-	if c.sleep == nil {
-		c.sleep = new(alarm.Timer)
+// sleepUntil is sleepFor, but ends early when lost is closed or sent to.
+func (c *client) sleepUntil(d time.Duration, lost <-chan struct{}) time.Duration {
+	if c.timer == nil {
+		c.timer = new(alarm.Timer)
 	}
-	c.sleep.Sleep(d, c.e.stop, lost)
+	c.timer.Sleep(d, c.e.stop, lost)
 	return c.e.clock.Now()
 }

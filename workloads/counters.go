@@ -1,4 +1,4 @@
-// What the clients count, and how it adds up: for the whole load, and for each class of a plan that names classes.
+// What the clients count, and the totals: of the whole load, and of each class.
 
 package workloads
 
@@ -10,37 +10,37 @@ import (
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
-// tally is what one client counted in the measured window; see results.Counts and results.Fairness.
-type tally struct {
+// counters is what one client counted in the measured window; see results.Counts and results.Fairness.
+type counters struct {
 	// In every cycle:
 	acquired, released int64
 	longest            time.Duration // without a grant while it wanted one
 	longestRun         int64         // grants of a key in a row
-	changes            int64         // grants of a key to this client after another
+	changes            int64         // grants of a key that another client held before
 
 	// Now and then:
 	retries, waits                                            int64 // attempts after the first one of an acquisition
-	local                                                     int64 // of all attempts, those that the local line refused
+	local                                                     int64 // of all attempts, those refused by the local queue
 	contended, timedOut, unknown, refused, lost, releaseError int64
 	lostRenewal, reentries, reentryRefused, reentryError      int64
 	crashed, overstayed                                       int64
 	canceled, unfinished, thoughts                            int64
 	waited                                                    time.Duration // in the window for locks, from the answer of a first try that was refused
-	thought                                                   time.Duration // in think pauses, as they really were
-	sampled                                                   time.Duration // by which holds were made longer; see sample
-	failing                                                   time.Duration // in requests that ended in an error, and the pauses after them
-	edges                                                     time.Duration // see edge
+	thought                                                   time.Duration // in think pauses, as measured
+	sampled                                                   time.Duration // by which holds were made longer; see sampleHold
+	failing                                                   time.Duration // in requests that failed, and the pauses after them
+	edges                                                     time.Duration // see windowEdge
 	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor to begin on
-	stayed                                                    time.Duration // in the window, from when arrivals were due to their answers
+	inSystem                                                  time.Duration // in the window, from when arrivals were due to their answers
 }
 
-// attempts are the acquisitions that were answered in the measured window.
-func (t *tally) attempts() int64 {
+// attempts returns the acquisitions that were answered in the measured window.
+func (t *counters) attempts() int64 {
 	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
 }
 
-// grant counts the begin of a hold, for which the client has waited that long; g is zero without the oracle.
-func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
+// grant counts the start of a hold, for which the client has waited that long; g is zero without the oracle.
+func (t *counters) grant(g *oracle.Grant, waited time.Duration) {
 	t.acquired++
 	t.longest = max(t.longest, waited)
 	t.longestRun = max(t.longestRun, g.Run)
@@ -49,8 +49,8 @@ func (t *tally) grant(g *oracle.Grant, waited time.Duration) {
 	}
 }
 
-// release counts the end of a hold. What became of the release of one that was lost says nothing new.
-func (t *tally) release(removed bool, err error, lost bool) {
+// release counts the end of a hold. If the hold was lost before, the answer to its release says nothing new.
+func (t *counters) release(removed bool, err error, lost bool) {
 	switch {
 	case lost:
 		t.lostRenewal++
@@ -63,25 +63,25 @@ func (t *tally) release(removed bool, err error, lost bool) {
 	}
 }
 
-// books are the sums over some clients.
-type books struct {
+// totals are the sums over some clients.
+type totals struct {
 	counts   results.Counts
 	fairness results.Fairness
-	clients  int     // that wanted locks
-	squares  float64 // of the clients' grants
-	rest     tally   // what no field of a record holds
+	clients  int      // that wanted locks
+	squares  float64  // of the clients' grants
+	rest     counters // what no field of a record holds
 }
 
-func sumOf(clients []client) books {
-	var b books
+func sumOf(clients []client) totals {
+	var b totals
 	for i := range clients {
 		c := &clients[i]
-		b.add(&c.tally)
+		b.add(&c.counters)
 		b.rest.idle += c.e.inside(0, c.joined) + c.e.inside(c.left, c.e.until())
 		if !c.wanted() {
 			continue
 		}
-		got := c.tally.acquired
+		got := c.counters.acquired
 		if b.clients++; b.clients == 1 || got < b.fairness.MinClient {
 			b.fairness.MinClient = got
 		}
@@ -96,7 +96,7 @@ func sumOf(clients []client) books {
 	return b
 }
 
-func (b *books) add(t *tally) {
+func (b *totals) add(t *counters) {
 	n, f, r := &b.counts, &b.fairness, &b.rest
 	n.Acquired += t.acquired
 	n.Contended += t.contended
@@ -124,7 +124,7 @@ func (b *books) add(t *tally) {
 	r.failing += t.failing
 	r.edges += t.edges
 	r.idle += t.idle
-	r.stayed += t.stayed
+	r.inSystem += t.inSystem
 	b.squares += float64(t.acquired) * float64(t.acquired)
 	f.MaxClient = max(f.MaxClient, t.acquired)
 	f.LongestWait = max(f.LongestWait, t.longest)
@@ -132,22 +132,22 @@ func (b *books) add(t *tally) {
 	f.OwnerChanges += t.changes
 }
 
-// wanted tells whether the client has wanted a lock in the window. In an open loop it wants none while nobody arrives, and
-// of -n operations there may be none left for it.
+// wanted reports whether the client wanted a lock in the window. In an open loop it wants none without an arrival, and of
+// -n operations there may be none left for it.
 func (c *client) wanted() bool {
-	t := &c.tally
+	t := &c.counters
 	return !c.class.open && c.e.budget == nil || t.attempts()+t.unfinished+t.canceled > 0
 }
 
-// sum fills what follows from the clients alone, and returns the sums that no field of r holds.
-func (e *engine) sum(r *results.Record) tally {
+// sum fills in what follows from the clients alone, and returns the totals that have no field in r.
+func (e *engine) sum(r *results.Record) counters {
 	all := sumOf(e.clients)
 	r.Counts, r.Fairness = all.counts, all.fairness
 	for _, cl := range e.classes {
 		e.addArrivals(&r.Counts, cl)
 	}
 	n := &r.Counts
-	n.Renewals, n.RenewError = e.dog.renewals.Load(), e.dog.errors.Load()
+	n.Renewals, n.RenewError = e.watchdog.renewals.Load(), e.watchdog.errors.Load()
 	n.Errors, n.ErrorSample = e.errors.copy()
 	if len(r.Plan.Classes) > 0 {
 		for _, cl := range e.classes {
@@ -162,7 +162,7 @@ var classMetrics = []results.MetricIndex{
 	results.AcquireIndex, results.RefusalIndex, results.HoldIndex, results.ResponseIndex, results.BacklogIndex,
 }
 
-// result is what a class had of the whole.
+// result returns what a class had of the whole.
 func (e *engine) result(cl *class) results.ClassResult {
 	b := sumOf(e.clients[cl.first : cl.first+cl.Clients])
 	e.addArrivals(&b.counts, cl)
@@ -177,8 +177,7 @@ func (e *engine) result(cl *class) results.ClassResult {
 	}
 }
 
-// addArrivals adds what has become of a class's arrivals. Those that nobody has taken up were under way when the window
-// closed.
+// addArrivals adds a class's arrivals. Those that no client had taken up were under way when the window closed.
 func (e *engine) addArrivals(n *results.Counts, cl *class) {
 	if !cl.open {
 		return
@@ -192,7 +191,7 @@ func (e *engine) addArrivals(n *results.Counts, cl *class) {
 	}
 }
 
-// latencies are the distributions of all classes together.
+// latencies returns the distributions of all classes together.
 func (e *engine) latencies() (map[results.Metric]results.Latency, error) {
 	all := map[results.Metric]results.Latency{}
 	for m, name := range results.Metrics {
@@ -214,7 +213,7 @@ func (e *engine) latencies() (map[results.Metric]results.Latency, error) {
 	return all, nil
 }
 
-// granted is how many locks were granted and given back since the load began.
+// granted returns how many locks were granted and given back since the load began.
 func (e *engine) granted() (n int64) {
 	for _, cl := range e.classes {
 		n += cl.recorder.Granted()

@@ -28,9 +28,9 @@ func TestJainOfTheStarved(t *testing.T) {
 	} {
 		clients := make([]client, len(c.grants))
 		for i, n := range c.grants {
-			clients[i].e, clients[i].class, clients[i].tally.acquired = &engine{}, c.class, n
+			clients[i].e, clients[i].class, clients[i].counters.acquired = &engine{}, c.class, n
 			if n == 0 && c.refused {
-				clients[i].tally.timedOut = 1
+				clients[i].counters.timedOut = 1
 			}
 		}
 		if got := sumOf(clients).fairness; got != c.want {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// plan is a small plan that passes Check; tests change what they are about.
+// plan returns a small plan that passes Check; tests change what they are about.
 func plan(driver, lock string) spec.Plan {
 	return spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute, Timeout: 10 * time.Second},
 		Driver: driver, Lock: lock, Wait: "poll", Keys: 1,
@@ -35,7 +35,7 @@ func open(t testing.TB, p spec.Plan) drivers.Service {
 	return svc
 }
 
-// lone is a client that is ready to cycle, inside the measured window.
+// lone returns a client that is ready to cycle, inside the measured window.
 func lone(t testing.TB, p spec.Plan) *client {
 	t.Helper()
 	e, err := newEngine(&Run{Plan: p, Service: open(t, p), Prefix: "test:"})
@@ -68,8 +68,8 @@ func TestCycleAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(1000, func() { now = c.cycle(now) }); n != 0 {
 			t.Errorf("oracle %v: %v allocations a cycle", oracle, n)
 		}
-		if c.tally.acquired < 1000 {
-			t.Errorf("oracle %v: only %d grants were recorded", oracle, c.tally.acquired)
+		if c.counters.acquired < 1000 {
+			t.Errorf("oracle %v: only %d grants were recorded", oracle, c.counters.acquired)
 		}
 	}
 }
@@ -116,12 +116,12 @@ func BenchmarkLooks(b *testing.B) {
 			stopped, ended := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(ended)
-				tick := time.NewTicker(lookEvery / 100)
+				tick := time.NewTicker(sampleEvery / 100)
 				defer tick.Stop()
 				for name == "looked-at" {
 					select {
 					case <-tick.C:
-						c.e.course.window.Next()
+						c.e.timeseries.window.Next()
 					case <-stopped:
 						return
 					}

@@ -1,5 +1,5 @@
-// What goes wrong with holders in production, planted on purpose: they die without a release (-crash), and they hold on
-// when their lease is over (-overstay). It lies apart from the cycle, so that a plain load does not pay for it.
+// Planted faults of holders: they crash without a release (-crash), and they hold on when their lease is over (-overstay).
+// They are apart from the cycle, so that a plain load does not pay for them.
 
 package workloads
 
@@ -12,42 +12,42 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// errDied stands for the answer to a release that was never sent.
-var errDied = errors.New("the holder has died")
+// errCrashed stands for the answer to a release that a crashed holder never sent.
+var errCrashed = errors.New("the holder has crashed")
 
-// grain is more than servers round a lease by, which keep time in whole milliseconds.
-const grain = 2 * time.Millisecond
+// clockGrain is more than servers that keep time in whole milliseconds round a lease by.
+const clockGrain = 2 * time.Millisecond
 
-// fate is how a hold ends.
-type fate uint8
+// holdEnd is how a hold ends.
+type holdEnd uint8
 
 const (
-	releases  fate = iota // as it should
-	dies                  // without a word
-	overstays             // after its lease
+	endRelease  holdEnd = iota // by a release
+	endCrash                   // without a release
+	endOverstay                // by a release after its lease is over
 )
 
-// draw chooses how the next hold ends.
-func (c *client) draw() fate {
+// drawEnd chooses how the next hold ends.
+func (c *client) drawEnd() holdEnd {
 	cl := c.class
 	if cl.Crash == 0 && cl.Overstay == 0 {
-		return releases
+		return endRelease
 	}
 	switch u := c.unit(); {
 	case u < cl.Crash:
-		return dies
+		return endCrash
 	case u < cl.Crash+cl.Overstay:
-		return overstays
+		return endOverstay
 	}
-	return releases
+	return endRelease
 }
 
-// overstay is a hold that outlasts its lease: from the grant it lasts for the TTL and then for as long as it would have
-// lasted anyhow, at least for a tenth of the TTL. It is not renewed and not entered again.
+// overstay holds on after the lease: from the grant for the TTL, and then for the planned hold, at least a tenth of the TTL.
+// The hold is not renewed and not entered again.
 //
-// When the lease ends the server alone knows. It cannot end before the TTL has passed since the acquisition began, but
-// for the grain of the server's clock, nor before the driver says so if it does. Whoever is granted the key from then on
-// was let in by this hold and not by the lock; see Oracle.Overstay.
+// Only the server knows when the lease ends. It cannot end before the TTL has passed since the acquisition began, within
+// clockGrain, nor before ValidUntil if the driver gives that. A violation from then on is this hold's fault and not the
+// lock's; see Oracle.Overstay.
 func (c *client) overstay() {
 	e, ttl := c.e, c.lease.TTL
 	if e.oracle != nil {
@@ -55,41 +55,41 @@ func (c *client) overstay() {
 		if !c.lease.ValidUntil.IsZero() {
 			ends = e.clock.Reading(c.lease.ValidUntil)
 		}
-		e.oracle.Overstay(int(c.key), int(c.id), &c.grant, ends-grain)
+		e.oracle.Overstay(int(c.key), int(c.id), &c.grant, ends-clockGrain)
 	}
-	c.sent = c.rest(ttl + max(c.drawHold(), ttl/10))
+	c.sent = c.sleepFor(ttl + max(c.drawHold(), ttl/10))
 	if c.recorded && c.sent-c.granted >= ttl { // else the run has stopped before
-		c.tally.overstayed++
+		c.counters.overstayed++
 	}
 }
 
-// markCrashed makes a hold that is over end in the holder's death, unless the run is over too or the hold was lost already.
+// markCrashed makes a hold that is over end in a crash, unless the run has ended too or the hold was lost before.
 func (c *client) markCrashed() {
 	if c.lost || c.e.stopping.Err() != nil {
 		return
 	}
-	c.dead, c.grant.Dies = true, true
+	c.crashed, c.grant.Dies = true, true
 	c.pendingReleases = 0
 }
 
-// die ends a cycle with the death of the client: nothing is released, and its session is gone without a word to the
-// service. Its place takes another client, as a new process would, at once and with a session of its own. It returns the
-// time when that one is ready.
+// crash ends a cycle with a crash of the client: it releases nothing, and its session ends without a word to the service.
+// Another client takes its place at once, with a session of its own, as a new process would. crash returns the time when
+// that client is ready.
 //
 //go:noinline
-func (c *client) die() time.Duration {
-	c.dead = false
+func (c *client) crash() time.Duration {
+	c.crashed = false
 	shard := c.class.recorder.Borrow()
 	shard.Granted.Add(1)
-	if !c.class.resting {
+	if !c.class.timedHold {
 		c.recordGrant(shard)
 	}
 	if c.recorded {
-		c.tally.crashed++
-		c.record(shard, c.sent, errDied)
+		c.counters.crashed++
+		c.record(shard, c.sent, errCrashed)
 	}
 	c.class.recorder.Return(shard)
-	c.edge(c.start, c.sent, c.recorded)
+	c.windowEdge(c.start, c.sent, c.recorded)
 	if session, ok := drivers.As[drivers.Crasher](c.session); ok {
 		session.Crash()
 	}
@@ -99,15 +99,15 @@ func (c *client) die() time.Duration {
 	return c.wants
 }
 
-// respawn opens the session of the client that takes the place of one that died at that time. It tries until it has
-// one or the run stops. The time that this takes is in none of the latencies.
+// respawn opens a session for the client that takes the place of the one that crashed at that time. It tries until it has
+// one or the run stops. No latency includes the time that this takes.
 func (c *client) respawn(died time.Duration) time.Duration {
 	e, begin := c.e, died
 	for {
 		err := c.connect(e.stopping)
 		now := e.clock.Now()
 		if err == nil || e.stopping.Err() != nil {
-			c.edge(begin, now, false)
+			c.windowEdge(begin, now, false)
 			return now
 		}
 		e.errors.add("session", fmt.Errorf("after a crash: %w", err), now >= e.from && now < e.until())
@@ -115,8 +115,8 @@ func (c *client) respawn(died time.Duration) time.Duration {
 	}
 }
 
-// canDie tells what is wrong with a plan that has the client die, whose session is as the service has made it.
-func (c *client) canDie() error {
+// canCrash returns an error if the plan has the client crash and its session cannot.
+func (c *client) canCrash() error {
 	if c.class.Crash == 0 || !c.e.traits.Session {
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Holds with more to them than a sleep: re-entry (-reentry) and renewal (-renew), and ends that are planted (faults.go).
-// It lies apart from the cycle, so that a plain hold pays for one comparison.
+// Managed holds, which do more than sleep: re-entry (-reentry), renewal (-renew) and planted faults (faults.go). They are
+// apart from the cycle, so that a plain hold pays for one comparison.
 
 package workloads
 
@@ -14,28 +14,28 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// watchdog is what all clients share for the renewal of their holds; its zero value renews nothing.
+// watchdog renews the holds of all clients; its zero value renews nothing.
 type watchdog struct {
 	scheduler *renew.Scheduler // nil without -renew
 
 	renewals, errors atomic.Int64 // answered in the window, and those that failed
 }
 
-// startWatchdog follows the clock's start, and comes before any hold.
+// startWatchdog starts the renewals. The clock must run, and no client may hold a lock yet.
 func (e *engine) startWatchdog() {
 	if e.run.Plan.Renew {
-		e.dog.scheduler = renew.New(renew.Options{Clock: e.clock, Renewed: e.renewed})
+		e.watchdog.scheduler = renew.New(renew.Options{Clock: e.clock, Renewed: e.renewed})
 	}
 }
 
-// stopWatchdog comes when no client holds any more.
+// stopWatchdog ends the renewals, when no client holds a lock any more.
 func (e *engine) stopWatchdog() {
-	if e.dog.scheduler != nil {
-		e.dog.scheduler.Close()
+	if e.watchdog.scheduler != nil {
+		e.watchdog.scheduler.Close()
 	}
 }
 
-// renewed takes down one renewal.
+// renewed records one renewal.
 func (e *engine) renewed(r renew.Renewal) {
 	recorded := r.Answered >= e.from && r.Answered < e.until()
 	if r.Err != nil {
@@ -44,9 +44,9 @@ func (e *engine) renewed(r renew.Renewal) {
 	if !recorded {
 		return
 	}
-	e.dog.renewals.Add(1)
+	e.watchdog.renewals.Add(1)
 	if r.Err != nil {
-		e.dog.errors.Add(1)
+		e.watchdog.errors.Add(1)
 		return
 	}
 	shard := e.recorder.Borrow()
@@ -54,7 +54,7 @@ func (e *engine) renewed(r renew.Renewal) {
 	e.recorder.Return(shard)
 }
 
-// newHold makes the client's place with the watchdog, if the plan has one.
+// newHold registers the client with the watchdog, if the plan has one.
 func (c *client) newHold() error {
 	if !c.e.run.Plan.Renew {
 		return nil
@@ -67,15 +67,15 @@ func (c *client) newHold() error {
 	return nil
 }
 
-// keep is a hold from the grant to the moment when the release of it all may be sent. Re-entries come first, then the
-// watchdog has the session until the hold is over, then the inner releases: never two of them at a time. All but the
-// last release leave the lock held, so they belong to the hold.
-func (c *client) keep() {
+// holdManaged holds from the grant until the last release may be sent. Re-entries come first, then the watchdog has the
+// session until the hold is over, then the inner releases: never two of them at a time. All releases but the last leave the
+// lock held, so they are part of the hold.
+func (c *client) holdManaged() {
 	p := &c.e.run.Plan
 	entered, whole := 0, true
 	c.lost = false
-	ends := c.draw()
-	if ends == overstays {
+	ends := c.drawEnd()
+	if ends == endOverstay {
 		c.overstay()
 		return
 	}
@@ -85,15 +85,15 @@ func (c *client) keep() {
 	if whole {
 		c.sleepWatched(c.drawHold())
 	}
-	if ends == dies {
+	if ends == endCrash {
 		c.markCrashed()
 	}
 	switch {
-	case c.dead:
+	case c.crashed:
 	case c.lost:
-		c.pendingReleases += int32(entered) // the belief has to end at once
+		c.pendingReleases += int32(entered) // the hold has to end at once
 	case entered > 0:
-		c.leave(entered)
+		c.releaseReentries(entered)
 	}
 	if p.Reentry > 1 {
 		c.sent = c.e.clock.Now()
@@ -104,29 +104,28 @@ func (c *client) keep() {
 func (c *client) sleepWatched(d time.Duration) {
 	if c.watched == nil {
 		if d > 0 {
-			c.sent = c.rest(d)
+			c.sent = c.sleepFor(d)
 		}
 		return
 	}
-	dog := c.e.dog.scheduler
-	dog.Start(c.watched, &c.lease, c.granted)
+	watchdog := c.e.watchdog.scheduler
+	watchdog.Start(c.watched, &c.lease, c.granted)
 	if d > 0 {
-		c.sent = c.restUntil(d, c.watched.Lost())
+		c.sent = c.sleepUntil(d, c.watched.Lost())
 	}
 	var waited bool
-	if c.lost, waited = dog.Stop(c.watched); waited {
+	if c.lost, waited = watchdog.Stop(c.watched); waited {
 		c.sent = c.e.clock.Now()
 	}
 }
 
-// settle follows the end of the belief in a hold that was lost: the session is the client's again once no renewal is
-// under way any more.
-func (c *client) settle() {
-	c.e.dog.scheduler.Await(c.watched)
+// awaitRenewal ends a hold that was lost: the client may use the session again once no renewal is under way.
+func (c *client) awaitRenewal() {
+	c.e.watchdog.scheduler.Await(c.watched)
 	c.sent = c.e.clock.Now()
 }
 
-// reenter acquires the held lock n times more. It stops at the first that is not granted, and tells how many were.
+// reenter acquires the held lock n times more. It stops at the first refusal, and returns how many were granted.
 func (c *client) reenter(n int) (entered int, whole bool) {
 	before := c.lease
 	for ; entered < n; entered++ {
@@ -134,12 +133,12 @@ func (c *client) reenter(n int) (entered int, whole bool) {
 		held, err := c.session.Try(context.Background(), &c.lease)
 		if !held || err != nil {
 			c.lease = before // of which a Try that was refused may have drawn another owner
-			c.unentered(err)
+			c.reentryDenied(err)
 			return entered, false
 		}
 		before = c.lease
 		if c.recorded {
-			c.tally.reentries++
+			c.counters.reentries++
 			shard := c.class.recorder.Borrow()
 			shard.Record(results.ReentryIndex, c.e.clock.Now()-sent)
 			c.class.recorder.Return(shard)
@@ -148,11 +147,11 @@ func (c *client) reenter(n int) (entered int, whole bool) {
 	return entered, true
 }
 
-// unentered counts a re-entry that was not granted. One whose answer was not heard may count on the server.
-func (c *client) unentered(err error) {
+// reentryDenied counts a re-entry that was not granted. If the answer was not heard, the server may have counted it.
+func (c *client) reentryDenied(err error) {
 	if err == nil {
 		if c.recorded {
-			c.tally.reentryRefused++
+			c.counters.reentryRefused++
 		}
 		return
 	}
@@ -165,13 +164,13 @@ func (c *client) unentered(err error) {
 func (c *client) reentryFailed(op string, err error) {
 	c.e.errors.add(op, err, c.recorded)
 	if c.recorded {
-		c.tally.reentryError++
+		c.counters.reentryError++
 	}
 }
 
-// leave gives n re-entries back. It ends when the server says that there is nothing left: the last release will hear
-// the same, and is what counts. One that failed is pending, whether it had an effect or not.
-func (c *client) leave(n int) {
+// releaseReentries releases n re-entries. It ends when the server says that there is nothing left: the last release, which
+// is the one that counts, gets the same answer. A release that failed is pending, whether it had an effect or not.
+func (c *client) releaseReentries(n int) {
 	for range n {
 		removed, err := c.session.Release(context.Background(), &c.lease)
 		if err != nil {
@@ -183,16 +182,16 @@ func (c *client) leave(n int) {
 	}
 }
 
-// flush sends the pending releases, best effort and after the one that counts: if the server did count what was
-// not heard, they free the lock, and if not they find nothing. It returns when it was through.
+// flush sends the pending releases, best effort and after the one that counts: they free the lock if the server counted a
+// re-entry whose answer was lost, and find nothing if it did not. It returns the time.
 func (c *client) flush(begin time.Duration) time.Duration {
 	for ; c.pendingReleases > 0; c.pendingReleases-- {
 		if _, err := c.session.Release(context.Background(), &c.lease); err != nil {
-			c.pendingReleases = 0 // the server is gone; it would only be asked once more for each
+			c.pendingReleases = 0 // the server is gone: the others would fail as well
 			break
 		}
 	}
 	now := c.e.clock.Now()
-	c.tally.failing += c.e.inside(begin, now)
+	c.counters.failing += c.e.inside(begin, now)
 	return now
 }

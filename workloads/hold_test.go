@@ -410,18 +410,18 @@ func TestKeepAllocatesNothing(t *testing.T) {
 		renew   bool
 		reentry int
 	}{{true, 0}, {false, 3}, {true, 3}} {
-		c := lone(t, keeping(tc.renew, tc.reentry))
+		c := lone(t, managedHold(tc.renew, tc.reentry))
 		now := c.cycle(0)
 		if n := testing.AllocsPerRun(1000, func() { now = c.cycle(now) }); n > 0.4 { // the owner tokens of the lock
 			t.Errorf("renew %v, re-entry %d: %v allocations a cycle", tc.renew, tc.reentry, n)
 		}
-		if n := int64(max(0, tc.reentry-1)) * c.tally.acquired; c.tally.acquired < 1000 || c.tally.reentries != n {
-			t.Errorf("renew %v, re-entry %d: %d grants, %d re-entries", tc.renew, tc.reentry, c.tally.acquired, c.tally.reentries)
+		if n := int64(max(0, tc.reentry-1)) * c.counters.acquired; c.counters.acquired < 1000 || c.counters.reentries != n {
+			t.Errorf("renew %v, re-entry %d: %d grants, %d re-entries", tc.renew, tc.reentry, c.counters.acquired, c.counters.reentries)
 		}
 	}
 }
 
-func keeping(renew bool, reentry int) spec.Plan {
+func managedHold(renew bool, reentry int) spec.Plan {
 	p := plan("memory", "reentrant")
 	p.Renew, p.Reentry = renew, reentry
 	return p
@@ -435,7 +435,7 @@ func BenchmarkKeep(b *testing.B) {
 		reentry int
 	}{{"plain", false, 0}, {"renew", true, 0}, {"reentry=2", false, 2}} {
 		b.Run(bc.name, func(b *testing.B) {
-			c := lone(b, keeping(bc.renew, bc.reentry))
+			c := lone(b, managedHold(bc.renew, bc.reentry))
 			now := c.cycle(0)
 			b.ReportAllocs()
 			for b.Loop() {

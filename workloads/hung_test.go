@@ -29,7 +29,7 @@ func (f *frozen) Session(ctx context.Context, id int) (drivers.Session, error) {
 	return frozenSession{s, f}, err
 }
 
-// wait is what a request goes through before its answer.
+// wait returns what a request goes through before its answer.
 func (f *frozen) wait() error {
 	if time.Now().Before(f.from) {
 		time.Sleep(ms)

@@ -256,7 +256,7 @@ func (a *accountant) spend(n int64) (before drivers.Usage) {
 	return before
 }
 
-// Inspect tells what was spent before this look, as INFO does.
+// Inspect returns what was spent before this look, as INFO does.
 func (a *accountant) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
 	s, u := drivers.Server{Name: "test", RunID: "first"}, a.spend(1000)
 	a.look++

@@ -12,7 +12,7 @@ func TestClientLiesOnWholeLines(t *testing.T) {
 	if size := unsafe.Sizeof(c); size%line != 0 {
 		t.Errorf("a client has %d bytes, which is no multiple of %d: change the padding at its end", size, line)
 	}
-	if hot := unsafe.Offsetof(c.tally) + unsafe.Offsetof(c.tally.retries); hot > 5*line {
+	if hot := unsafe.Offsetof(c.counters) + unsafe.Offsetof(c.counters.retries); hot > 5*line {
 		t.Errorf("a cycle touches %d bytes of a client, more than five lines", hot)
 	}
 }

@@ -1,4 +1,4 @@
-// The meter: what the server, this process and the machine have spent, read at both ends of the measured window.
+// The meter: the resources that the server, this process and the machine used, read at both ends of the measured window.
 
 package workloads
 
@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// inspectTimeout bounds one look at the server; a saturated one answers late.
+// inspectTimeout bounds one inspection of the server; a saturated server answers late.
 const inspectTimeout = 5 * time.Second
 
 // reading is the state of all running totals at one moment.
@@ -22,13 +22,13 @@ type reading struct {
 	granted  int64
 	server   drivers.Server
 	usage    drivers.Usage
-	err      error // why server and usage are empty; errNoInspector if the driver cannot tell
+	err      error // why server and usage are empty; errNoInspector if the driver cannot inspect
 	traffic  drivers.Traffic
 	counted  bool          // the driver counts its traffic
 	sent     [2]int64      // bytes that were sent to the server before it was asked, and when it had answered; negative if unknown
-	cpu      time.Duration // user and system time of this process; negative if the system does not tell
+	cpu      time.Duration // user and system time of this process; negative if unknown
 	busy     float64       // seconds that all cores together were busy, and…
-	capacity float64       // …could have been; 0 if the system does not tell
+	capacity float64       // …could have been; 0 if unknown
 	pauses   time.Duration // in which the garbage collector stopped the program
 	runtime  runtimeReading
 	quota    throttling
@@ -58,8 +58,8 @@ func (e *engine) read(ctx context.Context) reading {
 	return r
 }
 
-// inspect asks the server once, and once more if that fails: the connection may be from before a restart. What the server
-// does not tell of its CPU time its process may.
+// inspect asks the server once, and once more if that fails: the connection may be from before a restart. If the server does
+// not report its CPU time, that of its process counts.
 func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage drivers.Usage, err error) {
 	usage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	i, ok := drivers.As[drivers.Inspector](e.run.Service)
@@ -84,27 +84,27 @@ func (e *engine) inspect(ctx context.Context) (server drivers.Server, usage driv
 	return server, usage, err
 }
 
-// priceLook is what one look at the server costs it: the difference of two in a row, before there is any load. Every
-// reading of the server counts the look before it, and with few locks in the window that look would be most of what a
-// lock seems to cost. Zero if the server does not tell.
-func (e *engine) priceLook(ctx context.Context) (look drivers.Usage) {
+// measureInspection returns what one inspection costs the server: the difference of two in a row, before there is any load.
+// Every reading of the server counts the inspection before it, which with few locks in the window would be most of what a
+// lock seems to cost. The cost is zero if the server does not say.
+func (e *engine) measureInspection(ctx context.Context) (cost drivers.Usage) {
 	_, first, err := e.inspect(ctx)
-	if !told(err) {
-		return look
+	if !readable(err) {
+		return cost
 	}
 	server, second, err := e.inspect(ctx)
-	if !told(err) {
-		return look
+	if !readable(err) {
+		return cost
 	}
 	e.opened = server
 	return spentBetween(first, second, drivers.Usage{})
 }
 
-// told tells whether an answer of inspect has what it can have: from a driver that cannot inspect its server that is the
-// CPU time of a server of ours.
-func told(err error) bool { return err == nil || err == errNoInspector }
+// readable reports whether inspect returned all that it can: of a driver without an Inspector, that is the CPU time of a
+// server that lockbench started.
+func readable(err error) bool { return err == nil || err == errNoInspector }
 
-// spentBetween is what the server has spent from one look to another, without what else is known of.
+// spentBetween returns what the server spent between two inspections, less what is known to be for something else.
 func spentBetween(before, after, known drivers.Usage) drivers.Usage {
 	return drivers.Usage{
 		CPU:      max(0, after.CPU-before.CPU-known.CPU),
@@ -115,7 +115,7 @@ func spentBetween(before, after, known drivers.Usage) drivers.Usage {
 }
 
 // machineCPU reads Linux's /proc/stat: the time of all cores since boot, in seconds. Time stolen by the hypervisor
-// counts as busy, since nobody here could use it.
+// counts as busy, since nothing here could use it.
 func machineCPU() (busy, capacity float64) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -80,7 +80,7 @@ func stalled(t *testing.T, change func(*spec.Plan), check func(*testing.T, *resu
 	bubble(t, p, func(s drivers.Service) drivers.Service { return stalling{s, drivers.NewClock()} }, check)
 }
 
-// quantile is a percentile of a distribution as the record holds it.
+// quantile returns a percentile of a distribution as the record holds it.
 func quantile(t *testing.T, l results.Latency, percent float64) time.Duration {
 	t.Helper()
 	h, err := l.Histogram()
@@ -90,7 +90,7 @@ func quantile(t *testing.T, l results.Latency, percent float64) time.Duration {
 	return time.Duration(h.ValueAtPercentile(percent))
 }
 
-// due is what the users wait by the arithmetic above, in the middle between two of them: they come at some moment of
+// due returns what the users wait by the arithmetic above, in the middle between two of them: they come at some moment of
 // their millisecond.
 func due(percent float64) time.Duration {
 	return max(0, time.Duration((percent-90)*10*float64(ms))-ms/2) + request

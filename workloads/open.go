@@ -81,7 +81,7 @@ func (e *engine) openClients(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// classOf is the class of client number id.
+// classOf returns the class of client number id.
 func (e *engine) classOf(id int) *class {
 	i := len(e.classes) - 1
 	for id < e.classes[i].first {
@@ -90,7 +90,7 @@ func (e *engine) classOf(id int) *class {
 	return e.classes[i]
 }
 
-// newRooms opens as many rooms as the clients shall be processes: those of different rooms share nothing but the
+// newRooms opens one room for each process that the clients stand for: those of different rooms share nothing but the
 // connections of the service.
 func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.Room, error) {
 	var rooms []*wait.Room
@@ -110,12 +110,12 @@ func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.R
 
 // The streams of random numbers of a trial. Each purpose has its own, so that none repeats the draws of another.
 const (
-	streamDraws    = iota // keys, times and perils of the clients
+	streamDraws    = iota // keys, times and faults of the clients
 	streamDelays          // their back-off
 	streamArrivals        // of the first class; those of the other classes follow, so that they are not in phase
 )
 
-// seed is that of a stream.
+// seed returns that of a stream.
 func seed(p *spec.Plan, stream int) uint64 {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 / φ: neighbouring streams get seeds far apart
 	return p.Seed + uint64(stream)*golden
@@ -136,7 +136,7 @@ func (c *client) open(ctx context.Context, e *engine, cl *class, id int) (err er
 	c.rng.Seed(seed(&e.run.Plan, streamDraws), uint64(id))
 	c.lease.TTL = cl.TTL
 	c.pause = minErrorPause
-	c.roused = make(chan struct{}, 1)
+	c.woken = make(chan struct{}, 1)
 	if c.resume = never; e.oracle != nil {
 		c.resume, c.refusal = 0, c.refusedBy
 	}
@@ -152,7 +152,7 @@ func (c *client) connect(ctx context.Context) (err error) {
 	}
 	var waiting drivers.Session
 	var w drivers.Waiter
-	if err = errors.Join(c.canDie(), c.newHold()); err == nil {
+	if err = errors.Join(c.canCrash(), c.newHold()); err == nil {
 		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-// What a record says of pauses of lockbench itself, and of times without a grant.
+// Warnings of pauses of lockbench itself, and of times without a grant.
 
 package workloads
 
@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// stoppedShare of the window in which lockbench was stopped, if it is stoppedLeast or more, makes a trial less than a
+	// stoppedShare of the window in which lockbench was stopped, if it is minStopped or more, makes a trial less than a
 	// whole one. A busy machine keeps a process for 0.1 s now and then. Where it was starved, as on any machine that has too
 	// much to do, the verdict on the generator says so.
 	stoppedShare = 0.10
-	stoppedLeast = 500 * time.Millisecond
+	minStopped   = 500 * time.Millisecond
 
-	// longDrought is a time without a grant that is worth a word, if it is also droughtFactor times as long as it is from one
+	// longGrantGap is a time without a grant that is worth a word, if it is also grantGapFactor times as long as it is from one
 	// grant to the next on average, and twice as long as holds, pauses and bursts may keep all clients busy.
-	longDrought   = time.Second
-	droughtFactor = 20
+	longGrantGap   = time.Second
+	grantGapFactor = 20
 )
 
-// pauseWarning says when lockbench itself did not run, and what that explains; empty if it always ran.
+// pauseWarning returns when lockbench itself did not run, and what that explains; empty if it always ran.
 //
 // Violations that a pause explains stay violations, with their exit code: the lock did lose its exclusion, as each lease does
 // whose holder stops for longer than it lasts, and a record cannot tell a lock that failed by the pause from one that failed
@@ -78,7 +78,7 @@ func pauseWarning(r *results.Record) string {
 	return text
 }
 
-// shortestLease is the shortest of the plan's leases, if the locks have one.
+// shortestLease returns the shortest of the plan's leases, if the locks have one.
 func shortestLease(r *results.Record) (ttl time.Duration, leased bool) {
 	for _, g := range r.Plan.Groups() {
 		if ttl == 0 || g.TTL < ttl {
@@ -103,10 +103,10 @@ func duringPauses(r *results.Record, ttl time.Duration) (n int64) {
 	return n
 }
 
-// droughtWarning says for how long no lock was granted, if that was far longer than from one grant to the next; else it is
+// grantGapWarning says for how long no lock was granted, if that was far longer than from one grant to the next; else it is
 // empty. It says nothing where the plan makes holders die or outlast their leases, which is what it wants to see.
-func droughtWarning(r *results.Record, d results.Pause) string {
-	if d.Length < longDrought || r.Counts.Acquired == 0 {
+func grantGapWarning(r *results.Record, d results.Pause) string {
+	if d.Length < longGrantGap || r.Counts.Acquired == 0 {
 		return ""
 	}
 	busy := r.Latency[results.Hold].Max
@@ -116,7 +116,7 @@ func droughtWarning(r *results.Record, d results.Pause) string {
 		}
 		busy = max(busy, r.Latency[results.Hold].Max+g.Think, g.Burst)
 	}
-	if d.Length < droughtFactor*r.Elapsed/time.Duration(r.Counts.Acquired) || d.Length < 2*busy {
+	if d.Length < grantGapFactor*r.Elapsed/time.Duration(r.Counts.Acquired) || d.Length < 2*busy {
 		return ""
 	}
 	return fmt.Sprintf("no lock was granted for %s, from %s after the load began, where it is %s from one grant to the next on average: "+

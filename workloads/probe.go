@@ -1,4 +1,4 @@
-// The probe: a neighbour on the same server that has nothing to do with locks, and what the load does to it.
+// The probe: the latency seen by an unrelated client of the same server.
 
 package workloads
 
@@ -16,15 +16,14 @@ import (
 const (
 	idleProbes = 50          // before the load…
 	idleTime   = time.Second // …within that time at the most
-	probeClass = "probe"     // of failed probes, whatever they failed of
+	probeClass = "probe"     // error class of all failed probes
 )
 
-// probe sends the plan's probes, one after the other over a connection of its own: it is a bound of what it can find
-// out, for a request that hangs keeps the next ones from being sent. One that had to wait for a slow one before it is
-// measured from the time when it was due, so that it tells of that too; those that were due and not yet sent when the
-// window closes count with the time that they had waited by then. All others are measured from when they were sent: a
-// timer that is late, by most of a millisecond where the program is idle, is none of the server's doing. Failed probes
-// are in no distribution: they are counted as errors of class "probe".
+// probe sends the plan's probes, one after the other over a connection of its own. A probe that had to wait for a slow one
+// before it is measured from when it was due; those that were due and not sent when the window closed count with the time
+// that they had waited by then. All others are measured from when they were sent: the server is not to blame for a timer
+// that is late, by most of a millisecond where the program is idle. Failed probes are in no distribution: they are counted
+// as errors of class "probe".
 //
 // A nil *probe does nothing.
 type probe struct {
@@ -51,8 +50,8 @@ func newProbe(e *engine) *probe {
 	}
 }
 
-// idle probes the server before there is any load, as often a second as later or, if that would take too long, more
-// often. It finds out on the way what a probe costs the server.
+// idle probes the server before there is any load, at the rate of the plan or, if that would take too long, faster. It also
+// measures what a probe costs the server.
 func (p *probe) idle(ctx context.Context) {
 	if p == nil {
 		return
@@ -75,12 +74,12 @@ func (p *probe) idle(ctx context.Context) {
 		}
 		p.record(results.ProbeIdleIndex, clock.Now()-begun)
 	}
-	if _, after, err := p.e.inspect(ctx); told(failed) && told(err) {
-		p.cost = spentBetween(before, after, p.e.look)
+	if _, after, err := p.e.inspect(ctx); readable(failed) && readable(err) {
+		p.cost = spentBetween(before, after, p.e.inspectionCost)
 	}
 }
 
-// begin starts to probe, once the clock runs.
+// begin starts to probe. The clock must run.
 func (p *probe) begin() {
 	if p != nil {
 		p.sending.Go(p.run)
@@ -116,8 +115,8 @@ func (p *probe) run() {
 	}
 }
 
-// begins is from when on a probe is measured: when it was due if the one before it was answered later than that (free),
-// and else when it was sent.
+// begins returns the time from which a probe is measured: when it was due if the one before it was answered later (free), and
+// else when it was sent.
 func begins(due, free, sent time.Duration) time.Duration {
 	if free > due {
 		return due
@@ -125,7 +124,7 @@ func begins(due, free, sent time.Duration) time.Duration {
 	return sent
 }
 
-// take records what a probe took that was due in the window, whenever its answer came.
+// take records a probe if it was due in the window, whenever its answer came.
 func (p *probe) take(due, took time.Duration, err error) {
 	recorded := due >= p.e.from && due < p.e.until()
 	if recorded {
@@ -153,7 +152,7 @@ func (p *probe) fail(err error, recorded bool) {
 	}
 }
 
-// sleep waits, and answers false once the window has closed.
+// sleep sleeps for d, and returns false once the window has closed.
 func (p *probe) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -170,7 +169,7 @@ func (p *probe) sleep(d time.Duration) bool {
 	}
 }
 
-// probes is how many were sent since the load began.
+// probes returns how many were sent since the load began.
 func (p *probe) probes() int64 {
 	if p == nil {
 		return 0
@@ -178,7 +177,7 @@ func (p *probe) probes() int64 {
 	return p.sent.Load()
 }
 
-// spent is about what n probes have cost the server.
+// spent returns about what n probes have cost the server.
 func (p *probe) spent(n int64) drivers.Usage {
 	if p == nil || p.idled == 0 {
 		return drivers.Usage{}
@@ -192,7 +191,7 @@ func (p *probe) spent(n int64) drivers.Usage {
 	}
 }
 
-// warning is what a reader of the probe's figures has to know; empty if there is nothing.
+// warning returns what a reader of the probe's figures has to know; empty if there is nothing.
 func (p *probe) warning() string {
 	if p == nil || p.failed == 0 {
 		return ""

@@ -61,7 +61,7 @@ func TestQueueAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := lone(t, evenly("null", "none", "steps:100:300:2"))
 		e := c.e
-		e.course.begin()
+		e.timeseries.begin()
 		time.Sleep(800 * ms)
 		e.closeAt(900 * ms)
 		for range 5 {
@@ -70,11 +70,11 @@ func TestQueueAtTheEnd(t *testing.T) {
 		time.Sleep(150 * ms)
 		e.finished.Go(c.loop) // it has been busy until now
 		synctest.Wait()
-		e.course.close()
+		e.timeseries.close()
 		e.closeQueues()
 		e.finished.Wait()
-		e.course.finish()
-		if s := e.course.steps.series(); len(s) != 2 || s[0].Queue != 0 || s[1].Queue != 5 {
+		e.timeseries.finish()
+		if s := e.timeseries.steps.series(); len(s) != 2 || s[0].Queue != 0 || s[1].Queue != 5 {
 			t.Errorf("%+v: want 5 arrivals in the queue in the end", s)
 		}
 	})

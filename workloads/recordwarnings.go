@@ -1,4 +1,4 @@
-// What a reader must know before he believes the figures of a record.
+// The warnings of a record: what its figures do not show.
 
 package workloads
 
@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// failedShare of the clients' time lost to errors leaves less than half a trial, which is not a whole one.
+	// failedShare is the share of the clients' time lost to errors from which a trial is partial.
 	failedShare = 0.50
-	// worthSaying is the share from which a reader has to know of it.
-	worthSaying = 0.01
+	// reportShare is the share of anything from which a record warns of it.
+	reportShare = 0.01
 	// fewThoughts are too few for a mean, of think times that may be drawn.
 	fewThoughts = 10_000
 )
 
-// warn collects what a reader must know and cannot see in the figures, and says whether the trial is a whole one.
-func (e *engine) warn(r *results.Record, t tally) {
+// warn fills in the warnings of r, and why it is partial if it is.
+func (e *engine) warn(r *results.Record, t counters) {
 	p := &r.Plan
 	r.Warnings = Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
@@ -33,26 +33,26 @@ func (e *engine) warn(r *results.Record, t tally) {
 	switch {
 	case e.cut.Load():
 		r.Partial = cmp.Or(e.why, "interrupted")
-	case !told(e.after.err):
+	case !readable(e.after.err):
 		r.Partial = fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
 	}
-	if paused := r.Generator.Paused; r.Partial == "" && paused >= stoppedLeast && float64(paused) >= stoppedShare*float64(r.Elapsed) {
+	if paused := r.Generator.Paused; r.Partial == "" && paused >= minStopped && float64(paused) >= stoppedShare*float64(r.Elapsed) {
 		r.Partial = fmt.Sprintf("lockbench itself did not run for %s of %s", round(paused), round(r.Elapsed))
 	}
-	for _, text := range []string{pauseWarning(r), droughtWarning(r, e.ticker.drought)} {
+	for _, text := range []string{pauseWarning(r), grantGapWarning(r, e.ticker.grantGap)} {
 		if text != "" {
 			add("%s", text)
 		}
 	}
 	if r.Partial == "" && failing > failedShare {
 		r.Partial = fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time", 100*failing)
-	} else if failing > worthSaying {
+	} else if failing > reportShare {
 		add("requests that failed, and the pauses after them, took %.0f %% of the clients' time: the figures are those of the rest", 100*failing)
 	}
-	if !told(e.before.err) && r.Elapsed > 0 {
+	if !readable(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
-	if e.before.err == nil && e.after.err == nil && !e.inspected() {
+	if e.before.err == nil && e.after.err == nil && !e.comparable() {
 		how := "was restarted"
 		if !e.restarted() {
 			how = "counts from a new beginning, as after a restart,"
@@ -78,7 +78,7 @@ func (e *engine) warn(r *results.Record, t tally) {
 			add("think times of %s took %s (mean): the figures are those of such pauses", round(p.Think), round(took))
 		}
 	}
-	r.Warnings = append(r.Warnings, doubts(r)...)
+	r.Warnings = append(r.Warnings, recordWarnings(r)...)
 	for _, f := range []struct {
 		what string
 		err  error
@@ -89,8 +89,8 @@ func (e *engine) warn(r *results.Record, t tally) {
 	}
 }
 
-// doubts are the warnings that follow from the figures alone.
-func doubts(r *results.Record) (w []string) {
+// recordWarnings returns the warnings that follow from the figures alone.
+func recordWarnings(r *results.Record) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	n, g, b := &r.Counts, &r.Generator, &r.Bound
 	acquire, response, lag := r.Latency[results.Acquire], r.Latency[results.Response], r.Latency[results.Lag]
@@ -117,7 +117,7 @@ func doubts(r *results.Record) (w []string) {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
 			100*float64(n.Dropped)/float64(n.Offered))
 	}
-	if share := unanswered(r); share >= worthSaying {
+	if share := unanswered(r); share >= reportShare {
 		add("%.1f %% of the arrivals that were answered gave up or were refused: response says nothing of their waits", 100*share)
 	}
 	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
@@ -148,7 +148,7 @@ func doubts(r *results.Record) (w []string) {
 		default:
 			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
 		}
-		add(text, 100*b.LittleOpen, brevity(b.InSystem))
+		add(text, 100*b.LittleOpen, shortNumber(b.InSystem))
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:
@@ -172,7 +172,7 @@ func classPrefix(g spec.Class) string {
 	return g.Name + ": "
 }
 
-// averageOf is which average stands for holds of such a distribution.
+// averageOf returns which average stands for holds of such a distribution.
 func averageOf(dist spec.Times) string {
 	if dist.IsZero() {
 		return "median"
@@ -180,8 +180,8 @@ func averageOf(dist spec.Times) string {
 	return "mean"
 }
 
-// unanswered is the share of the arrivals of an open loop that were answered with no, of all that were answered. Nobody
-// whose patience ran out has a response, so that a lock on which many give up looks no slower than they were patient.
+// unanswered returns the share of the answered arrivals of an open loop that were refused. An arrival that timed out has no
+// response, so that a lock on which many time out looks no slower than the time-out.
 func unanswered(r *results.Record) float64 {
 	yes, no := int64(0), int64(0)
 	for i, g := range r.Plan.Groups() {
@@ -199,7 +199,7 @@ func unanswered(r *results.Record) float64 {
 	return float64(no) / float64(yes+no)
 }
 
-// failures are all errors of the window.
+// failures returns all errors of the window.
 func failures(n *results.Counts) (all int64) {
 	for _, of := range n.Errors {
 		all += of

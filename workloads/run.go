@@ -127,18 +127,18 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	}
 	e.rtt = e.ping(ctx)
 	e.sampled = sampleLimit(e.rtt)
-	e.look = e.priceLook(ctx)
+	e.inspectionCost = e.measureInspection(ctx)
 	e.probe.idle(ctx)
 	e.measure(ctx)
 	e.drain()
 	e.probe.finish()
-	e.course.finish()
+	e.timeseries.finish()
 	e.clean()
 	r.left = e.cleanError
 	return e.record()
 }
 
-// Left is why keys of the trial that Do has run are still on the server; nil if they were deleted.
+// Left returns why keys of the trial that Do has run are still on the server; nil if they were deleted.
 func (r *Run) Left() error { return r.left }
 
 // engine is the state that the clients of a trial share. What a client reads in its loop is constant but for end,
@@ -168,24 +168,24 @@ type engine struct {
 	cut   atomic.Bool   // the run was stopped before its time
 	why   string        // and not by its caller, but for this reason
 
-	phase  atomic.Value // Phase
-	course *course
-	probe  *probe
-	ticker *ticker
+	phase      atomic.Value // Phase
+	timeseries *timeseries
+	probe      *probe
+	ticker     *ticker
 
-	rtt           time.Duration
-	sampled       time.Duration  // how long a sampled hold may be
-	opened        drivers.Server // as it was before the load; empty if it did not tell
-	look          drivers.Usage  // what one reading of the server costs it
-	before, after reading
-	cleanError    error
-	closeError    error
+	rtt            time.Duration
+	sampled        time.Duration  // how long a sampled hold may be
+	opened         drivers.Server // as it was before the load; empty if it did not tell
+	inspectionCost drivers.Usage  // what one reading of the server costs it
+	before, after  reading
+	cleanError     error
+	closeError     error
 
-	budget *budget // of -n; nil without
-	errors errorLog
-	crash  atomic.Pointer[error] // the first panic of a client
-	votes  votes
-	dog    watchdog
+	budget   *budget // of -n; nil without
+	errors   errorLog
+	panicked atomic.Pointer[error] // the first panic of a client
+	votes    votes
+	watchdog watchdog
 }
 
 func newEngine(r *Run) (*engine, error) {
@@ -213,7 +213,7 @@ func newEngine(r *Run) (*engine, error) {
 	}
 	e.stopping, e.stopWaiting = context.WithCancel(context.Background())
 	e.stop = e.stopping.Done()
-	e.course, e.probe, e.ticker = newCourse(e), newProbe(e), newTicker(e)
+	e.timeseries, e.probe, e.ticker = newTimeseries(e), newProbe(e), newTicker(e)
 	return e, nil
 }
 
@@ -239,7 +239,7 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// ping is the median of a few bare round trips, and 0 if the service cannot tell or does not answer.
+// ping returns the median of a few bare round trips, and 0 if the service cannot tell or does not answer.
 func (e *engine) ping(ctx context.Context) time.Duration {
 	p, ok := drivers.As[drivers.Pinger](e.run.Service)
 	if !ok {
@@ -272,7 +272,7 @@ func (e *engine) measure(ctx context.Context) {
 	if e.run.Watch != nil {
 		e.run.Watch(View{e})
 	}
-	e.course.begin()
+	e.timeseries.begin()
 	e.probe.begin()
 	e.ticker.begin()
 	stopArrivals := e.startArrivals()
@@ -287,7 +287,7 @@ func (e *engine) measure(ctx context.Context) {
 	}
 	e.probe.close()
 	e.ticker.close()
-	e.course.close()
+	e.timeseries.close()
 	e.closeQueues()
 	e.after = e.read(context.WithoutCancel(ctx))
 	e.stopWaiting()
@@ -295,7 +295,7 @@ func (e *engine) measure(ctx context.Context) {
 
 func (e *engine) until() time.Duration { return time.Duration(e.end.Load()) }
 
-// inside is how much of the time from begin to finish fell into the measured window.
+// inside returns how much of the time from begin to finish fell into the measured window.
 func (e *engine) inside(begin, finish time.Duration) time.Duration {
 	return max(0, min(finish, e.until())-max(begin, e.from))
 }
@@ -330,10 +330,10 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 	}
 }
 
-// tolerable tells whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a
+// tolerable reports whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a
 // short run may be over before the first look, and none shall pass for whole by the moment at which its errors came.
 func (e *engine) tolerable() bool {
-	if err := e.crash.Load(); err != nil {
+	if err := e.panicked.Load(); err != nil {
 		e.why = fmt.Sprintf("a client has crashed: %v", *err)
 		return false
 	}
@@ -341,7 +341,7 @@ func (e *engine) tolerable() bool {
 	return e.why == ""
 }
 
-// length is how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
+// length returns how long a phase will take in all, as far as can be told after elapsed; planned is its greatest length. What
 // -n operations will take is reckoned from those that have ended.
 func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Duration {
 	if phase != PhaseMeasure || e.budget == nil {

@@ -1,4 +1,4 @@
-// For how long the threads of lockbench were ready to run and waited for a core.
+// Run delay: how long the threads of lockbench were ready to run and waited for a core.
 
 package workloads
 
@@ -11,7 +11,7 @@ import (
 )
 
 // runDelay has the time that each thread has waited for a core while it was ready to run, by the thread's id; nil if the
-// system does not tell.
+// system does not say.
 type runDelay map[string]time.Duration
 
 // readRunDelay reads Linux's schedstat of each thread, below the root of a file system. That of the process, which has no
@@ -50,8 +50,8 @@ func parseSchedstat(text string) (waited time.Duration, ok bool) {
 	return time.Duration(ns), true
 }
 
-// since is how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
-// waited that has ended meanwhile is lost, which Go's threads hardly ever do.
+// since returns how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
+// waited that has ended meanwhile is lost; Go's threads hardly ever end.
 func (d runDelay) since(before runDelay) (sum time.Duration) {
 	if d == nil || before == nil {
 		return -1

@@ -1,4 +1,4 @@
-// What Go's runtime tells of itself (package runtime/metrics), read at both ends of the measured window.
+// The metrics of Go's runtime (package runtime/metrics), read at both ends of the measured window.
 
 package workloads
 
@@ -46,7 +46,7 @@ func readRuntime() (r runtimeReading) {
 // histogram is one of the runtime's: bucket i holds Counts[i] values of at least Buckets[i] and below Buckets[i+1] seconds.
 type histogram metrics.Float64Histogram
 
-// since is what has been added after an earlier state of the same histogram.
+// since returns what has been added after an earlier state of the same histogram.
 func (h histogram) since(before histogram) histogram {
 	if len(before.Counts) != len(h.Counts) {
 		return h
@@ -58,7 +58,7 @@ func (h histogram) since(before histogram) histogram {
 	return histogram{Counts: counts, Buckets: h.Buckets}
 }
 
-// quantile is the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
+// quantile returns the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
 // the last bucket, which has no other; 0 for an empty histogram.
 func (h histogram) quantile(q float64) time.Duration {
 	var total, seen uint64

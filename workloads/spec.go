@@ -240,7 +240,7 @@ func checkTopology(p spec.Plan) error {
 	return nil
 }
 
-// memory is about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
+// memory returns about what a run takes, in bytes: a client its stack, its books and its session (scripts/overhead measures
 // 6 KB), a key its name and its cell in the oracle.
 func memory(p spec.Plan) int64 {
 	const client, key = 8 << 10, 128

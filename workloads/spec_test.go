@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// sound is a plan that nothing is wrong with.
+// sound returns a plan that nothing is wrong with.
 func sound() spec.Plan {
 	return spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute},
 		Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1,

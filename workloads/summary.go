@@ -16,7 +16,7 @@ import (
 
 var errNoInspector = errors.New("the driver cannot inspect its server")
 
-// recorded is what a record has of a design's traits.
+// recorded returns what a record has of a design's traits.
 func recorded(t drivers.Traits) results.Traits {
 	return results.Traits{
 		Exclusive: t.Exclusive, Owned: t.Owned, Expires: t.Expires, Fenced: t.Fenced, Fair: t.Fair, Reentrant: t.Reentrant,
@@ -45,7 +45,7 @@ func (e *engine) record() (*results.Record, error) {
 	e.fillCost(r, t)
 	e.fillBound(r, t)
 	e.fillGenerator(r)
-	r.Series, r.Steps = e.course.series(), e.course.steps.series()
+	r.Series, r.Steps = e.timeseries.series(), e.timeseries.steps.series()
 	e.fillSteady(r)
 	e.warn(r, t)
 	return r, nil
@@ -64,14 +64,14 @@ func (e *engine) fillServer(r *results.Record) {
 
 // inspected tells whether the two readings of the server can be subtracted. Those of a driver without an Inspector can:
 // all that may stand in them is the CPU time of the server's process, which ServerCPU answers for.
-func (e *engine) inspected() bool {
+func (e *engine) comparable() bool {
 	if e.before.err == errNoInspector && e.after.err == errNoInspector {
 		return true
 	}
-	return e.before.err == nil && e.after.err == nil && !e.restarted() && !e.fell()
+	return e.before.err == nil && e.after.err == nil && !e.restarted() && !e.countersReset()
 }
 
-// restarted tells whether the server says that it is not the one that it was. One that could not tell when it was asked
+// restarted reports whether the server says that it is not the one that it was. One that could not tell when it was asked
 // says nothing.
 func (e *engine) restarted() bool {
 	before, after := e.before.server.RunID, e.after.server.RunID
@@ -80,7 +80,7 @@ func (e *engine) restarted() bool {
 
 // fell tells whether a total of the server is below what it was, which happens to one that was restarted and does not say
 // so by its RunID.
-func (e *engine) fell() bool {
+func (e *engine) countersReset() bool {
 	b, a := e.before.usage, e.after.usage
 	fell := func(before, after int64) bool { return 0 <= after && after < before }
 	return fell(int64(b.CPU), int64(a.CPU)) || fell(b.Commands, a.Commands) || fell(b.BytesIn, a.BytesIn) || fell(b.BytesOut, a.BytesOut)
@@ -89,7 +89,7 @@ func (e *engine) fell() bool {
 // fillCost divides what was spent between the two readings by the locks granted between them. That window is not
 // quite the measured one, but numerator and denominator have the same. The first reading is spent in it as well, and
 // so are the probes; both are taken off.
-func (e *engine) fillCost(r *results.Record, t tally) {
+func (e *engine) fillCost(r *results.Record, t counters) {
 	c := &r.Cost
 	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
 		RoundTrips: -1, Notices: -1, KeepAlives: -1}
@@ -109,8 +109,8 @@ func (e *engine) fillCost(r *results.Record, t tally) {
 		}
 		return max(0, float64(after-before-look)/locks)
 	}
-	if foreign, _ := e.foreign(r); foreign == 0 && e.inspected() {
-		other := e.look.Plus(e.probe.spent(a.probes - b.probes))
+	if foreign, _ := e.foreign(r); foreign == 0 && e.comparable() {
+		other := e.inspectionCost.Plus(e.probe.spent(a.probes - b.probes))
 		c.Commands = per(a.usage.Commands, b.usage.Commands, other.Commands)
 		c.BytesIn = per(a.usage.BytesIn, b.usage.BytesIn, other.BytesIn)
 		c.BytesOut = per(a.usage.BytesOut, b.usage.BytesOut, other.BytesOut)

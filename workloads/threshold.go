@@ -12,7 +12,7 @@ import (
 // enoughAttempts is how many acquisitions there have to be before a share of them says anything.
 const enoughAttempts = 20
 
-// exceeded says why a run with that many errors stops, and nothing if it goes on.
+// exceeded returns why a run with that many errors stops, and nothing if it goes on.
 func exceeded(m spec.MaxErrors, failed, attempts int64) string {
 	switch {
 	case m.Count > 0 && failed >= m.Count:

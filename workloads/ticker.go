@@ -14,26 +14,27 @@ const (
 	// tickEvery is short beside anything that the ticker reports, and long beside what a tick costs.
 	tickEvery = 5 * time.Millisecond
 
-	// pauseLeast is longer than what a busy scheduler, a collector of garbage or a quota (100 ms less what it grants) takes
-	// at a time.
-	pauseLeast = 100 * time.Millisecond
+	// minPause is longer than what a busy scheduler, a garbage collector or a quota (100 ms less what it grants) takes at a
+	// time.
+	minPause = 100 * time.Millisecond
 
-	// pausedCPU is the share of a pause that the process may have used of a core. One that was stopped uses nothing, but its
-	// clients may run before the ticker does when it goes on. One that uses more is too busy to run the ticker, which the
-	// run queue tells.
+	// pausedCPU is the share of a core that the process may have used in a pause. A process that was stopped uses nothing, but
+	// its clients may run before the ticker when it goes on. One that uses more is too busy to run the ticker, which the run
+	// queue shows.
 	pausedCPU = 0.10
 
 	// delayEvery is how often the run delay is read, so that there is one reading from shortly before each pause.
-	delayEvery = pauseLeast
+	delayEvery = minPause
 
-	// slowReading of it may have waited for a core itself, and belongs to the pause that the next tick finds.
-	slowReading = pauseLeast / 2
+	// slowReading is how long a reading takes that may have waited for a core itself: it belongs to the pause that the next
+	// tick finds.
+	slowReading = minPause / 2
 
 	maxPauses = 100 // that are kept
 )
 
-// ticker ticks while the load runs. Each tick that was due is recorded with its own delay, those too that fell into a pause
-// and came all together after it: the distribution is that of what a request at a random time would meet.
+// ticker ticks while the load runs. Each tick is recorded with its own delay, also those that were due in a pause and came
+// together after it: the distribution is that of what a request at a random time would meet.
 type ticker struct {
 	e       *engine
 	cpu     func() time.Duration // of the process
@@ -41,23 +42,23 @@ type ticker struct {
 	ticking sync.WaitGroup
 
 	due    time.Duration // the next tick
-	last   time.Duration // when it last ticked, and…
-	used   time.Duration // …what the process had used by then
+	last   time.Duration // time of the last tick
+	used   time.Duration // CPU time of the process at that time
 	pauses []results.Pause
-	paused time.Duration // in the measured window, without having been starved
+	paused time.Duration // in the measured window, starvation left out
 	delay  runDelay      // of the threads…
 	read   time.Duration // …at that time
 
-	granted int64         // locks by the last tick, and…
-	since   time.Duration // …since when it has been as many, pauses left out
-	drought results.Pause // the longest time in the window without a grant
+	granted  int64         // locks granted by the last tick
+	since    time.Duration // granted has been the same since then, pauses left out
+	grantGap results.Pause // the longest time in the window without a grant
 }
 
 func newTicker(e *engine) *ticker {
 	return &ticker{e: e, cpu: processCPU, stopped: make(chan struct{})}
 }
 
-// begin starts to tick, once the clock runs.
+// begin starts to tick. The clock must run.
 func (t *ticker) begin() {
 	t.last, t.used = t.e.clock.Now(), t.cpu()
 	t.due, t.read, t.delay = t.last+tickEvery, t.last, readRunDelay(t.e.root)
@@ -85,7 +86,7 @@ func (t *ticker) run() {
 	}
 }
 
-// tick takes in all ticks that were due by now.
+// tick records all ticks that were due by now.
 func (t *ticker) tick(now time.Duration) {
 	if now < t.due {
 		return
@@ -100,7 +101,7 @@ func (t *ticker) tick(now time.Duration) {
 		}
 	}
 	used := t.cpu()
-	if late := now - t.due; late >= pauseLeast && (used < 0 || float64(used-t.used) < pausedCPU*float64(now-t.last)) {
+	if late := now - t.due; late >= minPause && (used < 0 || float64(used-t.used) < pausedCPU*float64(now-t.last)) {
 		// Threads that were stopped were not ready to run; those that were starved waited for a core.
 		p := results.Pause{At: t.due, Length: late, Starved: waited < 0 || waited >= late/2}
 		if !p.Starved {
@@ -122,14 +123,14 @@ func (t *ticker) tick(now time.Duration) {
 	t.watchGrants(now)
 }
 
-// watchGrants follows how long no lock has been granted in the window.
+// watchGrants measures for how long no lock was granted in the window.
 func (t *ticker) watchGrants(now time.Duration) {
 	if n := t.e.granted(); n != t.granted || now < t.e.from {
 		t.granted, t.since = n, now
 		return
 	}
 	at := max(t.since, t.e.from)
-	if length := min(now, t.e.until()) - at; length > t.drought.Length {
-		t.drought = results.Pause{At: at, Length: length}
+	if length := min(now, t.e.until()) - at; length > t.grantGap.Length {
+		t.grantGap = results.Pause{At: at, Length: length}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// ticking is a ticker whose clock and CPU time the test makes, in a window from 1 s to 5 s.
+// ticking returns a ticker whose clock and CPU time the test makes, in a window from 1 s to 5 s.
 func ticking(t *testing.T, cpu *time.Duration) *ticker {
 	t.Helper()
 	p := plan("memory", "mutex")
@@ -73,7 +73,7 @@ func TestTickerFindsPauses(t *testing.T) {
 	r := &results.Record{Plan: tk.e.run.Plan, Elapsed: 4 * time.Second}
 	tk.e.after.at = 4 * time.Second
 	tk.e.fillGenerator(r)
-	tk.e.warn(r, tally{})
+	tk.e.warn(r, counters{})
 	if g := r.Generator; !slices.Equal(g.Pauses, want) || g.Paused != tk.paused {
 		t.Errorf("recorded %v, %v", g.Pauses, g.Paused)
 	}
@@ -221,7 +221,7 @@ func TestDroughtWarning(t *testing.T) {
 	} {
 		r := healthy()
 		c.change(r)
-		if got := droughtWarning(r, results.Pause{At: time.Second, Length: c.length}); (got != "") != c.said {
+		if got := grantGapWarning(r, results.Pause{At: time.Second, Length: c.length}); (got != "") != c.said {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

@@ -1,4 +1,4 @@
-// The verdict on lockbench itself: whether the figures are its own limit, or the machine's.
+// The verdict on lockbench itself: whether it or its machine limited the figures.
 
 package workloads
 
@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// saturatedShare is the share of the cores that lockbench may use before its figure is called its own limit.
+	// saturatedShare is the share of the cores from which lockbench itself is called the limit.
 	saturatedShare = 0.90
-	// busyShare is the same for all that runs on the machine: beyond it, server and load take time from each other.
+	// busyShare is the same for the whole machine: beyond it, server and load take time from each other.
 	busyShare = 0.97
 	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % a request that
 	// comes at random meets a pause more often than one in a hundred does, and p99 is the collector's. go-redis, which
@@ -30,7 +30,7 @@ const (
 	// it is a part.
 	lateLag  = time.Millisecond
 	lagShare = 0.10
-	// shortfall is the share of the arrivals that may be missing before the machine is said not to keep the schedule.
+	// shortfall is the share of the arrivals that may be missing before the machine is said not to reach the rate.
 	shortfall = 0.01
 	// longQueue is the wait for a processor (p99 over all goroutines) that counts, if the median acquisition takes no
 	// longer. The second condition keeps quiet about clients of a pipelined connection, which are woken together, a batch
@@ -68,12 +68,12 @@ func (e *engine) fillGenerator(r *results.Record) {
 	g.Quota, g.Throttled, g.CoreWait = e.after.quota.quota, e.after.quota.since(e.before.quota), e.after.delay.since(e.before.delay)
 	g.RunQueue = e.after.runtime.queue.since(e.before.runtime.queue).quantile(0.99)
 	g.Pauses, g.Paused = e.ticker.pauses, e.ticker.paused
-	why := suspicions(r, wall, runtime.GOMAXPROCS(0))
+	why := saturationReasons(r, wall, runtime.GOMAXPROCS(0))
 	g.Saturated, g.Why = len(why) > 0, strings.Join(why, "; ")
 }
 
-// suspicions are the reasons to think that the figures of r are lockbench's limit or the machine's.
-func suspicions(r *results.Record, wall time.Duration, procs int) (why []string) {
+// saturationReasons returns the reasons to think that the figures of r are lockbench's limit or the machine's.
+func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []string) {
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	g := &r.Generator
 	switch {
@@ -87,7 +87,7 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 	case float64(g.Throttled) >= throttledShare*float64(wall):
 		quota := ""
 		if g.Quota > 0 {
-			quota = ", " + brevity(g.Quota) + " cores,"
+			quota = ", " + shortNumber(g.Quota) + " cores,"
 		}
 		say("the CPU quota of its cgroup%s stopped it for %.0f %% of the time: this is the quota's limit",
 			quota, 100*min(1, float64(g.Throttled)/float64(wall)))
@@ -114,7 +114,7 @@ func suspicions(r *results.Record, wall time.Duration, procs int) (why []string)
 	return why
 }
 
-// arrivalsDue is how many arrivals the plan of an open loop wants in the window, and how many may be missing without
+// arrivalsDue returns how many arrivals the plan of an open loop wants in the window, and how many may be missing without
 // anybody being to blame: a Poisson process of n arrivals has a standard deviation of √n, and a window may be a burst short
 // of its share. It is 0 in a closed loop, and where it cannot be told: of steps that were not gone through to the end, and of
 // a number of operations, after which nothing comes any more while the last ones are served.
@@ -153,7 +153,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// machineShare is the share of the cores that was busy between two readings, and negative if the system does not tell.
+// machineShare returns the share of the cores that was busy between two readings, and negative if the system does not tell.
 // It is clamped: the system's idle times may run backwards (proc(5)), which between two readings in quick succession
 // made a share above 1, and a record that no reader accepts.
 func machineShare(before, after reading) float64 {

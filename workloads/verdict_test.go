@@ -17,12 +17,12 @@ import (
 
 const us = time.Microsecond
 
-// of is a distribution as far as the verdict reads it.
+// of returns a distribution as far as the verdict reads it.
 func of(count int64, mean, p99 time.Duration) results.Latency {
 	return results.Latency{Count: count, Mean: mean, P50: mean, P99: p99, Max: p99}
 }
 
-// healthy is a trial of 10 s that nothing can be said against: 64 clients, 5,000 locks a second.
+// healthy returns a trial of 10 s that nothing can be said against: 64 clients, 5,000 locks a second.
 func healthy() *results.Record {
 	p := plan("rueidis", "set-nx")
 	p.Clients, p.Keys = 64, 1000
@@ -106,7 +106,7 @@ func TestSuspicions(t *testing.T) {
 		{"all at once", arriving(), func(r *results.Record) { r.Generator.CPU, r.Generator.GCPauses = 2, time.Second }, []string{"lockbench used", "its garbage"}},
 	} {
 		c.change(c.record)
-		got := suspicions(c.record, c.record.Elapsed, 2)
+		got := saturationReasons(c.record, c.record.Elapsed, 2)
 		if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -160,8 +160,8 @@ func TestDoubts(t *testing.T) {
 		{"long pause below the tail", healthy(), func(r *results.Record) {
 			r.Generator.GCLongest, r.Latency[results.Acquire] = 12*ms, of(50_000, 20*ms, 90*ms)
 		}, nil},
-		{"books", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
-		{"books with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
+		{"totals", healthy(), func(r *results.Record) { r.Bound.Little = 0.9 }, []string{"the recorded times account for 90 % of the clients' time (Little's law): figures of this record contradict"}},
+		{"totals with errors", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.9, map[string]int64{"timeout": 1} }, nil},
 		{"more than all time", healthy(), func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 1.1, map[string]int64{"timeout": 1} }, []string{"the recorded times account for 110 %"}},
 		{"overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 812.3 }, []string{"the recorded times account for 40 % of the 812.3 arrivals that were in the system on average (Little's law): it did not keep up"}},
 		{"badly overloaded", arriving(), func(r *results.Record) { r.Bound.LittleOpen, r.Bound.InSystem = 0.4, 81234.5 }, []string{"the recorded times account for 40 % of the 81235 arrivals that were in the system on average (Little's law): it did not keep up, and"}},
@@ -191,7 +191,7 @@ func TestDoubts(t *testing.T) {
 		{"unlike and steady", healthy(), func(r *results.Record) { r.Steady = results.Steady{FirstRate: 100, SecondRate: 88, P: 0.2} }, nil},
 	} {
 		c.change(c.record)
-		if got := doubts(c.record); !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+		if got := recordWarnings(c.record); !slices.EqualFunc(got, c.want, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -254,7 +254,7 @@ func TestBounds(t *testing.T) {
 			Latency: map[results.Metric]results.Latency{results.Hold: of(1000, 9*ms, 9*ms)},
 		}
 		c.change(r)
-		by, locks := leastLimit(r, kindsOf(r, tally{}))
+		by, locks := minLimit(r, kindsOf(r, counters{}))
 		if by != c.by || math.Abs(locks-c.locks) > 1e-6*c.locks {
 			t.Errorf("%s: %v locks a second by %s, want %v by %s", c.name, locks, by, c.locks, c.by)
 		}

@@ -1,4 +1,4 @@
-// Running totals of a trial under way, for those who watch it from outside: they cost nothing until somebody asks.
+// Running totals of a trial under way, for observers. They cost nothing until they are read.
 
 package workloads
 
@@ -9,26 +9,25 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// View shows the running totals of one trial. Any goroutine may ask, from the begin of the load on; after the trial the
-// totals stay as they were.
+// View shows the running totals of one trial. Any goroutine may read them once the load has begun, also after the trial.
 type View struct{ e *engine }
 
-// Plan is what runs.
+// Plan returns the plan of the trial.
 func (v View) Plan() spec.Plan { return v.e.run.Plan }
 
-// Began is when the load began.
+// Began returns when the load began.
 func (v View) Began() time.Time { return v.e.began }
 
-// Snapshot is where the trial stands.
+// Snapshot returns where the trial stands.
 func (v View) Snapshot() Snapshot {
 	phase, _ := v.e.phase.Load().(Phase)
 	return v.e.snapshot(phase, 0, 0)
 }
 
-// Values is what has been recorded of a metric in the measured window so far.
+// Values returns what has been recorded of a metric in the measured window so far.
 func (v View) Values(m results.MetricIndex) results.Values { return results.Total(v.e.sources(m)...) }
 
-// Ended is how many acquisitions have ended in that way since the load began, warm-up included.
+// Ended returns how many acquisitions have ended in that way since the load began, warm-up included.
 func (v View) Ended(o results.Outcome) int64 {
 	n := int64(0)
 	for _, r := range v.e.recorders() {
@@ -37,10 +36,10 @@ func (v View) Ended(o results.Outcome) int64 {
 	return n
 }
 
-// Errors are all errors by class since the load began, warm-up included.
+// Errors returns all errors by class since the load began, warm-up included.
 func (v View) Errors() map[string]int64 { return v.e.errors.byClass() }
 
-// recorders are all recorders of the trial.
+// recorders returns all recorders of the trial.
 func (e *engine) recorders() (list []*results.Recorder) {
 	for _, cl := range e.classes {
 		list = append(list, cl.recorder)
@@ -48,7 +47,7 @@ func (e *engine) recorders() (list []*results.Recorder) {
 	return list
 }
 
-// sources are one metric of all recorders.
+// sources returns one metric of all recorders.
 func (e *engine) sources(m results.MetricIndex) (list []results.Source) {
 	for _, r := range e.recorders() {
 		list = append(list, results.Source{Recorder: r, Metric: m})
@@ -56,7 +55,7 @@ func (e *engine) sources(m results.MetricIndex) (list []results.Source) {
 	return list
 }
 
-// grants are the latencies by which a series goes: the response of clients in an open loop, the acquisition of others.
+// grants returns the latencies by which a series goes: the response of clients in an open loop, the acquisition of others.
 func (e *engine) grants() (list []results.Source) {
 	for _, cl := range e.classes {
 		list = append(list, cl.grants())
@@ -71,7 +70,7 @@ func (cl *class) grants() results.Source {
 	return results.Source{Recorder: cl.recorder, Metric: results.AcquireIndex}
 }
 
-// violations are those that the oracle has seen, if there is one.
+// violations returns those that the oracle has seen, if there is one.
 func (e *engine) violations() int64 {
 	if e.oracle == nil {
 		return 0
@@ -79,7 +78,7 @@ func (e *engine) violations() int64 {
 	return e.oracle.Violations()
 }
 
-// attempts are all acquisitions that have ended since the load began. Those granted count when they are given back.
+// attempts returns all acquisitions that have ended since the load began. Those granted count when they are given back.
 func (e *engine) attempts() (n int64) {
 	for _, r := range e.recorders() {
 		n += r.Granted()
@@ -92,12 +91,12 @@ func (e *engine) attempts() (n int64) {
 	return n
 }
 
-// snapshot is where the trial stands.
+// snapshot returns where the trial stands.
 func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 	s := Snapshot{
 		Phase: phase, Elapsed: elapsed, Total: total,
 		Acquired: e.granted(), Errors: e.errors.total(), Violations: e.violations(),
-		P99: time.Duration(e.course.p99.Load()),
+		P99: time.Duration(e.timeseries.p99.Load()),
 	}
 	for _, cl := range e.classes {
 		if cl.open {
@@ -109,18 +108,4 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 		}
 	}
 	return s
-}
-
-// newStairs follows the first class whose rate goes in steps; nil if there is none.
-func newStairs(e *engine) *stairs {
-	p := &e.run.Plan
-	for i, cl := range e.classes {
-		if todo := cl.Rate.Steps(p.Duration, seed(p, streamArrivals+i)); len(todo) > 0 {
-			return &stairs{
-				from: p.Warmup, todo: todo, follower: results.Follow(cl.grants()),
-				queue: cl.queue.Len, left: cl.arrivals.left.Load, dropped: cl.arrivals.refused.Load,
-			}
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-// The votes: what can be told of a lock that several nodes grant together.
+// Votes: the figures of a lock that several nodes grant together.
 
 package workloads
 
@@ -9,12 +9,12 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// votes counts the tries of the measured window that did not go smoothly, which few do not.
+// votes counts the tries of the measured window with split votes and late grants, which are rare.
 type votes struct {
 	split, late atomic.Int64
 }
 
-// watchVotes has the service tell of each vote, if it takes votes, until stop is called.
+// watchVotes has the service report each vote, if it takes votes, until stop is called.
 func (e *engine) watchVotes() (stop func()) {
 	v, ok := drivers.As[drivers.Voter](e.run.Service)
 	if !ok {
@@ -24,8 +24,7 @@ func (e *engine) watchVotes() (stop func()) {
 	return func() { v.Watch(nil) }
 }
 
-// voted takes down one try when its last node has answered. That is some time after its client has gone on, and may be
-// after the window has closed.
+// voted records one try when its last node has answered. Its client has gone on by then, and the window may have closed.
 func (e *engine) voted(v drivers.Vote) {
 	if now := e.clock.Now(); now < e.from || now >= e.until() {
 		return
@@ -43,7 +42,7 @@ func (e *engine) voted(v drivers.Vote) {
 	}
 }
 
-// nodes are what the service says of its nodes; nil if it has none.
+// nodes returns what the service says of its nodes; nil if it has none.
 func (e *engine) nodes() []drivers.Node {
 	if v, ok := drivers.As[drivers.Voter](e.run.Service); ok {
 		return v.Nodes()
@@ -51,7 +50,7 @@ func (e *engine) nodes() []drivers.Node {
 	return nil
 }
 
-// fillVotes puts into the record what went wrong with nodes between the two readings.
+// fillVotes fills in the votes, and the failures of each node between the two readings.
 func (e *engine) fillVotes(r *results.Record) {
 	n := &r.Counts
 	n.SplitVotes, n.LateGrants = e.votes.split.Load(), e.votes.late.Load()

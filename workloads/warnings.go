@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Warnings tells what a reader of p's figures should know before he believes them, given what the design claims.
+// Warnings returns what a reader of p's figures should know before he believes them, given what the design claims.
 // Nothing here keeps a plan from running.
 func Warnings(p spec.Plan, t drivers.Traits) []string {
 	var w []string
@@ -41,7 +41,7 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 	return w
 }
 
-// leaseWarnings are about holds and the leases that they may outlast.
+// leaseWarnings returns about holds and the leases that they may outlast.
 func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	counted := "; the oracle will count them"
@@ -84,7 +84,7 @@ func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	return w
 }
 
-// outlasting says how many of the holds outlast their lease, "1 % of the holds (exp:5ms) outlast", or nothing if it is
+// outlasting returns how many of the holds outlast their lease, "1 % of the holds (exp:5ms) outlast", or nothing if it is
 // less than one in a million. What a file replays is not known here: that its mean is near the lease must do.
 func outlasting(l spec.Load) string {
 	if l.HoldDist.Kind == spec.TimesFile {
@@ -99,7 +99,7 @@ func outlasting(l spec.Load) string {
 	return ""
 }
 
-// loadWarnings are about loads that the run or the clients are too short for.
+// loadWarnings returns about loads that the run or the clients are too short for.
 func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	if p.Duration > 0 && l.Timeout >= p.Duration {
@@ -115,7 +115,7 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	}
 	if p.Duration > 0 && l.Rate.Ramp() > p.Duration {
 		add("the rate changes for %v, and the measured time ends after %v, at %s a second: give it a longer -duration",
-			l.Rate.Ramp(), p.Duration, brevity(l.Rate.At(p.Duration)))
+			l.Rate.Ramp(), p.Duration, shortNumber(l.Rate.At(p.Duration)))
 	}
 	if l.Hold == 0 || !l.HoldDist.IsZero() || !l.Open() {
 		return w
@@ -126,15 +126,15 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	switch {
 	case rate > byClients:
 		add("%s locks a second are asked for, and %s holding for %v can give %s at most: arrivals will queue up",
-			brevity(rate), many(int64(l.Clients), "client"), l.Hold, brevity(byClients))
+			shortNumber(rate), many(int64(l.Clients), "client"), l.Hold, shortNumber(byClients))
 	case rate > byKeys && t.Exclusive:
 		add("%s locks a second are asked for, and %s held for %v can give %s at most: arrivals will queue up or give up",
-			brevity(rate), many(int64(p.Keys), "key"), l.Hold, brevity(byKeys))
+			shortNumber(rate), many(int64(p.Keys), "key"), l.Hold, shortNumber(byKeys))
 	}
 	return w
 }
 
-// openRate is the highest rate of arrivals, and that of bursts on average.
+// openRate returns the highest rate of arrivals, and that of bursts on average.
 func openRate(l spec.Load) float64 {
 	if l.Burst > 0 {
 		return l.BurstRate()
@@ -143,7 +143,7 @@ func openRate(l spec.Load) float64 {
 }
 
 // brevity leaves a number four digits, or all of those before its point.
-func brevity(v float64) string {
+func shortNumber(v float64) string {
 	if v >= 1000 {
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
 	}

@@ -1,7 +1,6 @@
-// What gives the oracle something to see, and what the answers to releases say besides. Refusals are shown to it; holds
-// that take no time, during which nobody could be refused, are made longer now and then; and a release that finds nothing
-// although the lease cannot have ended is counted. It lies apart from the cycle: clients that contend for nothing pay for
-// none of it.
+// Evidence for the oracle. Refusals are shown to it; holds that take no time, during which no rival could be refused, are
+// made longer now and then; and a release that finds nothing although the lease cannot have ended is counted. All of it is
+// apart from the cycle: clients without contention do not pay for it.
 
 package workloads
 
@@ -12,14 +11,14 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// A sampled hold goes on until another client has been refused the key, which makes it a watched grant. It costs time of a
-// key and of a client, which is paid for afterwards: neither is in another one before samplePrice times as long has
-// passed, so that it is 0.2 % of the time at most. A client that no rival comes to doubles that each time, maxMisses times
-// at the most. Only keys that have just moved from one client to another are sampled.
+// A sampled hold goes on until another client has been refused the key, which makes it a watched grant. This takes time of a
+// key and of a client: neither takes part in another sampled hold before samplePrice times as long has passed, so that it
+// is 0.2 % of the time at most. If no rival came, the client doubles that, maxMisses times at most. Only keys that have
+// just moved from one client to another are sampled.
 //
 // With 512 clients on 10 keys over rueidis a price of 200 (0.5 %) made 0.88 of the locks/s of an earlier build without
 // any, 500 made 0.97 and 1,000 0.92, with 370, 170 and 100 watched grants a second (medians of nine interleaved ratios on
-// a busy machine, which scatter by 0.1): a rival that is refused backs off, so that such a hold costs more than its time.
+// a busy machine, which scatter by 0.1): a refused rival backs off, so that such a hold costs more than its own time.
 const (
 	samplePrice = 500
 	maxMisses   = 4
@@ -30,27 +29,27 @@ const (
 	maxSample   = 20 * time.Millisecond
 )
 
-// sampleLimit is how long a sampled hold may be.
+// sampleLimit returns how long a sampled hold may be.
 func sampleLimit(rtt time.Duration) time.Duration {
 	return min(max(sampleTrips*rtt, minSample), maxSample)
 }
 
-// witness is a client's part in what the oracle sees, apart from Enter and Exit.
-type witness struct {
-	refusal func()        // shows the oracle a refusal of the service; nil without the oracle
-	resume  time.Duration // when a hold may be sampled again; never without the oracle
-	asked   time.Duration // before the acquisition was sent
-	extra   time.Duration // of the present hold, since it was sampled
-	roused  chan struct{} // one slot: the key has been watched
-	samples atomic.Bool   // it waits for that
-	misses  uint8         // sampled holds in a row for which nobody came
+// evidence is what a client contributes to the oracle's view, apart from Enter and Exit.
+type evidence struct {
+	refusal  func()        // shows the oracle a refusal of the service; nil without the oracle
+	resume   time.Duration // when a hold may be sampled again; never without the oracle
+	asked    time.Duration // just before the acquisition was sent
+	extra    time.Duration // by which the present hold was made longer
+	woken    chan struct{} // one slot: the key has been watched
+	sampling atomic.Bool   // the hold waits for that
+	misses   uint8         // sampled holds in a row without a rival
 
 	power     results.Power // of its holds, and of its refusals
 	lostEarly int64         // see results.Safety
 	overdue   int64         // releases of untagged locks whose leases may have been over
 }
 
-// refusedBy follows a refusal by the service.
+// refusedBy shows the oracle a refusal by the service.
 func (c *client) refusedBy() {
 	holder, watched, first := c.e.oracle.Refused(int(c.key), int(c.id))
 	if !watched {
@@ -61,41 +60,41 @@ func (c *client) refusedBy() {
 		return
 	}
 	c.power.Watched++
-	if h := &c.e.clients[holder]; h.samples.Load() {
+	if h := &c.e.clients[holder]; h.sampling.Load() {
 		select {
-		case h.roused <- struct{}{}:
+		case h.woken <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// sample makes a hold that is over longer until it is watched, if that is due and the lease allows it.
+// sampleHold makes a hold that is over longer, until it is watched, if that is due and the lease allows it.
 //
 //go:noinline
-func (c *client) sample() {
+func (c *client) sampleHold() {
 	e, key := c.e, int(c.key)
 	most := e.sampled - (c.sent - c.granted)
-	if most <= 0 || c.dead || c.lost || !e.oracle.Due(key, c.sent) || e.oracle.Watched(key, &c.grant) {
+	if most <= 0 || c.crashed || c.lost || !e.oracle.Due(key, c.sent) || e.oracle.Watched(key, &c.grant) {
 		return
 	}
 	if end := c.leaseEnd(); c.sent+most > end-c.lease.TTL/2 {
 		return
 	}
 	select {
-	case <-c.roused: // left over
+	case <-c.woken: // left over
 	default:
 	}
 	over := c.sent
-	c.samples.Store(true)
-	if !e.oracle.Watched(key, &c.grant) { // whoever comes from here on wakes it
-		c.sent = c.restUntil(most, c.roused)
+	c.sampling.Store(true)
+	if !e.oracle.Watched(key, &c.grant) { // a rival that is refused from here on wakes it
+		c.sent = c.sleepUntil(most, c.woken)
 	}
-	c.samples.Store(false)
+	c.sampling.Store(false)
 	c.extra = c.sent - over
 	c.power.Sampled++
 	c.power.SampledTime += c.extra
 	if c.recorded {
-		c.tally.sampled += c.extra
+		c.counters.sampled += c.extra
 	}
 	if e.oracle.Watched(key, &c.grant) {
 		c.misses = 0
@@ -106,7 +105,7 @@ func (c *client) sample() {
 	e.oracle.Resume(key, c.resume)
 }
 
-// leaseEnd is when the lease ends at the earliest if nobody renews it.
+// leaseEnd returns when the lease ends at the earliest if nobody renews it.
 func (c *client) leaseEnd() time.Duration {
 	switch {
 	case !c.e.traits.Expires:
@@ -117,39 +116,39 @@ func (c *client) leaseEnd() time.Duration {
 	return c.asked + c.lease.TTL
 }
 
-// leased tells whether the lease cannot have ended by that time, if the service keeps its word. Clocks may differ by as
-// much as Redlock allows: 1 % of the lease and the grain of servers that count in milliseconds. A lock that belongs to a
-// session ends with it, whatever its TTL, and how much of that is left nobody tells.
+// leased reports whether the lease cannot have ended by that time, if the service keeps its word. Clocks may differ by as
+// much as Redlock allows: 1 % of the lease and clockGrain. The lock of a session ends with the session, whatever its TTL,
+// and no service says how much of that is left.
 func (c *client) leased(now time.Duration) bool {
-	return !c.e.traits.Session && now < c.leaseEnd()-c.lease.TTL/100-grain
+	return !c.e.traits.Session && now < c.leaseEnd()-c.lease.TTL/100-clockGrain
 }
 
-// fence is the token that the oracle is to check: none of a grant that may have come when its lease was over. Such a grant
-// is what a fence is for.
+// fence returns the token that the oracle is to check. It is 0 if the grant may have come when its lease was over: such a
+// grant is what a fence is for.
 func (c *client) fence() uint64 {
 	if c.lease.Fence == 0 || !c.e.traits.Fenced {
 		return 0
 	}
-	// A session ends its TTL after its last sign of life, and lives on three a TTL.
+	// A session ends one TTL after its last heartbeat, and sends three of them in a TTL.
 	if c.e.traits.Session && c.granted-c.asked < c.lease.TTL/3 || c.leased(c.granted) {
 		return c.lease.Fence
 	}
 	return 0
 }
 
-// testify follows a release whose answer is of interest.
+// checkRelease counts a release whose answer says something about the lock.
 //
 //go:noinline
-func (c *client) testify(removed bool, now time.Duration) {
+func (c *client) checkRelease(removed bool, now time.Duration) {
 	switch leased := c.leased(now); {
 	case !removed && leased && !c.lost:
 		c.lostEarly++
 	case removed && !leased && !c.e.traits.Owned:
-		c.overdue++ // it may have removed another's
+		c.overdue++ // it may have removed another client's lock
 	}
 }
 
-// fillSafety puts together what the oracle and the clients have seen.
+// fillSafety returns what the oracle and the clients have seen.
 func (e *engine) fillSafety() (s results.Safety) {
 	if e.oracle == nil {
 		return s
@@ -159,7 +158,7 @@ func (e *engine) fillSafety() (s results.Safety) {
 	s.LostUpdates = s.Grants - e.oracle.Updates()
 	overdue := int64(0)
 	for i := range e.clients {
-		w := &e.clients[i].witness
+		w := &e.clients[i].evidence
 		s.Power.Watched += w.power.Watched
 		s.Power.Refusals += w.power.Refusals
 		s.Power.Sampled += w.power.Sampled
@@ -171,18 +170,18 @@ func (e *engine) fillSafety() (s results.Safety) {
 	return s
 }
 
-// explain says why locks that were lost early, or fencing tokens that went back, prove nothing against the lock; empty if
-// there is no reason. It is generous: whatever may have happened to the server, and whatever a request may have done late
-// whose answer was not heard, is taken for the cause. A release of an owned lock removes one hold at most, so that with
-// a server that was there all the time each failed request explains one breach.
+// explain returns why locks that were lost early, or fencing tokens that went back, prove nothing against the lock; empty if
+// there is no reason. It is generous: a restart of the server is taken for the cause, and so is a request whose answer was
+// not heard and which may have had its effect late. A release of an owned lock removes one hold at most, so that with a
+// server that was up all the time each failed request explains one breach.
 func (e *engine) explain(overdue, breaches int64) string {
 	failed := e.errors.total()
 	switch {
-	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.stayed()):
+	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.sameServer()):
 		return "requests failed, and may have had an effect later"
 	case e.replaced():
 		return "the server was restarted or replaced"
-	case !told(e.after.err):
+	case !readable(e.after.err):
 		return "the server did not answer at the end, and may have been restarted"
 	case overdue > 0:
 		return "holds may have outlasted their leases, and their releases remove any lock"
@@ -195,13 +194,13 @@ func (e *engine) explain(overdue, breaches int64) string {
 	return ""
 }
 
-// stayed tells whether the server is known to be the one that it was before the load.
-func (e *engine) stayed() bool {
-	return told(e.after.err) && e.opened.RunID != "" && e.after.server.RunID == e.opened.RunID && !e.replaced()
+// sameServer reports whether the server is known to be the one from before the load.
+func (e *engine) sameServer() bool {
+	return readable(e.after.err) && e.opened.RunID != "" && e.after.server.RunID == e.opened.RunID && !e.replaced()
 }
 
-// replaced tells whether the server is known not to be that one.
+// replaced reports whether the server is known to be another one than before the load.
 func (e *engine) replaced() bool {
 	before, after := e.opened.RunID, e.after.server.RunID
-	return before != after && before != "" && after != "" || e.fell()
+	return before != after && before != "" && after != "" || e.countersReset()
 }

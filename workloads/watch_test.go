@@ -56,7 +56,7 @@ func (s distantSession) Release(ctx context.Context, l *drivers.Lease) (bool, er
 	return s.Session.Release(ctx, l)
 }
 
-// contended is a plan whose holds take no time, by clients that contend for one key.
+// contended returns a plan whose holds take no time, by clients that contend for one key.
 func contended(driver, lock string) spec.Plan {
 	p := plan(driver, lock)
 	p.Clients, p.Poll, p.Duration = 16, 2*ms, 4*time.Second

@@ -85,7 +85,7 @@ type Value struct {
 // Pos is a place in the file; both count from 1.
 type Pos struct{ Line, Column int }
 
-// Find is the setting of a field, or nil.
+// Find returns the setting of a field, or nil.
 func (s Settings) Find(field string) *Setting {
 	i := slices.IndexFunc(s, func(one Setting) bool { return one.Field == field })
 	if i < 0 {
@@ -94,7 +94,7 @@ func (s Settings) Find(field string) *Setting {
 	return &s[i]
 }
 
-// Text is the value as a flag would have it, a list with commas.
+// Text returns the value as a flag would have it, a list with commas.
 func (s Setting) Text() string {
 	texts := make([]string, len(s.Values))
 	for i, v := range s.Values {
@@ -115,7 +115,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Source, e.At.Line, e.At.Column, e.What)
 }
 
-// Excerpt is the line at fault with a mark below its column, two lines in all, or nothing if there is none to show.
+// Excerpt returns the line at fault with a mark below its column, two lines in all, or nothing if there is none to show.
 func (e *Error) Excerpt() string {
 	if strings.TrimSpace(e.line) == "" {
 		return ""
@@ -139,7 +139,7 @@ func (e *Error) Excerpt() string {
 // excerptWidth is how much is shown of a line.
 const excerptWidth = 100
 
-// Fault is an error at a place of the file.
+// Fault returns an error at a place of the file.
 func (w *Workload) Fault(at Pos, format string, args ...any) *Error {
 	e := &Error{Source: w.Source, At: at, What: fmt.Sprintf(format, args...)}
 	if at.Line >= 1 && at.Line <= len(w.lines) {

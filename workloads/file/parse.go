@@ -120,7 +120,7 @@ var hints = []struct{ says, means string }{
 	{"reserved character", ": put quotes around the text"},
 }
 
-// body is the mapping that the file is made of.
+// body returns the mapping that the file is made of.
 func (r *reader) body(tree *ast.File) (*ast.MappingNode, error) {
 	var bodies []ast.Node
 	for _, doc := range tree.Docs {
@@ -172,7 +172,7 @@ type entry struct {
 	value ast.Node
 }
 
-// entries are the fields of a mapping, each once.
+// entries returns the fields of a mapping, each once.
 func (r *reader) entries(m *ast.MappingNode) ([]entry, error) {
 	var list []entry
 	for _, pair := range m.Values {
@@ -195,7 +195,7 @@ func (r *reader) entries(m *ast.MappingNode) ([]entry, error) {
 	return list, nil
 }
 
-// scalar is the text of a value that is neither list nor mapping, as it was written.
+// scalar returns the text of a value that is neither list nor mapping, as it was written.
 func (r *reader) scalar(n ast.Node) (string, error) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -214,7 +214,7 @@ func (r *reader) scalar(n ast.Node) (string, error) {
 	return "", r.Fault(first(n), "must be one value, and this is %s", kind(n))
 }
 
-// kind is what a node is, in a sentence.
+// kind returns what a node is, in a sentence.
 func kind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -231,7 +231,7 @@ func kind(n ast.Node) string {
 	return "a single value"
 }
 
-// first is where a node begins.
+// first returns where a node begins.
 func first(n ast.Node) Pos {
 	switch x := n.(type) {
 	case *ast.MappingNode:

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// published is the schema of workloads, which lockbench prints.
+// published returns the schema of workloads, which lockbench prints.
 func published(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	const name = "workload.schema.json"

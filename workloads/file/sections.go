@@ -132,7 +132,7 @@ func (r *reader) classes(e entry) error {
 	return nil
 }
 
-// listedClass is a class with its name inside.
+// listedClass returns a class with its name inside.
 func (r *reader) listedClass(n ast.Node) error {
 	m, err := r.mapping(n, "a class")
 	if err != nil {
@@ -252,7 +252,7 @@ func (r *reader) setting(e entry, in place) (Setting, error) {
 	return s, nil
 }
 
-// value is one value of a field.
+// value returns one value of a field.
 func (r *reader) value(e entry, n ast.Node) (Value, error) {
 	text, err := r.scalar(n)
 	switch {

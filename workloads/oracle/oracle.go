@@ -71,7 +71,7 @@ const (
 func count(word uint64) uint64 { return word & countMask }
 func client(word uint64) int   { return int(word >> countBits & clientMask) }
 
-// next is the word after a grant to client me; the count is that of word plus one.
+// next returns the word after a grant to client me; the count is that of word plus one.
 func next(word uint64, me int) uint64 {
 	return (word>>seqShift+1)<<seqShift | uint64(me)<<countBits | count(word) + 1
 }
@@ -221,7 +221,7 @@ func (o *Oracle) comply(key, me int) {
 	o.mu.Unlock()
 }
 
-// excused tells whether all who hold a key are overstayers whose leases may have been over at a time.
+// excused reports whether all who hold a key are overstayers whose leases may have been over at a time.
 func (o *Oracle) excused(key int, k *contest, now time.Duration) bool {
 	for _, h := range k.holders {
 		if ends, ok := o.overstayers[hold{key, h.client}]; !ok || now < ends {
@@ -334,7 +334,7 @@ func (o *Oracle) settle(h *holder, now time.Duration) {
 	}
 }
 
-// Violations is the number of violations so far.
+// Violations returns the number of violations so far.
 func (o *Oracle) Violations() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -359,7 +359,7 @@ func (o *Oracle) Report() results.Safety {
 	}
 }
 
-// Updates is how many of the second witness's updates survived: the sum of all counters. Short of the number of
+// Updates returns how many of the second witness's updates survived: the sum of all counters. Short of the number of
 // grants, the difference was lost.
 func (o *Oracle) Updates() (n int64) {
 	for i := range o.cells {

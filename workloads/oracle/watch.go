@@ -30,7 +30,7 @@ func (c *cell) watch(word uint64) (first bool) {
 	return 0 < newer && newer < half && c.watched.CompareAndSwap(before, seq)
 }
 
-// Watched tells whether a client has been refused the key since g, or was granted it too.
+// Watched reports whether a client has been refused the key since g, or was granted it too.
 func (o *Oracle) Watched(key int, g *Grant) bool {
 	return o.cells[key].watched.Load() == int64(g.word>>seqShift)
 }
@@ -38,7 +38,7 @@ func (o *Oracle) Watched(key int, g *Grant) bool {
 // Resume says that no hold of the key is to be sampled before that time. The holder calls it.
 func (o *Oracle) Resume(key int, at time.Duration) { o.cells[key].resume.Store(int64(at)) }
 
-// Due tells whether a hold of the key may be sampled at that time.
+// Due reports whether a hold of the key may be sampled at that time.
 func (o *Oracle) Due(key int, now time.Duration) bool {
 	return int64(now) >= o.cells[key].resume.Load()
 }

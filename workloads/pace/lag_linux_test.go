@@ -73,7 +73,7 @@ func processCPU(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// paced is the whole chain: pacer, queue, client.
+// paced returns the whole chain: pacer, queue, client.
 func paced(b *testing.B, s pace.Schedule) []time.Duration {
 	const clients = 64
 	svc, err := memory.Null{}.Open(b.Context(), drivers.Config{Lock: "none", Clients: clients})
@@ -108,7 +108,7 @@ func paced(b *testing.B, s pace.Schedule) []time.Duration {
 	return append(slices.Concat(lags...), left...)
 }
 
-// bare is a thread that sleeps as well as the kernel lets it.
+// bare returns a thread that sleeps as well as the kernel lets it.
 func bare(b *testing.B, s pace.Schedule) (lags []time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -21,7 +21,7 @@ func chiSquare(counts []int, expected []float64) (x float64) {
 	return x
 }
 
-// chiSquareLimit is what chi-square of that many degrees of freedom exceeds in one of 1000 cases, by Wilson and
+// chiSquareLimit returns what chi-square of that many degrees of freedom exceeds in one of 1000 cases, by Wilson and
 // Hilferty (1931).
 func chiSquareLimit(degrees int) float64 {
 	k, z := float64(degrees), 3.0902
@@ -29,7 +29,7 @@ func chiSquareLimit(degrees int) float64 {
 	return k * c * c * c
 }
 
-// kolmogorov is the greatest distance of the sample from the distribution whose values under its distribution function
+// kolmogorov returns the greatest distance of the sample from the distribution whose values under its distribution function
 // are even between 0 and 1, times √n; over 1.95 in one of 1000 cases (Kolmogorov 1933).
 func kolmogorov(even []float64) float64 {
 	slices.Sort(even)
@@ -85,7 +85,7 @@ func counts(list []time.Duration, edges []time.Duration, mean float64, low, high
 	return chiSquare(cells, expected), chiSquareLimit(len(cells) - 1)
 }
 
-// every is the edges of intervals of that length.
+// every returns the edges of intervals of that length.
 func every(length, from, to time.Duration) (edges []time.Duration) {
 	for at := from; at <= to; at += length {
 		edges = append(edges, at)

@@ -65,7 +65,7 @@ func (q *Queue) Offer(at time.Duration) bool {
 	return taken
 }
 
-// Take is the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
+// Take returns the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
 // client was parked when it came: its delay is backlog, that of the others is the generator's own lag. (When the pacer
 // itself was held up, more arrivals may come at a time than clients are parked, and those count as backlog too.) ok is
 // false after Close, for those too that are parked then.
@@ -124,21 +124,21 @@ func (q *Queue) Close() (left []time.Duration) {
 	return left
 }
 
-// Len is how many arrivals wait for a client; 0 after Close.
+// Len returns how many arrivals wait for a client; 0 after Close.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.waiting.len()
 }
 
-// Offered is how many arrivals came, those that were dropped included.
+// Offered returns how many arrivals came, those that were dropped included.
 func (q *Queue) Offered() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.offered
 }
 
-// Dropped is how many arrivals found limit others waiting.
+// Dropped returns how many arrivals found limit others waiting.
 func (q *Queue) Dropped() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

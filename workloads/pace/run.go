@@ -73,7 +73,7 @@ func (m *merged) letGo(now time.Duration) (due time.Duration, ok bool) {
 	return now, true
 }
 
-// earliest is the lane whose arrival is due first, the first one of several; negative if there is none.
+// earliest returns the lane whose arrival is due first, the first one of several; negative if there is none.
 func (m *merged) earliest() int {
 	first := -1
 	for i, due := range m.due {

@@ -37,10 +37,10 @@ type piece struct {
 	before float64 // N(from)
 }
 
-// count is how many arrivals are expected in p.
+// count returns how many arrivals are expected in p.
 func (p *piece) count() float64 { return (p.rate + p.slope/2*p.length) * p.length }
 
-// when is the time at which N reaches target, which lies in p: the root of rate·x + slope/2·x² = n, in the form that
+// when returns the time at which N reaches target, which lies in p: the root of rate·x + slope/2·x² = n, in the form that
 // neither divides by a small slope nor subtracts numbers that are nearly the same.
 func (p *piece) when(target float64) float64 {
 	n := target - p.before
@@ -48,7 +48,7 @@ func (p *piece) when(target float64) float64 {
 	return p.from + min(x, p.length)
 }
 
-// Arrivals is a schedule of that rate and kind (all that is not spec.Poisson is spec.Constant). Equal seeds make equal schedules.
+// Arrivals returns a schedule of that rate and kind (all that is not spec.Poisson is spec.Constant). Equal seeds make equal schedules.
 // No rate has no arrivals, and a rate that goes in steps stays at the first one if the window has no end.
 func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {
 	a := &arrivals{pieces: pieces(r, w, seed), end: math.MaxInt64}
@@ -66,7 +66,7 @@ func Arrivals(r spec.Rate, kind string, w Window, seed uint64) Schedule {
 	return a
 }
 
-// Next tells when the next arrival is due. It is rounded down to a nanosecond, which keeps it in its part of the
+// Next returns when the next arrival is due. It is rounded down to a nanosecond, which keeps it in its part of the
 // window.
 func (a *arrivals) Next() (due time.Duration, ok bool) {
 	for len(a.pieces) > 0 {
@@ -141,7 +141,7 @@ type bursts struct {
 	end   time.Duration
 }
 
-// Bursts is a schedule in which size arrivals are due at the same moment, every so often: at the opening of the
+// Bursts returns a schedule in which size arrivals are due at the same moment, every so often: at the opening of the
 // measured window, every time after it, and in the warm-up at the times that lie as far before it.
 func Bursts(size int, every time.Duration, w Window) Schedule {
 	if size <= 0 || every <= 0 {

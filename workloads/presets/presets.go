@@ -12,7 +12,7 @@ var files embed.FS
 
 const extension = ".yaml"
 
-// Names are those of all presets, in alphabetical order.
+// Names returns those of all presets, in alphabetical order.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -25,7 +25,7 @@ func Names() []string {
 	return names
 }
 
-// Find is the text of a preset, if there is one of that name.
+// Find returns the text of a preset, if there is one of that name.
 func Find(name string) (text []byte, ok bool) {
 	text, err := files.ReadFile(name + extension)
 	return text, err == nil

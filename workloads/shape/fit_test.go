@@ -16,7 +16,7 @@ const (
 	bad  = 1e-9
 )
 
-// chiSquare is the p-value of Pearson's test that counts come from a distribution with those probabilities. Cells that
+// chiSquare returns the p-value of Pearson's test that counts come from a distribution with those probabilities. Cells that
 // expect few are merged with their neighbours, as the test wants it.
 func chiSquare(counts []int, probabilities []float64) float64 {
 	const enough = 10
@@ -45,7 +45,7 @@ func chiSquare(counts []int, probabilities []float64) float64 {
 	return upperGamma(float64(cells-1)/2, statistic/2)
 }
 
-// upperGamma is the regularised incomplete gamma function Q(a, x): its series below a+1 and its continued fraction
+// upperGamma returns the regularised incomplete gamma function Q(a, x): its series below a+1 and its continued fraction
 // above (Abramowitz & Stegun 6.5.29, 6.5.31, the latter by Lentz's method).
 func upperGamma(a, x float64) float64 {
 	if x <= 0 {
@@ -84,7 +84,7 @@ func upperGamma(a, x float64) float64 {
 	return front * h
 }
 
-// kolmogorov is the p-value of the test of Kolmogorov and Smirnov that a sample comes from the distribution cdf, which
+// kolmogorov returns the p-value of the test of Kolmogorov and Smirnov that a sample comes from the distribution cdf, which
 // must be continuous. The asymptotic distribution has Stephens's correction (JRSS B 32, 1970).
 func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	slices.Sort(sample)

@@ -4,7 +4,7 @@ package shape
 
 import "github.com/lockbench/lockbench/results/spec"
 
-// Share is the share of the draws of all clients together that fall on a key, if each client draws as often as any other
+// Share returns the share of the draws of all clients together that fall on a key, if each client draws as often as any other
 // from a distribution of these parts.
 func Share(parts []spec.KeyPart, key, keys, clients int) (share float64) {
 	for _, p := range parts {
@@ -13,7 +13,7 @@ func Share(parts []spec.KeyPart, key, keys, clients int) (share float64) {
 	return share
 }
 
-// shareOf is the share of one part.
+// shareOf returns the share of one part.
 func shareOf(p spec.KeyPart, key, keys, clients int) float64 {
 	first, size := p.Span(keys)
 	in := inSpan(key, first, size)
@@ -60,7 +60,7 @@ func Peaks(parts []spec.KeyPart, keys int) []int {
 // neglected term is below the last bit there.
 const exactTerms = 1000
 
-// sum is that of all weights, the generalised harmonic number.
+// sum returns that of all weights, the generalised harmonic number.
 func (z *zipf) sum() (sum float64) {
 	n := min(z.n, exactTerms)
 	for k := n; k >= 1; k-- { // the small ones first

@@ -137,7 +137,7 @@ func TestKeysFit(t *testing.T) {
 	}
 }
 
-// hottest is the share of the key that is wanted most.
+// hottest returns the share of the key that is wanted most.
 func hottest(k spec.Keys, keys, clients int) (most float64) {
 	for _, key := range Peaks(k.Parts(), keys) {
 		most = max(most, Share(k.Parts(), key, keys, clients))

@@ -26,7 +26,7 @@ type keySource struct {
 	zipf     zipf
 }
 
-// KeySamplers are those of clients that have that many keys to choose from, client i's at i. They share what is the same
+// KeySamplers returns those of clients that have that many keys to choose from, client i's at i. They share what is the same
 // for all of them. Check has found that keys and clients fit.
 func KeySamplers(k spec.Keys, keys, clients int) []KeySampler {
 	parts := k.Parts()
@@ -71,10 +71,10 @@ func newSources(parts []spec.KeyPart, keys int) (sources []keySource, moving boo
 	return sources, moving
 }
 
-// spread is the place of number i of n who share a circle of that size out evenly.
+// spread returns the place of number i of n who share a circle of that size out evenly.
 func spread(i, n, size int) int { return int(int64(i) * int64(size) / int64(n)) }
 
-// portion is a share of 2^64.
+// portion returns a share of 2^64.
 func portion(share float64) uint64 {
 	if share >= 1 {
 		return math.MaxUint64

@@ -50,7 +50,7 @@ func Load(t spec.Times, r io.Reader) (Times, error) {
 	return Times{t, times, mean(times), slices.Max(times)}, nil
 }
 
-// Mean is the expected value, of a file too; see spec.Times.
+// Mean returns the expected value, of a file too; see spec.Times.
 func (t Times) Mean() time.Duration {
 	if t.replay != nil {
 		return t.mean
@@ -58,7 +58,7 @@ func (t Times) Mean() time.Duration {
 	return t.Times.Mean()
 }
 
-// Max is a bound, of a file too: no longer time is drawn.
+// Max returns a bound, of a file too: no longer time is drawn.
 func (t Times) Max() time.Duration {
 	if t.replay != nil {
 		return t.max
@@ -131,7 +131,7 @@ func parseMillis(text string) (time.Duration, error) {
 	return time.Duration(math.Round(ms * 1e6)), nil
 }
 
-// mean is the arithmetic mean of times that are not negative, rounded down. Their sum may take more than 64 bits.
+// mean returns the arithmetic mean of times that are not negative, rounded down. Their sum may take more than 64 bits.
 func mean(times []time.Duration) time.Duration {
 	var high, low, carry uint64
 	for _, d := range times {

@@ -19,5 +19,5 @@ func below(rng *rand.PCG, n uint64) uint64 {
 // complement is infinite.
 func unit(rng *rand.PCG) float64 { return centre(rng.Uint64()) }
 
-// centre is the middle of the interval that the upper 52 bits choose of 2^52 equal ones.
+// centre returns the middle of the interval that the upper 52 bits choose of 2^52 equal ones.
 func centre(bits uint64) float64 { return (float64(bits>>12) + 0.5) * 0x1p-52 }

@@ -66,7 +66,7 @@ func uniformCDF(from, to time.Duration) func(float64) float64 {
 	return func(x float64) float64 { return max(0, min(1, (x-float64(from))/float64(to-from))) }
 }
 
-// drawable is a distribution that replays no file.
+// drawable returns a distribution that replays no file.
 func drawable(text string) Times { return Times{Times: spec.Must(spec.ParseTimes(text))} }
 
 func draw(d spec.Times, n int) (sample []float64, mean float64) {

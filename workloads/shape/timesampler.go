@@ -26,7 +26,7 @@ type timeSource struct {
 	replay    []time.Duration
 }
 
-// Samplers are those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places
+// Samplers returns those of that many clients, client i's at i. Clients replay a file, which has to be loaded, from places
 // of their own, spread evenly over it, round and round.
 func (t Times) Samplers(clients int) []TimeSampler {
 	source := &timeSource{kind: t.Kind, from: t.A, span: uint64(t.B-t.A) + 1, mean: float64(t.A), replay: t.replay}

@@ -52,7 +52,7 @@ func (z *zipf) integral(x float64) float64 {
 	return expm1Over((1-z.s)*log) * log
 }
 
-// inverse is the x for which integral(x) is u: (1 + (1-s)u)^(1/(1-s)), and exp(u) for s = 1.
+// inverse returns the x for which integral(x) is u: (1 + (1-s)u)^(1/(1-s)), and exp(u) for s = 1.
 func (z *zipf) inverse(u float64) float64 {
 	t := max(-1, (1-z.s)*u) // less is a rounding error at the upper end
 	return math.Exp(log1pOver(t) * u)

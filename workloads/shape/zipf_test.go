@@ -12,7 +12,7 @@ var (
 	sizes     = []int{1, 2, 3, 10, 1000, 50_000}
 )
 
-// zipfTable is what the sampler avoids: every probability, each by its definition.
+// zipfTable returns what the sampler avoids: every probability, each by its definition.
 func zipfTable(s float64, n int) []float64 {
 	table := make([]float64, n)
 	sum := 0.0

@@ -145,8 +145,8 @@ func valuesOf(n int, latencies ...time.Duration) results.Values {
 
 // TestJoin has quantiles of two stretches that no average of theirs is: 90 fast values, and 10 slow ones.
 func TestJoin(t *testing.T) {
-	s := stretch{valuesOf(90, ms).Interval(0, time.Second), valuesOf(90, ms)}
-	u := stretch{valuesOf(10, 100*ms).Interval(time.Second, time.Second), valuesOf(10, 100*ms)}
+	s := interval{valuesOf(90, ms).Interval(0, time.Second), valuesOf(90, ms)}
+	u := interval{valuesOf(10, 100*ms).Interval(time.Second, time.Second), valuesOf(10, 100*ms)}
 	s.Errors, u.Errors, u.Violations = 1, 2, 3
 	s.join(u)
 	near(t, "p50", float64(s.P50), float64(ms), 0.001)
@@ -234,12 +234,12 @@ func TestLateLook(t *testing.T) {
 	e.from = p.Warmup
 	e.recorder.Borrow().Record(results.WarmupIndex, ms)
 	e.recorder.Borrow().Record(results.AcquireIndex, ms)
-	e.course.look(p.Warmup)
-	e.course.look(2 * p.Warmup)
+	e.timeseries.sample(p.Warmup)
+	e.timeseries.sample(2 * p.Warmup)
 	if want := []int64{1, 0, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("values of warm-up and window, in one interval and the next: %v, want %v", got, want)
 	}
-	if s := e.course.series(); len(s) != 2 || s[0].Acquired != 1 || s[1].Acquired != 1 || !s[0].Warmup || s[1].Warmup {
+	if s := e.timeseries.series(); len(s) != 2 || s[0].Acquired != 1 || s[1].Acquired != 1 || !s[0].Warmup || s[1].Warmup {
 		t.Errorf("series %+v", s)
 	}
 }
@@ -285,15 +285,15 @@ func TestView(t *testing.T) {
 func TestStairs(t *testing.T) {
 	r := results.NewRecorder(1)
 	queue, dropped := 0, int64(0)
-	s := &stairs{
+	s := &rateSteps{
 		from:     time.Second,
 		follower: results.Follow(results.Source{Recorder: r, Metric: results.ResponseIndex}),
 		queue:    func() int { return queue }, left: func() int64 { return 300 }, dropped: func() int64 { return dropped },
 		todo: []spec.Step{{From: 0, To: time.Second, Rate: 100}, {From: time.Second, To: 2 * time.Second, Rate: 50}, {From: 2 * time.Second, To: 3 * time.Second, Rate: 10}},
 	}
 	for now := time.Duration(0); now < 4*time.Second; now += 10 * ms {
-		for s.edge() <= now {
-			s.look(s.edge())
+		for s.next() <= now {
+			s.advance(s.next())
 		}
 		if now >= s.from {
 			queue, dropped = queue+1, dropped+2
@@ -319,10 +319,10 @@ func TestStairs(t *testing.T) {
 	if len(s.series()) != len(want) {
 		t.Errorf("%d steps, want %d", len(s.series()), len(want))
 	}
-	var none *stairs
+	var none *rateSteps
 	none.finish(0)
-	if none.edge() != never || none.series() != nil {
-		t.Error("no stairs have steps")
+	if none.next() != never || none.series() != nil {
+		t.Error("no rate has steps")
 	}
 }
 
@@ -332,12 +332,12 @@ func TestStairsCutShort(t *testing.T) {
 		until time.Duration
 		steps int
 	}{{1050 * ms, 1}, {1500 * ms, 2}} {
-		s := &stairs{
+		s := &rateSteps{
 			follower: results.Follow(), queue: func() int { return 0 }, left: func() int64 { return 0 }, dropped: func() int64 { return 0 },
 			todo: []spec.Step{{To: time.Second}, {From: time.Second, To: 2 * time.Second}},
 		}
-		for s.edge() <= test.until {
-			s.look(s.edge())
+		for s.next() <= test.until {
+			s.advance(s.next())
 		}
 		s.finish(test.until)
 		if got := s.series(); len(got) != test.steps || test.steps == 2 && got[1].Length != 400*ms {
