@@ -81,6 +81,10 @@ var floors = []rule{
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
+	{
+		"workloads/observe", []string{"results", "workloads"},
+		[]string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
+	},
 	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
@@ -91,8 +95,7 @@ var floors = []rule{
 			"drivers", "drivers/quorum", "drivers/servers", "drivers/wait", "drivers/renew",
 			"results/...", "workloads/...",
 		},
-		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term",
-			"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
 	},
 
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},

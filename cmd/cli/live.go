@@ -1,29 +1,32 @@
-// Who else watches a trial under way: scrapers of metrics, and readers of the interval log.
+// Observers of a trial under way: Prometheus, by -metrics-addr, and readers of the interval log, by -interval-log.
 
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/observe"
 )
 
-// live shows the trials of a run to others. A nil metrics or log is none.
+// live shows the trials of a run to observers. A nil metrics or log is none.
 type live struct {
-	metrics *metricsServer
-	log     *intervalLog
+	metrics *observe.Metrics
+	log     *observe.Log
 }
 
 // checkLive checks what can be checked before anything is opened. It leaves nothing behind.
 func checkLive(o *options) error {
 	if text := o.text("metrics-addr"); text != "" {
-		if _, err := readMetricsAddr(text); err != nil {
-			return err
+		if _, err := observe.ParseAddr(text); err != nil {
+			return usageErrorf("-metrics-addr %s: %w", text, err)
 		}
 	}
 	log, output := o.text("interval-log"), o.text("output")
@@ -48,49 +51,90 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// openLive listens and opens the log, for trials of p by that version of lockbench.
-func openLive(ctx context.Context, o *options, p plan, version string) (*live, error) {
-	metrics, err := serveMetrics(ctx, o.text("metrics-addr"), version)
-	if err != nil {
-		return nil, err
+// checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an
+// older log if anything: that one will be replaced. It leaves nothing behind.
+func checkIntervalLog(path string) error {
+	if path == "" {
+		return nil
 	}
-	log, err := openIntervalLog(o.text("interval-log"), len(p.order) > 1, version)
-	if err != nil {
-		metrics.close()
-		return nil, err
+	if path == "-" {
+		return usageErrorf("-interval-log -: the log goes into a file")
 	}
-	return &live{metrics, log}, nil
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0 {
+		return nil // to open it and close it again would end it for its reader
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return checkCreate("-interval-log", path)
+	}
+	if err != nil {
+		return fmt.Errorf("-interval-log: %w", err)
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return fmt.Errorf("-interval-log: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	head := make([]byte, len(observe.LogHead))
+	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head, []byte(observe.LogHead)) {
+		return usageErrorf("-interval-log %s: is there already and no interval log, so it is not overwritten", path)
+	}
+	return nil
 }
 
-// announce says where the metrics are.
+// openLive listens and creates the log, for trials of p by that version of lockbench.
+func openLive(ctx context.Context, o *options, p plan, version string) (*live, error) {
+	l := &live{}
+	if text := o.text("metrics-addr"); text != "" {
+		addr, err := observe.ParseAddr(text)
+		if err == nil {
+			l.metrics, err = observe.Listen(ctx, addr, version)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("-metrics-addr %s: %w", text, err)
+		}
+	}
+	if path := o.text("interval-log"); path != "" {
+		var err error
+		if l.log, err = observe.CreateLog(path, len(p.order) > 1, version); err != nil {
+			l.metrics.Close()
+			return nil, fmt.Errorf("-interval-log: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// announce prints the address of the metrics.
 func (l *live) announce(w io.Writer) {
 	if l.metrics != nil {
-		fmt.Fprintf(w, "lockbench: metrics at %s\n", l.metrics.url())
+		fmt.Fprintf(w, "lockbench: metrics at %s\n", l.metrics.URL())
 	}
 }
 
-// follow lets others see a trial that is about to run.
+// follow shows a trial that is about to run.
 func (l *live) follow(run *workloads.Run, t turn) {
 	run.Watch = func(v workloads.View) {
-		if l.metrics != nil {
-			l.metrics.watch(v, t)
-		}
-		if l.log != nil {
-			l.log.watch(v, t)
-		}
+		l.metrics.Begin(v, observe.Trial{Cell: t.cell, Trial: t.trial})
+		l.log.Begin(v, observe.Trial{Cell: t.cell, Trial: t.trial})
 	}
 	if l.log != nil {
-		run.Interval = l.log.write
+		run.Interval = l.log.Write
 	}
 }
 
-// end tells that the trial is over.
-func (l *live) end() { l.metrics.end() }
+// end ends the trial.
+func (l *live) end() { l.metrics.End() }
 
-// close ends it all. A log of which something is missing is the error of a run that had no other.
+// close closes both. A log of which something is missing is the error of a run that had no other.
 func (l *live) close(w io.Writer, err error) error {
-	l.metrics.close()
-	missing := l.log.close()
+	l.metrics.Close()
+	missing := l.log.Close()
+	if missing != nil {
+		missing = fmt.Errorf("-interval-log: %w", missing)
+	}
 	if err != nil && missing != nil {
 		fmt.Fprintf(w, "lockbench: %s\n", oneLine(missing.Error()))
 		return err

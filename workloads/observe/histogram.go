@@ -1,6 +1,6 @@
 // A metric's distribution as a Prometheus histogram: a native one and, for scrapers that do not know these, a classic one.
 
-package cli
+package observe
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // schema is the resolution of native histograms: 2^5 buckets for each power of two, each 2.2 % wide. A value goes where
-// the middle of its slot belongs, which is within 0.05 % of it; so a quantile that Prometheus reckons is within 2.2 % of
+// the middle of its slot belongs, which is within 0.05 % of it; so a quantile that Prometheus calculates is within 2.2 % of
 // the record's, which is exact to 0.1 %, and a value as close as that to a bucket's bound may be counted on its other side.
 const schema = 5
 

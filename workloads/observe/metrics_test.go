@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"context"
@@ -20,17 +20,17 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-func TestReadMetricsAddr(t *testing.T) {
+func TestParseAddr(t *testing.T) {
 	for text, want := range map[string]string{
 		"9090": "127.0.0.1:9090", "0": "127.0.0.1:0", ":9090": ":9090", "0.0.0.0:80": "0.0.0.0:80", "[::1]:9090": "[::1]:9090", "localhost:1": "localhost:1",
 	} {
-		if got, err := readMetricsAddr(text); got != want || err != nil {
+		if got, err := ParseAddr(text); got != want || err != nil {
 			t.Errorf("%q is %q (%v), want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"localhost", "localhost:", "localhost:http", ":65536", "-1", "1:2:3", "http://localhost:9090", ":", "[::1]"} {
-		got, err := readMetricsAddr(text)
-		if err == nil || !strings.HasPrefix(err.Error(), "-metrics-addr "+text+": must be HOST:PORT") {
+		got, err := ParseAddr(text)
+		if err == nil || !strings.HasPrefix(err.Error(), "must be HOST:PORT") {
 			t.Errorf("%q is %q (%v)", text, got, err)
 		}
 	}
@@ -146,12 +146,12 @@ func checkHistogram(t *testing.T, name string, h *dto.Histogram, want results.La
 
 // TestMetrics scrapes a trial under way, and compares what is left of it afterwards with its record.
 func TestMetrics(t *testing.T) {
-	server, err := serveMetrics(t.Context(), "0", "test")
+	server, err := Listen(t.Context(), "127.0.0.1:0", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.close()
-	if f := scrape(t, server.url(), expfmt.TypeProtoDelim); f["go_goroutines"] == nil || f["lockbench_clients"] != nil {
+	defer server.Close()
+	if f := scrape(t, server.URL(), expfmt.TypeProtoDelim); f["go_goroutines"] == nil || f["lockbench_clients"] != nil {
 		t.Error("before the first trial there are metrics of one, or none of the process")
 	}
 
@@ -169,17 +169,16 @@ func TestMetrics(t *testing.T) {
 	var during map[string]*dto.MetricFamily
 	run := workloads.Run{Plan: p, Service: svc, Prefix: "test:", Progress: func(s workloads.Snapshot) {
 		if s.Phase == workloads.PhaseMeasure {
-			during = scrape(t, server.url(), expfmt.TypeProtoDelim)
+			during = scrape(t, server.URL(), expfmt.TypeProtoDelim)
 		}
 	}}
-	l := live{metrics: server}
-	l.follow(&run, turn{cell: 2, trial: 3})
+	run.Watch = func(v workloads.View) { server.Begin(v, Trial{Cell: 2, Trial: 3}) }
 	rec, err := run.Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.end()
-	after := scrape(t, server.url(), expfmt.TypeProtoDelim)
+	server.End()
+	after := scrape(t, server.URL(), expfmt.TypeProtoDelim)
 
 	if during == nil {
 		t.Fatal("no scrape during the trial")
@@ -217,23 +216,27 @@ func TestMetrics(t *testing.T) {
 		t.Error("phase, clients, info or violations are wrong")
 	}
 
-	text := scrape(t, server.url(), expfmt.TypeTextPlain)["lockbench_acquire_seconds"].GetMetric()[0].GetHistogram()
+	text := scrape(t, server.URL(), expfmt.TypeTextPlain)["lockbench_acquire_seconds"].GetMetric()[0].GetHistogram()
 	if len(text.GetBucket()) != len(classicBounds)+1 || int64(text.GetSampleCount()) != rec.Counts.Acquired { // and +Inf
 		t.Errorf("the text format has %d buckets of %d values", len(text.GetBucket()), text.GetSampleCount())
 	}
 }
 
+// mute is a service that does not answer.
+type mute struct{}
+
+func (mute) Traits() drivers.Traits                                { return drivers.Traits{} }
+func (mute) Close() error                                          { return nil }
+func (mute) Session(context.Context, int) (drivers.Session, error) { return mute{}, nil }
+func (mute) Try(context.Context, *drivers.Lease) (bool, error)     { return false, errors.New("no reply") }
+func (mute) Release(context.Context, *drivers.Lease) (bool, error) { return false, errors.New("no reply") }
+
 // TestMetricsShowErrors counts errors by class.
 func TestMetricsShowErrors(t *testing.T) {
 	x := exporter{}
-	d, _ := drivers.Lookup("test-mute")
-	svc, err := d.Open(t.Context(), drivers.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute}, Driver: "test-mute", Lock: "fake", Wait: "none", Keys: 1,
+	p := spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute}, Driver: "mute", Lock: "mute", Wait: "none", Keys: 1,
 		Duration: 50 * time.Millisecond, IOTimeout: time.Second, Server: "external"}
-	rec, err := (&workloads.Run{Plan: p, Service: svc, Watch: func(v workloads.View) { x.begin(v, turn{}) }}).Do(t.Context())
+	rec, err := (&workloads.Run{Plan: p, Service: mute{}, Watch: func(v workloads.View) { x.begin(v, Trial{}) }}).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,29 +271,14 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestMetricsPortTaken names the flag, and says it before anything is measured.
-func TestMetricsPortTaken(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	var stderr strings.Builder
-	code := run([]string{"-driver", "memory", "-duration", "1h", "-metrics-addr", taken.Addr().String()}, nil, io.Discard, &stderr, nil, nil)
-	want := "lockbench: -metrics-addr " + taken.Addr().String() + ": "
-	if code != exitError || !strings.HasPrefix(stderr.String(), want) || !strings.Contains(stderr.String(), "in use") {
-		t.Errorf("exit %d: %s", code, stderr.String())
-	}
-}
-
 // TestMetricsEndWithTheRun: nobody listens any longer.
 func TestMetricsEndWithTheRun(t *testing.T) {
-	server, err := serveMetrics(t.Context(), "localhost:0", "test")
+	server, err := Listen(t.Context(), "localhost:0", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	scrape(t, server.url(), expfmt.TypeTextPlain)
-	server.close()
+	scrape(t, server.URL(), expfmt.TypeTextPlain)
+	server.Close()
 	var d net.Dialer
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

@@ -1,11 +1,9 @@
-package cli
+package observe
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +23,7 @@ func logged(t *testing.T, several bool) (text []byte, records []*results.Record,
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		base = time.Now()
-		log := newIntervalLog(nopCloser{&out}, several, "test", base)
+		log := newLog(nopCloser{&out}, several, "test", base)
 		for trial := range 2 {
 			p := spec.Plan{
 				Load:   spec.Load{Clients: 3, Hold: 10 * time.Millisecond, Think: 4 * time.Millisecond, TTL: time.Minute},
@@ -38,15 +36,14 @@ func logged(t *testing.T, several bool) (text []byte, records []*results.Record,
 				t.Fatal(err)
 			}
 			r := workloads.Run{Plan: p, Service: svc}
-			l := live{log: log}
-			l.follow(&r, turn{cell: 0, trial: trial})
+			r.Watch, r.Interval = func(v workloads.View) { log.Begin(v, Trial{Trial: trial}) }, log.Write
 			rec, err := r.Do(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			records = append(records, rec)
 		}
-		if err := log.close(); err != nil {
+		if err := log.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -107,7 +104,7 @@ func TestIntervalLog(t *testing.T) {
 	if len(sums) > 0 {
 		t.Errorf("there are lines of other tags: %v", sums)
 	}
-	if !strings.HasPrefix(string(text), logHead) || !strings.Contains(string(text), "#[cell 0 trial 2: lockbench -driver memory]\n") ||
+	if !strings.HasPrefix(string(text), LogHead) || !strings.Contains(string(text), "#[cell 0 trial 2: lockbench -driver memory]\n") ||
 		!strings.Contains(string(text), fmt.Sprintf("#[StartTime: %d.000 (seconds since epoch), 2000-01-01T00:00:00.000Z]\n", base.Unix())) {
 		t.Errorf("head %.500s", text)
 	}
@@ -151,45 +148,20 @@ func (f *full) Close() error { return nil }
 // TestIntervalLogWithoutRoom says that something is missing, and goes on.
 func TestIntervalLogWithoutRoom(t *testing.T) {
 	for _, room := range []int{0, 1000} {
-		l := newIntervalLog(&full{room}, false, "test", time.Unix(0, 0))
-		l.write(workloads.Interval{To: time.Second, Values: func(results.MetricIndex) results.Values {
+		l := newLog(&full{room}, false, "test", time.Unix(0, 0))
+		l.Write(workloads.Interval{To: time.Second, Values: func(results.MetricIndex) results.Values {
 			r := results.NewRecorder(1)
 			for i := range 2000 {
 				r.Borrow().Record(results.HoldIndex, time.Duration(i*i)*time.Microsecond)
 			}
 			return results.Total(results.Source{Recorder: r, Metric: results.HoldIndex})
 		}})
-		if err := l.close(); !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "-interval-log: ") {
+		if err := l.Close(); !errors.Is(err, errFull) {
 			t.Errorf("room for %d bytes: %v", room, err)
 		}
 	}
-	var none *intervalLog
-	if err := none.close(); err != nil {
+	var none *Log
+	if err := none.Close(); err != nil {
 		t.Error(err)
-	}
-	failed := errors.New("the run's own")
-	var said strings.Builder
-	l := live{log: newIntervalLog(&full{0}, false, "test", time.Unix(0, 0))}
-	if err := l.close(&said, failed); err != failed || !strings.Contains(said.String(), "no space left") {
-		t.Errorf("%v, and said %q", err, said.String())
-	}
-}
-
-// TestIntervalLogReplaces an older log, and nothing else.
-func TestIntervalLogReplaces(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.hlog")
-	for _, test := range []struct {
-		text string
-		ok   bool
-	}{{"", true}, {logHead + "1.3]\n", true}, {logHead, true}, {"#[Histogram log", false}, {"milk, eggs\nand a lot of other things\n", false}} {
-		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := checkIntervalLog(path); (err == nil) != test.ok {
-			t.Errorf("%q: %v", test.text, err)
-		}
-		if now, err := os.ReadFile(path); err != nil || string(now) != test.text {
-			t.Errorf("%q has become %q (%v)", test.text, now, err)
-		}
 	}
 }

@@ -1,12 +1,9 @@
-// -metrics-addr: the trial under way as Prometheus metrics. They are made when somebody asks, from totals that are there
-// anyhow; until then they cost nothing.
-
-package cli
+// Package observe shows trials under way to other programs: as Prometheus metrics, and as an HdrHistogram interval log.
+package observe
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -23,12 +20,14 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// metricsPath is where the metrics are.
+// Trial is the place of a trial in its run. Both count from 0.
+type Trial struct{ Cell, Trial int }
+
+// metricsPath is the path of the metrics.
 const metricsPath = "/metrics"
 
-// readMetricsAddr reads HOST:PORT, or a port alone, which listens on this machine only. To let others in takes a word:
-// ":9090" is all of its addresses.
-func readMetricsAddr(text string) (string, error) {
+// ParseAddr reads HOST:PORT, or a port alone, which listens on this machine only. ":9090" listens on all of its addresses.
+func ParseAddr(text string) (string, error) {
 	addr := text
 	if !strings.Contains(addr, ":") {
 		addr = net.JoinHostPort("127.0.0.1", addr)
@@ -38,8 +37,8 @@ func readMetricsAddr(text string) (string, error) {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return "", usageErrorf("-metrics-addr %s: must be HOST:PORT, such as 127.0.0.1:9090 or :9090 (every address of this machine), "+
-			"or a port alone (9090), which listens on 127.0.0.1", text)
+		return "", errors.New("must be HOST:PORT, such as 127.0.0.1:9090 or :9090 (every address of this machine), " +
+			"or a port alone (9090), which listens on 127.0.0.1")
 	}
 	return addr, nil
 }
@@ -51,11 +50,11 @@ const (
 )
 
 // sharedGatherer gathers at most once in gatherEvery, so that scrapers, however many and however fast, do not take the
-// processor from the load. Those that come in between wait for the next time and share what it finds: none gets
-// figures from before it asked.
+// processor from the load. Scrapes that come in between wait for the next time and share its result: none gets figures
+// from before it asked.
 type sharedGatherer struct {
 	from prometheus.Gatherer
-	turn chan struct{} // of one: whoever has put something in may gather
+	lock chan struct{} // holds an element while one scrape gathers
 
 	began time.Time // the last time
 	found []*dto.MetricFamily
@@ -63,14 +62,14 @@ type sharedGatherer struct {
 }
 
 func newSharedGatherer(from prometheus.Gatherer) *sharedGatherer {
-	return &sharedGatherer{from: from, turn: make(chan struct{}, 1)}
+	return &sharedGatherer{from: from, lock: make(chan struct{}, 1)}
 }
 
-// Gather gathers, or waits for somebody else's.
+// Gather gathers, or waits for another scrape's result.
 func (g *sharedGatherer) Gather() ([]*dto.MetricFamily, error) {
 	asked := time.Now()
-	g.turn <- struct{}{}
-	defer func() { <-g.turn }()
+	g.lock <- struct{}{}
+	defer func() { <-g.lock }()
 	if g.began.After(asked) {
 		return g.found, g.err
 	}
@@ -82,32 +81,26 @@ func (g *sharedGatherer) Gather() ([]*dto.MetricFamily, error) {
 	return g.found, g.err
 }
 
-// metricsServer serves the metrics of a run. A nil one does nothing.
-type metricsServer struct {
+// Metrics is an HTTP server with the metrics of a run. They are made when they are asked for, from the totals that a trial
+// has in any case; until then they cost nothing. A nil *Metrics does nothing.
+type Metrics struct {
 	exporter exporter
 	server   http.Server
 	addr     net.Addr
 	serving  sync.WaitGroup
 }
 
-// serveMetrics listens at once, so that an address that cannot be had is said before anything is started.
-func serveMetrics(ctx context.Context, text, version string) (*metricsServer, error) {
-	if text == "" {
-		return nil, nil
-	}
-	addr, err := readMetricsAddr(text)
-	if err != nil {
-		return nil, err
-	}
+// Listen serves metrics at addr, which ParseAddr returned, for that version of lockbench.
+func Listen(ctx context.Context, addr, version string) (*Metrics, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
 			err = op.Err // the rest is the address again
 		}
-		return nil, fmt.Errorf("-metrics-addr %s: %w", text, err)
+		return nil, err
 	}
-	m := &metricsServer{addr: listener.Addr(), exporter: exporter{version: version}}
+	m := &Metrics{addr: listener.Addr(), exporter: exporter{version: version}}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&m.exporter, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
@@ -122,21 +115,25 @@ func serveMetrics(ctx context.Context, text, version string) (*metricsServer, er
 	return m, nil
 }
 
-// url is where they are.
-func (m *metricsServer) url() string { return "http://" + m.addr.String() + metricsPath }
+// URL returns the address of the metrics.
+func (m *Metrics) URL() string { return "http://" + m.addr.String() + metricsPath }
 
-// watch begins to show a trial.
-func (m *metricsServer) watch(v workloads.View, t turn) { m.exporter.begin(v, t) }
+// Begin begins to show a trial.
+func (m *Metrics) Begin(v workloads.View, t Trial) {
+	if m != nil {
+		m.exporter.begin(v, t)
+	}
+}
 
-// end keeps the last state of the trial for the next scrape, and lets go of the trial.
-func (m *metricsServer) end() {
+// End keeps the last state of the trial for the next scrape, and drops the trial itself.
+func (m *Metrics) End() {
 	if m != nil {
 		m.exporter.end()
 	}
 }
 
-// close ends the server. A scrape that is under way gets a moment.
-func (m *metricsServer) close() {
+// Close ends the server. A scrape that is under way has a second to finish.
+func (m *Metrics) Close() {
 	if m == nil {
 		return
 	}
@@ -162,12 +159,12 @@ type exporter struct {
 // and trials from 1, as in the record.
 var trialLabels = []string{"driver", "lock", "wait", "cell", "trial"}
 
-func (x *exporter) begin(v workloads.View, t turn) {
+func (x *exporter) begin(v workloads.View, t Trial) {
 	p := v.Plan()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.live, x.last = &v, nil
-	x.labels = []string{p.Driver, p.Lock, p.Wait, strconv.Itoa(t.cell), strconv.Itoa(t.trial + 1)}
+	x.labels = []string{p.Driver, p.Lock, p.Wait, strconv.Itoa(t.Cell), strconv.Itoa(t.Trial + 1)}
 }
 
 func (x *exporter) end() {
@@ -178,7 +175,7 @@ func (x *exporter) end() {
 	}
 }
 
-// Describe tells nothing beforehand: which metrics there are depends on the trial.
+// Describe describes nothing: which metrics there are depends on the trial.
 func (x *exporter) Describe(chan<- *prometheus.Desc) {}
 
 // Collect is a scrape.

@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package cli
+package observe
 
 import (
 	"errors"
@@ -21,21 +21,18 @@ func TestIntervalLogPipe(t *testing.T) {
 		f, _ := os.Open(path) // waits for who writes
 		reader <- f
 	}()
-	if err := checkIntervalLog(path); err != nil {
-		t.Fatal(err)
-	}
-	l, err := openIntervalLog(path, false, "devel")
+	l, err := CreateLog(path, false, "devel")
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := <-reader
-	head := make([]byte, len(logHead))
-	if n, err := f.Read(head); string(head) != logHead {
+	head := make([]byte, len(LogHead))
+	if n, err := f.Read(head); string(head) != LogHead {
 		t.Errorf("the reader got %q, %v", head[:n], err)
 	}
 	f.Close()
 	l.comment("nobody reads this")
-	if err := l.close(); !errors.Is(err, syscall.EPIPE) {
+	if err := l.Close(); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("the end of a log that nobody reads: %v, want a broken pipe", err)
 	}
 }

@@ -1,0 +1,159 @@
+package observe
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/workloads"
+)
+
+// BenchmarkLive prices what watches a trial: metrics that are scraped each second, as often as any Prometheus does, and
+// the interval log. Trials with and without it alternate, and the medians of the pairs' ratios are shown: of the throughput,
+// and of the CPU time a lock, which suffers less from others on the machine (the scraper's is in it).
+func BenchmarkLive(b *testing.B) {
+	for _, bc := range []struct {
+		driver, lock string
+		clients      int
+	}{{"null", "none", 2}, {"rueidis", "set-nx", 512}} {
+		b.Run(bc.driver, func(b *testing.B) {
+			var addrs []string
+			if bc.driver != "null" {
+				addrs = []string{servertest.Redis(b, servers.RedisOptions{}).URL()}
+			}
+			p := spec.Plan{
+				Load: spec.Load{Clients: bc.clients, TTL: time.Minute}, Driver: bc.driver, Lock: bc.lock, Wait: "none", Keys: 20 * bc.clients,
+				Duration: 3 * time.Second, IOTimeout: 3 * time.Second, Seed: 1, Server: "external",
+			}
+			var rates, cpus []float64
+			for i := 0; b.Loop(); i++ {
+				var recs [2]*results.Record
+				for side := range 2 {
+					on := (side + i) % 2 // neither always comes first
+					recs[on] = trialOf(b, p, addrs, on == 1)
+				}
+				rates = append(rates, recs[1].Throughput()/recs[0].Throughput())
+				cpus = append(cpus, recs[1].Cost.ClientCPUUs/recs[0].Cost.ClientCPUUs)
+			}
+			b.ReportMetric(stats.Of(rates).Median, "locks/s-on/off")
+			b.ReportMetric(stats.Of(cpus).Median, "cpu/lock-on/off")
+		})
+	}
+}
+
+// busy is a view of a trial that has recorded some thousand slots of each of the usual metrics.
+func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
+	p := spec.Plan{
+		Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
+		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, Keys: 16, Duration: 2 * time.Second, IOTimeout: time.Second, Server: "in-process",
+	}
+	d, _ := drivers.Lookup(p.Driver)
+	svc, err := d.Open(b.Context(), drivers.Config{Lock: p.Lock, Clients: p.Clients})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := workloads.Run{Plan: p, Service: svc, Watch: func(v workloads.View) { view = v }}
+	if _, err := run.Do(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return view, workloads.Interval{To: time.Second, Values: view.Values}
+}
+
+// BenchmarkScrape is what one scrape costs, without the network.
+func BenchmarkScrape(b *testing.B) {
+	var x exporter
+	view, _ := busy(b)
+	x.begin(view, Trial{})
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&x)
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	request := httptest.NewRequest(http.MethodGet, metricsPath, nil)
+	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
+	for b.Loop() {
+		handler.ServeHTTP(httptest.NewRecorder(), request)
+	}
+}
+
+// BenchmarkIntervalLog is what one second costs the log.
+func BenchmarkIntervalLog(b *testing.B) {
+	view, interval := busy(b)
+	l := newLog(&full{1 << 60}, false, "test", time.Unix(0, 0))
+	l.Begin(view, Trial{})
+	for b.Loop() {
+		l.Write(interval)
+	}
+	if l.err != nil {
+		b.Fatal(l.err)
+	}
+}
+
+// trialOf is the record of one trial.
+func trialOf(b *testing.B, p spec.Plan, addrs []string, watched bool) *results.Record {
+	d, err := drivers.Lookup(p.Driver)
+	if err != nil {
+		b.Fatal(err)
+	}
+	svc, err := d.Open(b.Context(), drivers.Config{Lock: p.Lock, Addrs: addrs, Prefix: "lockbench:live:", Clients: p.Clients})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer svc.Close()
+	run := workloads.Run{Plan: p, Service: svc, Prefix: "lockbench:live:"}
+	if watched {
+		metrics, err := Listen(b.Context(), "127.0.0.1:0", "test")
+		if err != nil {
+			b.Fatal(err)
+		}
+		log, err := CreateLog(filepath.Join(b.TempDir(), "f.hlog"), false, "test")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { metrics.Close(); log.Close() }()
+		run.Watch, run.Interval = func(v workloads.View) { metrics.Begin(v, Trial{}); log.Begin(v, Trial{}) }, log.Write
+		stop := scraped(metrics.URL())
+		defer stop()
+	}
+	rec, err := run.Do(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rec
+}
+
+// scraped scrapes each second until stop is called.
+func scraped(url string) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		client := http.Client{Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if answer, err := client.Get(url); err == nil {
+				_, _ = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
