@@ -80,7 +80,7 @@ text slowdowns.txt "$go" run ./scripts/alarms -alike 0 -slower 60 -trials 10 -cl
 text drifts.txt "$go" run ./scripts/alarms -alike 0 -slower 0 -drifting 2000 -trials 10
 
 text overhead.txt "$go" run ./scripts/overhead -rounds 9 -duration 1500ms
-text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./cmd/cli
+text watched.txt "$go" test -run '^$' -bench Live -benchtime 9x ./workloads/observe
 text null-cycle.txt "$go" test -run '^$' -bench 'NullCycle|StampsAndRecords' -count 7 ./workloads
 text renew.txt "$go" test -run '^$' -bench TenThousand -benchtime 50x -count 3 ./drivers/renew
 make tables
