@@ -1,5 +1,7 @@
 package drivers
 
+import "strings"
+
 // Addressed is a Driver that can read the addresses of its service without connecting. Every driver that needs a server
 // is one.
 type Addressed interface {
@@ -17,4 +19,23 @@ type Addr struct {
 	Redacted string // the address without user and password
 	Network  string // "unix", "tcp" or "tls"
 	Password Secret // what it logs in with, from wherever the driver takes it: nobody who shows an error shows it
+}
+
+// SplitAddrs splits a comma list of addresses, but not at a comma that is part of a password: there an @ follows before the
+// next address begins.
+func SplitAddrs(list string) []string {
+	var addrs []string
+	start := 0
+	for i := range len(list) {
+		if list[i] != ',' {
+			continue
+		}
+		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
+		if at >= 0 && (scheme < 0 || at < scheme) {
+			continue
+		}
+		addrs = append(addrs, strings.TrimSpace(list[start:i]))
+		start = i + 1
+	}
+	return append(addrs, strings.TrimSpace(list[start:]))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
@@ -20,7 +21,7 @@ func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*s
 			kind.written())
 	case addr.text != "" && (!own || addr.from > kind.from):
 		why = addrName(addr)
-		addrs, err = assign(splitAddrs(addr.text), why, wanted)
+		addrs, err = assign(drivers.SplitAddrs(addr.text), why, wanted)
 	case !own:
 		addrs = map[*servers.Service][]string{}
 		for _, s := range wanted {
@@ -80,7 +81,7 @@ func assign(list []string, why string, wanted []*servers.Service) (map[*servers.
 // addrs are the addresses of a service in its variable; nil if there are none, or it has none.
 func (e environ) addrs(s *servers.Service) []string {
 	if url, _ := e.lookup(s.Variable); s.Variable != "" && url != "" {
-		return splitAddrs(url)
+		return drivers.SplitAddrs(url)
 	}
 	return nil
 }
@@ -104,23 +105,4 @@ func examples(list []*servers.Service) string {
 		}
 	}
 	return strings.Join(all, ", ")
-}
-
-// splitAddrs cuts a comma list of addresses, but not at a comma that is part of a password: there an @ follows before
-// the next address begins.
-func splitAddrs(list string) []string {
-	var addrs []string
-	start := 0
-	for i := range len(list) {
-		if list[i] != ',' {
-			continue
-		}
-		at, scheme := strings.Index(list[i:], "@"), strings.Index(list[i:], "://")
-		if at >= 0 && (scheme < 0 || at < scheme) {
-			continue
-		}
-		addrs = append(addrs, strings.TrimSpace(list[start:i]))
-		start = i + 1
-	}
-	return append(addrs, strings.TrimSpace(list[start:]))
 }

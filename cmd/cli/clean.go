@@ -84,12 +84,12 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if err := f.readFiles(l); err != nil {
 		return err
 	}
-	p.secrets.add(string(f.password))
+	p.secrets.Add(string(f.password))
 	failed := false
 	for _, t := range list {
 		for _, addr := range t.addrs {
 			if read, err := readAddr(t.service, addr); err == nil {
-				p.secrets.add(string(read.Password))
+				p.secrets.Add(string(read.Password))
 			}
 		}
 		for _, cfg := range t.configs(l, f) {
@@ -115,7 +115,7 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 	var known []traces // by their service
 	if addr.text != "" {
 		var err error
-		if known, err = o.serversToClean(splitAddrs(addr.text)); err != nil {
+		if known, err = o.serversToClean(drivers.SplitAddrs(addr.text)); err != nil {
 			return nil, err
 		}
 	} else if len(files) == 0 {
@@ -188,7 +188,7 @@ func (p *program) recordedTraces(files []string, known []traces) ([]traces, erro
 			if rec.Prefix == "" || s == nil || !prefixPattern.MatchString(rec.Prefix) {
 				return nil
 			}
-			t := traces{s, splitAddrs(rec.Server.Addr), asOneService(rec.Plan), rec.Prefix}
+			t := traces{s, drivers.SplitAddrs(rec.Server.Addr), asOneService(rec.Plan), rec.Prefix}
 			for _, k := range known {
 				if k.service == s {
 					t.addrs = k.addrs
@@ -241,7 +241,7 @@ func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry b
 		p.listPrefixes(where, names)
 	case dry:
 		for _, name := range names {
-			fmt.Fprintln(p.stdout, p.secrets.scrub(name))
+			fmt.Fprintln(p.stdout, p.secrets.Scrub(name))
 		}
 		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
 	case err == nil:

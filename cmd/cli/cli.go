@@ -20,6 +20,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -49,10 +51,10 @@ func Main() {
 type program struct {
 	stdin  io.Reader
 	stdout io.Writer
-	stderr *lineWriter
+	stderr *progress.Writer
 	env    environ
 
-	secrets secrets // which stderr and records are free of
+	secrets secrets.Secrets // which stderr and records are free of
 
 	completing bool // a shell asks how a command line could go on; nothing runs
 
@@ -66,8 +68,8 @@ type program struct {
 // command that drains is waited for, until a second signal comes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
 	p := &program{stdin: stdin, stdout: stdout, env: env}
-	p.stderr = &lineWriter{w: stderr, scrub: p.secrets.scrub}
-	p.secrets.learnStart(args, env)
+	p.stderr = &progress.Writer{W: stderr, Scrub: p.secrets.Scrub}
+	p.learnSecrets(args)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 
@@ -112,7 +114,7 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
 	var fault interface{ Excerpt() string }
 	if errors.As(err, &fault) {
-		fmt.Fprint(p.stderr, p.secrets.scrubFile(fault.Excerpt()))
+		fmt.Fprint(p.stderr, p.secrets.ScrubExcerpt(fault.Excerpt()))
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
@@ -24,7 +25,7 @@ func (p plan) print(w io.Writer) error {
 		base, head = p.sides[0].plan, p.sides[1].plan
 	}
 	p.printServers(&b)
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), render.Many(int64(p.trials), "trial"), seconds(p.length(0)))
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), render.Many(int64(p.trials), "trial"), progress.Seconds(p.length(0)))
 	if len(p.order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
 	}

@@ -93,11 +93,13 @@ var floors = []rule{
 		"cmd/cli",
 		[]string{
 			"drivers", "drivers/quorum", "drivers/servers", "drivers/wait", "drivers/renew",
-			"results/...", "workloads/...",
+			"results/...", "workloads/...", "cmd/cli/...",
 		},
-		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 	},
 
+	{"cmd/cli/progress", []string{"results/render", "workloads"}, []string{"golang.org/x/term"}},
+	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.

@@ -5,12 +5,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
@@ -83,7 +81,7 @@ func (p *program) tableOptions(o *options) (render.Options, error) {
 	if width != 0 && (width < minWidth || width > maxWidth) {
 		return render.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
 	}
-	columns, tty := terminal(p.stdout)
+	columns, tty := progress.Terminal(p.stdout)
 	switch {
 	case width > 0:
 	case tty:
@@ -99,16 +97,3 @@ const (
 	minWidth = 40
 	maxWidth = 1000
 )
-
-// terminal tells whether w is one, and how wide.
-func terminal(w io.Writer) (columns int, tty bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 {
-		columns = 80
-	}
-	return columns, true
-}

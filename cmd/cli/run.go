@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -83,7 +84,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	env := readEnv()
 	env.Revision = revision
-	env.Variables = p.env.influences(p.secrets.scrub)
+	env.Variables = p.env.influences(p.secrets.Scrub)
 	if contest != nil {
 		if err := p.readBaseline(contest, o, plan, env); err != nil {
 			return err
@@ -107,14 +108,14 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {
-		r.progress = newProgress(p.stderr, len(plan.order))
+		r.progress = progress.New(p.stderr, len(plan.order))
 	}
 	defer func() { err = live.close(p.stderr, err) }()
 	return r.run(ctx, table)
 }
 
 // announce says on stderr what is left out and what to expect, each thing once.
-func (p plan) announce(w *lineWriter) {
+func (p plan) announce(w *progress.Writer) {
 	var said []string
 	for i, c := range p.cells {
 		if t := p.of(i).targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
@@ -143,7 +144,7 @@ type runner struct {
 	output   string
 	env      results.Env
 	limits   machineLimits
-	progress *progress
+	progress *progress.Line
 	fleets   map[string]*fleet // by side
 	fleet    *fleet            // of the present trial
 	live     *live
@@ -174,7 +175,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	}
 	r.fleets = fleets
 	for _, f := range fleets {
-		r.secrets.add(string(f.password))
+		r.secrets.Add(string(f.password))
 	}
 	giveUp := func() {
 		if hint := r.hint.Load(); hint != nil {
@@ -194,9 +195,9 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 			continue
 		}
 		c := r.cells[t.cell].plan
-		r.progress.begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
+		r.progress.Begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
 		err := r.trial(ctx, t)
-		r.progress.end()
+		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
 			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
@@ -297,7 +298,7 @@ func (r *runner) trial(ctx context.Context, t turn) (err error) {
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
-		run.Progress = r.progress.update
+		run.Progress = r.progress.Update
 	}
 	r.live.follow(&run, t)
 	rec, err := run.Do(ctx)
@@ -372,7 +373,7 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 		rec.Prefix = r.prefix()
 	}
 	r.fleet.describe(rec)
-	r.secrets.scrubRecord(rec)
+	scrubRecord(&r.secrets, rec)
 	if err := r.records.Add(rec); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 )
@@ -169,7 +170,7 @@ func TestSecretEchoed(t *testing.T) {
 				if code != exitError {
 					t.Errorf("exit code %d: %s", code, &stderr)
 				}
-				if !strings.Contains(stderr.String(), hidden) {
+				if !strings.Contains(stderr.String(), secrets.Hidden) {
 					t.Errorf("the server has repeated nothing: %s", &stderr)
 				}
 				run(append(args, "-dry-run"), strings.NewReader(""), &stdout, &stderr, env, nil)
@@ -196,7 +197,7 @@ func TestSecretEchoed(t *testing.T) {
 					t.Errorf("/metrics shows it: …%s…", leak)
 				}
 				if c.peer == "redis" {
-					if recs := readFile(t, out+"/runs.jsonl"); len(recs) != 1 || !strings.Contains(fmt.Sprint(recs[0].Counts.ErrorSample), hidden) {
+					if recs := readFile(t, out+"/runs.jsonl"); len(recs) != 1 || !strings.Contains(fmt.Sprint(recs[0].Counts.ErrorSample), secrets.Hidden) {
 						t.Errorf("the record has no sample of the error")
 					}
 					if scraped.Len() == 0 {
@@ -227,9 +228,9 @@ func TestScrub(t *testing.T) {
 		{"", "LOCKBENCH_PASSWORD_FILE=/x: no such file", "LOCKBENCH_PASSWORD_FILE=/x: no such file"},
 		{"", "a mail to me@example.org at 10:20", "a mail to me@example.org at 10:20"},
 	} {
-		var s secrets
-		s.add(c.secret)
-		if got := s.scrub(c.text); got != c.want {
+		var s secrets.Secrets
+		s.Add(c.secret)
+		if got := s.Scrub(c.text); got != c.want {
 			t.Errorf("%q without %q is %q, want %q", c.text, c.secret, got, c.want)
 		}
 	}
@@ -247,9 +248,9 @@ func TestScrubShowsExamples(t *testing.T) {
 			continue
 		}
 		for _, addr := range []string{"", "x://h", "h/x/y", "u@h"} {
-			var s secrets
-			if _, err := reader.ReadAddr(addr); err != nil && s.scrub(err.Error()) != err.Error() {
-				t.Errorf("%s of %q: %q is shown as %q", name, addr, err, s.scrub(err.Error()))
+			var s secrets.Secrets
+			if _, err := reader.ReadAddr(addr); err != nil && s.Scrub(err.Error()) != err.Error() {
+				t.Errorf("%s of %q: %q is shown as %q", name, addr, err, s.Scrub(err.Error()))
 			}
 		}
 	}
@@ -257,13 +258,13 @@ func TestScrubShowsExamples(t *testing.T) {
 
 // TestScrubRecord has the canary in all that a server tells.
 func TestScrubRecord(t *testing.T) {
-	var s secrets
-	s.add(canary)
+	var s secrets.Secrets
+	s.Add(canary)
 	counts := func() results.Counts { return results.Counts{ErrorSample: map[string]string{"server": canary}} }
 	r := &results.Record{Partial: canary, Warnings: []string{canary}, Counts: counts(), Classes: []results.ClassResult{{Counts: counts()}}}
 	r.Server = results.Server{Version: canary, Mode: canary, Persistence: canary}
 	r.Plan.Command = "lockbench -o redis://:" + canary + "@h"
-	s.scrubRecord(r)
+	scrubRecord(&s, r)
 	if text := fmt.Sprintf("%+v", r); leaked(text) != "" {
 		t.Error(leaked(text))
 	}

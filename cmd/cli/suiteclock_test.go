@@ -17,7 +17,7 @@ import (
 
 // mayUseTime are the functions that sleep or set a time-out below a second, and why that cannot make them fail.
 var mayUseTime = map[string]string{
-	"cmd/cli/metrics_test.go TestMetrics":                    "the clients' patience under test, on the lock in this process; giving up is expected",
+	"workloads/observe/metrics_test.go TestMetrics":          "the clients' patience under test, on the lock in this process; giving up is expected",
 	"drivers/drivertest/blocking.go sleepsAndWakes":          "a client gets time to fall asleep; the case is sound if it does not",
 	"drivers/drivertest/blocking.go blockCancelled":          "likewise",
 	"drivers/drivertest/broken_crashes_test.go a variable":   "in the bubble of check",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
@@ -76,16 +77,16 @@ func (t targets) of(driver string) target {
 }
 
 // teach adds what logs in to the targets of both sides.
-func (p plan) teach(s *secrets) {
+func (p plan) teach(s *secrets.Secrets) {
 	all := []targets{p.targets}
 	for _, one := range p.sides {
 		all = append(all, one.plan.targets)
 	}
 	for _, t := range all {
 		for _, one := range t.list {
-			s.add(string(one.password))
+			s.Add(string(one.password))
 			for _, secret := range one.secrets {
-				s.add(string(secret))
+				s.Add(string(secret))
 			}
 		}
 	}

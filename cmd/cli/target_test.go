@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -109,18 +108,4 @@ func flagsOf(t targets) (all []map[string]string) {
 		}
 	}
 	return all
-}
-
-func TestSplitAddrs(t *testing.T) {
-	for list, want := range map[string][]string{
-		"localhost:6379":                       {"localhost:6379"},
-		"a:1,b:2, c:3":                         {"a:1", "b:2", "c:3"},
-		"redis://u:p@a:1,redis://u:p@b:2":      {"redis://u:p@a:1", "redis://u:p@b:2"},
-		"redis://u:p,w,x@a:1,redis://u:p,@b:2": {"redis://u:p,w,x@a:1", "redis://u:p,@b:2"},
-		"unix:///tmp/a.sock,unix:///tmp/b":     {"unix:///tmp/a.sock", "unix:///tmp/b"},
-	} {
-		if got := splitAddrs(list); !slices.Equal(got, want) {
-			t.Errorf("splitAddrs(%q) = %q, want %q", list, got, want)
-		}
-	}
 }

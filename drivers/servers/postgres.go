@@ -207,6 +207,7 @@ func init() {
 	Register(&Service{
 		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
 		Packages: "postgresql", Limit: "max_connections", Database: DatabaseName,
+		PasswordVariable: "PGPASSWORD",
 		Ignored: map[string]string{
 			"PGOPTIONS": "to use it, write options=… in -addr", "PGSERVICE": "name the server in -addr",
 		},

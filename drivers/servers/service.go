@@ -21,6 +21,10 @@ type Service struct {
 	Name     string
 	Schemes  []string // with which its addresses begin; each belongs to one service
 	Variable string   // the environment variable that names the user's server, or none
+
+	// PasswordVariable is the environment variable in which its clients find a password, or none.
+	PasswordVariable string
+
 	Packages string   // of Debian and Ubuntu, which bring the server
 	Home     string   // the environment variable that names an unpacked archive in place of packages, or none
 	Limit    string   // its own word for how many connections it accepts

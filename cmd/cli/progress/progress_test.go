@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"bytes"
@@ -12,21 +12,21 @@ import (
 )
 
 // atPace is a progress whose clock stands still between the calls of tick.
-func atPace(tty bool, turns int) (p *progress, out *bytes.Buffer, tick func(time.Duration)) {
+func atPace(tty bool, turns int) (p *Line, out *bytes.Buffer, tick func(time.Duration)) {
 	out = new(bytes.Buffer)
 	now := time.Unix(0, 0)
-	p = &progress{w: &lineWriter{w: out}, tty: tty, columns: 60, now: func() time.Time { return now }, turns: turns}
+	p = &Line{w: &Writer{W: out}, tty: tty, columns: 60, now: func() time.Time { return now }, trials: turns}
 	return p, out, func(d time.Duration) { now = now.Add(d) }
 }
 
 func TestPlainProgress(t *testing.T) {
 	p, out, tick := atPace(false, 2)
-	p.begin(1, "clients 8", 10*time.Second, 12*time.Second)
+	p.Begin(1, "clients 8", 10*time.Second, 12*time.Second)
 	for i := range 24 {
 		tick(250 * time.Millisecond)
-		p.update(workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(i+1) * 250 * time.Millisecond, Total: 10 * time.Second, Acquired: int64(i+1) * 25_000, P99: 12345 * time.Microsecond})
+		p.Update(workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(i+1) * 250 * time.Millisecond, Total: 10 * time.Second, Acquired: int64(i+1) * 25_000, P99: 12345 * time.Microsecond})
 	}
-	p.end()
+	p.End()
 	want := "trial 1 of 2 (clients 8): measure 0s | 100,000 locks/s | p99 12.3ms | 0 violations | 22s left\n" +
 		"trial 1 of 2 (clients 8): measure 5s | 100,000 locks/s | p99 12.3ms | 0 violations | 17s left\n"
 	if out.String() != want {
@@ -36,13 +36,13 @@ func TestPlainProgress(t *testing.T) {
 
 func TestTerminalProgress(t *testing.T) {
 	p, out, tick := atPace(true, 1)
-	p.begin(1, "", 10*time.Second, 0)
+	p.Begin(1, "", 10*time.Second, 0)
 	tick(250 * time.Millisecond)
-	p.update(workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 2 * time.Second, Acquired: 250, Violations: 1})
+	p.Update(workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 2 * time.Second, Acquired: 250, Violations: 1})
 	fmt.Fprintln(p.w, "a message")
 	tick(250 * time.Millisecond)
-	p.update(workloads.Snapshot{Phase: workloads.PhaseDrain, Elapsed: time.Second, Acquired: 500, Errors: 2})
-	p.end()
+	p.Update(workloads.Snapshot{Phase: workloads.PhaseDrain, Elapsed: time.Second, Acquired: 500, Errors: 2})
+	p.End()
 	want := "warm-up 1s of 2s | 1,000 locks/s | 1 violation | 0 errors |" + // cut at 59 columns
 		eraseLine + "a message\n" +
 		"drain 1s | 1,000 locks/s | 0 violations | 2 errors" + eraseLine
@@ -54,14 +54,14 @@ func TestTerminalProgress(t *testing.T) {
 // TestOpenLoopProgress shows what was due beside what was done, and how long the line is.
 func TestOpenLoopProgress(t *testing.T) {
 	p, out, tick := atPace(false, 1)
-	p.begin(1, "", time.Minute, 0)
+	p.Begin(1, "", time.Minute, 0)
 	for i := range 2 {
 		s := workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(5*i) * time.Second, Total: time.Minute, Open: true, P99: 850 * time.Microsecond}
 		if i > 0 {
 			s.Acquired, s.Offered, s.Dropped, s.Queue, s.P99 = 24_000, 30_000, 40, 5_960, 2*time.Second
 		}
 		tick(5 * time.Second)
-		p.update(s)
+		p.Update(s)
 	}
 	want := "measure 0s of 1m | 0 of 0 locks/s | p99 850us | queue 0 | 0 violations | 0 errors | 1m left\n" +
 		"measure 5s | 4,800 of 6,000 locks/s | p99 2s | queue 5,960 | 40 dropped | 0 violations | 55s left\n"
@@ -73,7 +73,7 @@ func TestOpenLoopProgress(t *testing.T) {
 // TestProgressFits keeps lines below 100 columns: what says nothing goes first, and the label is cut.
 func TestProgressFits(t *testing.T) {
 	p, _, _ := atPace(false, 100)
-	p.turn = 57
+	p.trial = 57
 	p.measured = time.Hour
 	s := workloads.Snapshot{
 		Phase: workloads.PhaseMeasure, Elapsed: 45 * time.Second, Total: time.Minute, Acquired: 146_000,
@@ -114,7 +114,7 @@ func TestThreeDigits(t *testing.T) {
 
 func TestProgressLeft(t *testing.T) {
 	p, _, _ := atPace(true, 1)
-	p.begin(1, "", 10*time.Second, time.Minute)
+	p.Begin(1, "", 10*time.Second, time.Minute)
 	for _, test := range []struct {
 		s    workloads.Snapshot
 		want string
@@ -134,7 +134,7 @@ func TestSeconds(t *testing.T) {
 		0: "0s", 400 * time.Millisecond: "0s", 59 * time.Second: "59s", time.Minute: "1m", 90 * time.Second: "1m30s",
 		100 * time.Second: "1m40s", 2 * time.Hour: "2h0m", 3601 * time.Second: "1h0m1s", 10 * time.Minute: "10m",
 	} {
-		if got := seconds(in); got != want {
+		if got := Seconds(in); got != want {
 			t.Errorf("%v is %q, want %q", in, got, want)
 		}
 	}

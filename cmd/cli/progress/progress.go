@@ -1,14 +1,17 @@
-// Progress on stderr: one line that is rewritten on a terminal, a plain line every few seconds elsewhere.
-
-package cli
+// Package progress shows on stderr how far a run is: one line that is rewritten on a terminal, a plain line every few seconds
+// elsewhere.
+package progress
 
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
+
+	"golang.org/x/term"
 
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/workloads"
@@ -17,40 +20,55 @@ import (
 // plainEvery is the time between two lines of progress where they cannot be rewritten, such as in a build's log.
 const plainEvery = 5 * time.Second
 
-// progress shows how far the trials are. A nil *progress shows nothing.
-type progress struct {
-	w       *lineWriter
+// Line shows how far the trials are. A nil *Line shows nothing.
+type Line struct {
+	w       *Writer
 	tty     bool
 	columns int
 	now     func() time.Time
 
-	turn, turns int
-	label       string
-	measured    time.Duration // length of the present trial's measured window
-	after       time.Duration // planned length of all later trials
+	trial, trials int
+	label         string
+	measured      time.Duration // length of the present trial's measured window
+	after         time.Duration // planned length of all later trials
 
 	lines int                // shown for this trial
 	shown time.Time          // when the last line was shown or, at first, the trial began
 	last  workloads.Snapshot // by then
 }
 
-func newProgress(w *lineWriter, turns int) *progress {
-	columns, tty := terminal(w.w)
-	return &progress{w: w, tty: tty, columns: columns, now: time.Now, turns: turns}
+// New returns a line for that many trials.
+func New(w *Writer, trials int) *Line {
+	columns, tty := Terminal(w.W)
+	return &Line{w: w, tty: tty, columns: columns, now: time.Now, trials: trials}
 }
 
-// begin announces trial number turn, from 1.
-func (p *progress) begin(turn int, label string, measured, after time.Duration) {
+// Terminal reports whether w is a terminal, and its width in columns.
+func Terminal(w io.Writer) (columns int, tty bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = 80
+	}
+	return columns, true
+}
+
+// Begin announces a trial by its number, from 1. measured is the length of its window, after the planned time of all later
+// trials.
+func (p *Line) Begin(trial int, label string, measured, after time.Duration) {
 	if p == nil {
 		return
 	}
-	p.turn, p.label, p.measured, p.after = turn, label, measured, after
+	p.trial, p.label, p.measured, p.after = trial, label, measured, after
 	p.lines, p.shown, p.last = 0, p.now(), workloads.Snapshot{}
 }
 
-// update takes a snapshot; the engine calls it about four times a second, from one goroutine. The load's first
-// is shown everywhere, so that a log tells what is under way.
-func (p *progress) update(s workloads.Snapshot) {
+// Update shows a snapshot; the engine calls it about four times a second, from one goroutine. The first one of the load is
+// shown everywhere, so that a log says what is under way.
+func (p *Line) Update(s workloads.Snapshot) {
 	now := p.now()
 	since := now.Sub(p.shown)
 	begun := s.Phase == workloads.PhaseWarmup || s.Phase == workloads.PhaseMeasure
@@ -67,8 +85,8 @@ func (p *progress) update(s workloads.Snapshot) {
 	fmt.Fprintln(p.w, line)
 }
 
-// end takes the line away.
-func (p *progress) end() {
+// End removes the line.
+func (p *Line) End() {
 	if p != nil && p.tty {
 		p.w.status("")
 	}
@@ -86,7 +104,7 @@ type part struct {
 
 // line is the snapshot in words; since is the time since the last one that was shown. Nothing that went wrong is ever
 // left out of it.
-func (p *progress) line(s workloads.Snapshot, since time.Duration) string {
+func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 	var parts []part
 	add := func(text, short string, rank int) { parts = append(parts, part{text, short, rank}) }
 	fault := func(n int64, text string, rank int) {
@@ -96,9 +114,9 @@ func (p *progress) line(s workloads.Snapshot, since time.Duration) string {
 			add(text, text, 0)
 		}
 	}
-	phase := fmt.Sprintf("%s %s", s.Phase, seconds(s.Elapsed))
+	phase := fmt.Sprintf("%s %s", s.Phase, Seconds(s.Elapsed))
 	if s.Total > 0 {
-		add(phase+" of "+seconds(s.Total), phase, 4)
+		add(phase+" of "+Seconds(s.Total), phase, 4)
 	} else {
 		add(phase, phase, 0)
 	}
@@ -117,13 +135,13 @@ func (p *progress) line(s workloads.Snapshot, since time.Duration) string {
 	fault(s.Violations, render.Many(s.Violations, "violation"), 2)
 	fault(s.Errors, render.Many(s.Errors, "error"), 6)
 	if left := p.left(s); left > 0 {
-		add(seconds(left)+" left", "", 1)
+		add(Seconds(left)+" left", "", 1)
 	}
 	return p.fit(parts)
 }
 
 // rates is the throughput since the last line and, in an open loop, what was due meanwhile.
-func (p *progress) rates(s workloads.Snapshot, since time.Duration) string {
+func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 	rate := func(n, before int64) string {
 		if since <= 0 {
 			return "0"
@@ -138,10 +156,10 @@ func (p *progress) rates(s workloads.Snapshot, since time.Duration) string {
 }
 
 // fit joins the parts and puts the trial before them, with as much of its label as there is room for.
-func (p *progress) fit(parts []part) string {
+func (p *Line) fit(parts []part) string {
 	trial, label := "", ""
-	if p.turns > 1 {
-		trial = fmt.Sprintf("trial %d of %d: ", p.turn, p.turns)
+	if p.trials > 1 {
+		trial = fmt.Sprintf("trial %d of %d: ", p.trial, p.trials)
 		label = p.label
 	}
 	keep := 0 // of the label, with its parentheses
@@ -178,7 +196,7 @@ func join(parts []part) string {
 // minLabel is how much of a label is worth showing.
 const minLabel = 12
 
-// threeDigits writes a latency in ASCII: 850us, 12.3ms.
+// threeDigits formats a latency in ASCII: 850us, 12.3ms.
 func threeDigits(d time.Duration) string {
 	unit := time.Duration(1)
 	for d.Round(unit) >= 1000*unit {
@@ -188,7 +206,7 @@ func threeDigits(d time.Duration) string {
 }
 
 // left is the planned time that remains, of this trial and all later ones.
-func (p *progress) left(s workloads.Snapshot) time.Duration {
+func (p *Line) left(s workloads.Snapshot) time.Duration {
 	left := p.after + max(0, s.Total-s.Elapsed)
 	if s.Phase == workloads.PhaseWarmup {
 		left += p.measured
@@ -196,8 +214,8 @@ func (p *progress) left(s workloads.Snapshot) time.Duration {
 	return left
 }
 
-// seconds writes a time to the second: 45s, 2m, 1m30s.
-func seconds(d time.Duration) string {
+// Seconds formats a time to the second: 45s, 2m, 1m30s.
+func Seconds(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if short, ok := strings.CutSuffix(s, "m0s"); ok {
 		return short + "m"
@@ -213,26 +231,27 @@ func clip(s string, columns int) string {
 	return s
 }
 
-// lineWriter lets messages and a status line share a terminal: a message takes the status line's place. It is safe
-// for concurrent use.
-type lineWriter struct {
+// Writer lets messages and a status line share a terminal: a message takes the status line's place. It is safe for
+// concurrent use.
+type Writer struct {
+	W     io.Writer
+	Scrub func(string) string // hides secrets in a message; may be nil
+
 	mu    sync.Mutex
-	w     io.Writer
-	scrub func(string) string // takes secrets out of a message; nil: there are none
 	drawn bool
 }
 
 const eraseLine = "\r\x1b[K"
 
-func (l *lineWriter) Write(p []byte) (int, error) {
+func (l *Writer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()
 	text := string(p)
-	if l.scrub != nil {
-		text = l.scrub(text)
+	if l.Scrub != nil {
+		text = l.Scrub(text)
 	}
-	if _, err := io.WriteString(l.w, strings.Map(still, text)); err != nil {
+	if _, err := io.WriteString(l.W, strings.Map(still, text)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -247,19 +266,19 @@ func still(r rune) rune {
 }
 
 // status replaces the status line; an empty one takes it away.
-func (l *lineWriter) status(s string) {
+func (l *Writer) status(s string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()
 	if s != "" {
-		io.WriteString(l.w, s)
+		io.WriteString(l.W, s)
 		l.drawn = true
 	}
 }
 
-func (l *lineWriter) erase() {
+func (l *Writer) erase() {
 	if l.drawn {
-		io.WriteString(l.w, eraseLine)
+		io.WriteString(l.W, eraseLine)
 		l.drawn = false
 	}
 }

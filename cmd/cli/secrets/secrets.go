@@ -1,0 +1,157 @@
+// Package secrets hides passwords in text. A server may repeat what it was sent, and a user may write an address in the
+// wrong place, so everything that lockbench prints or records goes through it.
+package secrets
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/drivers"
+)
+
+// Hidden stands for a secret.
+const Hidden = "***"
+
+// minAnywhere is the length from which a secret is hidden anywhere. A shorter one would split words, and be guessed from
+// that; it is hidden where it is a word.
+const minAnywhere = 4
+
+// Secrets are the passwords that are known so far. It is safe for concurrent use, and its zero value knows none.
+type Secrets struct {
+	mu   sync.RWMutex
+	list []string // in all forms, the longest first
+}
+
+// Add adds passwords, in all forms in which a peer or an error may quote them.
+func (s *Secrets) Add(passwords ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.list) // which Scrub may be reading
+	for _, p := range passwords {
+		for _, form := range forms(p) {
+			if form != "" && !slices.Contains(list, form) {
+				list = append(list, form)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
+	s.list = list
+}
+
+// forms are a password as it is, as URLs, Go and JSON write it, and on one line.
+func forms(p string) []string {
+	quoted := strconv.Quote(p)
+	list := []string{
+		p, strings.Join(strings.Fields(p), " "), quoted[1 : len(quoted)-1], url.QueryEscape(p), url.PathEscape(p),
+		strings.TrimPrefix(url.UserPassword("", p).String(), ":"),
+	}
+	for _, html := range []bool{false, true} {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(html)
+		if e.Encode(p) == nil {
+			list = append(list, strings.Trim(strings.TrimSpace(b.String()), `"`))
+		}
+	}
+	return list
+}
+
+var (
+	// userInfo is what stands before the host of a URL, or of an address as Go's MySQL driver has it.
+	userInfo = regexp.MustCompile(`://\S*@|[^\s"'/@:(]*:\S*@(?:tcp|unix)\(`)
+
+	// assigned is a password in an address of the form "host=… password=…", or among the parameters of a URL.
+	assigned = regexp.MustCompile(`(?i)\b((?:ssl)?passw(?:or)?d|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'",;]+)`)
+
+	// passwordField is one in a line of a file.
+	passwordField = regexp.MustCompile(`(?im)((?:passw(?:or)?d|secret)["']?\s*:\s*)\S.*$`)
+)
+
+// Learn adds the passwords of all addresses in a text. Drivers read addresses better, but only where addresses belong.
+func (s *Secrets) Learn(text string) {
+	for _, part := range slices.Concat([]string{text}, drivers.SplitAddrs(text), strings.Fields(text)) {
+		_, rest, isURL := strings.Cut(part, "://")
+		if !isURL {
+			rest = part
+		}
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			if _, password, ok := strings.Cut(rest[:at], ":"); ok && (isURL || userInfo.MatchString(part)) {
+				s.Add(password)
+				if plain, err := url.PathUnescape(password); err == nil {
+					s.Add(plain)
+				}
+			}
+		}
+	}
+	for _, match := range assigned.FindAllStringSubmatch(text, -1) {
+		s.Add(strings.Trim(match[3], "'"))
+	}
+}
+
+// Scrub hides the secrets in a text, and what looks like one.
+func (s *Secrets) Scrub(text string) string {
+	s.mu.RLock()
+	list := s.list
+	s.mu.RUnlock()
+	for _, secret := range list {
+		if strings.Contains(text, secret) {
+			text = replace(text, secret)
+		}
+	}
+	return Mask(text)
+}
+
+// replace hides one secret.
+func replace(text, secret string) string {
+	if utf8.RuneCountInString(secret) >= minAnywhere {
+		return strings.ReplaceAll(text, secret, Hidden)
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, secret)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		last, _ := utf8.DecodeLastRuneInString(b.String())
+		next, _ := utf8.DecodeRuneInString(after)
+		if inWord(last) || inWord(next) {
+			b.WriteString(secret)
+		} else {
+			b.WriteString(Hidden)
+		}
+		text = after
+	}
+}
+
+func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// Mask hides whatever is in the place of a password.
+func Mask(text string) string {
+	text = userInfo.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.Contains(found, "user:password@") { // an example of how an address is written
+			return found
+		}
+		if scheme, _, isURL := strings.Cut(found, "://"); isURL {
+			return scheme + "://" + Hidden + "@"
+		}
+		return Hidden + found[strings.LastIndexByte(found, '@'):]
+	})
+	return assigned.ReplaceAllString(text, "${1}${2}"+Hidden)
+}
+
+// ScrubExcerpt is Scrub for an excerpt of a file, which may have addresses, and a field for a password.
+func (s *Secrets) ScrubExcerpt(text string) string {
+	for line := range strings.Lines(text) {
+		s.Learn(strings.TrimSpace(line))
+	}
+	return passwordField.ReplaceAllString(s.Scrub(text), "${1}"+Hidden)
+}
