@@ -25,9 +25,9 @@ type Service struct {
 	// PasswordVariable is the environment variable in which its clients find a password, or none.
 	PasswordVariable string
 
-	Packages string   // of Debian and Ubuntu, which bring the server
-	Home     string   // the environment variable that names an unpacked archive in place of packages, or none
-	Limit    string   // its own word for how many connections it accepts
+	Packages string // of Debian and Ubuntu, which bring the server
+	Home     string // the environment variable that names an unpacked archive in place of packages, or none
+	Limit    string // its own word for how many connections it accepts
 	Database Database
 
 	// Ignored are the environment variables that its clients usually heed, that would change what is measured and that its

@@ -229,7 +229,9 @@ func (mute) Traits() drivers.Traits                                { return driv
 func (mute) Close() error                                          { return nil }
 func (mute) Session(context.Context, int) (drivers.Session, error) { return mute{}, nil }
 func (mute) Try(context.Context, *drivers.Lease) (bool, error)     { return false, errors.New("no reply") }
-func (mute) Release(context.Context, *drivers.Lease) (bool, error) { return false, errors.New("no reply") }
+func (mute) Release(context.Context, *drivers.Lease) (bool, error) {
+	return false, errors.New("no reply")
+}
 
 // TestMetricsShowErrors counts errors by class.
 func TestMetricsShowErrors(t *testing.T) {
