@@ -291,7 +291,7 @@ func (c *client) recordGrant(shard *results.Shard) {
 		shard.Record(results.ResponseIndex, c.granted-c.due)
 		c.recordStart(shard)
 	}
-	if died := c.grant.Death; died > 0 {
+	if died := c.grant.CrashedAt; died > 0 {
 		shard.Record(results.RecoveryIndex, c.granted-died)
 	}
 	if handoff := c.grant.Handoff; handoff > c.start { // it was waiting when the key was released

@@ -68,7 +68,7 @@ func (c *client) markCrashed() {
 	if c.lost || c.e.stopping.Err() != nil {
 		return
 	}
-	c.crashed, c.grant.Dies = true, true
+	c.crashed, c.grant.Crashes = true, true
 	c.pendingReleases = 0
 }
 

@@ -1,14 +1,14 @@
-// Package oracle watches mutual exclusion while the load runs: it keeps, for each key, who believes to hold it, and
-// logs every grant of a key that someone else still holds.
+// Package oracle checks mutual exclusion while the load runs: it knows which clients hold each key, and logs every grant of
+// a key that another client still holds.
 //
-// A client Enters after its grant has been read and Exits before its release is sent, so each recorded interval
-// lies inside the client's own belief, and an overlap is never a false alarm. The common case is two
-// compare-and-swaps on one cache line a key; locks and logs are for collisions only.
+// A client calls Enter after it has read its grant and Exit before it sends its release, so that each recorded interval
+// lies inside the client's own hold, and an overlap is never a false alarm. The common case is two compare-and-swaps on one
+// cache line a key; mutexes and logs are for collisions only.
 //
-// Two witnesses are kept apart: the interval of belief, and an unprotected read-modify-write counter a key whose
-// lost updates show the damage that an application would suffer.
+// There are two independent witnesses: the intervals of the holds, and a counter for each key that holders increment without
+// protection, whose lost updates show the damage that an application would suffer.
 //
-// What the oracle has not seen means something only where it could have seen it; see watch.go.
+// That the oracle has seen no violation means something only where it could have seen one; see watch.go.
 package oracle
 
 import (
@@ -30,26 +30,26 @@ const maxEvents = 100
 type Oracle struct {
 	cells []cell
 
-	mu            sync.Mutex // guards what follows: the slow path
-	contested     map[int]*contest
+	mu            sync.Mutex // guards the rest: the slow path
+	shared        map[int]*sharedKey
 	events        []results.Violation
-	overstayers   map[hold]time.Duration // who will hold on, and when his lease may end
+	overstays     map[hold]time.Duration // when the lease of a hold that will outlast it may end
 	violations    int64
-	overstayed    int64 // violations that overstayers have brought upon themselves
+	overstayed    int64 // violations of holds that had outlasted their leases
 	longest       time.Duration
 	overlap       time.Duration
 	wrongReleases int64
 	fenceRegress  int64
-	intruded      int64 // grants that were violated before any refusal had made them watched
+	intruded      int64 // grants that were violated before any refusal made them watched
 }
 
-// cell is one key's book, one cache line.
+// cell is the state of one key, one cache line.
 type cell struct {
-	// word says how many believe to hold the key, who was granted it last, and the sequence number of that grant.
-	// While the key is free the last two stay, so that the next holder learns whom it follows.
+	// word has the number of holders, the client of the last grant, and the sequence number of that grant. The last two
+	// stay while the key is free, so that the next holder knows which client it follows.
 	word     atomic.Uint64
-	released atomic.Int64 // when the last holder was about to send its release, or the negative of when it died
-	taken    atomic.Int64 // the sequence number with which the present client took the key over from another; see run
+	released atomic.Int64 // when the last holder was about to send its release, or the negative of when it crashed
+	taken    atomic.Int64 // the sequence number with which the key moved to the present client; see run
 	counter  atomic.Int64 // the second witness
 	fence    atomic.Uint64
 	watched  atomic.Int64 // the sequence number of the last grant that was watched
@@ -71,29 +71,29 @@ const (
 func count(word uint64) uint64 { return word & countMask }
 func client(word uint64) int   { return int(word >> countBits & clientMask) }
 
-// next returns the word after a grant to client me; the count is that of word plus one.
+// next returns the word after a grant to client me.
 func next(word uint64, me int) uint64 {
 	return (word>>seqShift+1)<<seqShift | uint64(me)<<countBits | count(word) + 1
 }
 
-// Grant is one hold in the oracle's books, from Enter to Exit.
+// Grant is one hold, from Enter to Exit.
 type Grant struct {
-	// Handoff is when the previous holder's release was sent, and 0 if the key was never held before or is held
-	// by somebody else even now.
+	// Handoff is when the previous holder's release was sent. It is 0 if the key was never held before, or if another client
+	// holds it still.
 	Handoff time.Duration
 
-	// Death is when the previous holder died, if it did, and there is no Handoff.
-	Death time.Duration
+	// CrashedAt is when the previous holder crashed, if it did. There is no Handoff then.
+	CrashedAt time.Duration
 
-	// Run is how many grants in a row the client has had of this key, this one included: 1 if the key was another's
-	// before, or nobody's. A guess while the key has several holders, whose order no one can tell.
+	// Run is how many grants in a row the client has had of this key, this one included. It is a guess while the key has
+	// several holders, whose order is unknown.
 	Run int64
 
-	// Moved tells that the key was another client's before.
+	// Moved reports whether another client held the key before.
 	Moved bool
 
-	// Dies is set by a holder that is about to Exit without sending a release.
-	Dies bool
+	// Crashes is set by a holder that is about to Exit without sending a release.
+	Crashes bool
 
 	overstays bool // see Overstay
 
@@ -101,28 +101,27 @@ type Grant struct {
 	seen int64  // the counter when the hold began
 }
 
-// contest is a key with more holders than one, or one that outlasted such a state.
-type contest struct {
+// sharedKey is a key with several holders, or with one that is left of several.
+type sharedKey struct {
 	holders []holder      // in the order of their grants
-	since   time.Duration // when the second one came
+	since   time.Duration // when the second one was granted it
 }
 
-// holder is a client that believes to hold a contested key. All but the first came as intruders, and the violation of
-// each is open for as long as it holds the key together with one who came before it: until it leaves itself or is the
-// first.
+// holder is a client that holds a shared key. All but the first were granted it wrongly, and the violation of each is open
+// until it leaves, or all who came before it have left.
 type holder struct {
 	client int
-	came   time.Duration // as an intruder
+	came   time.Duration // of the wrong grant
 	open   bool          // its violation has not ended
-	event  int           // the violation's place in events, or -1
+	event  int           // index of the violation in events, or -1
 }
 
-// hold is a client's hold of a key: it has one of a key at a time.
+// hold is a client's hold of a key, of which it has one at a time.
 type hold struct{ key, client int }
 
-// New makes an oracle for keys 0 to keys-1.
+// New returns an oracle for keys 0 to keys-1.
 func New(keys int) *Oracle {
-	return &Oracle{cells: make([]cell, keys), contested: map[int]*contest{}, overstayers: map[hold]time.Duration{}}
+	return &Oracle{cells: make([]cell, keys), shared: map[int]*sharedKey{}, overstays: map[hold]time.Duration{}}
 }
 
 // Enter records that client me was granted the key, at a time now that was read after the grant. A fence of 0 means
@@ -151,15 +150,15 @@ func (o *Oracle) Enter(key, me int, fence uint64, now time.Duration) Grant {
 	return g
 }
 
-// follow takes down how the hold before g has ended.
+// follow records how the hold before g ended.
 func (g *Grant) follow(c *cell) {
 	if g.Handoff = time.Duration(c.released.Load()); g.Handoff < 0 {
-		g.Handoff, g.Death = 0, -g.Handoff
+		g.Handoff, g.CrashedAt = 0, -g.Handoff
 	}
 }
 
-// run counts the grants in a row to the client of word mine, which follows old. Only an owner change is written down:
-// an atomic store costs as much as a swap. When the sequence number wraps in mid-run, so does the place of the start.
+// run counts the grants in a row to the client of word mine, which follows old. Only a change of owner is stored: an atomic
+// store costs as much as a swap. When the sequence number wraps within a run, so does the stored start.
 func (c *cell) run(old, mine uint64) (run int64, moved bool) {
 	seq := int64(mine >> seqShift)
 	if old == 0 || client(old) != client(mine) {
@@ -169,7 +168,7 @@ func (c *cell) run(old, mine uint64) (run int64, moved bool) {
 	if seq == 0 {
 		c.taken.Add(-1 << seqBits)
 	}
-	return max(2, seq-c.taken.Load()+1), false // several holders may store in another order than they came in
+	return max(2, seq-c.taken.Load()+1), false // several holders may store in another order than that of their grants
 }
 
 func (o *Oracle) checkFence(c *cell, fence uint64) {
@@ -187,52 +186,47 @@ func (o *Oracle) checkFence(c *cell, fence uint64) {
 	}
 }
 
-// Overstay records that the holder of g will keep the key beyond its lease, which ends at that time at the earliest. Who
-// is granted the key later while nobody else holds it intrudes on a holder that ought to have left: such violations are
-// counted, and counted apart as well (results.Safety.Overstayed).
+// Overstay records that the holder of g will keep the key beyond its lease, which ends at that time at the earliest. A grant
+// of the key after that, while no other client holds it, is the fault of this hold: such violations are counted, and counted
+// apart as well (results.Safety.Overstayed).
 func (o *Oracle) Overstay(key, me int, g *Grant, ends time.Duration) {
 	g.overstays = true
 	o.mu.Lock()
-	o.overstayers[hold{key, me}] = ends
+	o.overstays[hold{key, me}] = ends
 	o.mu.Unlock()
 }
 
-// Exit records that the holder of g is about to send its release, or dies, at a time now that was read before. It answers
-// whether the key was granted to nobody else since Enter.
-func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (undisturbed bool) {
+// Exit records that the holder of g is about to send its release, or crashes, at a time now that was read before. It reports
+// whether no other client was granted the key since Enter.
+func (o *Oracle) Exit(key, me int, g Grant, now time.Duration) (exclusive bool) {
 	c := &o.cells[key]
 	c.counter.Store(g.seen + 1)
-	if g.Dies {
+	if g.Crashes {
 		c.released.Store(-max(1, int64(now)))
 	} else {
 		c.released.Store(int64(now))
 	}
-	undisturbed = c.word.CompareAndSwap(g.word, g.word-1) || o.part(key, me, g, now)
+	exclusive = c.word.CompareAndSwap(g.word, g.word-1) || o.exitShared(key, me, g, now)
 	if g.overstays {
-		o.comply(key, me)
+		o.mu.Lock()
+		delete(o.overstays, hold{key, me})
+		o.mu.Unlock()
 	}
-	return undisturbed
+	return exclusive
 }
 
-// comply forgets an overstayer that has left.
-func (o *Oracle) comply(key, me int) {
-	o.mu.Lock()
-	delete(o.overstayers, hold{key, me})
-	o.mu.Unlock()
-}
-
-// excused reports whether all who hold a key are overstayers whose leases may have been over at a time.
-func (o *Oracle) excused(key int, k *contest, now time.Duration) bool {
+// overstayedBy reports whether the leases of all holders of a key may have been over by that time.
+func (o *Oracle) overstayedBy(key int, k *sharedKey, now time.Duration) bool {
 	for _, h := range k.holders {
-		if ends, ok := o.overstayers[hold{key, h.client}]; !ok || now < ends {
+		if ends, ok := o.overstays[hold{key, h.client}]; !ok || now < ends {
 			return false
 		}
 	}
 	return true
 }
 
-// WrongRelease records that a release removed a lock although the key had been granted to somebody else before that
-// release was sent: Exit said disturbed, and the server said removed.
+// WrongRelease records that a release removed a lock although the key had been granted to another client before the release
+// was sent: Exit returned false, and the server said that it removed the lock.
 func (o *Oracle) WrongRelease() {
 	o.mu.Lock()
 	o.wrongReleases++
@@ -248,7 +242,7 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 		old := c.word.Load()
 		mine := next(old, me)
 		if !c.word.CompareAndSwap(old, mine) {
-			continue // the holder left by the fast path, or somebody took the free key
+			continue // the holder left by the fast path, or another client took the free key
 		}
 		g := Grant{word: mine - count(old), seen: c.counter.Load()}
 		g.Run, g.Moved = c.run(old, mine)
@@ -256,17 +250,17 @@ func (o *Oracle) collide(key, me int, now time.Duration) Grant {
 			g.follow(c)
 			return g
 		}
-		o.intrude(key, old, me, now)
+		o.violation(key, old, me, now)
 		return g
 	}
 }
 
-// intrude books the violation. old is the word that the intruder found.
-func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
-	k := o.contested[key]
+// violation records the wrong grant of a key to client me, which found the word old.
+func (o *Oracle) violation(key int, old uint64, me int, now time.Duration) {
+	k := o.shared[key]
 	if k == nil {
-		k = &contest{holders: []holder{{client: client(old)}}}
-		o.contested[key] = k
+		k = &sharedKey{holders: []holder{{client: client(old)}}}
+		o.shared[key] = k
 	}
 	if len(k.holders) == 1 {
 		k.since = now
@@ -276,7 +270,7 @@ func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
 	if o.cells[key].watch(old) {
 		o.intruded++
 	}
-	if len(o.overstayers) > 0 && o.excused(key, k, now) {
+	if len(o.overstays) > 0 && o.overstayedBy(key, k, now) {
 		o.overstayed++
 	}
 	if len(o.events) < maxEvents {
@@ -286,48 +280,47 @@ func (o *Oracle) intrude(key int, old uint64, me int, now time.Duration) {
 	k.holders = append(k.holders, h)
 }
 
-// part takes one of several holders out of a key, or the last one after such a state. It answers whether nobody
-// else was granted the key after g.
-func (o *Oracle) part(key, me int, g Grant, now time.Duration) (undisturbed bool) {
+// exitShared is Exit of a key that has, or had, several holders.
+func (o *Oracle) exitShared(key, me int, g Grant, now time.Duration) (exclusive bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := &o.cells[key]
 	if c.word.CompareAndSwap(g.word, g.word-1) {
 		return true // the others left while this one waited for mu
 	}
-	k := o.contested[key]
+	k := o.shared[key]
 	o.leave(k, me, now)
 	if len(k.holders) == 1 {
 		o.overlap += max(1, now-k.since)
 	}
-	word := c.word.Add(^uint64(0)) // from here on a last holder who is alone may leave by the fast path
+	word := c.word.Add(^uint64(0)) // from here on a single holder may leave by the fast path
 	if count(word) == 0 || (count(word) == 1 && client(word) == k.holders[0].client) {
-		delete(o.contested, key) // free, or back to what the fast path understands
+		delete(o.shared, key) // free, or back on the fast path
 	}
 	return word>>seqShift == g.word>>seqShift
 }
 
-// leave takes a client out of the holders, and closes its violation and that of the one who is the first after it.
-func (o *Oracle) leave(k *contest, me int, now time.Duration) {
+// leave removes a client from the holders, and closes its violation and that of the holder who is now the first.
+func (o *Oracle) leave(k *sharedKey, me int, now time.Duration) {
 	i := slices.IndexFunc(k.holders, func(h holder) bool { return h.client == me })
-	o.settle(&k.holders[i], now)
+	o.closeViolation(&k.holders[i], now)
 	if i > 0 {
 		k.holders = slices.Delete(k.holders, i, i+1)
 		return
 	}
-	k.holders = k.holders[1:] // and move nobody: with thousands of holders the first mostly leaves first
+	k.holders = k.holders[1:] // moves no element: with thousands of holders the first mostly leaves first
 	if len(k.holders) > 0 {
-		o.settle(&k.holders[0], now)
+		o.closeViolation(&k.holders[0], now)
 	}
 }
 
-// settle closes the violation of h, if it has one that is open.
-func (o *Oracle) settle(h *holder, now time.Duration) {
+// closeViolation closes the violation of h, if it has one that is open.
+func (o *Oracle) closeViolation(h *holder, now time.Duration) {
 	if !h.open {
 		return
 	}
 	h.open = false
-	length := max(1, now-h.came) // a hold without length has both stamps before the intruder's
+	length := max(1, now-h.came) // both times of a hold without length are before the wrong grant's
 	o.longest = max(o.longest, length)
 	if h.event >= 0 {
 		o.events[h.event].Overlap = length
@@ -341,8 +334,8 @@ func (o *Oracle) Violations() int64 {
 	return o.violations
 }
 
-// Report sums up what was seen. It is called when no client is between Enter and Exit. The refusals that have made grants
-// watched are counted by those who were refused; see Refused.
+// Report returns what was seen. Call it when no client is between Enter and Exit. Grants that refusals made watched are
+// counted by the clients that were refused; see Refused.
 func (o *Oracle) Report() results.Safety {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -359,8 +352,8 @@ func (o *Oracle) Report() results.Safety {
 	}
 }
 
-// Updates returns how many of the second witness's updates survived: the sum of all counters. Short of the number of
-// grants, the difference was lost.
+// Updates returns how many increments of the counters survived. If that is less than the number of grants, the difference
+// was lost.
 func (o *Oracle) Updates() (n int64) {
 	for i := range o.cells {
 		n += o.cells[i].counter.Load()

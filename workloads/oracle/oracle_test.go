@@ -17,12 +17,12 @@ type step struct {
 	client int
 	enter  bool
 	at     time.Duration
-	want   bool // of Exit: undisturbed
+	want   bool // of Exit: exclusive
 }
 
 func in(client int, at time.Duration) step { return step{client: client, enter: true, at: at} }
-func out(client int, at time.Duration, undisturbed bool) step {
-	return step{client: client, at: at, want: undisturbed}
+func out(client int, at time.Duration, exclusive bool) step {
+	return step{client: client, at: at, want: exclusive}
 }
 
 func play(t *testing.T, o *Oracle, steps []step) {
@@ -32,7 +32,7 @@ func play(t *testing.T, o *Oracle, steps []step) {
 		if s.enter {
 			grants[s.client] = o.Enter(0, s.client, 0, s.at)
 		} else if got := o.Exit(0, s.client, grants[s.client], s.at); got != s.want {
-			t.Errorf("step %d: Exit of client %d: undisturbed %v, want %v", i, s.client, got, s.want)
+			t.Errorf("step %d: Exit of client %d: exclusive %v, want %v", i, s.client, got, s.want)
 		}
 	}
 }
@@ -91,8 +91,8 @@ func TestHistories(t *testing.T) {
 			if lost := enters - o.Updates(); lost != tc.lost {
 				t.Errorf("%d lost updates, want %d", lost, tc.lost)
 			}
-			if len(o.contested) != 0 || count(o.cells[0].word.Load()) != 0 {
-				t.Errorf("books not closed: %d contests, %d holders", len(o.contested), count(o.cells[0].word.Load()))
+			if len(o.shared) != 0 || count(o.cells[0].word.Load()) != 0 {
+				t.Errorf("books not closed: %d contests, %d holders", len(o.shared), count(o.cells[0].word.Load()))
 			}
 		})
 	}
@@ -175,9 +175,9 @@ func TestManyHolders(t *testing.T) {
 	}
 	// Each overlaps the one before it until that leaves, clients-1 later than the intruder came.
 	got := o.Report()
-	if got.Violations != clients-1 || got.Longest != clients-1 || got.Overlap != 2*clients-3 || len(o.contested) != 0 {
+	if got.Violations != clients-1 || got.Longest != clients-1 || got.Overlap != 2*clients-3 || len(o.shared) != 0 {
 		t.Errorf("%d violations, longest %v, overlap %v, %d contests left; want %d, %v, %v, none",
-			got.Violations, got.Longest, got.Overlap, len(o.contested), clients-1, time.Duration(clients-1), time.Duration(2*clients-3))
+			got.Violations, got.Longest, got.Overlap, len(o.shared), clients-1, time.Duration(clients-1), time.Duration(2*clients-3))
 	}
 	if len(got.Events) != maxEvents || got.Events[maxEvents-1].Overlap != clients-1 {
 		t.Errorf("%d events, the last %+v", len(got.Events), got.Events[len(got.Events)-1])
@@ -239,8 +239,8 @@ func TestNoLock(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := count(o.cells[0].word.Load()); n != 0 || len(o.contested) != 0 {
-		t.Errorf("%d holders and %d contests are left", n, len(o.contested))
+	if n := count(o.cells[0].word.Load()); n != 0 || len(o.shared) != 0 {
+		t.Errorf("%d holders and %d contests are left", n, len(o.shared))
 	}
 	if len(o.events) > maxEvents {
 		t.Errorf("%d events kept", len(o.events))
@@ -292,7 +292,7 @@ func TestAllocs(t *testing.T) {
 		g := o.Enter(0, 1, 0, 1)
 		o.Exit(0, 1, g, 2)
 	}); n != 0 {
-		t.Errorf("%v allocations for an undisturbed hold", n)
+		t.Errorf("%v allocations for an exclusive hold", n)
 	}
 }
 
@@ -309,20 +309,20 @@ func BenchmarkEnterExit(b *testing.B) {
 func TestDeaths(t *testing.T) {
 	o := New(1)
 	g := o.Enter(0, 1, 0, 0)
-	g.Dies = true
+	g.Crashes = true
 	if !o.Exit(0, 1, g, 0) {
 		t.Error("disturbed by nobody")
 	}
-	if g = o.Enter(0, 2, 0, 5*ms); g.Handoff != 0 || g.Death != 1 || g.Dies {
+	if g = o.Enter(0, 2, 0, 5*ms); g.Handoff != 0 || g.CrashedAt != 1 || g.Crashes {
 		t.Errorf("%+v: want one that follows a death at 0, which counts as 1 ns", g)
 	}
-	g.Dies = true
+	g.Crashes = true
 	o.Exit(0, 2, g, 6*ms)
-	if g = o.Enter(0, 1, 0, 9*ms); g.Handoff != 0 || g.Death != 6*ms {
+	if g = o.Enter(0, 1, 0, 9*ms); g.Handoff != 0 || g.CrashedAt != 6*ms {
 		t.Errorf("%+v: want one that follows a death at 6 ms", g)
 	}
 	o.Exit(0, 1, g, 10*ms)
-	if g = o.Enter(0, 2, 0, 12*ms); g.Handoff != 10*ms || g.Death != 0 {
+	if g = o.Enter(0, 2, 0, 12*ms); g.Handoff != 10*ms || g.CrashedAt != 0 {
 		t.Errorf("%+v: want one that follows a release at 10 ms", g)
 	}
 }
@@ -356,14 +356,14 @@ func TestOverstayers(t *testing.T) {
 				}
 				grants[s.client] = g
 			} else if got := o.Exit(0, s.client, grants[s.client], s.at); got != s.want {
-				t.Errorf("%s: Exit of client %d: undisturbed %v", tc.name, s.client, got)
+				t.Errorf("%s: Exit of client %d: exclusive %v", tc.name, s.client, got)
 			}
 		}
 		if r := o.Report(); r.Violations != tc.violations || r.Overstayed != tc.mine {
 			t.Errorf("%s: %d violations, %d of them planted; want %d and %d", tc.name, r.Violations, r.Overstayed, tc.violations, tc.mine)
 		}
-		if len(o.overstayers) != 0 {
-			t.Errorf("%s: still in the books: %v", tc.name, o.overstayers)
+		if len(o.overstays) != 0 {
+			t.Errorf("%s: still in the books: %v", tc.name, o.overstays)
 		}
 	}
 }

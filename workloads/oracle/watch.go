@@ -2,15 +2,15 @@ package oracle
 
 // The power of the oracle: which grants could have shown a violation.
 //
-// Enter counts a violation if somebody else believes to hold the key when a grant has been read. So an attempt that was
-// refused would have been counted, had it been granted wrongly, if somebody else believes to hold the key when the
-// refusal has been read. A grant is watched if there was such an attempt during its hold. Where holds take no time there
-// is hardly ever one, however many clients contend, and no violation says nothing of the lock.
+// Enter counts a violation if another client holds the key when a grant has been read. So an attempt that was refused would
+// have been counted, had it been granted wrongly, if another client holds the key when the refusal has been read. A grant is
+// watched if there was such an attempt during its hold. Where holds take no time there is hardly ever one, however many
+// clients contend, and the absence of violations says nothing of the lock.
 
 import "time"
 
-// Refused records that client me was refused the key, at the moment when it has read that. It tells whether the attempt
-// was watched by somebody's belief, whose, and whether it is the first one of that hold. It writes at most once a hold.
+// Refused records that client me was refused the key, when it has read that. It returns whether another client holds the key
+// (watched), which one, and whether the refusal is the first during that hold. It writes at most once a hold.
 func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 	c := &o.cells[key]
 	word := c.word.Load()
@@ -20,8 +20,8 @@ func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 	return client(word), true, c.watch(word)
 }
 
-// watch notes that the last grant of word is watched, and tells whether it was not before. A word may be older than what
-// was noted meanwhile: then it tells nothing new. Sequence numbers are compared within half of their range, since they wrap.
+// watch marks the last grant of word as watched, and reports whether it was not marked before. A word may be older than the
+// last mark. Sequence numbers are compared within half of their range, since they wrap.
 func (c *cell) watch(word uint64) (first bool) {
 	const half = 1 << (seqBits - 1)
 	seq := int64(word >> seqShift)
@@ -35,7 +35,7 @@ func (o *Oracle) Watched(key int, g *Grant) bool {
 	return o.cells[key].watched.Load() == int64(g.word>>seqShift)
 }
 
-// Resume says that no hold of the key is to be sampled before that time. The holder calls it.
+// Resume sets the time before which no hold of the key is sampled. The holder calls it.
 func (o *Oracle) Resume(key int, at time.Duration) { o.cells[key].resume.Store(int64(at)) }
 
 // Due reports whether a hold of the key may be sampled at that time.
