@@ -18,43 +18,35 @@ const (
 // entry is a line that is being parsed.
 type entry struct {
 	at     lineReader // as it was then
-	text   []byte
 	parsed chan struct{}
 
 	rec *Record
 	bad error // why there is no record
 }
 
-func (e *entry) parse() {
-	e.rec, e.bad = e.at.record(e.text)
-	e.parsed <- struct{}{}
-}
-
 // parsed calls each with all lines but blank ones, in order and from this goroutine, until it returns an error. It
 // reads some lines further than that. Only this goroutine reads, so that nobody reads on when parsed has returned.
 func (l *lineReader) parsed(each func(*entry) error) error {
-	ring := make([]entry, min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight))
-	for i := range ring {
-		ring[i].parsed = make(chan struct{}, 1) // so that parsing ends, even if each has had enough
-	}
-	first, next := 0, 0 // numbers of the entries that are under way; their places are these modulo the ring's length
-	await := func() *entry {
-		e := &ring[first%len(ring)]
-		first++
-		<-e.parsed
-		return e
+	var ahead []*entry
+	handOut := func(keep int) error {
+		for len(ahead) > keep {
+			e := ahead[0]
+			ahead = ahead[1:]
+			<-e.parsed
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for {
 		line, ended := l.next()
 		if ended == nil && len(bytes.TrimSpace(line)) == 0 && !l.tooLong {
 			continue
 		}
-		room := len(ring) - 1
-		if ended != nil || len(line) > maxAhead {
-			room = 0
-		}
-		for next-first > room {
-			if err := each(await()); err != nil {
+		alone := len(line) > maxAhead
+		if ended != nil || alone {
+			if err := handOut(0); err != nil {
 				return err
 			}
 		}
@@ -64,19 +56,18 @@ func (l *lineReader) parsed(each func(*entry) error) error {
 		case ended != nil:
 			return fmt.Errorf("results: read: line %d: %w", l.number, ended)
 		}
-		e := &ring[next%len(ring)]
-		next++
-		e.at = *l
-		if len(line) <= maxAhead {
-			e.text = append(e.text[:0], line...) // the reader reads on
-			go e.parse()
-			continue
+		e := &entry{at: *l, parsed: make(chan struct{})}
+		keep := 0
+		if !alone {
+			line = bytes.Clone(line) // the reader reads on
+			keep = min(perProcessor*runtime.GOMAXPROCS(0), maxInFlight) - 1
 		}
-		short := e.text
-		e.text = line
-		e.parse()
-		e.text = short
-		if err := each(await()); err != nil {
+		go func() {
+			e.rec, e.bad = e.at.record(line)
+			close(e.parsed)
+		}()
+		ahead = append(ahead, e)
+		if err := handOut(keep); err != nil {
 			return err
 		}
 	}

@@ -173,13 +173,13 @@ func brief(r *Record) *Record {
 
 // merge adds the histograms of r, all of them or, with an error, none.
 func (g *gathering) merge(r *Record) error {
-	latency, err := unpackAll(r.Latency)
+	latency, err := decodeAll(r.Latency)
 	if err != nil {
 		return fmt.Errorf("latency.%w", err)
 	}
-	classes := make([]map[Metric]packed, len(r.Classes))
+	classes := make([]map[Metric]counts, len(r.Classes))
 	for i, c := range r.Classes {
-		if classes[i], err = unpackAll(c.Latency); err != nil {
+		if classes[i], err = decodeAll(c.Latency); err != nil {
 			return fmt.Errorf("classes[%d].latency.%w", i, err)
 		}
 	}

@@ -2,10 +2,7 @@ package results
 
 // Merging: the distributions of several trials become one.
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // sums are the distributions of a cell or a class, to which trials still come.
 type sums map[Metric]*sum
@@ -14,131 +11,115 @@ type sums map[Metric]*sum
 type sum struct {
 	Latency // while there is one trial, as that recorded it; then count and overflow of all
 
-	// Packed, what a hundred trials have filled takes longer to add to than a trial takes to decode. So what is long is
-	// kept as counts, two bytes a slot, and what they cannot hold waits to be added to merged.
+	// It takes longer to add to what a hundred trials have filled, as counts, than a trial takes to decode. So what is long
+	// has two bytes a slot, and what they cannot hold is in high.
 	low  []uint16
-	high []filled
+	high map[int]int64
 }
 
-const (
-	longPacked = 16 << 10 // bytes, a quarter of what counts take at most
-	longHigh   = 1 << 10
-)
+// long is a quarter of what two bytes a slot take at most.
+const long = slotCount / 2
 
-// add adds the distributions of a trial, which somebody has unpacked.
-func (ss sums) add(more map[Metric]Latency, unpacked map[Metric]packed) {
+// add adds the distributions of a trial, which somebody has decoded.
+func (ss sums) add(more map[Metric]Latency, decoded map[Metric]counts) {
 	for m, l := range more {
-		s := ss[m]
-		if s == nil {
-			s = new(sum)
-			ss[m] = s
+		if ss[m] == nil {
+			ss[m] = new(sum)
 		}
-		s.add(l, unpacked[m])
+		ss[m].add(l, decoded[m])
 	}
 }
 
-func (s *sum) add(l Latency, p packed) {
+func (s *sum) add(l Latency, c counts) {
 	switch {
 	case s.Count == 0:
-		if l.HDR != "" { // which is all that is kept of one trial
-			l.merged = ""
-		}
-		*s = sum{Latency: l}
+		s.Latency, s.merged = l, ""
 		return
 	case l.Count == 0:
 		return
-	case s.HDR != "":
-		s.merged, _ = s.unpack() // it has been unpacked before, and was no damage then
-	}
-	s.Latency = Latency{Count: plus(s.Count, l.Count), Overflow: plus(s.Overflow, l.Overflow), merged: s.merged}
-	switch {
 	case s.low != nil:
-		s.count(p)
-	case len(s.merged)+len(p) <= longPacked:
-		s.merged = together(s.merged, p)
+		c.each(s.count)
 	default:
-		earlier := s.merged
-		s.merged = ""
-		s.count(earlier)
-		s.count(p)
-	}
-}
-
-// plus is the sum of two counts, or as much as a count can hold.
-func plus(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-// count adds p to the counts.
-func (s *sum) count(p packed) {
-	u := p.read()
-	for u.next() {
-		if u.slot >= len(s.low) {
-			longer := make([]uint16, (u.slot>>halfBits+1)<<halfBits)
-			copy(longer, s.low)
-			s.low = longer
-		}
-		if had := int64(s.low[u.slot]); u.count < 1<<16-had {
-			s.low[u.slot] += uint16(u.count)
+		earlier, _ := s.decode() // it has been decoded before
+		if s.merged = ""; len(earlier)+len(c) > long {
+			earlier.each(s.count)
+			c.each(s.count)
 		} else {
-			s.high = append(s.high, filled{int32(u.slot), had}, filled{int32(u.slot), u.count})
-			s.low[u.slot] = 0
+			s.merged = together(func(add func(int, int64)) {
+				earlier.each(add)
+				c.each(add)
+			})
 		}
 	}
-	if len(s.high) >= longHigh {
-		d := denses.Get().(*dense)
-		defer denses.Put(d)
-		s.addHigh(d)
-		s.merged, s.high = d.pack(), s.high[:0]
-	}
+	s.Latency = Latency{Count: s.Count + l.Count, Overflow: s.Overflow + l.Overflow, merged: s.merged}
 }
 
-// addHigh adds what is not in the counts to d.
-func (s *sum) addHigh(d *dense) {
-	d.add(s.merged)
-	for _, f := range s.high {
-		d.count(int(f.slot), f.count)
+// count adds n to a slot.
+func (s *sum) count(slot int, n int64) {
+	if slot >= len(s.low) {
+		longer := make([]uint16, (slot>>halfBits+1)<<halfBits)
+		copy(longer, s.low)
+		s.low = longer
 	}
+	if n += int64(s.low[slot]); n < 1<<16 {
+		s.low[slot] = uint16(n)
+		return
+	}
+	s.low[slot] = 0
+	if s.high == nil {
+		s.high = map[int]int64{}
+	}
+	s.high[slot] += n
 }
 
-// packed is all of it.
-func (s *sum) packed() packed {
-	d := denses.Get().(*dense)
-	defer denses.Put(d)
-	s.addHigh(d)
-	for slot, n := range s.low {
-		d.count(slot, int64(n))
+// counts is all of it.
+func (s *sum) counts() counts {
+	if s.low == nil {
+		return s.merged
 	}
-	return d.pack()
+	return together(func(add func(int, int64)) {
+		for slot, n := range s.low {
+			if n > 0 {
+				add(slot, int64(n))
+			}
+		}
+		for slot, n := range s.high {
+			add(slot, n)
+		}
+	})
 }
 
-// spelt are the distributions with their quantiles, which are spelt out in the end, for that takes longer than adding.
+// spelt returns the distributions with their quantiles, which are spelt out in the end, for that takes longer than adding.
 func (ss sums) spelt() map[Metric]Latency {
 	all := make(map[Metric]Latency, len(ss))
 	for m, s := range ss {
 		l := s.Latency
-		if l.HDR == "" && l.Count > 0 {
-			*s = sum{Latency: Latency{Count: s.Count, Overflow: s.Overflow, merged: s.packed()}} // more trials may still come
-			l = spell(s.merged.histogram(), s.Overflow)
-			l.merged = s.merged
+		if c := s.counts(); c != "" {
+			l = spell(c.histogram(), s.Overflow)
+			l.merged = c
 		}
 		all[m] = l
 	}
 	return all
 }
 
-// unpackAll unpacks distributions; the error begins with the metric.
-func unpackAll(all map[Metric]Latency) (map[Metric]packed, error) {
-	unpacked := make(map[Metric]packed, len(all))
+// decodeAll decodes distributions; the error begins with the metric.
+func decodeAll(all map[Metric]Latency) (map[Metric]counts, error) {
+	decoded := make(map[Metric]counts, len(all))
 	for m, l := range all {
-		p, err := l.unpack()
+		c, err := l.decode()
 		if err != nil {
 			return nil, fmt.Errorf("%s.hdr: %w", m, err)
 		}
-		unpacked[m] = p
+		decoded[m] = c
 	}
-	return unpacked, nil
+	return decoded, nil
+}
+
+// decodeEach decodes the distributions that can be, for others who need them.
+func decodeEach(all map[Metric]Latency) {
+	for m, l := range all {
+		l.merged, _ = l.decode()
+		all[m] = l
+	}
 }

@@ -105,7 +105,7 @@ func (l lineReader) record(line []byte) (*Record, error) {
 		return nil, foreignError(fmt.Sprintf("not a JSON object: %.20q", line))
 	}
 	rec := new(Record)
-	if err := parse(line, rec); err != nil || rec.Schema != SchemaVersion {
+	if err := json.Unmarshal(line, rec); err != nil || rec.Schema != SchemaVersion {
 		if err := l.checkSchema(line); err != nil {
 			return nil, err
 		}
@@ -117,7 +117,10 @@ func (l lineReader) record(line []byte) (*Record, error) {
 		return nil, err
 	}
 	if !l.payloads {
-		rec.unpack()
+		decodeEach(rec.Latency)
+		for _, c := range rec.Classes {
+			decodeEach(c.Latency)
+		}
 	}
 	return rec, nil
 }

@@ -259,7 +259,7 @@ type Latency struct {
 	Overflow int64         `json:"overflow,omitempty"` // values beyond the range, counted at its end
 	HDR      string        `json:"hdr"`                // HdrHistogram V2, deflated, base64; "" in the cells and trials of a Collector
 
-	merged packed // in place of HDR, of several trials together
+	merged counts // in place of HDR, of several trials together
 }
 
 // Fairness tells how the grants were spread over the clients that wanted locks in the window, and how a key moved from one

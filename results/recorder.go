@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Recorder collects the latencies of one measured window. It is split into shards so that goroutines on different
@@ -125,36 +123,8 @@ func (c *slots) clamp(d time.Duration) time.Duration {
 	return time.Duration(highestValue)
 }
 
-// Latency is the distribution of one metric over all shards. While others record, it is some state between the
-// call and the return.
-func (r *Recorder) Latency(m MetricIndex) Latency {
-	for i := range r.shards {
-		if r.shards[i].metrics[m].Load() != nil {
-			return latencyOf(r.merge(m))
-		}
-	}
-	return noLatency()
-}
-
-// noLatency is the distribution of a metric that has no values. Most metrics of a run have none, and to count and encode
-// that many slots for each of them anew would take most of the time that a record takes.
-var noLatency = sync.OnceValue(func() Latency { return latencyOf(newHistogram(), 0) })
-
-// merge adds up the shards into a histogram, and tells how many of its values were beyond the range.
-func (r *Recorder) merge(m MetricIndex) (h *hdrhistogram.Histogram, overflow int64) {
-	sum := make([]int64, slotCount)
-	for i := range r.shards {
-		c := r.shards[i].metrics[m].Load()
-		if c == nil {
-			continue
-		}
-		for j := range c.count {
-			sum[j] += c.count[j].Load()
-		}
-		overflow += c.overflow.Load()
-	}
-	return histogramOf(sum), overflow
-}
+// Latency returns the distribution of one metric over all shards; see LatencyOf.
+func (r *Recorder) Latency(m MetricIndex) Latency { return LatencyOf(Source{r, m}) }
 
 // Latencies are the distributions of all metrics, as a Record holds them.
 func (r *Recorder) Latencies() map[Metric]Latency {

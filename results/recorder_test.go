@@ -28,9 +28,18 @@ func TestMetricsAreIndexed(t *testing.T) {
 	}
 }
 
+// dense returns an empty histogram of the range of all lockbench histograms, with all its slots.
+func dense() *hdrhistogram.Histogram { return hdrhistogram.New(lowestValue, highestValue, digits) }
+
+func unpacked(h *hdrhistogram.PackedHistogram) *hdrhistogram.Histogram {
+	d := dense()
+	h.MergeInto(d)
+	return d
+}
+
 // TestGeometry compares the constants of the slots with what the library derives from the range.
 func TestGeometry(t *testing.T) {
-	if got := len(newHistogram().Export().Counts); got != slotCount {
+	if got := len(dense().Export().Counts); got != slotCount {
 		t.Fatalf("the library has %d slots, the recorder %d", got, slotCount)
 	}
 	if got := slot(highestValue); got >= slotCount {
@@ -52,7 +61,7 @@ func edges() []int64 {
 func checkAgainstLibrary(t *testing.T, values []int64) {
 	t.Helper()
 	r := NewRecorder(4)
-	want := newHistogram()
+	want := dense()
 	var overflow int64
 	for _, v := range values {
 		r.Borrow().Record(HoldIndex, time.Duration(v))
@@ -64,7 +73,9 @@ func checkAgainstLibrary(t *testing.T, values []int64) {
 		}
 	}
 	got := r.Latency(HoldIndex)
-	if w := latencyOf(want, overflow); got != w {
+	packed := newHistogram()
+	packed.MergeFrom(want)
+	if w := latencyOf(packed, overflow); got != w {
 		t.Errorf("got  %+v\nwant %+v", got, w)
 	}
 	if got.Count != int64(len(values)) {
@@ -77,7 +88,7 @@ func checkAgainstLibrary(t *testing.T, values []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !h.Equals(want) {
+	if !unpacked(h).Equals(want) {
 		t.Error("the decoded payload differs from the library's own histogram")
 	}
 }
@@ -97,7 +108,7 @@ func TestRecorderMatchesLibrary(t *testing.T) {
 
 // TestSlotMatchesLibrary gives every edge a count of its own, so that no two slots can be mistaken for each other.
 func TestSlotMatchesLibrary(t *testing.T) {
-	library := newHistogram()
+	library := dense()
 	want := make([]int64, slotCount)
 	for i, v := range edges() {
 		if v < lowestValue || v > highestValue {
@@ -123,7 +134,7 @@ func FuzzRecorder(f *testing.F) {
 	}
 	f.Add(all)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, want := NewRecorder(1), newHistogram()
+		r, want := NewRecorder(1), dense()
 		var beyond int64
 		for ; len(raw) >= 8; raw = raw[8:] {
 			v := int64(binary.LittleEndian.Uint64(raw))
@@ -135,8 +146,8 @@ func FuzzRecorder(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if got, overflow := r.merge(HoldIndex); !got.Equals(want) || overflow != beyond {
-			t.Errorf("%d values and %d beyond the range, want %d and %d", got.TotalCount(), overflow, want.TotalCount(), beyond)
+		if got := Total(Source{r, HoldIndex}); !unpacked(got.Histogram()).Equals(want) || got.Overflow() != beyond {
+			t.Errorf("%d values and %d beyond the range, want %d and %d", got.Count(), got.Overflow(), want.TotalCount(), beyond)
 		}
 	})
 }
@@ -221,49 +232,6 @@ func TestRecordAllocatesNothing(t *testing.T) {
 	d := time.Duration(0)
 	if n := testing.AllocsPerRun(1000, func() { s.Record(AcquireIndex, d); d += time.Minute }); n != 0 {
 		t.Errorf("%v allocations a record", n)
-	}
-}
-
-func TestMergeLatency(t *testing.T) {
-	r, a, b := NewRecorder(1), NewRecorder(1), NewRecorder(1)
-	for i := range 1000 {
-		d := time.Duration(i*i) * time.Microsecond
-		r.Borrow().Record(HoldIndex, d)
-		if i < 900 {
-			a.Borrow().Record(HoldIndex, d)
-		} else {
-			b.Borrow().Record(HoldIndex, d)
-		}
-	}
-	r.Borrow().Record(HoldIndex, 2*time.Hour)
-	b.Borrow().Record(HoldIndex, 2*time.Hour)
-	got, err := MergeLatency(a.Latency(HoldIndex), Latency{}, b.Latency(HoldIndex))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := r.Latency(HoldIndex); got != want {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
-func TestMergeLatencyRefuses(t *testing.T) {
-	whole := NewRecorder(1)
-	whole.Borrow().Record(HoldIndex, time.Second)
-	good := whole.Latency(HoldIndex)
-
-	wide := hdrhistogram.New(1, int64(48*time.Hour), 3)
-	if err := wide.RecordValue(int64(24 * time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	cut, miscounted := good, good
-	cut.HDR = cut.HDR[:len(cut.HDR)/2]
-	miscounted.Count++
-	for name, bad := range map[string]Latency{
-		"cut payload": cut, "other count": miscounted, "no payload": {Count: 1}, "wider range": latencyOf(wide, 0),
-	} {
-		if _, err := MergeLatency(good, bad); err == nil {
-			t.Errorf("%s: merged without an error", name)
-		}
 	}
 }
 

@@ -166,7 +166,7 @@ func (l Latency) validate() error {
 
 // decodes checks the histogram.
 func (l Latency) decodes() error {
-	if _, err := l.unpack(); err != nil {
+	if _, err := l.decode(); err != nil {
 		return fmt.Errorf("hdr: %w", err)
 	}
 	return nil

@@ -69,3 +69,15 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestValidateAllocates: what checking a long record takes does not grow with its course.
+func TestValidateAllocates(t *testing.T) {
+	r := bigRecord(0, 1, bigLatencies(1, 2000))
+	if n := testing.AllocsPerRun(20, func() {
+		if err := r.validate(false); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 60 {
+		t.Errorf("%v allocations to validate a record with %d intervals", n, len(r.Series))
+	}
+}

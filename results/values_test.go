@@ -1,13 +1,7 @@
 package results
 
 import (
-	"bytes"
-	"compress/zlib"
-	"encoding/base64"
-	"encoding/binary"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -65,15 +59,9 @@ func TestFollower(t *testing.T) {
 			i.Acquired != int64(n) || i.P50 != want.P50 || i.P99 != want.P99 || i.Max != want.Max {
 			t.Errorf("interval %+v of %+v", i, want)
 		}
-		if mean := float64(want.Mean) / 1e9; v.Sum() < 0.999*mean*float64(n) || v.Sum() > 1.001*mean*float64(n) {
-			t.Errorf("sum %v of %d values whose mean is %v", v.Sum(), n, want.Mean)
-		}
 		sum = sum.Plus(v)
 	}
-	whole, err := MergeLatency(a.Latency(AcquireIndex), b.Latency(AcquireIndex))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := LatencyOf(Source{a, AcquireIndex}, Source{b, AcquireIndex})
 	if got := latencyOf(sum.Histogram(), sum.Overflow()); got != whole {
 		t.Errorf("the parts are %+v\nthe whole is %+v", got, whole)
 	}
@@ -81,7 +69,7 @@ func TestFollower(t *testing.T) {
 	if got := latencyOf(total.Histogram(), total.Overflow()); got != whole || total.Count() != whole.Count {
 		t.Errorf("the total is %+v\nthe whole is %+v", got, whole)
 	}
-	if v := f.Next(); v.Count() != 0 || len(v.slots) != 0 {
+	if v := f.Next(); v.Count() != 0 {
 		t.Errorf("the last look finds %d values again", v.Count())
 	}
 }
@@ -166,128 +154,97 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// pack packs slots.
-func pack(slots []filled) packed {
-	d := dense{end: slotCount}
-	for _, f := range slots {
-		d.counts[f.slot] = f.count
-	}
-	return d.pack()
-}
-
-// TestPacked: packing loses nothing, and adds up as Plus does.
-func TestPacked(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	var sum Values
-	var all packed
-	for n := range 200 {
-		slots := map[int32]int64{}
-		for range n {
-			slots[int32(random.IntN(slotCount))] = 1 + random.Int64N(1<<(1+random.IntN(40)))
-		}
-		v, count := Values{}, int64(0)
-		for _, slot := range slices.Sorted(maps.Keys(slots)) {
-			v.slots = append(v.slots, filled{slot, slots[slot]})
-			count += slots[slot]
-		}
-		one := pack(v.slots)
-		if got := one.slots(); !slices.Equal(got, v.slots) {
-			t.Fatalf("packed %v, unpacked %v", v.slots, got)
-		}
-		if total, ok := check([]byte(one)); !ok || total != count {
-			t.Fatalf("%d values, %v; want %d", total, ok, count)
-		}
-		sum, all = sum.Plus(v), together(all, one)
-		if got := all.slots(); !slices.Equal(got, sum.slots) || all != pack(sum.slots) {
-			t.Fatalf("after %d: %v, want %v", n, got, sum.slots)
-		}
-	}
-}
-
-// FuzzPayload: what the decoder takes for a payload of ours is one for the library too, with the same counts.
-func FuzzPayload(f *testing.F) {
-	for _, l := range sampleLatencies() {
-		f.Add(l.HDR)
-		f.Add(l.HDR[:len(l.HDR)/2])
-	}
-	f.Add(latencyOf(hdrhistogram.New(1, 1<<50, 2), 0).HDR)
-	coarse := hdrhistogram.New(lowestValue, highestValue, 2)
-	if err := coarse.RecordValue(1e6); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(latencyOf(coarse, 0).HDR)
-	f.Fuzz(agreeWithLibrary)
-}
-
-func agreeWithLibrary(t *testing.T, payload string) {
-	var d decoder
-	counts, total, ok := d.ours(payload)
-	if !ok {
-		return
-	}
-	h, err := hdrhistogram.Decode([]byte(payload))
-	if err != nil {
-		t.Fatalf("%d values, which for the library are %v", total, err)
-	}
-	if !h.Equals(Values{slots: packed(counts).slots()}.Histogram()) || h.TotalCount() != total {
-		t.Fatalf("%d values, of which the library finds %d, or elsewhere", total, h.TotalCount())
-	}
-}
-
-// FuzzCounts is FuzzPayload behind the checksums: it deflates counts as they come.
-func FuzzCounts(f *testing.F) {
-	for _, l := range sampleLatencies() {
-		var d decoder
-		counts, _, _ := d.ours(l.HDR)
-		f.Add(counts)
-	}
-	f.Add([]byte{0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 2}) // a number ends with its ninth byte, whatever that says
-	f.Add([]byte{1, 0x80, 0x80, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, counts []byte) {
-		var d decoder
-		d.ours(sampleLatencies()[Hold].HDR)
-		plain := append(slices.Clone(d.plain[:innerHeader]), counts...)
-		binary.BigEndian.PutUint32(plain[4:], uint32(len(counts)))
-		deflated := bytes.NewBuffer(slices.Clone(d.raw[:outerHeader]))
-		z := zlib.NewWriter(deflated)
-		if _, err := z.Write(plain); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		raw := deflated.Bytes()
-		binary.BigEndian.PutUint32(raw[4:], uint32(len(raw)-outerHeader))
-		agreeWithLibrary(t, base64.StdEncoding.EncodeToString(raw))
-	})
-}
-
-// TestDecoderAfterDamage: payloads that are not as lockbench writes them get the library's verdict, and leave the decoder
-// ready for the next.
-func TestDecoderAfterDamage(t *testing.T) {
-	good := sampleLatencies()[Hold]
-	wide := hdrhistogram.New(1, int64(24*time.Hour), 3)
+// TestForeignHistogram: a payload of another range is taken over if its values fit.
+func TestForeignHistogram(t *testing.T) {
+	wide := hdrhistogram.NewPacked(1, int64(24*time.Hour), 3)
 	if err := wide.RecordValue(int64(time.Hour) / 2); err != nil {
 		t.Fatal(err)
 	}
-	theirs := latencyOf(wide, 0)
-	for range 2 {
-		for cut := 0; cut < len(good.HDR); cut++ {
-			l := good
-			l.HDR = l.HDR[:cut]
-			if _, err := l.unpack(); err == nil {
-				t.Fatalf("%d of %d bytes decode", cut, len(good.HDR))
+	h, err := latencyOf(wide, 0).Histogram()
+	if err != nil || h.HighestTrackableValue() != highestValue || h.TotalCount() != 1 || h.CountAtValue(int64(time.Hour)/2) != 1 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// TestDamagedHistogram: no part of a payload decodes.
+func TestDamagedHistogram(t *testing.T) {
+	good := sampleLatencies()[Hold]
+	for cut := range len(good.HDR) {
+		l := good
+		l.HDR = l.HDR[:cut]
+		if _, err := l.Histogram(); err == nil {
+			t.Fatalf("%d of %d bytes decode", cut, len(good.HDR))
+		}
+	}
+}
+
+// TestSumAddsUp compares sums with those of the library: of short distributions, of long ones, and of such whose counts do not
+// fit into two bytes, singly or together.
+func TestSumAddsUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		name        string
+		slots, most int64
+		long        bool
+	}{
+		{"short", 50, 100, false},
+		{"long", 12_000, 100, true},
+		{"high together", 12_000, 1 << 13, true},
+		{"high", 12_000, 1 << 40, true},
+	} {
+		ss, want := sums{}, dense()
+		for n := range 20 {
+			h := newHistogram()
+			for _, slot := range random.Perm(slotCount)[:c.slots] {
+				low, _ := bounds(slot)
+				if err := h.RecordValues(low, 1+random.Int64N(c.most)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all := map[Metric]Latency{Hold: latencyOf(h, 0)}
+			decoded, err := decodeAll(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ss.add(all, decoded)
+			h.MergeInto(want)
+			if n%7 != 6 { // looking at a sum changes nothing
+				continue
+			}
+			l := ss.spelt()[Hold]
+			got, err := l.Histogram()
+			if err != nil || !unpacked(got).Equals(want) || l.Count != want.TotalCount() || int64(l.P99) != want.ValueAtPercentile(99) {
+				t.Fatalf("%s: %d trials are %d values, want %d, or others", c.name, 1+n, l.Count, want.TotalCount())
 			}
 		}
-		if p, err := theirs.unpack(); err != nil || p != pack([]filled{{int32(slot(int64(time.Hour) / 2)), 1}}) {
-			t.Errorf("of another range: %v, %v", p.slots(), err)
+		if long := ss[Hold].low != nil; long != c.long {
+			t.Errorf("%s: long %v", c.name, long)
 		}
-		p, err := good.unpack()
-		if h, _ := hdrhistogram.Decode([]byte(good.HDR)); err != nil || !h.Equals(Values{slots: p.slots()}.Histogram()) {
-			t.Errorf("after damage: %v", err)
-		}
-		if _, _, ok := new(decoder).ours(good.HDR); !ok {
-			t.Error("a payload of lockbench's own goes to the library")
-		}
+	}
+}
+
+// TestTooManyValues: counts that no run can have are damage, and no sum of others overflows.
+func TestTooManyValues(t *testing.T) {
+	h := newHistogram()
+	if err := h.RecordValues(3, maxCount); err != nil {
+		t.Fatal(err)
+	}
+	all := map[Metric]Latency{Hold: latencyOf(h, 0)}
+	decoded, err := decodeAll(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ss := sums{}
+	for range 3 {
+		ss.add(all, decoded)
+	}
+	if l := ss.spelt()[Hold]; l.Count != maxCount || l.P99 != 3 {
+		t.Errorf("%+v", l)
+	}
+	if err := h.RecordValue(3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := latencyOf(h, 0).Histogram(); err == nil {
+		t.Error("a slot holds more than any run has")
 	}
 }

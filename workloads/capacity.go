@@ -50,7 +50,7 @@ func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	if err != nil {
 		return 0
 	}
-	fast := time.Duration(h.ValueAtQuantile(10))
+	fast := time.Duration(h.ValueAtPercentile(10))
 	if fast >= idle || fast < idle/8 {
 		return 0
 	}

@@ -3,7 +3,6 @@
 package workloads
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
@@ -192,25 +191,14 @@ func (e *engine) addArrivals(n *results.Counts, cl *class) {
 }
 
 // latencies returns the distributions of all classes together.
-func (e *engine) latencies() (map[results.Metric]results.Latency, error) {
+func (e *engine) latencies() map[results.Metric]results.Latency {
 	all := map[results.Metric]results.Latency{}
 	for m, name := range results.Metrics {
-		var parts []results.Latency
-		for _, cl := range e.classes {
-			if l := cl.recorder.Latency(results.MetricIndex(m)); l.Count > 0 {
-				parts = append(parts, l)
-			}
+		if l := results.LatencyOf(e.sources(results.MetricIndex(m))...); l.Count > 0 {
+			all[name] = l
 		}
-		if len(parts) == 0 {
-			continue
-		}
-		l, err := results.MergeLatency(parts...)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all[name] = l
 	}
-	return all, nil
+	return all
 }
 
 // granted returns how many locks were granted and given back since the load began.

@@ -135,7 +135,7 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	e.timeseries.finish()
 	e.clean()
 	r.left = e.cleanError
-	return e.record()
+	return e.record(), nil
 }
 
 // Left returns why keys of the trial that Do has run are still on the server; nil if they were deleted.

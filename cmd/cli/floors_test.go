@@ -75,7 +75,7 @@ var floors = []rule{
 	{"results/compare", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
 	{"results/history", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
 	{"results/render", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt"}},
+	{"results/export", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -45,10 +46,12 @@ func Hgrm(cells []*results.Cell, labels []string, create func(name string, write
 // behind the point: in milliseconds those are whole nanoseconds, and an uncontended lock takes few enough to need them.
 // The error is the writer's, or that of a payload that does not decode.
 func WriteHgrm(w io.Writer, l results.Latency) error {
-	h, err := l.Histogram()
+	packed, err := l.Histogram()
 	if err != nil {
 		return err
 	}
+	h := hdrhistogram.New(packed.LowestTrackableValue(), packed.HighestTrackableValue(), int(packed.SignificantFigures()))
+	packed.MergeInto(h)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%14s %14s %10s %16s\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)")
 	for _, at := range h.CumulativeDistributionWithTicks(hgrmTicks) {

@@ -98,11 +98,11 @@ func (l *Log) Write(i workloads.Interval) {
 		if v.Count() == 0 && !always {
 			return
 		}
-		h := v.Histogram()
+		h := v.Histogram().Clone()
 		h.SetTag(l.prefix + tag)
 		h.SetStartTimeMs(l.began.Add(i.From).UnixMilli())
 		h.SetEndTimeMs(l.began.Add(i.To).UnixMilli())
-		l.keep(l.lines.OutputIntervalHistogram(h))
+		l.keep(l.lines.OutputIntervalPackedHistogram(h))
 	}
 	line(results.WarmupIndex, warmupTag, i.Warmup)
 	for m, name := range results.Metrics {
