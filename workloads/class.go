@@ -61,7 +61,7 @@ func newClass(r *Run, l spec.Load) (*class, error) {
 		return nil, err
 	}
 	if c.open {
-		c.queue, c.arrivals = pace.NewQueue(0), &arrivals{}
+		c.queue, c.arrivals = new(pace.Queue), &arrivals{}
 	}
 	c.timedHold = l.Hold > 0 || c.holds != nil || r.Plan.Reentry > 1 || l.Overstay > 0
 	c.thinking = l.Think > 0 || c.thinks != nil

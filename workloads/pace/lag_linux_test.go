@@ -80,7 +80,7 @@ func paced(b *testing.B, s pace.Schedule) []time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	clock := drivers.NewClock()
 	lags := make([][]time.Duration, clients)
 	var working sync.WaitGroup

@@ -10,14 +10,11 @@ import (
 // Queue hands arrivals over to clients. An arrival goes to the client that has been parked longest, so that load
 // spreads evenly over idle clients; if none is parked it waits in line, and is served in its turn, however late.
 // Arrivals keep their order. Any number of goroutines may use a Queue; each operation takes the same time, however many
-// are parked or wait, and allocates nothing in the steady state.
+// are parked or wait, and allocates nothing in the steady state. The zero value is ready.
 type Queue struct {
-	limit int
-
 	mu      sync.Mutex
 	closed  bool
 	offered int64
-	dropped int64
 	waiting line            // empty if anybody is parked
 	first   *parked         // who has been parked longest
 	last    *parked         // undefined if first is nil
@@ -31,38 +28,24 @@ type parked struct {
 	next *parked // who was parked after it
 }
 
-// NewQueue makes a queue in which at most limit arrivals may wait; 0 is no limit.
-func NewQueue(limit int) *Queue {
-	return &Queue{limit: limit}
-}
-
-// Put hands over the arrival that is due at that time, or lets it wait for a client. It is dropped if limit arrivals
-// wait already. Put never blocks; after Close it does nothing. It is Offer for who need not know what became of the
-// arrival, and fits into Lane.Due.
-func (q *Queue) Put(at time.Duration) { q.Offer(at) }
-
-// Offer is Put; it answers false if the arrival was dropped or the queue is closed.
-func (q *Queue) Offer(at time.Duration) bool {
+// Put hands over the arrival that is due at that time, or lets it wait for a client. It never blocks; after Close it does
+// nothing. It fits into Lane.Due.
+func (q *Queue) Put(at time.Duration) {
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
-		return false
+		return
 	}
 	q.offered++
-	if p := q.first; p != nil {
-		q.first = p.next
-		q.mu.Unlock()
-		p.wake <- at // outside: waking may take a system call
-		return true
-	}
-	taken := q.limit <= 0 || q.waiting.len() < q.limit
-	if taken {
+	p := q.first
+	if p == nil {
 		q.waiting.push(at)
-	} else {
-		q.dropped++
+		q.mu.Unlock()
+		return
 	}
+	q.first = p.next
 	q.mu.Unlock()
-	return taken
+	p.wake <- at // outside: waking may take a system call
 }
 
 // Take returns the next arrival; it parks the client until there is one. waited tells that the arrival had to wait since no
@@ -131,18 +114,11 @@ func (q *Queue) Len() int {
 	return q.waiting.len()
 }
 
-// Offered returns how many arrivals came, those that were dropped included.
+// Offered returns how many arrivals came.
 func (q *Queue) Offered() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.offered
-}
-
-// Dropped returns how many arrivals found limit others waiting.
-func (q *Queue) Dropped() int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.dropped
 }
 
 // line is a first-in-first-out list in blocks of memory: a backlog of millions grows by one block at a time, without

@@ -48,7 +48,7 @@ func park(q *pace.Queue, n int) (answers func() []taken) {
 // Arrivals go to the clients in the order in which these were parked, at once.
 func TestQueueServesTheLongestParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := pace.NewQueue(0)
+		q := new(pace.Queue)
 		answers := park(q, 5)
 		var want []taken
 		for i := range 5 {
@@ -58,8 +58,8 @@ func TestQueueServesTheLongestParked(t *testing.T) {
 				t.Fatalf("after %d arrivals:\n%v, want\n%v", i+1, got, want)
 			}
 		}
-		if q.Len() != 0 || q.Offered() != 5 || q.Dropped() != 0 {
-			t.Errorf("len %d, offered %d, dropped %d, want 0, 5, 0", q.Len(), q.Offered(), q.Dropped())
+		if q.Len() != 0 || q.Offered() != 5 {
+			t.Errorf("len %d, offered %d, want 0, 5", q.Len(), q.Offered())
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestQueueServesTheLongestParked(t *testing.T) {
 func TestQueueSpreadsTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, rounds = 7, 20
-		q := pace.NewQueue(0)
+		q := new(pace.Queue)
 		var served [clients]int
 		for client := range clients {
 			go func() {
@@ -93,7 +93,7 @@ func TestQueueSpreadsTheLoad(t *testing.T) {
 
 // A backlog is served late, in its order, and says so.
 func TestQueueKeepsABacklog(t *testing.T) {
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	const n = 5000 // several blocks of memory
 	for i := range n {
 		q.Put(time.Duration(i))
@@ -114,7 +114,7 @@ func TestQueueKeepsABacklog(t *testing.T) {
 // However the line grows and shrinks, what comes out is what went in.
 func TestQueueKeepsTheOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	var in, out time.Duration
 	for range 200 {
 		for range rng.IntN(2500) {
@@ -141,38 +141,10 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Arrivals over the limit are dropped and counted; what waits is not touched, and a parked client has no limit.
-func TestQueueDropsOverItsLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := pace.NewQueue(2)
-		answers := park(q, 1)
-		for i, taken := range []bool{true, true, true, false, false} {
-			if q.Offer(time.Duration(i)) != taken {
-				t.Errorf("arrival %d: taken should be %t", i, taken)
-			}
-		}
-		if q.Len() != 2 || q.Offered() != 5 || q.Dropped() != 2 {
-			t.Errorf("len %d, offered %d, dropped %d, want 2, 5, 2", q.Len(), q.Offered(), q.Dropped())
-		}
-		if got := answers(); len(got) != 1 || got[0].at != 0 {
-			t.Errorf("the parked client got %v, want arrival 0", got)
-		}
-		if at, waited, _ := q.Take(); at != 1 || !waited {
-			t.Errorf("took %d, waited %t, want 1, true", at, waited)
-		}
-		if !q.Offer(5) {
-			t.Error("dropped an arrival though there was room again")
-		}
-		if left := q.Close(); !slices.Equal(left, []time.Duration{2, 5}) {
-			t.Errorf("left %v, want 2 and 5", left)
-		}
-	})
-}
-
 // Close lets all parked clients go, leaves the line as it was, and nothing happens afterwards.
 func TestQueueCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := pace.NewQueue(0)
+		q := new(pace.Queue)
 		answers := park(q, 3)
 		q.Put(time.Second)
 		q.Close()
@@ -186,7 +158,7 @@ func TestQueueCloses(t *testing.T) {
 		}
 	})
 
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	q.Put(1)
 	q.Put(2)
 	for range 2 {
@@ -197,7 +169,7 @@ func TestQueueCloses(t *testing.T) {
 	if at, waited, ok := q.Take(); at != 0 || waited || ok {
 		t.Errorf("took %d, %t, %t of a closed queue", at, waited, ok)
 	}
-	if q.Offer(3) || q.Offered() != 2 || q.Len() != 0 {
+	if q.Put(3); q.Offered() != 2 || q.Len() != 0 {
 		t.Errorf("a closed queue took an arrival: offered %d, len %d", q.Offered(), q.Len())
 	}
 }
@@ -205,7 +177,7 @@ func TestQueueCloses(t *testing.T) {
 // With all at it at once nothing is lost or served twice, whether it is taken or left.
 func TestQueueLosesNothing(t *testing.T) {
 	const clients, n = 50, 20000
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	counts := make([][]time.Duration, clients)
 	var working sync.WaitGroup
 	for client := range clients {
@@ -240,7 +212,7 @@ func TestQueueLosesNothing(t *testing.T) {
 func TestQueueWithManyParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients = 100_000
-		q := pace.NewQueue(0)
+		q := new(pace.Queue)
 		var served, closed atomic.Int64
 		for range clients {
 			go func() {
@@ -269,7 +241,7 @@ func TestQueueWithManyParked(t *testing.T) {
 
 func TestQueueAllocatesNothing(t *testing.T) {
 	const clients = 3
-	there, back, again := pace.NewQueue(0), pace.NewQueue(0), pace.NewQueue(0)
+	there, back, again := new(pace.Queue), new(pace.Queue), new(pace.Queue)
 	var working sync.WaitGroup
 	for range clients {
 		working.Go(func() {
@@ -295,7 +267,7 @@ func TestQueueAllocatesNothing(t *testing.T) {
 	there.Close()
 	working.Wait()
 
-	q := pace.NewQueue(0)
+	q := new(pace.Queue)
 	if n := testing.AllocsPerRun(100, func() {
 		for range 1500 { // more than a block
 			q.Put(1)
@@ -310,14 +282,14 @@ func TestQueueAllocatesNothing(t *testing.T) {
 
 func BenchmarkQueue(b *testing.B) {
 	b.Run("backlog", func(b *testing.B) {
-		q := pace.NewQueue(0)
+		q := new(pace.Queue)
 		for b.Loop() {
 			q.Put(1)
 			q.Take()
 		}
 	})
 	b.Run("hand-over", func(b *testing.B) {
-		there, back := pace.NewQueue(0), pace.NewQueue(0)
+		there, back := new(pace.Queue), new(pace.Queue)
 		defer there.Close()
 		go func() {
 			for at, _, ok := there.Take(); ok; at, _, ok = there.Take() {
