@@ -15,9 +15,6 @@ import (
 // Measured formats a duration that was measured, to three significant digits: 1.23 ms.
 func Measured(d time.Duration) string { return measured(d) }
 
-// Asked formats a duration that somebody typed, with all its digits: 30 s.
-func Asked(d time.Duration) string { return asked(d) }
-
 // Three formats a positive number with three significant digits: 1.23, 45.0, 81,196.
 func Three(v float64) string { return three(v) }
 
