@@ -29,7 +29,7 @@ Trials of one revision that were measured together are one point, and its value 
 revision is what -revision said, else the build of lockbench. Different machines and different
 kinds of server are different series. Records of runs that ended early are left out.
 
-A step is found by E-divisive with a permutation test, a drift by the test of Mann and Kendall. Both
+A step is found by CUSUM with a permutation test, a drift by the test of Mann and Kendall. Both
 are wrong in 5 % of the histories in which nothing happened, all cells and figures together; so the
 more of them there are, the more points it takes: 8 for one, 13 for forty. That holds for points
 that scatter independently. Where the machine itself has better and worse weeks, those are steps

@@ -81,7 +81,7 @@ const seed = 1
 // something creeps, a search for steps makes a staircase of it.
 func (l *Line) findSteps(alpha float64, points []Point) {
 	values := l.medians()
-	found := stats.StepsAt(values, seed, alpha)
+	found := stats.Steps(values, seed, alpha)
 	if len(found) == 0 || creeps(values, found) {
 		return
 	}

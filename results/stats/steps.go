@@ -3,98 +3,68 @@ package stats
 // Steps in a history: where it changed, not just whether.
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
 )
 
 const (
-	// stepAlpha is the chance that a history in which nothing happens is said to have a step.
-	stepAlpha = 0.05
-
 	// leastSegment is how many values lie between two steps at the least. A single value that is out of line, or two, are
 	// no change that has come to stay.
 	leastSegment = 3
 
-	// stepWork bounds the search: so many values are looked at, all permutations taken together, which takes about five
-	// seconds. It is enough for a history of 1,000 values whatever is in it, and for some fifty steps in one of 10,000.
+	// leastWindow is the shortest stretch that is looked at for itself, a run of leastSegment values between others.
+	leastWindow = 3 * leastSegment
+
+	// stepWork bounds the search: so many values are looked at, all permutations taken together, which takes a few seconds.
 	// What is left out then are steps inside of the shortest segments.
-	stepWork = 20_000_000
+	stepWork = 50_000_000
 )
 
 // Step is a change point of a series.
 type Step struct {
-	At    int     // values[At] is the first after the change
-	Ratio float64 // median from here to the next step over the median since the one before; NaN if that is not positive
-	P     float64 // of the permutation test of the segment in which the step was found
+	At int     // values[At] is the first after the change
+	P  float64 // of the permutation test of the segment in which the step was found
 }
 
-// Steps finds the change points of a series by E-divisive (Matteson and James, A Nonparametric Approach for Multiple
-// Change Point Analysis of Multivariate Data, 2014): the series is cut where the energy distance of both parts, weighted
-// by their lengths, is the largest, if it is larger than in all but 5 % of the permutations of the series; and so on in
-// the parts. They are in ascending order. NaN and infinite values are left out, but keep their place.
+// Steps finds the change points of a series by CUSUM with a permutation test (Taylor, Change-Point Analysis, 2000): the
+// series is cut where the means of both parts, weighted by their lengths, differ the most, if they differ more than in all but
+// a share alpha of the permutations of the series; and so on in the parts. The steps are in ascending order. NaN and infinite
+// values are left out, but keep their place. If all values are positive it compares their logarithms, for a figure that
+// doubles has changed as much as one that halves.
 //
-// Three things differ from the article. It looks for the other end of the part behind a cut everywhere, which costs the
-// square of the length; here it is one of the ends of windows (see windows). Segments are tested one by one, and each is
-// allowed its share by length of the 5 %: the chance of any false step stays at 5 % whatever the number of true ones, and
-// one noisy stretch does not hide the steps of a calm one. And the distance is that of logarithms if all values are
-// positive, for a figure that doubles has changed as much as one that halves.
+// Segments are tested one by one, and each is allowed its share by length of alpha: the chance of any false step stays at
+// alpha whatever the number of true ones, and one noisy stretch does not hide the steps of a calm one.
 //
-// To be seen nine times in ten, a step in the middle of 30 values has to be twice the scatter, of 100 values once; five
-// values after it, it has to be two and a half times as large. Of those that are as large as the scatter, two in five are off
-// by more than two places. Steps that follow each other by less than ten values are seen in part.
+// With alpha at 5 %, a step in the middle of 30 values has to be twice the scatter to be seen nine times in ten, of 100 values
+// once; five values after it, it has to be two and a half times as large. Steps that follow each other by less than ten values
+// are seen in part.
 //
 // Permutations take values that are independent of one another. Where neighbours are alike, as on a machine whose speed
 // wanders for longer than it takes from one value to the next, its wanderings are steps, too: with an autocorrelation of
-// 0.3 one is seen in 24 % of the histories of 30 values and in 40 % of those of 100, with 0.6 in 65 and 94 %. That it is
-// smaller than anybody cares for is then the only thing that tells such a step: ask for a least ratio.
+// 0.3 one is seen in a quarter of the histories of 30 values. That it is smaller than anybody cares for is then the only thing
+// that tells such a step: ask for a least ratio.
 //
-// The answer depends on nothing but values and seed. Each permutation of n values costs n log n at the most; a segment
-// that has no step is given up after a few, and the whole search is bounded (see stepWork).
-func Steps(values []float64, seed uint64) []Step { return StepsAt(values, seed, stepAlpha) }
-
-// StepsAt is Steps with another chance than 5 % of a false step, as for one of many series that are looked at together.
-// The smaller it is the more permutations it takes.
-func StepsAt(values []float64, seed uint64, alpha float64) []Step {
-	s := search{alpha: alpha, rng: rand.New(rand.NewPCG(seed, uint64(len(values)))), work: stepWork}
+// The answer depends on nothing but values, seed and alpha. Each permutation of n values costs n log n, a segment that has no
+// step is given up after a few, and the whole search is bounded (see stepWork).
+func Steps(values []float64, seed uint64, alpha float64) (steps []Step) {
+	var at []int
+	var levels []float64
 	for i, v := range values {
 		if finite(v) {
-			s.at, s.values = append(s.at, i), append(s.values, v)
+			at, levels = append(at, i), append(levels, v)
 		}
 	}
-	s.levels = slices.Clone(s.values)
-	if s.values != nil && slices.Min(s.values) > 0 {
-		for i, v := range s.levels {
-			s.levels[i] = math.Log(v)
+	if len(levels) > 0 && slices.Min(levels) > 0 {
+		for i, v := range levels {
+			levels[i] = math.Log(v)
 		}
 	}
-	s.run()
-	return s.found()
-}
-
-// search is the work of Steps.
-type search struct {
-	alpha  float64
-	rng    *rand.Rand
-	at     []int     // the places of the values in the series
-	values []float64 // as given
-	levels []float64 // what distances are of
-	work   int       // how many values may still be looked at
-	cuts   []cut
-}
-
-// cut is a step before values[at].
-type cut struct {
-	at int
-	p  float64
-}
-
-// segment is a part of the values without a known step.
-type segment struct{ from, to int }
-
-// run looks for steps in the longest segment first.
-func (s *search) run() {
-	todo := []segment{{0, len(s.values)}}
+	rng := rand.New(rand.NewPCG(seed, uint64(len(values))))
+	work := stepWork
+	type segment struct{ from, to int } // without a known step
+	todo := []segment{{0, len(levels)}}
 	for len(todo) > 0 {
 		longest := 0
 		for i, g := range todo {
@@ -104,85 +74,70 @@ func (s *search) run() {
 		}
 		g := todo[longest]
 		todo = slices.Delete(todo, longest, longest+1)
-		cuts := s.test(g)
-		if len(cuts) == 0 {
-			continue
+		share := alpha * float64(g.to-g.from) / float64(len(levels))
+		if cut, p := permute(slices.Clone(levels[g.from:g.to]), share, rng, &work); p <= share {
+			cut += g.from
+			steps = append(steps, Step{at[cut], p})
+			todo = append(todo, segment{g.from, cut}, segment{cut, g.to})
 		}
-		s.cuts = append(s.cuts, cuts...)
-		from := g.from
-		for _, c := range cuts {
-			todo = append(todo, segment{from, c.at})
-			from = c.at
-		}
-		todo = append(todo, segment{from, g.to})
 	}
+	slices.SortFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	return steps
 }
 
-// test looks for steps in a segment and returns them in order. It gives up as soon as so many permutations have a larger
-// distance that p cannot get to alpha any more. A segment with many steps has most of them found at once, which spares as
-// many tests: what holds for the window with the largest distance holds for others that it does not touch.
-func (s *search) test(g segment) (cuts []cut) {
-	n := g.to - g.from
-	if n < 2*leastSegment {
-		return nil
+// permute finds the best cut of values, which it shuffles, and how likely it is that there is none. It gives up with 1 as
+// soon as p cannot get to alpha any more.
+//
+// The test is exact with however few permutations, but p must be able to get well below alpha, or steps that are there are
+// missed: 20 times that far where it is cheap, 5 times where it is not.
+func permute(values []float64, alpha float64, rng *rand.Rand, work *int) (at int, p float64) {
+	const cheap = 400_000 // values to be looked at
+	n := len(values)
+	at, distance := bestCut(values)
+	if distance == 0 {
+		return 0, 1
 	}
-	alpha := s.alpha * float64(n) / float64(len(s.values))
-	rounds := permutations(n, alpha)
-	e := newEnergy(slices.Clone(s.levels[g.from:g.to]))
-	found := e.cuts()
-	if len(found) == 0 {
-		return nil
-	}
-	var chance []float64 // the largest distances of permutations
+	rounds := int(math.Ceil(min(20, max(5, cheap*alpha/float64(n)))/alpha)) - 1
 	larger := 0
 	for range rounds {
-		if s.work -= n; s.work < 0 {
-			return nil
+		if *work -= n; *work < 0 {
+			return 0, 1
 		}
-		e.shuffle(s.rng)
-		d := e.largest() * (1 + 1e-9) // sums of another order end otherwise
-		if chance = append(chance, d); d >= found[0].distance {
+		rng.Shuffle(n, func(i, j int) { values[i], values[j] = values[j], values[i] })
+		if _, d := bestCut(values); d*(1+1e-9) >= distance { // sums of another order end otherwise
 			larger++
 		}
 		if float64(1+larger) > alpha*float64(1+rounds) {
-			return nil
+			return 0, 1
 		}
 	}
-	slices.Sort(chance)
-	for _, f := range found {
-		below, _ := slices.BinarySearch(chance, f.distance)
-		if p := float64(1+rounds-below) / float64(1+rounds); p <= alpha {
-			cuts = append(cuts, cut{g.from + f.at, p})
-		}
-	}
-	slices.SortFunc(cuts, func(a, b cut) int { return a.at - b.at })
-	return cuts
+	return at, float64(1+larger) / float64(1+rounds)
 }
 
-// permutations is how many are made of a segment of n values. The test is exact with however few, but p must be able to
-// get well below alpha, or steps that are there are missed: 20 times that far where it is cheap, 5 times where it is not.
-func permutations(n int, alpha float64) int {
-	const cheap = 400_000 // values to be looked at
-	return int(math.Ceil(min(20, max(5, cheap*alpha/float64(n)))/alpha)) - 1
-}
-
-// found puts the steps in order and tells how large they are.
-func (s *search) found() []Step {
-	slices.SortFunc(s.cuts, func(a, b cut) int { return a.at - b.at })
-	var steps []Step
-	for i, c := range s.cuts {
-		from, to := 0, len(s.values)
-		if i > 0 {
-			from = s.cuts[i-1].at
-		}
-		if i+1 < len(s.cuts) {
-			to = s.cuts[i+1].at
-		}
-		step := Step{At: s.at[c.at], Ratio: math.NaN(), P: c.p}
-		if before := median(s.values[from:c.at]); before > 0 {
-			step.Ratio = median(s.values[c.at:to]) / before
-		}
-		steps = append(steps, step)
+// bestCut returns the first value after the best cut of any window and how far its parts are from each other:
+// nm/(n+m) × (mean of n before it − mean of m behind)². It is 0 if they are alike everywhere.
+//
+// The windows are the whole, and again and again stretches that are half as long and overlap by half, down to leastWindow
+// (Kovács, Bühlmann, Li and Munk, Seeded binary segmentation, 2023). A rise with a fall soon after is hardly seen in a whole
+// that is mostly what it was before: it takes a window with just one of them.
+func bestCut(values []float64) (at int, distance float64) {
+	sums := make([]float64, len(values)+1)
+	for i, v := range values {
+		sums[i+1] = sums[i] + v
 	}
-	return steps
+	n := float64(len(values))
+	for count, length := 1, n; count == 1 || length >= leastWindow; count, length = 2*count+1, length/2 {
+		for i := range count {
+			from := int(float64(i) * (n - length) / float64(max(1, count-1)))
+			to := min(len(values), from+int(math.Ceil(length)))
+			for cut := from + leastSegment; cut <= to-leastSegment; cut++ {
+				x, y := float64(cut-from), float64(to-cut)
+				apart := (sums[cut]-sums[from])/x - (sums[to]-sums[cut])/y
+				if d := apart * apart * x * y / (x + y); d > distance*(1+1e-9) {
+					at, distance = cut, d
+				}
+			}
+		}
+	}
+	return at, distance
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// fivePercent is the usual chance of a false step.
+const fivePercent = 0.05
+
 // nile is the flow of the Nile at Aswan from 1871 to 1970, in 10⁸ m³ (Cobb, 1978; R has it as Nile).
 var nile = []float64{
 	1120, 1160, 963, 1210, 1160, 1160, 813, 1230, 1370, 1140, 995, 935, 1110, 994, 1020, 960, 1180, 799, 958, 1140,
@@ -18,12 +21,9 @@ var nile = []float64{
 
 // TestNile finds the step that all the literature has: 1898 is the last year before it.
 func TestNile(t *testing.T) {
-	steps := Steps(nile, 1)
+	steps := Steps(nile, 1, fivePercent)
 	if len(steps) != 1 || steps[0].At != 1899-1871 || steps[0].P > 0.005 {
 		t.Fatalf("%+v", steps)
-	}
-	if want := median(nile[28:]) / median(nile[:28]); steps[0].Ratio != want {
-		t.Errorf("%v, want %v", steps[0].Ratio, want)
 	}
 }
 
@@ -68,23 +68,16 @@ func TestSteps(t *testing.T) {
 		{"a long one", stairs(rng, 0.01, 80, 100, 110, 100), []int{80, 160}},
 	} {
 		before := slices.Clone(c.values)
-		got := Steps(c.values, 1)
+		got := Steps(c.values, 1, fivePercent)
 		if !slices.Equal(at(got), c.want) {
 			t.Errorf("%s: %+v, want steps at %v", c.name, got, c.want)
 		}
 		if !slices.EqualFunc(before, c.values, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
 			t.Errorf("%s: the caller's values were changed", c.name)
 		}
-		if len(c.values) <= 60 && !slices.Equal(at(got), at(Steps(c.values, 1))) {
+		if len(c.values) <= 60 && !slices.Equal(at(got), at(Steps(c.values, 1, fivePercent))) {
 			t.Errorf("%s: another answer the second time", c.name)
 		}
-	}
-}
-
-func TestStepRatio(t *testing.T) {
-	steps := Steps(slices.Concat(slices.Repeat([]float64{0}, 10), slices.Repeat([]float64{5}, 10), slices.Repeat([]float64{4}, 10)), 1)
-	if len(steps) != 2 || !math.IsNaN(steps[0].Ratio) || steps[1].Ratio != 0.8 {
-		t.Errorf("%+v", steps)
 	}
 }
 
@@ -93,7 +86,7 @@ func share(runs int, history func(*rand.Rand) []float64) float64 {
 	rng := rand.New(rand.NewPCG(3, 4))
 	some := 0
 	for i := range runs {
-		if len(Steps(history(rng), uint64(i))) > 0 {
+		if len(Steps(history(rng), uint64(i), fivePercent)) > 0 {
 			some++
 		}
 	}
@@ -147,81 +140,52 @@ func TestStepsSeen(t *testing.T) {
 	}
 }
 
-// TestStepsAt is for one of a hundred series: what could be chance is not said any more, what could not be, is.
-func TestStepsAt(t *testing.T) {
+// TestStepsOfMany is for one of a hundred series: what could be chance is not said any more, what could not be, is.
+func TestStepsOfMany(t *testing.T) {
 	simulates(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	found, still := 0, 0
 	for i := range uint64(20) {
 		values := stairs(rng, 0.05, 15, 100, 105)
-		found += len(Steps(values, i))
-		still += len(StepsAt(values, i, stepAlpha/100))
+		found += len(Steps(values, i, fivePercent))
+		still += len(Steps(values, i, fivePercent/100))
 	}
 	if found < 5 || still > found/3 {
 		t.Errorf("%d steps of 5 %%, %d of them in one of a hundred series", found, still)
 	}
-	if steps := StepsAt(nile, 1, stepAlpha/100); len(steps) != 1 || steps[0].P > stepAlpha/100 {
+	if steps := Steps(nile, 1, fivePercent/100); len(steps) != 1 || steps[0].P > fivePercent/100 {
 		t.Errorf("the Nile: %+v", steps)
 	}
 }
 
-// TestStepsAreBounded gives up with what it has when the work is used up.
-func TestStepsAreBounded(t *testing.T) {
-	simulates(t)
-	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 20, slices.Repeat([]float64{100, 120}, 5)...)
-	s := search{alpha: stepAlpha, rng: rand.New(rand.NewPCG(1, 2)), work: 200 * 500, at: make([]int, len(values)), values: values, levels: values}
-	s.run()
-	if all := len(Steps(values, 1)); all != 9 || len(s.cuts) == 0 || len(s.cuts) >= all {
-		t.Errorf("%d of %d steps, with a little work", len(s.cuts), all)
-	}
-	if s.work >= 0 || s.work < -200 {
-		t.Errorf("stopped with %d", s.work)
-	}
-}
-
-func TestWindows(t *testing.T) {
-	for _, n := range []int{1, 6, 8, 9, 17, 18, 100, 1000, 1025} {
-		all := windows(n)
-		if all[0] != (window{0, n}) {
-			t.Errorf("%d: the first is %v, not the whole", n, all[0])
-		}
-		for _, w := range all[1:] {
-			if w.from < 0 || w.to > n || w.to-w.from < leastWindow {
-				t.Errorf("%d: %v", n, w)
-			}
-		}
-		// Whatever the place, there is a window that has a good part of itself on both sides of it.
-		for at := 2 * leastWindow; at <= n-2*leastWindow; at++ {
-			if !slices.ContainsFunc(all, func(w window) bool {
-				return w.to-w.from < 2*leastWindow+2 && min(at-w.from, w.to-at)*5 >= w.to-w.from
-			}) {
-				t.Errorf("%d: no short window around %d", n, at)
-			}
-		}
-	}
-}
-
-// TestEnergyDistance holds the sums against the definition, for which the means of all pairs are written out.
-func TestEnergyDistance(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	values := lognormal(rng, 40, 10, 0.5)
-	mean := func(a, b []float64, pairs float64) (sum float64) {
-		for _, x := range a {
-			for _, y := range b {
-				sum += math.Abs(x - y)
-			}
-		}
-		return sum / pairs
-	}
+// TestBestCut holds the sums against the definition, in which every mean is written out.
+func TestBestCut(t *testing.T) {
+	values := lognormal(rand.New(rand.NewPCG(5, 6)), 17, 10, 0.5) // too few for more windows than the whole
 	wantAt, want := 0, 0.0
-	for cut := leastSegment; cut <= 30-leastSegment; cut++ {
-		x, y := values[5:5+cut], values[5+cut:35]
+	for cut := leastSegment; cut <= len(values)-leastSegment; cut++ {
+		x, y := values[:cut], values[cut:]
 		n, m := float64(len(x)), float64(len(y))
-		if d := n * m / (n + m) * (2*mean(x, y, n*m) - mean(x, x, n*(n-1)) - mean(y, y, m*(m-1))); d > want {
-			wantAt, want = 5+cut, d
+		if d := n * m / (n + m) * math.Pow(mean(x)-mean(y), 2); d > want {
+			wantAt, want = cut, d
 		}
 	}
-	if at, d := newEnergy(values).split(window{5, 35}); at != wantAt || !near(d, want, 1e-9) {
+	if at, d := bestCut(values); at != wantAt || !near(d, want, 1e-9) {
 		t.Errorf("%v at %d, want %v at %d", d, at, want, wantAt)
+	}
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+// TestStepsAreBounded gives up when the work is used up.
+func TestStepsAreBounded(t *testing.T) {
+	work := 200 * 30
+	values := stairs(rand.New(rand.NewPCG(1, 2)), 0.01, 100, 100, 120)
+	if _, p := permute(values, fivePercent, rand.New(rand.NewPCG(1, 2)), &work); p < 1 || work >= 0 || work < -200 {
+		t.Errorf("p %v with %d left", p, work)
 	}
 }
