@@ -12,10 +12,9 @@ const (
 	cleanupTimeouts = 2 // attempts in a row that may time out
 )
 
-// RetryCleanup calls attempt, which deletes what a run has made, until it succeeds or ctx is done: a server that restarts or
-// loads its data answers again soon. It gives up earlier on a server that rejects the login, and on one that lets two
-// attempts in a row time out, because that server hangs. It returns the error of the last attempt that failed while
-// there was time.
+// RetryCleanup calls attempt, which deletes what a run has made, until it succeeds or ctx is done, because a server
+// that restarts or loads its data soon answers again. It gives up earlier if the server rejects the login, or hangs,
+// that is, two attempts in a row time out. It returns the error of the last attempt that failed before ctx was done.
 func RetryCleanup(ctx context.Context, attempt func() error) error {
 	var reason error
 	timeouts := 0
@@ -24,7 +23,7 @@ func RetryCleanup(ctx context.Context, attempt func() error) error {
 		if err == nil {
 			return nil
 		}
-		if reason == nil || ctx.Err() == nil { // otherwise err only says that the time is over
+		if reason == nil || ctx.Err() == nil { // otherwise err only says that ctx is done
 			reason = err
 		}
 		if timeouts++; !TimedOut(err) {
@@ -41,7 +40,7 @@ func RetryCleanup(ctx context.Context, attempt func() error) error {
 	}
 }
 
-// TimedOut reports whether a request or an attempt to connect has timed out. The class of the latter is connect.
+// TimedOut reports whether a request or a connection attempt timed out. The class of the latter is connect.
 func TimedOut(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return ClassOf(err) == ClassTimeout || errors.As(err, &timeout) && timeout.Timeout()

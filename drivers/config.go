@@ -8,53 +8,55 @@ import (
 	"time"
 )
 
-// Config is all that Open needs to know. Its zero value of every field but Lock means "the usual".
+// Config is what Open needs to know. In every field but Lock the zero value means "the usual".
 type Config struct {
 	Lock string // the design, one of Designs()
 
-	// Addrs are the addresses of the service in the service's own spelling: host:port, a unix socket's path
-	// (unix:///…), or a URL. A URL may carry user, password and database number; the fields below take precedence.
-	// How many there may be, and of what, depends on the Topology.
+	// Addrs are the addresses of the service in the service's own notation: host:port, a unix socket's path
+	// (unix:///…), or a URL. A URL may carry user, password and database number; the fields below take precedence. The
+	// Topology decides how many there are, and of what.
 	Addrs    []string
 	Username string
 	Password Secret
 	Database string      // number or name, as the service has it
 	TLS      *tls.Config // nil: no TLS, unless the URL's scheme asks for it
-	Embedded bool        // the server is the in-process stand-in, which lacks a few commands
+	Embedded bool        // the server is the in-process substitute, which lacks a few commands
 
 	Topology    Topology
 	Master      string        // TopologySentinel: the sentinels' name for the primary
-	Acks        int           // TopologyReplicated: replicas that have to acknowledge an acquisition; 0 means one
+	Acks        int           // TopologyReplicated: replicas that have to acknowledge an acquisition; 0 means 1
 	NodeTimeout time.Duration // how long one node of TopologyRedlock, or the acknowledgement of TopologyReplicated, may take; 0 means DefaultNodeTimeout
 
-	Release Release // how a compare-and-delete is spelled
+	Release Release // the variant of the compare-and-delete
 
-	Prefix  string // every name that the driver makes up (channels, counters) begins with it
-	Clients int    // how many sessions will be opened
-	Wakes   bool   // releases have to wake subscribers (Traits.Wakes); without it that cost is not paid
-	Blocks  bool   // releases have to wake a client that sleeps on the server (Traits.Blocks); likewise
+	Prefix  string // begins every name that the driver makes (channels, counters)
+	Clients int    // the number of sessions that will be opened
+	Wakes   bool   // releases must wake subscribers (Traits.Wakes); otherwise the design saves that cost
+	Blocks  bool   // releases must wake a client that sleeps on the server (Traits.Blocks); likewise
 
-	// Polls says that who is refused comes back by Try alone (-wait poll, backoff). A design with a line of its own lets
-	// him stand in it from Try to Try then; without it only Wait takes a place, and a Try that is refused leaves no trace.
+	// Polls says that a client that is refused comes back by Try alone (-wait poll, backoff). A design with a queue of
+	// its own then keeps its place from Try to Try; otherwise only Wait takes a place, and a refused Try leaves no
+	// trace.
 	Polls bool
 
-	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's own default. What can take
-	// it from the Lease does. Under Traits.Session it is the session's time-out: how long the service waits for a sign of
-	// life, as far as it lets a client choose; what it makes of a value that it cannot keep stands in the driver's doc.
+	// TTL is the plan's lease, for libraries that fix it at set-up; 0 means the library's default. Designs that can
+	// take it from the Lease do. Under Traits.Session it is the session's time-out: how long the service waits for a
+	// sign of life, as far as a client can choose. The driver's doc says what becomes of a value that the service does
+	// not support.
 	TTL time.Duration
 
-	// Lockers is how many processes' worth of clients there are: whatever a library keeps once a process (a client, a
-	// local queue) exists so often, and session id uses number id % Lockers. 0 means 1.
+	// Lockers is the number of processes that the clients are spread over: whatever a library keeps once per process (a
+	// client, a local queue) exists that often, and session id uses number id % Lockers. 0 means 1.
 	Lockers int
 
 	Params map[string]string // the library's own options by name; see Parametrised
 
-	Conns      int           // connections of the pool; 0 is the client library's own default
+	Conns      int           // connections of the pool; 0 means the client library's default
 	Pipelining Pipelining    // whether concurrent commands share a connection
-	FlushDelay time.Duration // how long a pipelining client collects commands before it writes; 0 is none
+	FlushDelay time.Duration // how long a pipelining client collects commands before it writes; 0 means not at all
 
-	// IOTimeout bounds one request on the wire (and one connection attempt), for requests whose context
-	// has no earlier deadline; 0 means DefaultIOTimeout.
+	// IOTimeout bounds one request on the wire, and one connection attempt, if the context has no earlier deadline; 0
+	// means DefaultIOTimeout.
 	IOTimeout time.Duration
 }
 
@@ -76,30 +78,30 @@ func (c Config) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), p)
 }
 
-// DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's own default
-// for reading a reply.
+// DefaultIOTimeout is the time after which an unanswered request counts as unknown. It is go-redis's default for
+// reading a reply.
 const DefaultIOTimeout = 3 * time.Second
 
 // DefaultNodeTimeout is the time after which Redlock counts a node as having said no. The algorithm's description asks
-// for 5 to 50 ms with a lease of 10 s: long for a node that answers, and short against the lease.
+// for 5 to 50 ms with a lease of 10 s: long for a node that answers, short against the lease.
 const DefaultNodeTimeout = 50 * time.Millisecond
 
-// MaxNodes is how many servers of one service there may be. A majority of more than a handful buys nothing.
+// MaxNodes is the highest number of servers of one service. More than a handful make no majority safer.
 const MaxNodes = 64
 
-// Topology is how several servers make one lock service.
+// Topology is how several servers form one lock service.
 type Topology string
 
 const (
 	TopologySingle     Topology = "single"     // one server; the empty value means the same
 	TopologyRedlock    Topology = "redlock"    // a majority of independent servers; Addrs has each of them
-	TopologyReplicated Topology = "replicated" // a primary, whose replicas acknowledge each acquisition; Addrs has the primary
+	TopologyReplicated Topology = "replicated" // a primary whose replicas acknowledge each acquisition; Addrs has the primary
 	TopologySentinel   Topology = "sentinel"   // a primary that sentinels know and replace; Addrs has the sentinels
-	TopologyCluster    Topology = "cluster"    // keys are spread over primaries; Addrs has one node or more
+	TopologyCluster    Topology = "cluster"    // keys are spread over several primaries; Addrs has at least one node
 	TopologyEnsemble   Topology = "ensemble"   // servers that agree on every change by majority (ZooKeeper, etcd); Addrs has each of them
 )
 
-// OneServer tells what is wrong with a Config for locks that live on one server.
+// OneServer returns an error unless c fits locks that live on one server.
 func (c Config) OneServer() error {
 	switch n := len(c.Addrs); {
 	case c.Topology != "" && c.Topology != TopologySingle:
@@ -110,18 +112,18 @@ func (c Config) OneServer() error {
 	return nil
 }
 
-// Release is a way to delete a key if it carries the right value, atomically.
+// Release is a way to delete a key atomically if it has the right value.
 type Release string
 
 const (
-	ReleaseDefault Release = ""        // the design's own; lua where it has the choice
+	ReleaseDefault Release = ""        // the design's own; lua where there is a choice
 	ReleaseLua     Release = "lua"     // a script
 	ReleaseWatch   Release = "watch"   // WATCH, GET, MULTI, DEL, EXEC
 	ReleaseDelIfEq Release = "delifeq" // DELIFEQ key owner (Valkey ≥ 9.0)
 	ReleaseDelEx   Release = "delex"   // DELEX key IFEQ owner (Redis ≥ 8.4)
 )
 
-// IO is IOTimeout with its default filled in.
+// IO returns IOTimeout or its default.
 func (c Config) IO() time.Duration {
 	if c.IOTimeout > 0 {
 		return c.IOTimeout
@@ -129,17 +131,17 @@ func (c Config) IO() time.Duration {
 	return DefaultIOTimeout
 }
 
-// Pipelining chooses whether a client library sends commands of several goroutines over a shared connection.
+// Pipelining says whether a client library sends commands of several goroutines over a shared connection.
 type Pipelining string
 
 const (
-	PipeliningDefault Pipelining = ""     // as the library ships
+	PipeliningDefault Pipelining = ""     // the library's default
 	PipeliningAuto    Pipelining = "auto" // the library batches concurrent commands by itself
 	PipeliningOff     Pipelining = "off"  // one command at a time on a connection
 )
 
-// Secret is a string that prints as "***" wherever it is printed or marshalled by mistake. Convert it to a string
-// to use it.
+// Secret is a string that prints as "***" wherever it is printed or marshalled by mistake. Convert it to a string to
+// use it.
 type Secret string
 
 func (s Secret) String() string {
@@ -149,8 +151,8 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// Format keeps every verb from showing the secret. String alone would not do: fmt does not ask a Stringer for %d and
-// the like, and shows the value in its complaint. (For %p and a misplaced %w it asks nobody; go vet refuses those.)
+// Format hides the secret from every verb. String alone is not enough: for %d and the like, fmt does not call it and
+// prints the value in its complaint. (For %p and a misplaced %w it calls neither; go vet rejects those.)
 func (s Secret) Format(f fmt.State, verb rune) {
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
 		io.WriteString(f, `"`+s.String()+`"`)
@@ -159,5 +161,5 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	io.WriteString(f, s.String())
 }
 
-// MarshalText keeps JSON and YAML from showing the secret.
+// MarshalText hides the secret from JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

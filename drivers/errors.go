@@ -18,11 +18,11 @@ const (
 	ClassCanceled Class = "canceled" // the caller withdrew
 	ClassConnect  Class = "connect"  // no connection could be made
 	ClassClosed   Class = "closed"   // the connection broke with a request under way
-	ClassAuth     Class = "auth"     // the server rejects the credentials or the permission
+	ClassAuth     Class = "auth"     // the server rejected the credentials or the permission
 	ClassServer   Class = "server"   // the server answered with an error
-	ClassUnacked  Class = "unacked"  // too few replicas acknowledged it in time, and it was taken back
+	ClassUnacked  Class = "unacked"  // too few replicas acknowledged it in time, and it was undone
 	ClassProtocol Class = "protocol" // the reply makes no sense
-	ClassPanic    Class = "panic"    // a driver or its client library has crashed
+	ClassPanic    Class = "panic"    // a driver or its client library panicked
 	ClassOther    Class = "other"
 )
 
@@ -36,12 +36,13 @@ type Error struct {
 func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Malformed is an error of class protocol about what a server sends, which the format says.
+// Malformed returns an error of class protocol; format describes what the server sent.
 func Malformed(format string, args ...any) error {
 	return &Error{Class: ClassProtocol, Op: "reply", Err: fmt.Errorf("the server sends "+format, args...)}
 }
 
-// ClassOf sorts err: by the Error in its chain if there is one, else by the standard library's errors.
+// ClassOf returns the class of err: that of the Error in its chain, if any, else the one that fits the standard
+// library's errors.
 func ClassOf(err error) Class {
 	var e *Error
 	var op *net.OpError
@@ -63,8 +64,8 @@ func ClassOf(err error) Class {
 	return ClassOther
 }
 
-// NoEffect reports whether err says for certain that the request had no effect: the server answered that it will
-// not do it or has undone it, or there was no connection to send it on. Every other error leaves the outcome unknown.
+// NoEffect reports whether err says for certain that the request had no effect: the server refused or undid it, or
+// there was no connection to send it on. Every other error leaves the outcome unknown.
 func NoEffect(err error) bool {
 	switch ClassOf(err) {
 	case ClassConnect, ClassAuth, ClassServer, ClassUnacked:

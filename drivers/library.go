@@ -1,25 +1,25 @@
 package drivers
 
-// Described is a Driver that tells what a harness has to know of its client library before it opens anything.
+// Described is a Driver that describes its client library, so that a harness can plan before it opens anything.
 type Described interface {
 	Library() Library
 }
 
-// Library is the client library of a driver that needs a server. The zero value has a connection for each client, and one
-// server.
+// Library describes the client library of a driver that needs a server. The zero value has one server and a connection
+// for each client.
 type Library struct {
 	Module      string // its Go module
-	Pipelines   bool   // it shares connections between goroutines unless told otherwise
-	Multiplexes bool   // whatever it is told: many requests are under way on each connection
-	Locks       bool   // it is a lock library: its locks are its own, and a process keeps one client of it
+	Pipelines   bool   // it shares connections between goroutines by default
+	Multiplexes bool   // it always has many requests under way on each connection
+	Locks       bool   // it is a lock library: it brings its own locks, and a process keeps one client of it
 
-	Topologies []Topology                            // besides the single server
-	Conns      func(clients int, pipelined bool) int // connections of its own choice; nil: one a client
-	Pins       func(lock string) bool                // each client needs a connection of its own, and Config.Conns is void; nil: none does
-	Shares     func(conns int) bool                  // with that Config.Conns its clients hold their locks together, and none can die alone; nil: they do not
+	Topologies []Topology                            // supported besides the single server
+	Conns      func(clients int, pipelined bool) int // connections if it chooses their number itself; nil: one per client
+	Pins       func(lock string) bool                // whether each client needs a connection of its own, so that Config.Conns has no effect; nil: never
+	Shares     func(conns int) bool                  // whether with that Config.Conns clients hold their locks together, so that none can die alone; nil: never
 }
 
-// LibraryOf returns what d tells of its library.
+// LibraryOf returns the description of d's library, or the zero value.
 func LibraryOf(d Driver) Library {
 	if described, ok := d.(Described); ok {
 		return described.Library()
@@ -30,5 +30,5 @@ func LibraryOf(d Driver) Library {
 // Pinned reports whether each client needs a connection of its own for the design.
 func (l Library) Pinned(lock string) bool { return l.Pins != nil && l.Pins(lock) }
 
-// Shared reports whether clients hold their locks together if Config.Conns is conns.
+// Shared reports whether clients hold their locks together with conns connections.
 func (l Library) Shared(conns int) bool { return l.Shares != nil && l.Shares(conns) }

@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 )
 
-// Owners makes owner tokens: 22 characters that carry 128 random bits. Each is unique to one acquisition. The bits come
-// from the runtime's ChaCha8, which the system has seeded: crypto/rand, which never repeats either, is a system
-// call or close to one. It makes a few tokens at a time, so that one costs a fraction of an allocation. One goroutine
-// uses it at a time; the zero value is ready.
+// Owners makes owner tokens: 22 characters that carry 128 random bits, unique to one acquisition. The bits come from
+// the runtime's ChaCha8, which the system has seeded, because crypto/rand costs a system call or close to one. Owners
+// makes a few tokens at a time, so that each costs a fraction of an allocation. One goroutine uses it at a time; the
+// zero value is ready.
 type Owners struct {
 	batch   string
-	adopted string // the next token, if the caller has chosen it
+	adopted string // the next token, if the caller chose it
 }
 
 const (
@@ -21,11 +21,10 @@ const (
 	ownerBatch = 8
 )
 
-// Adopt makes Next return token once, in place of one of its own making; see Adopter.
+// Adopt makes Next return token once, instead of a new one; see Adopter.
 func (o *Owners) Adopt(token string) { o.adopted = token }
 
-// Next returns a token that no one has had before, or the one that was adopted. It stays valid for as long as it is
-// referenced.
+// Next returns a token that was never used before, or the adopted one.
 func (o *Owners) Next() string {
 	if token := o.adopted; token != "" {
 		o.adopted = ""
@@ -47,7 +46,7 @@ func (o *Owners) Next() string {
 	return token
 }
 
-// Absent is the name of a key that begins with prefix and that nobody has ever had, for a Prober to ask for.
+// Absent returns the name of a key that begins with prefix and never existed, for a Prober to read.
 func Absent(prefix string) string {
 	var unique Owners
 	return prefix + "absent:" + unique.Next()

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Catch makes an error of class panic of a panic, where it is deferred:
+// Catch turns a panic into an error of class panic:
 //
 //	defer drivers.Catch(&err)
 //
-// It does not see panics in goroutines that a client library has started.
+// It must be deferred, and does not see panics in goroutines that a client library has started.
 func Catch(err *error) {
 	if v := recover(); v != nil {
 		*err = Panicked(v)
 	}
 }
 
-// Panicked is the error of class panic for what recover has returned. It names the innermost functions that were under
-// way. It is called by the deferred function itself, or by one that it calls.
+// Panicked returns the error of class panic for a value returned by recover. It names the innermost functions that were
+// running. Only the deferred function itself, or a function that it calls, may call it.
 func Panicked(v any) error {
 	return &Error{Class: ClassPanic, Op: "panic", Err: fmt.Errorf("%v, in %s", v, strings.Join(panicking(3), " < "))}
 }
 
-// panicking are the n innermost functions that a panic has ended, the innermost one first, with their files.
+// panicking returns the n innermost functions that a panic ended, innermost first, with their files.
 func panicking(n int) (list []string) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])

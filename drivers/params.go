@@ -1,4 +1,4 @@
-// The options that a lock library has for itself, as parameters of its driver.
+// A lock library's own options, as parameters of its driver.
 
 package drivers
 
@@ -14,7 +14,7 @@ import (
 
 // Parametrised is a Driver whose library has options of its own.
 type Parametrised interface {
-	// Params lists them. It needs no server.
+	// Params lists the options. It needs no server.
 	Params() []Param
 }
 
@@ -22,11 +22,11 @@ type Parametrised interface {
 type Param struct {
 	Name    string
 	Default string // the library's own, unless Text says otherwise
-	Text    string // one line for people who choose
+	Text    string // one line of help
 	Check   func(value string) error
 }
 
-// IntParam is an option that is a whole number from low.
+// IntParam returns an option that is a whole number, at least low.
 func IntParam(name, def string, low int, text string) Param {
 	return Param{name, def, text, func(value string) error {
 		if n, err := strconv.Atoi(value); err != nil || n < low {
@@ -36,7 +36,7 @@ func IntParam(name, def string, low int, text string) Param {
 	}}
 }
 
-// TimeParam is an option that is a time, 0 or longer.
+// TimeParam returns an option that is a time, 0 or longer.
 func TimeParam(name, def, text string) Param {
 	return Param{name, def, text, func(value string) error {
 		if d, err := time.ParseDuration(value); err != nil || d < 0 {
@@ -46,7 +46,7 @@ func TimeParam(name, def, text string) Param {
 	}}
 }
 
-// ShareParam is an option that is a fraction, from 0 to 1.
+// ShareParam returns an option that is a fraction from 0 to 1.
 func ShareParam(name, def, text string) Param {
 	return Param{name, def, text, func(value string) error {
 		if f, err := strconv.ParseFloat(value, 64); err != nil || !(f >= 0 && f <= 1) {
@@ -56,10 +56,10 @@ func ShareParam(name, def, text string) Param {
 	}}
 }
 
-// SwitchParam is an option that is on or off.
+// SwitchParam returns an option that is on or off.
 func SwitchParam(name, def, text string) Param { return ChoiceParam(name, def, text, "true", "false") }
 
-// ChoiceParam is an option that is one of a few names.
+// ChoiceParam returns an option that is one of the choices.
 func ChoiceParam(name, def, text string, choices ...string) Param {
 	return Param{name, def, text, func(value string) error {
 		if !slices.Contains(choices, value) {
@@ -69,7 +69,7 @@ func ChoiceParam(name, def, text string, choices ...string) Param {
 	}}
 }
 
-// ParamsOf lists the options of a driver; one that is not Parametrised has none.
+// ParamsOf lists the options of d; it has none unless it is Parametrised.
 func ParamsOf(d Driver) []Param {
 	if p, ok := d.(Parametrised); ok {
 		return p.Params()
@@ -77,10 +77,11 @@ func ParamsOf(d Driver) []Param {
 	return nil
 }
 
-// ParamValues are the values of all options of a library, checked, so that reading one cannot fail.
+// ParamValues are the checked values of all options of a library, so that reading one cannot fail.
 type ParamValues map[string]string
 
-// ReadParams fills the defaults of d in where given has no value. The error names the option and what is allowed.
+// ReadParams returns the given options with the defaults of d filled in. The error names the option and what is
+// allowed.
 func ReadParams(d Driver, given map[string]string) (ParamValues, error) {
 	known := ParamsOf(d)
 	values, names := ParamValues{}, make([]string, len(known))
@@ -103,7 +104,7 @@ func ReadParams(d Driver, given map[string]string) (ParamValues, error) {
 	return values, nil
 }
 
-// Int, Time, Share and On are the value of an option of their kind.
+// Int, Time, Share and On return the value of an option of their kind.
 func (v ParamValues) Int(name string) int {
 	n, _ := strconv.Atoi(v[name])
 	return n

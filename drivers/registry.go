@@ -8,8 +8,8 @@ import (
 
 var registry = map[string]Driver{}
 
-// Register makes a driver available under a name (the value of -driver). It is called from init functions and
-// panics if the name is taken.
+// Register makes a driver available under a name, the value of -driver. It is called from init functions and panics if
+// the name is taken.
 func Register(name string, d Driver) {
 	if _, taken := registry[name]; taken {
 		panic("drivers: Register called twice for " + name)
@@ -27,7 +27,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup finds a registered driver.
+// Lookup returns the registered driver with that name.
 func Lookup(name string) (Driver, error) {
 	if d, ok := registry[name]; ok {
 		return d, nil
@@ -35,7 +35,7 @@ func Lookup(name string) (Driver, error) {
 	return nil, fmt.Errorf("unknown driver %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// FindDesign picks a design of d by name; the empty name means the first, which is the default.
+// FindDesign returns the design of d with that name; the empty name means the first, which is the default.
 func FindDesign(d Driver, name string) (Design, error) {
 	designs := d.Designs()
 	names := make([]string, len(designs))
@@ -48,8 +48,7 @@ func FindDesign(d Driver, name string) (Design, error) {
 	return Design{}, fmt.Errorf("unknown lock %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Chosen reads what cfg says of the lock: which of the designs of d it is, and the options of the library with its
-// defaults filled in.
+// Chosen returns the design of d that cfg chooses, and the library's options with defaults filled in.
 func Chosen(d Driver, cfg Config) (Design, ParamValues, error) {
 	design, err := FindDesign(d, cfg.Lock)
 	if err != nil {
