@@ -212,14 +212,17 @@ func keptUntil(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string
 // lease that the dead waiter was given.
 func TestFairDead(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
-		short := l
-		short.TTL = 200 * time.Millisecond
-		try(t, session(t, one, 0), &short, true) // dies
+		held := l
+		try(t, session(t, one, 0), &held, true) // dies, with the rest of its lease cut short below
 		dead := session(t, one, 1)
-		dying := short
+		dying := l
+		dying.TTL = 200 * time.Millisecond
 		try(t, dead, &dying, false)
 		if err := dead.(drivers.Waiter).Wait(cancelledAfterStanding(t, rdb, cfg, l.Key), &dying); err == nil {
 			t.Error("Wait goes on although its context ended")
+		}
+		if err := rdb.PExpire(t.Context(), l.Key, 200*time.Millisecond).Err(); err != nil {
+			t.Fatal(err)
 		}
 		// Without a Leave: dead stands in line and never looks again.
 		alive := join(t.Context(), session(t, two, 0), l) // on a machine that stalls the leases may be over before it is in line

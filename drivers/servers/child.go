@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms, a Java process
-	// on a machine with ten others for each processor in half a minute. A program that has ended is not waited for.
-	startPatience = time.Minute
+	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms; with twenty busy
+	// processes on two processors, PostgreSQL may take over a minute. A program that has ended is not waited for.
+	startPatience = 2 * time.Minute
+	// versionPatience bounds "program --version", which takes etcd over 2 s on such a machine.
+	versionPatience = 20 * time.Second
 	// stopPatience is how long a server that has to end processes of its own may take for that. PostgreSQL needs 10 ms.
 	stopPatience = 5 * time.Second
 	// The pauses between two questions "are you ready?" grow from the first to the second of these.

@@ -135,7 +135,7 @@ func ProgramVersion(ctx context.Context, path string) string {
 	if filepath.Ext(path) == ".jar" {
 		return jarVersion(path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
