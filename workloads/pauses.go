@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 const (
@@ -62,18 +63,18 @@ func pauseWarning(r *results.Record) string {
 	}
 	text += fmt.Sprintf(", and leases of %s ended meanwhile", ttl)
 	if near := duringPauses(r, ttl); near > 0 {
-		which := fmt.Sprintf("%d of %s", near, many(r.Safety.Violations, "violation"))
+		which := fmt.Sprintf("%d of %s", near, format.Plural(r.Safety.Violations, "violation"))
 		switch {
 		case near == r.Safety.Violations && near == 1:
 			which = "the violation"
 		case near == r.Safety.Violations:
-			which = "all " + many(near, "violation")
+			which = "all " + format.Plural(near, "violation")
 		}
 		text += fmt.Sprintf("; %s came in such a pause or within a lease's time after it, which is what any lease does whose holder "+
 			"stops that long, and nothing else against the lock", which)
 	}
 	if lost := r.Counts.Lost + r.Counts.LostRenewal; lost > 0 {
-		text += fmt.Sprintf("; %s lost in this run", many(lost, "lock"))
+		text += fmt.Sprintf("; %s lost in this run", format.Plural(lost, "lock"))
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -107,11 +108,11 @@ func recordWarnings(r *results.Record) (w []string) {
 	}
 	if broken := n.Errors[string(drivers.ClassClosed)] + n.Errors[string(drivers.ClassConnect)]; broken > 0 {
 		add("%s since connections broke or none could be made: a server that falls over, or something between that cuts connections, "+
-			"is in these figures", many(broken, "request")+" failed")
+			"is in these figures", format.Plural(broken, "request")+" failed")
 	}
 	if taken := n.Errors[string(drivers.ClassUnacked)]; taken > 0 {
 		add("%s taken back because too few replicas had acknowledged them within %v (unacked): if they are only slow, "+
-			"raise -node-timeout", many(taken, "lock"), r.Plan.NodeTimeout)
+			"raise -node-timeout", format.Plural(taken, "lock"), r.Plan.NodeTimeout)
 	}
 	if n.Dropped > 0 && n.Offered > 0 {
 		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",

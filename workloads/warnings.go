@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -126,10 +127,10 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	switch {
 	case rate > byClients:
 		add("%s locks a second are asked for, and %s holding for %v can give %s at most: arrivals will queue up",
-			shortNumber(rate), many(int64(l.Clients), "client"), l.Hold, shortNumber(byClients))
+			shortNumber(rate), format.Plural(l.Clients, "client"), l.Hold, shortNumber(byClients))
 	case rate > byKeys && t.Exclusive:
 		add("%s locks a second are asked for, and %s held for %v can give %s at most: arrivals will queue up or give up",
-			shortNumber(rate), many(int64(p.Keys), "key"), l.Hold, shortNumber(byKeys))
+			shortNumber(rate), format.Plural(p.Keys, "key"), l.Hold, shortNumber(byKeys))
 	}
 	return w
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -177,7 +178,7 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 		}
 	}
 	fmt.Fprintf(w, "lockbench: warning: %s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s\n",
-		render.Many(int64(trials), "trial"), c.least, render.Many(int64(tests), "test"), alpha, each, least(trials), remedy)
+		format.Plural(trials, "trial"), c.least, format.Plural(tests, "test"), alpha, each, least(trials), remedy)
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.

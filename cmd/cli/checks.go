@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 )
@@ -103,7 +104,7 @@ func allReaders() []readers {
 				for i, t := range read {
 					names[i] = string(t)
 				}
-				return "only -topology " + and(names) + " reads it, and -topology is " + o.text("topology")
+				return "only -topology " + format.And(names) + " reads it, and -topology is " + o.text("topology")
 			}, []string{"topology"}})
 	}
 	for _, one := range []struct{ flag, kind string }{
@@ -197,15 +198,6 @@ func (p *plan) classReads(i int, flag string) bool {
 		}
 		return c.plan.Wait != wait.None
 	})
-}
-
-// and lists names in a sentence.
-func and(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // explain turns a FieldError into a usage error that shows what the user wrote, be it a flag or a variable.

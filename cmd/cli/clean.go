@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -208,7 +208,7 @@ func (p *program) recordedTraces(files []string, known []traces) ([]traces, erro
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: none of %s has a prefix: a run on a server of yours records one",
-			strings.Join(files, ", "), render.Many(int64(read), "record"))
+			strings.Join(files, ", "), format.Plural(read, "record"))
 	}
 	return list, nil
 }
@@ -243,9 +243,9 @@ func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry b
 		for _, name := range names {
 			fmt.Fprintln(p.stdout, p.secrets.Scrub(name))
 		}
-		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
+		fmt.Fprintf(p.stdout, "%s: would delete %s that begin with %s\n", where, format.Plural(len(names), "name"), cfg.Prefix)
 	case err == nil:
-		fmt.Fprintf(p.stdout, "%s: deleted %s that begin with %s\n", where, render.Many(int64(len(names)), "name"), cfg.Prefix)
+		fmt.Fprintf(p.stdout, "%s: deleted %s that begin with %s\n", where, format.Plural(len(names), "name"), cfg.Prefix)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
@@ -269,7 +269,7 @@ func (p *program) listPrefixes(where string, names []string) {
 	}
 	slices.Sort(prefixes)
 	for _, prefix := range prefixes {
-		fmt.Fprintf(p.stdout, "%s: %s under %s\n", where, render.Many(counts[prefix], "name"), prefix)
+		fmt.Fprintf(p.stdout, "%s: %s under %s\n", where, format.Plural(counts[prefix], "name"), prefix)
 	}
 	if len(prefixes) == 0 {
 		fmt.Fprintf(p.stdout, "%s: no run has left anything\n", where)

@@ -329,7 +329,7 @@ func compareLine(o *options, files []string) string {
 func (p *program) judge(found *compare.Comparison, o *options, command string, page render.Options, outputs ...output[compared]) error {
 	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
 	if len(outputs) == 0 {
-		outputs = []output[compared]{{format: compareFormats[0]}}
+		outputs = []output[compared]{{exporter: compareFormats[0]}}
 	}
 	summary, _ := p.env.lookup(summaryVariable)
 	if err := writeOutputs(p, outputs, compared{found, page, command, summary}); err != nil {

@@ -64,7 +64,7 @@ func (p *program) completeFlags(c *cobra.Command) {
 }
 
 // formatNames are what -format completes.
-func formatNames[T any](formats []format[T]) (names []string) {
+func formatNames[T any](formats []exporter[T]) (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}

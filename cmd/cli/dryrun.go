@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -25,7 +25,7 @@ func (p plan) print(w io.Writer) error {
 		base, head = p.sides[0].plan, p.sides[1].plan
 	}
 	p.printServers(&b)
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), render.Many(int64(p.trials), "trial"), progress.Seconds(p.length(0)))
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), format.Plural(p.trials, "trial"), progress.Seconds(p.length(0)))
 	if len(p.order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
 	}
@@ -83,9 +83,9 @@ func (p plan) vsAgain() string {
 // size is how many cells there are, or pairs of them.
 func (p plan) size() string {
 	if len(p.sides) > 0 {
-		return render.Many(int64(len(p.cells)/2), "pair") + " of cells"
+		return format.Plural(int64(len(p.cells)/2), "pair") + " of cells"
 	}
-	return render.Many(int64(len(p.cells)), "cell")
+	return format.Plural(len(p.cells), "cell")
 }
 
 // printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
@@ -222,7 +222,7 @@ func (c cell) printNotes(b *strings.Builder, first, more string) {
 	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.plan.Command))
 	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
 	if n := len(c.plan.Classes); n > 0 {
-		notes = append(notes, render.Many(int64(c.plan.Clients), "client")+" in "+classes(n))
+		notes = append(notes, format.Plural(c.plan.Clients, "client")+" in "+classes(n))
 	}
 	if c.plan.Renew {
 		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))

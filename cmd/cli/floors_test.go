@@ -32,7 +32,8 @@ type rule struct {
 var floors = []rule{
 	// 0: the contract and the record. Neither knows the other.
 	{"drivers", nil, nil},
-	{"results/spec", nil, nil},
+	{"results/format", nil, nil},
+	{"results/spec", []string{"results/format"}, nil},
 	{"results", []string{"results/spec"}, []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/klauspost/compress/zlib"}},
 
 	// 1: what is built on one of them. A driver has one client library at most; designs have none.
@@ -69,13 +70,13 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
-	{"results/html", []string{"results", "results/stats", "results/figure", "results/compare", "results/render"}, nil},
+	{"results/html", []string{"results", "results/format", "results/stats", "results/figure", "results/compare", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/figure", []string{"results", "results/stats"}, nil},
-	{"results/compare", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
+	{"results/compare", []string{"results", "results/format", "results/spec", "results/stats", "results/figure"}, nil},
 	{"results/history", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
-	{"results/render", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
@@ -85,7 +86,7 @@ var floors = []rule{
 		"workloads/observe", []string{"results", "workloads"},
 		[]string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
 	},
-	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
+	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/format", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
 
 	// 3: the program, which alone brings everything together. It reaches the drivers through drivers/all and the
 	// registry.
@@ -98,7 +99,7 @@ var floors = []rule{
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"},
 	},
 
-	{"cmd/cli/progress", []string{"results/render", "workloads"}, []string{"golang.org/x/term"}},
+	{"cmd/cli/progress", []string{"results/format", "results/render", "workloads"}, []string{"golang.org/x/term"}},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},
 

@@ -19,8 +19,8 @@ import (
 	"github.com/lockbench/lockbench/results/render"
 )
 
-// format is a way to write a T: the cells of report, or the comparison of compare.
-type format[T any] struct {
+// exporter is a way to write a T: the cells of report, or the comparison of compare.
+type exporter[T any] struct {
 	name  string
 	about string // for the help
 	write func(w io.Writer, v T) error
@@ -34,7 +34,7 @@ type format[T any] struct {
 
 // output is one format of -format and where it goes.
 type output[T any] struct {
-	format[T]
+	exporter[T]
 	file string // or directory; empty: standard output
 	from string // the flag or the variable that asks for it; empty: nobody has
 }
@@ -49,7 +49,7 @@ type reported struct {
 }
 
 // reportFormats are those of report, in the order of the help.
-var reportFormats = []format[reported]{
+var reportFormats = []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
 		return render.Table(w, v.cells, v.table)
 	}},
@@ -83,7 +83,7 @@ type compared struct {
 }
 
 // compareFormats are those of compare, in the order of the help.
-var compareFormats = []format[compared]{
+var compareFormats = []exporter[compared]{
 	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
 		return render.Comparison(w, v.Comparison, v.table)
 	}},
@@ -152,13 +152,13 @@ func (o *options) runOutputs(compares bool) (cells []output[reported], found []o
 	}
 	found, err = parseFormats(o, compareFormats, inputs)
 	if err == nil && found[0].name == tableFormat {
-		cells = []output[reported]{{format: reportFormats[0]}}
+		cells = []output[reported]{{exporter: reportFormats[0]}}
 	}
 	return cells, found, err
 }
 
 // aboutFormats lists formats for the help.
-func aboutFormats[T any](formats []format[T]) string {
+func aboutFormats[T any](formats []exporter[T]) string {
 	var b strings.Builder
 	for _, f := range formats {
 		fmt.Fprintf(&b, "  %-18s %s\n", f.name, f.about)
@@ -169,9 +169,9 @@ func aboutFormats[T any](formats []format[T]) string {
 // parseFormats reads -format: names, each with a file or without, separated by commas. The first output is the one that
 // goes to standard output: what has no file, or else the table. Inputs are the files that are read, which none may
 // replace.
-func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]output[T], error) {
+func parseFormats[T any](o *options, formats []exporter[T], inputs []string) ([]output[T], error) {
 	opt := o.get("format")
-	outputs := []output[T]{{format: formats[0]}}
+	outputs := []output[T]{{exporter: formats[0]}}
 	named := ""
 	for part := range strings.SplitSeq(opt.text, ",") {
 		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
@@ -215,13 +215,13 @@ func parseFormats[T any](o *options, formats []format[T], inputs []string) ([]ou
 	return outputs, nil
 }
 
-func findFormat[T any](formats []format[T], name string) (format[T], error) {
-	i := slices.IndexFunc(formats, func(f format[T]) bool { return f.name == name })
+func findFormat[T any](formats []exporter[T], name string) (exporter[T], error) {
+	i := slices.IndexFunc(formats, func(f exporter[T]) bool { return f.name == name })
 	if i >= 0 {
 		return formats[i], nil
 	}
 	names := formatNames(formats)
-	return format[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
+	return exporter[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
 }
 
 // checkFile refuses a file that is written already, or read.

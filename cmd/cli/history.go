@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
@@ -63,7 +64,7 @@ type past struct {
 }
 
 // historyFormats are those of history, in the order of the help.
-var historyFormats = []format[past]{
+var historyFormats = []exporter[past]{
 	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
 		return render.History(w, v.History, v.shown)
 	}},
@@ -119,10 +120,10 @@ func (p *program) history(o *options, files []string) error {
 func leftOut(h *history.History) string {
 	var why []string
 	if h.Partial > 0 {
-		why = append(why, render.Many(int64(h.Partial), "record")+" of runs that ended early")
+		why = append(why, format.Plural(h.Partial, "record")+" of runs that ended early")
 	}
 	if h.Earlier > 0 {
-		why = append(why, render.Many(int64(h.Earlier), "record")+" from before -since")
+		why = append(why, format.Plural(h.Earlier, "record")+" from before -since")
 	}
 	return strings.Join(why, ", ")
 }

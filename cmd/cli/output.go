@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // checkOutput makes sure, before the load, that records can be appended to the file that -output names and that it is one
@@ -93,6 +93,6 @@ func (r *runner) saveRest() {
 	}
 	if err := r.saveAll(); err != nil {
 		fmt.Fprintf(r.stderr, "lockbench: %s not written to %s: %s\n",
-			render.Many(int64(len(r.unsaved)), "record"), r.output, oneLine(err.Error()))
+			format.Plural(len(r.unsaved), "record"), r.output, oneLine(err.Error()))
 	}
 }

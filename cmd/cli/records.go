@@ -12,7 +12,7 @@ import (
 	"os"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // collect adds the records of one file to c, and says on stderr what it leaves out: damaged lines, and records that c has
@@ -21,7 +21,7 @@ func (p *program) collect(c *results.Collector, name string) (results.Report, er
 	before := c.Duplicates()
 	report, err := p.readFile(name, c.Read)
 	if again := c.Duplicates() - before; again > 0 {
-		fmt.Fprintf(p.stderr, "lockbench: %s: %s that had been read before; skipped\n", name, render.Many(int64(again), "record"))
+		fmt.Fprintf(p.stderr, "lockbench: %s: %s that had been read before; skipped\n", name, format.Plural(again, "record"))
 	}
 	return report, err
 }

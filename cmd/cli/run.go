@@ -212,7 +212,7 @@ func (r *runner) finish(ctx context.Context, table render.Options) error {
 	r.saveRest()
 	cells := r.records.Cells()
 	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
-		r.outputs = []output[reported]{{format: reportFormats[0]}}
+		r.outputs = []output[reported]{{exporter: reportFormats[0]}}
 	}
 	if len(cells) > 0 && writeOutputs(r.program, r.outputs, reported{cells, table}) != nil {
 		r.failed = true // it has been said

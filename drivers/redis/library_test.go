@@ -88,9 +88,9 @@ func TestBesideOfTwoNodes(t *testing.T) {
 	}
 }
 
-func usage(t *testing.T, b *redis.Beside) drivers.Usage {
+func usage(t *testing.T, s drivers.Inspector) drivers.Usage {
 	t.Helper()
-	_, u, err := b.Inspect(t.Context())
+	_, u, err := s.Inspect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

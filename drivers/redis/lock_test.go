@@ -253,10 +253,10 @@ func TestWire(t *testing.T) {
 			// rueidis pings a connection that was idle for a second: on a busy machine that may be any, and is measured again.
 			for measured := false; !measured; measured = after["ping"] == before["ping"] {
 				before = calls(t, rdb)
-				used := usage(t, s)
+				used := usage(t, s.(drivers.Inspector))
 				try(t, a, &l, true)
 				release(t, a, &l, true)
-				sent = usage(t, s).Commands - used.Commands
+				sent = usage(t, s.(drivers.Inspector)).Commands - used.Commands
 				after = calls(t, rdb)
 			}
 			for _, name := range test.want {
@@ -273,15 +273,6 @@ func TestWire(t *testing.T) {
 			}
 		}
 	})
-}
-
-func usage(t *testing.T, s drivers.Service) drivers.Usage {
-	t.Helper()
-	_, used, err := s.(drivers.Inspector).Inspect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return used
 }
 
 func TestClean(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -175,7 +176,7 @@ func (c *Comparison) fill(couples []couple, o Options) {
 			c.Added = append(c.Added, labels[i])
 			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s, which only the head has: mutual exclusion was violated in %d of %s, though the design claims it",
-					labels[i], n, many(len(p.head.all()), "trial")))
+					labels[i], n, format.Plural(len(p.head.all()), "trial")))
 			}
 			continue
 		}
@@ -232,7 +233,7 @@ func (d *draft) align() {
 	for i, side := range []string{"base", "head"} {
 		if lone[i] > 0 {
 			d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("changes leave out %s of the %s, for which the %s has no whole partner",
-				many(lone[i], "trial"), side, other[i]))
+				format.Plural(lone[i], "trial"), side, other[i]))
 		}
 	}
 }
@@ -289,14 +290,14 @@ func (c *Comparison) remark(drafts []*draft, o Options) {
 		}
 	}
 	if c.Lacking {
-		say("the head has no trial of %s of the base, which is no pass (-force: judge by the others)", many(len(c.Missing), "cell"))
+		say("the head has no trial of %s of the base, which is no pass (-force: judge by the others)", format.Plural(len(c.Missing), "cell"))
 	}
 	for _, s := range []struct {
 		name string
 		Side
 	}{{"base", c.Base}, {"head", c.Head}} {
 		if s.Duplicates > 0 {
-			say("%s of the %s left out, as they had been read before", many(s.Duplicates, "record"), s.name)
+			say("%s of the %s left out, as they had been read before", format.Plural(s.Duplicates, "record"), s.name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -24,7 +25,7 @@ type fact struct {
 var facts = []fact{
 	{"kind of server", false, kindOf},
 	{"machine", true, func(r *results.Record) string {
-		cpus := many(r.Env.CPUs, "CPU")
+		cpus := format.Plural(r.Env.CPUs, "CPU")
 		if r.Env.CPU != "" {
 			cpus = fmt.Sprintf("%d × %s", r.Env.CPUs, r.Env.CPU)
 		}
@@ -216,11 +217,11 @@ func doubts(c couple) (notes []string) {
 		}{{"base", c.base}, {"head", c.head}} {
 			in := records(side.bucket)
 			if n := number(in, is); n > 0 {
-				of = append(of, fmt.Sprintf("%d of %s of the %s", n, many(len(in), "trial"), side.name))
+				of = append(of, fmt.Sprintf("%d of %s of the %s", n, format.Plural(len(in), "trial"), side.name))
 			}
 		}
 		if len(of) > 0 {
-			notes = append(notes, and(of)+": "+text)
+			notes = append(notes, format.And(of)+": "+text)
 		}
 	}
 	whole := func(b *bucket) []*results.Record { return b.whole }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -153,7 +154,7 @@ func (d *draft) add(r Result) {
 		name      string
 		know, all int
 	}{{"base", r.Change.Base.N, len(d.cell.Base)}, {"head", r.Change.Head.N, len(d.cell.Head)}} {
-		note := fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, many(side.all, "trial"), side.name)
+		note := fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, format.Plural(side.all, "trial"), side.name)
 		if 0 < side.know && side.know < side.all && !slices.Contains(d.cell.Notes, note) {
 			d.cell.Notes = append(d.cell.Notes, note)
 		}
@@ -169,9 +170,9 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 	case head == 0:
 		return NoTrials, "the head has no whole trial"
 	case !force && len(d.base.partial) > base:
-		return NoTrials, fmt.Sprintf("%d of %s of the base ended early, and those that did not may be the lucky ones", len(d.base.partial), many(base+len(d.base.partial), "trial"))
+		return NoTrials, fmt.Sprintf("%d of %s of the base ended early, and those that did not may be the lucky ones", len(d.base.partial), format.Plural(base+len(d.base.partial), "trial"))
 	case !force && len(d.head.partial) > head:
-		return NoTrials, fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), many(head+len(d.head.partial), "trial"))
+		return NoTrials, fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), format.Plural(head+len(d.head.partial), "trial"))
 	case r.Change.Base.N == 0 && r.Change.Head.N == 0:
 		return Unmeasured, "neither side knows it" + unknown(r.Figure)
 	case r.Change.Base.N == 0:
@@ -186,7 +187,7 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 		return NoTrials, "no trial of the base has a partner in the head"
 	case d.paired && !force && 2*r.Change.Pairs <= min(base, head):
 		return NoTrials, fmt.Sprintf("only %s, of %s of the base and %d of the head, which may be the lucky ones",
-			trials(r.Change), many(base, "trial"), head)
+			trials(r.Change), format.Plural(base, "trial"), head)
 	case len(d.machines) > 0 && !force:
 		return Unlike, "the sides ran on unlike machines (" + strings.Join(d.machines, ", ") + ")"
 	}
@@ -196,7 +197,7 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 // partly is why a figure is not judged by the few trials that know it: those without a quantile are those that got next
 // to nothing.
 func partly(side string, know, all int) string {
-	return fmt.Sprintf("the %s knows it of %d of %s only, which may be the lucky ones", side, know, many(all, "trial"))
+	return fmt.Sprintf("the %s knows it of %d of %s only, which may be the lucky ones", side, know, format.Plural(all, "trial"))
 }
 
 // unknown gives the likely reason why a figure is not known.
@@ -286,7 +287,7 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	case significant && beyond:
 		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), limit(t))
 		if n := saturated(d.cell.Head); n > 0 && saturated(d.cell.Base) == 0 {
-			r.Why += fmt.Sprintf("; %d of %s of the head are saturated and the base is not: it may be the machine's", n, many(len(d.cell.Head), "trial"))
+			r.Why += fmt.Sprintf("; %d of %s of the head are saturated and the base is not: it may be the machine's", n, format.Plural(len(d.cell.Head), "trial"))
 		}
 	case significant && good:
 		r.Verdict = Improved
@@ -320,7 +321,7 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	case zeros(base)+zeros(head) > 0: // for which more trials do nothing
 		r.Needed = 0
 		r.cannot(Zero, fmt.Sprintf("0 in %d of %s of the base and in %d of %s of the head, where a percentage says nothing: "+
-			"an absolute limit would", zeros(base), many(c.Base.N, "trial"), zeros(head), many(c.Head.N, "trial")))
+			"an absolute limit would", zeros(base), format.Plural(c.Base.N, "trial"), zeros(head), format.Plural(c.Head.N, "trial")))
 	case beyond:
 		r.cannot(Scatter, fmt.Sprintf("%s, which may be chance", moved(c.Ratio)))
 	case math.IsNaN(c.Low): // with an alpha above 5 %
@@ -467,10 +468,10 @@ func limit(t *Threshold) string {
 
 func trials(c stats.Change) string {
 	if c.Pairs > 0 {
-		return many(c.Pairs, "pair") + " of trials"
+		return format.Plural(c.Pairs, "pair") + " of trials"
 	}
 	if c.Base.N == c.Head.N {
-		return many(c.Base.N, "trial") + " a side"
+		return format.Plural(c.Base.N, "trial") + " a side"
 	}
 	return fmt.Sprintf("%d and %d trials", c.Base.N, c.Head.N)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // bucket holds the trials of one side that are observations of one thing.
@@ -163,7 +164,7 @@ func ofPartial(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", only %s that ended early", many(n, "record"))
+	return fmt.Sprintf(", only %s that ended early", format.Plural(n, "record"))
 }
 
 func sided(records []*results.Record, is string) bool {
@@ -338,7 +339,7 @@ func strangers(base, head side, bs, hs []*bucket) error {
 		advice = append(advice, "-force")
 	}
 	return fmt.Errorf("no cell of %s has the plan of one of %s; the nearest two differ in %s: to compare them all the same, %s",
-		head.name, base.name, and(parts), strings.Join(advice, " "))
+		head.name, base.name, format.And(parts), strings.Join(advice, " "))
 }
 
 // cost is how unlike two buckets are.
@@ -347,19 +348,4 @@ func cost(names []string, b, h *bucket) int {
 		return len(names) + 1
 	}
 	return len(names)
-}
-
-// and is a list in a sentence.
-func and(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
-func many(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Reason is why a figure is Inconclusive. Result.Why says the same in words, with the numbers of the case.
@@ -90,7 +91,7 @@ func (d *draft) hidden(r *Result, force bool) {
 	}
 	r.Needed = 0 // trials would tell of lockbench
 	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated, so that lockbench or its machine was measured and a loss "+
-		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, many(len(d.cell.Base), "trial")))
+		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial")))
 }
 
 // severity is how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as

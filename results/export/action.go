@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -57,7 +57,7 @@ func Action(w io.Writer, cells []*results.Cell, better figure.Better) error {
 			scale, unit := actionUnit(f.Unit)
 			entry := actionEntry{
 				Name: plain(name + ": " + f.Name), Unit: unit, Value: e.Median / scale,
-				Extra: fmt.Sprintf("%s\n%s", render.Many(int64(e.N), "trial"), plain(c.First().Plan.Command)),
+				Extra: fmt.Sprintf("%s\n%s", format.Plural(e.N, "trial"), plain(c.First().Plan.Command)),
 			}
 			if e.N > 1 {
 				entry.Range = "± " + strconv.FormatFloat((e.Max-e.Min)/2/scale, 'g', 3, 64)

@@ -16,13 +16,13 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // plain is s on one line, without what a terminal or a parser would take for more than text: what a server has answered
 // stands in records too.
 func plain(s string) string {
-	return strings.TrimSpace(render.Tame(strings.Map(func(r rune) rune {
+	return strings.TrimSpace(format.Tame(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // annotationsShown is how many annotations of a level GitHub shows of one step; what comes after them is lost without a word.
@@ -29,7 +29,7 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 	levels := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}
 	found := map[string][]annotation{}
 	if c.Lacking {
-		title := fmt.Sprintf("inconclusive: %s only in the base", render.Many(int64(len(c.Missing)), "cell"))
+		title := fmt.Sprintf("inconclusive: %s only in the base", format.Plural(len(c.Missing), "cell"))
 		found["warning"] = []annotation{{"warning", title, listed(c.Missing), compare.Missing}}
 	}
 	for _, r := range worstFirst(c) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -67,12 +68,12 @@ func estimate(f figure.Figure, e stats.Estimate) string {
 	if e.Known() {
 		s += fmt.Sprintf(" (%s to %s)", render.Value(f.Unit, e.Low), render.Value(f.Unit, e.High))
 	}
-	return s + ", " + render.Many(int64(e.N), "trial")
+	return s + ", " + format.Plural(e.N, "trial")
 }
 
 // needed is how many trials would tell.
 func needed(r compare.Result) string {
-	text := fmt.Sprintf("about %s a side would tell", render.Many(int64(r.Needed), "trial"))
+	text := fmt.Sprintf("about %s a side would tell", format.Plural(r.Needed, "trial"))
 	if r.Guessed() {
 		text += fmt.Sprintf(", if not many more: fewer than %d show little of the scatter", stats.MinTrials)
 	}

@@ -5,6 +5,7 @@ package html
 import (
 	"fmt"
 
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -32,7 +33,7 @@ func (t changeTable) Folded() changeTable {
 
 // LeftOut says how many rows there are not.
 func (t changeTable) LeftOut() string {
-	where := render.Many(int64(t.Left), "more row") + "%s left out here, and are in the CSV and JSON of the comparison."
+	where := format.Plural(t.Left, "more row") + "%s left out here, and are in the CSV and JSON of the comparison."
 	if t.Judged {
 		return fmt.Sprintf(where, " without a change are")
 	}
@@ -90,12 +91,12 @@ func (t *contest) table(g judgement) changeTable {
 		open = shownQuiet
 	}
 	one.Rows, one.More = one.Rows[:open:open], one.Rows[open:]
-	one.Summary = render.Many(int64(len(one.More)), "row")
+	one.Summary = format.Plural(len(one.More), "row")
 	if open > 0 {
-		one.Summary = render.Many(int64(len(one.More)), "more row")
+		one.Summary = format.Plural(len(one.More), "more row")
 	}
 	if one.Left > 0 {
-		one.Summary += fmt.Sprintf(" of %s", render.Thousands(int64(len(g.results)-open)))
+		one.Summary += fmt.Sprintf(" of %s", format.Count(int64(len(g.results)-open)))
 	}
 	return one
 }
@@ -104,7 +105,7 @@ func (t *contest) changeRow(r judged) changeRow {
 	row := changeRow{
 		ID: anchor(r), Name: t.name(r), Base: render.Spread(r.Figure, r.Change.Base), Head: render.Spread(r.Figure, r.Change.Head),
 		Change: render.Changed(r.Change.Ratio - 1), Interval: render.ChangeInterval(r.Change), P: render.P(r.Result),
-		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: upper(render.Clean(r.Why)),
+		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: upper(format.Line(r.Why)),
 	}
 	if row.Why != "" {
 		row.Why += "."

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -108,7 +109,7 @@ func newContest(c *compare.Comparison) *contest {
 	at := map[string]*judgement{}
 	var order []*judgement
 	for i, cell := range c.Cells {
-		t.names = append(t.names, render.Clean(cell.Label))
+		t.names = append(t.names, format.Line(cell.Label))
 		t.counts[cell.Verdict]++
 		for j := range cell.Figures {
 			r := &c.Cells[i].Figures[j]
@@ -209,7 +210,7 @@ func (t *contest) page(o Options) *comparison {
 		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
 	}
 	for _, note := range t.Notes {
-		c.Notes = append(c.Notes, begun(render.Clean(note)))
+		c.Notes = append(c.Notes, begun(format.Line(note)))
 	}
 	c.CellNotes, c.MoreNotes = t.cellNotes()
 	c.Commands, c.Left = t.commands()
@@ -241,7 +242,7 @@ func (t *contest) cellNotes() (shown, more []cellNote) {
 		}
 		n := cellNote{Name: t.names[i]}
 		for _, text := range cell.Notes {
-			n.Notes = append(n.Notes, begun(render.Clean(text)))
+			n.Notes = append(n.Notes, begun(format.Line(text)))
 		}
 		if len(shown) < shownNotes {
 			shown = append(shown, n)
@@ -261,7 +262,7 @@ func alone(labels []string) lone {
 			l.More = len(labels) - i
 			break
 		}
-		l.Names = append(l.Names, cmp.Or(render.Clean(label), "the only cell"))
+		l.Names = append(l.Names, cmp.Or(format.Line(label), "the only cell"))
 	}
 	return l
 }
@@ -277,7 +278,7 @@ func (t *contest) criteria() (all []render.Item) {
 	alpha := fmt.Sprintf("%v", t.Alpha)
 	if t.Tests > 0 {
 		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression. %s", trim(100*t.Alpha),
-			render.Many(int64(t.Tests), "test")+map[bool]string{false: " of Mann and Whitney", true: " of signed ranks (Wilcoxon)"}[t.Paired])
+			format.Plural(t.Tests, "test")+map[bool]string{false: " of Mann and Whitney", true: " of signed ranks (Wilcoxon)"}[t.Paired])
 		if t.Tests > 1 {
 			alpha += ", corrected for their number (Holm)"
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -108,7 +108,7 @@ func drawCourse(name string, r *results.Record) course {
 		return lineChart{Title: title, SVG: d.svg("plot", title, desc, 22)}
 	}
 	c.Rate = draw("Locks a second over time, "+name,
-		fmt.Sprintf("At most %s a second.", render.Three(rate)), yr, rates, "s1", true)
+		fmt.Sprintf("At most %s a second.", format.Three(rate)), yr, rates, "s1", true)
 	c.Latency = draw("Latency over time, "+name,
 		fmt.Sprintf("%s, at most %s in a second.", quantile, took(wait)), yw, waits, "s2", false)
 	return c
@@ -126,7 +126,7 @@ func steadiness(c *results.Cell) string {
 		return ""
 	case c.Drifting > 0:
 		return fmt.Sprintf("not steady: %s locks/s in the first half of the window, %s in the second",
-			render.Three(s.FirstRate), render.Three(s.SecondRate))
+			format.Three(s.FirstRate), format.Three(s.SecondRate))
 	case stats.Differ(s):
 		return "halves of the window differ, but by chance as far as can be told"
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -105,13 +106,13 @@ func (f *forest) fold(drawn []judged) {
 		open++
 	}
 	f.Rows, f.More = f.Rows[:open:open], f.Rows[open:]
-	f.Summary = render.Many(int64(len(f.More)), "more row")
+	f.Summary = format.Plural(len(f.More), "more row")
 	if open == 0 {
-		f.Quiet = fmt.Sprintf("None of %s regressed, improved or is inconclusive.", render.Many(int64(len(drawn)), "cell"))
-		f.Summary = render.Many(int64(len(f.More)), "row")
+		f.Quiet = fmt.Sprintf("None of %s regressed, improved or is inconclusive.", format.Plural(len(drawn), "cell"))
+		f.Summary = format.Plural(len(f.More), "row")
 	}
 	if f.Left > 0 {
-		f.Summary += fmt.Sprintf(" of the %s others", render.Thousands(int64(len(drawn)-open)))
+		f.Summary += fmt.Sprintf(" of the %s others", format.Count(int64(len(drawn)-open)))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -52,7 +52,7 @@ func TestPlantedPercentiles(t *testing.T) {
 	c := plantedCell(t)
 	c.Latency[results.Response] = results.Latency{} // the page shows what the clients wait for: here the acquisition
 	v := newView([]*results.Cell{c})
-	ms := func(n int) string { return render.Measured(time.Duration(n) * time.Millisecond) }
+	ms := func(n int) string { return format.Duration(time.Duration(n) * time.Millisecond) }
 
 	for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {
 		if got := quantile(c.Latency[results.Acquire], q) / 1e6; math.Abs(got-want) > 0.02 {

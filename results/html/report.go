@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -102,7 +103,7 @@ func (v *view) title() string {
 		if !slices.Contains(drivers, p.Driver) {
 			drivers = append(drivers, p.Driver)
 		}
-		its := render.Many(int64(p.Clients), "client") + " on " + render.Many(int64(p.Keys), "key")
+		its := format.Plural(p.Clients, "client") + " on " + format.Plural(p.Keys, "key")
 		several = several || i > 0 && its != load
 		load = its
 	}
@@ -150,13 +151,13 @@ func (v *view) key() (all []keyFigure) {
 		grants += c.Counts.Acquired
 	}
 	if len(v.cells) > 1 {
-		all = append(all, keyFigure{render.Thousands(int64(len(v.cells))), "rows"})
+		all = append(all, keyFigure{format.Count(len(v.cells)), "rows"})
 	}
-	count, noun, _ := strings.Cut(render.Many(int64(trials), "trial"), " ")
+	count, noun, _ := strings.Cut(format.Plural(trials, "trial"), " ")
 	all = append(all, keyFigure{count, noun},
-		keyFigure{render.Thousands(grants), "locks granted"})
+		keyFigure{format.Count(grants), "locks granted"})
 	if len(v.cells) == 1 {
-		all = append(all, keyFigure{render.Three(v.cells[0].Rate.Median), "locks/s"}, keyFigure{took(p99(v.cells[0])), "p99"})
+		all = append(all, keyFigure{format.Three(v.cells[0].Rate.Median), "locks/s"}, keyFigure{took(p99(v.cells[0])), "p99"})
 	}
 	return all
 }
@@ -165,13 +166,13 @@ func (v *view) key() (all []keyFigure) {
 func (v *view) findings() (rate, wait string) {
 	if len(v.cells) == 1 {
 		c := v.cells[0]
-		return render.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + took(p99(c)) + " at the most."
+		return format.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + took(p99(c)) + " at the most."
 	}
 	all := group{cells: v.cells, names: v.names}
 	byRate := all.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := byRate[0], byRate[len(byRate)-1]
 	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).",
-		render.Three(v.cells[low].Rate.Median), v.names[low], render.Three(v.cells[top].Rate.Median), v.names[top])
+		format.Three(v.cells[low].Rate.Median), v.names[low], format.Three(v.cells[top].Rate.Median), v.names[top])
 	byWait := slices.DeleteFunc(all.sorted(p99), func(i int) bool { return !(p99(v.cells[i]) > 0) })
 	if len(byWait) > 0 {
 		top, low = byWait[0], byWait[len(byWait)-1]
@@ -191,7 +192,7 @@ func (v *view) full() fullTable {
 		if nth++; !class {
 			nth = -1
 		} else {
-			name = render.Clean(v.cells[s.Cells[i]].Classes[nth].Name)
+			name = format.Line(v.cells[s.Cells[i]].Classes[nth].Name)
 		}
 		t.Rows = append(t.Rows, fullRow{name, cells, state(v.cells[s.Cells[i]]), class})
 	}
@@ -204,7 +205,7 @@ func (v *view) warnings() (all []warning) {
 	names := map[string][]string{}
 	for i, c := range v.cells {
 		for _, w := range c.Warnings {
-			w = render.Clean(w)
+			w = format.Line(w)
 			if names[w] == nil {
 				texts = append(texts, w)
 			}
@@ -227,7 +228,7 @@ func (v *view) details() (all []detail) {
 		if len(c.Trials) > 1 {
 			for _, r := range c.Trials {
 				l := r.Latency[waiting(c)]
-				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), render.Three(r.Throughput()), took(quantile(l, 0.5)),
+				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), format.Three(r.Throughput()), took(quantile(l, 0.5)),
 					took(quantile(l, 0.99)), r.Started.UTC().Format(time.DateTime), r.ID})
 			}
 		}
@@ -280,7 +281,7 @@ func (v *view) commands() (all []command) {
 	var texts []string
 	names := map[string][]string{}
 	for i, c := range v.cells {
-		text := strings.TrimSpace(render.Clean(c.First().Plan.Command))
+		text := strings.TrimSpace(format.Line(c.First().Plan.Command))
 		if text == "" {
 			continue
 		}

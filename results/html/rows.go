@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -102,9 +102,9 @@ func rateRow(g group, i int, s scale) chartRow {
 	spread := ""
 	low, high := e.Low, e.High
 	if e.Known() {
-		spread = fmt.Sprintf("%s – %s, 95 %% interval", render.Three(low), render.Three(high))
+		spread = fmt.Sprintf("%s – %s, 95 %% interval", format.Three(low), format.Three(high))
 	} else if low, high = e.Min, e.Max; e.N > 1 {
-		spread = fmt.Sprintf("%s – %s, range of %d trials", render.Three(low), render.Three(high), e.N)
+		spread = fmt.Sprintf("%s – %s, range of %d trials", format.Three(low), format.Three(high), e.N)
 	}
 	if e.N > 1 {
 		d.line("interval", s.at(low), rowHeight/2, s.at(high), rowHeight/2)
@@ -116,7 +116,7 @@ func rateRow(g group, i int, s scale) chartRow {
 			}
 		}
 	}
-	value := render.Three(c.Rate.Median)
+	value := format.Three(c.Rate.Median)
 	plot := d.svg("rowplot", sentence(g.names[i], value+" locks/s", spread), "", 0)
 	return chartRow{g.names[i], badges(c), plot, value, spread, g.index[i]}
 }
@@ -196,7 +196,7 @@ func took(ns float64) string {
 	if math.IsNaN(ns) {
 		return "–"
 	}
-	return render.Measured(time.Duration(ns))
+	return format.Duration(time.Duration(ns))
 }
 
 // fewTrials tells whether some cells have fewer trials than an interval takes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -17,8 +18,8 @@ import (
 type sideLine struct{ Label, Name, Text string }
 
 func (t *contest) sides() []sideLine {
-	base := sideLine{"base", render.Clean(t.Base.Name), t.about(t.Base, t.trials(0))}
-	head := sideLine{"head", render.Clean(t.Head.Name), t.about(t.Head, t.trials(1))}
+	base := sideLine{"base", format.Line(t.Base.Name), t.about(t.Base, t.trials(0))}
+	head := sideLine{"head", format.Line(t.Head.Name), t.about(t.Head, t.trials(1))}
 	return []sideLine{base, head}
 }
 
@@ -36,12 +37,12 @@ func (t *contest) about(s compare.Side, trials []*results.Record) string {
 	if len(s.Revisions) > 0 {
 		parts = append(parts, listed(cleaned(s.Revisions), namedCells))
 	}
-	parts = append(parts, render.Many(int64(s.Trials), "trial"))
+	parts = append(parts, format.Plural(s.Trials, "trial"))
 	if s.Partial > 0 {
-		parts = append(parts, fmt.Sprintf("%s that ended early left out", render.Thousands(int64(s.Partial))))
+		parts = append(parts, fmt.Sprintf("%s that ended early left out", format.Count(s.Partial)))
 	}
 	if s.Duplicates > 0 {
-		parts = append(parts, fmt.Sprintf("%s read before left out", render.Many(int64(s.Duplicates), "record")))
+		parts = append(parts, fmt.Sprintf("%s read before left out", format.Plural(s.Duplicates, "record")))
 	}
 	if when := during(trials); when != "" {
 		parts = append(parts, when)
@@ -113,7 +114,7 @@ func (t *contest) commands() (all []command, left int) {
 		if len(trials) == 0 {
 			return
 		}
-		text := strings.TrimSpace(render.Clean(trials[0].Plan.Command))
+		text := strings.TrimSpace(format.Line(trials[0].Plan.Command))
 		if text == "" {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // stair is a cell whose rate goes in steps.
@@ -78,10 +78,10 @@ func drawStair(name string, r *results.Record) stair {
 			all = append(all, s)
 		}
 		for _, s := range steps {
-			st.Table.Rows = append(st.Table.Rows, tableRow{Name: render.Three(s.Rate), Cells: texts(
-				strings.TrimPrefix(suffix, ", "), render.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
-				took(stepQuantile(s, 0.5)), took(stepQuantile(s, 0.99)), render.Measured(s.Max),
-				render.Thousands(s.Dropped), render.Thousands(int64(s.Queue)))})
+			st.Table.Rows = append(st.Table.Rows, tableRow{Name: format.Three(s.Rate), Cells: texts(
+				strings.TrimPrefix(suffix, ", "), format.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
+				took(stepQuantile(s, 0.5)), took(stepQuantile(s, 0.99)), format.Duration(s.Max),
+				format.Count(s.Dropped), format.Count(s.Queue))})
 		}
 	}
 	st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -97,17 +98,17 @@ func (v *view) fairness() table {
 		f, h := c.Fairness, c.Latency[results.Handoff]
 		moved, run := "–", "–"
 		if c.Safety.Checked && c.Counts.Acquired > 0 {
-			moved = render.Percent(math.Min(1, float64(f.OwnerChanges)/float64(c.Counts.Acquired)))
-			run = render.Thousands(f.LongestRun)
+			moved = format.Percent(math.Min(1, float64(f.OwnerChanges)/float64(c.Counts.Acquired)))
+			run = format.Count(f.LongestRun)
 		}
-		starved := datum{Text: render.Thousands(int64(f.Starved))}
+		starved := datum{Text: format.Count(f.Starved)}
 		if f.Starved > 0 {
 			starved.Class = "warn"
 		}
 		return append(texts(took(quantile(h, 0.5)), took(quantile(h, 0.99))),
 			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
-			datum{Text: render.Thousands(f.MinClient) + " – " + render.Thousands(f.MaxClient)}, starved,
-			datum{Text: render.Measured(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
+			datum{Text: format.Count(f.MinClient) + " – " + format.Count(f.MaxClient)}, starved,
+			datum{Text: format.Duration(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
 	})
 	return t
 }
@@ -162,7 +163,7 @@ func (v *view) costs() table {
 			value := p.of(c.Cost)
 			d := datum{Text: "–"}
 			if value >= 0 && c.Counts.Acquired > 0 {
-				d.Text = render.Three(value)
+				d.Text = format.Three(value)
 				if p.bar && cpu > 0 {
 					d.Bar = bar(value / cpu)
 				}
@@ -183,20 +184,20 @@ func (v *view) classes() table {
 			continue
 		}
 		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c),
-			Cells: texts("", render.Three(c.Rate.Median), "", "", "", "", "")})
+			Cells: texts("", format.Three(c.Rate.Median), "", "", "", "", "")})
 		for n, k := range c.Classes {
 			clients := ""
 			m := results.Acquire
 			if plan := c.First().Plan; n < len(plan.Classes) {
-				clients = render.Thousands(int64(plan.Classes[n].Clients))
+				clients = format.Count(int64(plan.Classes[n].Clients))
 				if plan.Classes[n].Open() {
 					m = results.Response
 				}
 			}
 			l := k.Latency[m]
-			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, render.Three(k.Rate.Median),
-				took(quantile(l, 0.5)), took(quantile(l, 0.99)), render.Thousands(k.Counts.TimedOut),
-				render.Thousands(int64(k.Starved)), fmt.Sprintf("%.2f", k.Jain))})
+			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, format.Three(k.Rate.Median),
+				took(quantile(l, 0.5)), took(quantile(l, 0.99)), format.Count(k.Counts.TimedOut),
+				format.Count(k.Starved), fmt.Sprintf("%.2f", k.Jain))})
 		}
 	}
 	return t
@@ -251,7 +252,7 @@ func (v *view) safety() (t table, all []evidence) {
 		if !s.Checked {
 			return append(texts(claims, "not checked"), slices.Repeat(texts("–"), 4+len(seen))...), true
 		}
-		violations := datum{Text: render.Thousands(s.Violations)}
+		violations := datum{Text: format.Count(s.Violations)}
 		switch {
 		case c.Violated():
 			violations.Class = "bad"
@@ -260,12 +261,12 @@ func (v *view) safety() (t table, all []evidence) {
 		}
 		watched := "unknown"
 		if s.Power != nil {
-			watched = render.Thousands(s.Power.Watched)
+			watched = format.Count(s.Power.Watched)
 		}
-		cells := append(texts(claims, render.Thousands(s.Grants), watched), violations)
+		cells := append(texts(claims, format.Count(s.Grants), watched), violations)
 		cells = append(cells, texts(rarity(s), took(orNaN(s.Longest)))...)
 		for _, w := range seen {
-			cells = append(cells, texts(render.Thousands(w.of(s)))...)
+			cells = append(cells, texts(format.Count(w.of(s)))...)
 		}
 		return cells, true
 	})
@@ -319,12 +320,12 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 		if i == shownEvents {
 			break
 		}
-		lasted := "overlapped for " + render.Measured(event.Overlap)
+		lasted := "overlapped for " + format.Duration(event.Overlap)
 		if event.Overlap == 0 {
 			lasted = "still overlapped when the run ended"
 		}
 		e.Events = append(e.Events, fmt.Sprintf("At %s client %d was granted key %d, which client %d held; they %s.",
-			render.Measured(event.At), event.Intruder, event.Key, event.Holder, lasted))
+			format.Duration(event.At), event.Intruder, event.Key, event.Holder, lasted))
 	}
 	e.Unshown = max(0, s.Violations-int64(len(e.Events)))
 	return e, true

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -38,7 +39,7 @@ func (v *view) broken() (all []takeaway) {
 		switch {
 		case c.Violated():
 			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.names[i],
-				render.Many(c.Safety.Breaches(), "violation"), render.Many(c.Safety.Grants, "grant"), invited(c)))
+				format.Plural(c.Safety.Breaches(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
 		case overlapped(c):
 			free = append(free, v.names[i])
 		}
@@ -78,7 +79,7 @@ func verb(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return render.Thousands(n) + " " + many
+	return format.Count(n) + " " + many
 }
 
 // exclusion says what it is worth that no violation was seen.
@@ -101,7 +102,7 @@ func (v *view) exclusion() []takeaway {
 	var all []takeaway
 	if blind > 0 {
 		all = append(all, takeaway{"note", "No violation could have been seen",
-			"in " + fmt.Sprintf("%d of %s", blind, render.Many(int64(len(v.cells)), "row")) + ": rivals were not, or hardly ever, refused " +
+			"in " + fmt.Sprintf("%d of %s", blind, format.Plural(len(v.cells), "row")) + ": rivals were not, or hardly ever, refused " +
 				"while a key was held, or the records do not tell. Contention for fewer keys, or holds that take time, would show something."})
 	}
 	if clean > 0 {
@@ -114,7 +115,7 @@ func (v *view) exclusion() []takeaway {
 		}
 		all = append(all, takeaway{"good", "No violation was seen " + where,
 			fmt.Sprintf("over %s, %s of which were watched. That is a bound and not a proof: row by row it is in the section on safety.",
-				render.Many(grants, "grant"), render.Thousands(watched))})
+				format.Plural(grants, "grant"), format.Count(watched))})
 	}
 	if unchecked > 0 {
 		all = append(all, takeaway{"warn", "Mutual exclusion was not checked",
@@ -199,9 +200,9 @@ func (v *view) single() []takeaway {
 	text := ""
 	switch {
 	case e.Known():
-		text = fmt.Sprintf(" (%s – %s with 95 %% confidence, %d trials)", render.Three(e.Low), render.Three(e.High), e.N)
+		text = fmt.Sprintf(" (%s – %s with 95 %% confidence, %d trials)", format.Three(e.Low), format.Three(e.High), e.N)
 	case e.N > 1:
-		text = fmt.Sprintf(" (%s – %s in %d trials)", render.Three(e.Min), render.Three(e.Max), e.N)
+		text = fmt.Sprintf(" (%s – %s in %d trials)", format.Three(e.Min), format.Three(e.Max), e.N)
 	}
 	l := c.Latency[waiting(c)]
 	waited := ""
@@ -214,12 +215,12 @@ func (v *view) single() []takeaway {
 	}
 	bound := ""
 	if c.Bound.LocksPerS > 0 {
-		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", render.Percent(c.Bound.Efficiency))
+		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", format.Percent(c.Bound.Efficiency))
 	}
 	if c.Bound.Beaten() {
 		bound += " The estimate was too low."
 	}
-	return []takeaway{{"note", render.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
+	return []takeaway{{"note", format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }
 
 // across spans rows whose loads differ, which are no rivals.
@@ -228,7 +229,7 @@ func (v *view) across() []takeaway {
 	top, low := order[0], order[len(order)-1]
 	return []takeaway{{"note", "The rows had different loads, so they are no ranking:",
 		fmt.Sprintf("from %s locks/s (%s) to %s locks/s (%s).",
-			render.Three(v.cells[low].Rate.Median), v.names[low], render.Three(v.cells[top].Rate.Median), v.names[top])}}
+			format.Three(v.cells[low].Rate.Median), v.names[low], format.Three(v.cells[top].Rate.Median), v.names[top])}}
 }
 
 // ranking is what can be said about the rows of one load.
@@ -263,7 +264,7 @@ func (g group) rank() ranking {
 				same = append(same, g.names[i])
 			}
 		}
-		what := fmt.Sprintf("%s had the most, %s locks/s, but", same[0], render.Three(first.Rate.Median))
+		what := fmt.Sprintf("%s had the most, %s locks/s, but", same[0], format.Three(first.Rate.Median))
 		if byWait {
 			what = fmt.Sprintf("%s had the lowest p99, %s, but", same[0], took(p99(first)))
 		}
@@ -274,7 +275,7 @@ func (g group) rank() ranking {
 	if !estimate(first).Known() || !estimate(next).Known() {
 		lead = g.names[fit[0]] + " came first:" // which is less
 	}
-	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", render.Three(first.Rate.Median),
+	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", format.Three(first.Rate.Median),
 		faster(first.Rate.Median, next.Rate.Median), g.names[fit[1]], how)
 	if byWait {
 		lead = fmt.Sprintf("%s answered soonest:", g.names[fit[0]])
@@ -350,7 +351,7 @@ func apart(a, b stats.Estimate) (how string, sure bool) {
 	case min(a.N, b.N) < 2:
 		return "a single trial does not show what chance does", false
 	case a.Min > b.Max:
-		return fmt.Sprintf("it was so in all of its %s, which are too few for an interval", render.Many(int64(a.N), "trial")), true
+		return fmt.Sprintf("it was so in all of its %s, which are too few for an interval", format.Plural(a.N, "trial")), true
 	}
 	return "their trials overlap", false
 }
@@ -383,7 +384,7 @@ func (v *view) reservations() (all []takeaway) {
 	}
 	for i, c := range v.cells {
 		if why := c.Partial(); why != "" {
-			note("partial", "it ended before its time ("+render.Clean(why)+"), so its figures are no whole trial's.", v.names[i])
+			note("partial", "it ended before its time ("+format.Line(why)+"), so its figures are no whole trial's.", v.names[i])
 		}
 		if c.First().Server.Kind == "embedded" {
 			note("embedded",

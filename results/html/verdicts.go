@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -43,12 +44,12 @@ func (t *contest) headline() string {
 		if t.single() {
 			return verdict
 		}
-		return verdict + " in " + render.Many(int64(len(t.Cells)), "cell")
+		return verdict + " in " + format.Plural(len(t.Cells), "cell")
 	}
 	n := t.counts[t.Verdict]
 	switch {
 	case n == 0: // a cell that the head lacks
-		return verdict + ": " + render.Many(int64(len(t.Missing)), "cell") + " of the base not in the head"
+		return verdict + ": " + format.Plural(len(t.Missing), "cell") + " of the base not in the head"
 	case t.single():
 		return verdict + ": " + listed(t.figuresOf(t.Verdict), namedCells)
 	}
@@ -58,9 +59,9 @@ func (t *contest) headline() string {
 // partOf is "3 of 8 cells", or "all 8 cells".
 func partOf(n, all int) string {
 	if n == all {
-		return "all " + render.Many(int64(all), "cell")
+		return "all " + format.Plural(all, "cell")
 	}
-	return render.Thousands(int64(n)) + " of " + render.Many(int64(all), "cell")
+	return format.Count(n) + " of " + format.Plural(all, "cell")
 }
 
 // figuresOf are the figures that have a verdict, each once.
@@ -90,10 +91,10 @@ func (t *contest) tallies() (all []verdictCount) {
 	} else {
 		noun += "s"
 	}
-	all = append(all, verdictCount{render.Thousands(int64(n)), "", noun, ""})
+	all = append(all, verdictCount{format.Count(n), "", noun, ""})
 	for _, v := range compare.Verdicts {
 		if of := t.counts[v]; of > 0 {
-			all = append(all, verdictCount{render.Thousands(int64(of)), mark(v), string(v), class(v)})
+			all = append(all, verdictCount{format.Count(of), mark(v), string(v), class(v)})
 		}
 	}
 	return all
@@ -120,7 +121,7 @@ func (t *contest) takeaways() (all []takeaway) {
 func (t *contest) missing() takeaway {
 	n := len(t.Missing)
 	one := takeaway{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
-		render.Many(int64(n), "cell"), joined(cleaned(t.Missing), namedCells))}
+		format.Plural(n, "cell"), joined(cleaned(t.Missing), namedCells))}
 	if t.Lacking {
 		one.Kind = "warn"
 		one.Text += " What did not run has not passed."
@@ -130,7 +131,7 @@ func (t *contest) missing() takeaway {
 
 func cleaned(texts []string) (all []string) {
 	for _, text := range texts {
-		all = append(all, render.Clean(text))
+		all = append(all, format.Line(text))
 	}
 	return all
 }
@@ -148,7 +149,7 @@ func (t *contest) violated() []takeaway {
 		return nil
 	}
 	return []takeaway{{"bad", "Mutual exclusion was violated", fmt.Sprintf("in %s of %s of the head, though the design claims it. "+
-		"No threshold judges that here (-fail-on 'violations>0').", render.Thousands(int64(n)), render.Many(int64(len(of)), "trial"))}}
+		"No threshold judges that here (-fail-on 'violations>0').", format.Count(n), format.Plural(len(of), "trial"))}}
 }
 
 // of are the results of a judgement with that verdict.
@@ -204,7 +205,7 @@ func (t *contest) moves(list []judged) string {
 // joined names the first few of texts that have commas of their own.
 func joined(texts []string, most int) string {
 	if len(texts) > most+1 {
-		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", render.Thousands(int64(len(texts)-most)))
+		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", format.Count(int64(len(texts)-most)))
 	}
 	return strings.Join(texts, "; ")
 }
@@ -218,7 +219,7 @@ func limit(t *compare.Threshold) string {
 // moved is what became of a result: "80,000 → 70,000 (−12.5 %)".
 func (t *contest) moved(r judged) string {
 	if !r.Threshold.Relative && r.Why != "" {
-		return render.Clean(r.Why)
+		return format.Line(r.Why)
 	}
 	text := value(r, r.Change.Base.Median) + " → " + value(r, r.Change.Head.Median)
 	if !math.IsNaN(r.Change.Ratio) {
@@ -231,7 +232,7 @@ func value(r judged, v float64) string { return render.Value(r.Figure.Unit, v) }
 
 // sentence says of the only cell what became of a figure.
 func (t *contest) sentence(r judged) string {
-	why := render.Clean(r.Why)
+	why := format.Line(r.Why)
 	switch {
 	case !r.Threshold.Relative && why != "":
 		return upper(why) + ", and the limit is " + limit(r.Threshold) + "."
@@ -283,11 +284,11 @@ func (t *contest) doubts(list []judged) string {
 
 // doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
 func (t *contest) doubt(list []judged) string {
-	why := render.Clean(list[0].Why)
+	why := format.Line(list[0].Why)
 	var names []string
 	for _, r := range list {
 		names = append(names, t.names[r.cell])
-		if render.Clean(r.Why) != why {
+		if format.Line(r.Why) != why {
 			why = list[0].Reason.About()
 		}
 	}
@@ -332,7 +333,7 @@ func (t *contest) unchanged() []takeaway {
 		}
 		name := g.figure.Name
 		if !t.single() {
-			name += " in " + render.Many(int64(n), "cell")
+			name += " in " + format.Plural(n, "cell")
 		}
 		if !g.threshold.Relative {
 			values = append(values, name)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -98,7 +99,7 @@ var elsewhere = []string{"nodes", "replicas", "acks", "arrival", "burst"}
 var unlike = map[string]func(a *axis){
 	"topology": func(a *axis) { a.value = func(c *results.Cell) string { return topology(plan(c)) } },
 	"reentry":  func(a *axis) { a.title = "re-entry" },
-	"clients":  func(a *axis) { a.value = func(c *results.Cell) string { return Thousands(int64(plan(c).Clients)) } }, // of all classes
+	"clients":  func(a *axis) { a.value = func(c *results.Cell) string { return format.Count(int64(plan(c).Clients)) } }, // of all classes
 	"rate": func(a *axis) {
 		a.title, a.right, a.value = "load", false, func(c *results.Cell) string { return loadShort(plan(c)) }
 	},
@@ -154,15 +155,15 @@ func pretty(s spec.Setting, typed string) string {
 	switch s.Value {
 	case "N", "OPS":
 		if n, err := spec.ParseInt(typed); err == nil {
-			return Thousands(int64(n))
+			return format.Count(n)
 		}
 	case "TIME":
 		if d, err := time.ParseDuration(typed); err == nil {
-			return asked(d)
+			return format.Exact(d)
 		}
 	case "SHARE":
 		if f, err := spec.ParseShare(typed); err == nil {
-			return percent(f)
+			return format.Percent(f)
 		}
 	}
 	return typed
@@ -214,14 +215,14 @@ func serverKind(c *results.Cell) string {
 
 // machine describes where the load was made, and with what.
 func machine(e results.Env) string {
-	cpu := Many(int64(e.CPUs), "CPU")
+	cpu := format.Plural(e.CPUs, "CPU")
 	if e.CPU != "" {
 		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
 	}
 	if e.GOMAXPROCS != e.CPUs {
 		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
 	}
-	return list(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
+	return format.Join(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
 }
 
 func libraries(e results.Env) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -35,21 +36,21 @@ func Value(u figure.Unit, v float64) string { return unit(u).format(v) }
 func (u unit) format(v float64) string {
 	switch {
 	case math.IsNaN(v):
-		return none
+		return format.None
 	case u == duration:
-		return measured(time.Duration(v))
+		return format.Duration(time.Duration(v))
 	case u == whole:
-		return Thousands(int64(v))
+		return format.Count(int64(v))
 	case u == share:
-		return percent(v)
+		return format.Percent(v)
 	case u == ratio:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	case u == micros:
-		return three(v) + " µs"
+		return format.Three(v) + " µs"
 	case u == memory:
-		return three(v/(1<<20)) + " MB" // as the detail of a cell has it
+		return format.Three(v/(1<<20)) + " MB" // as the detail of a cell has it
 	}
-	return three(v)
+	return format.Three(v)
 }
 
 // column is one figure of a cell.
@@ -237,7 +238,7 @@ func nameBounds(columns []column, cells []*results.Cell) {
 		}
 	}
 	if by != "" {
-		columns[i].group, columns[i].title = "of bound", clean("by "+by)
+		columns[i].group, columns[i].title = "of bound", format.Clean("by "+by)
 	}
 }
 
@@ -300,8 +301,8 @@ func quantile(l results.Latency, q float64) float64 {
 
 // tooFew explains the dash that stands for such a quantile.
 var tooFew = "–: not known, or too few values for that quantile: it takes " +
-	Thousands(minSamples(0.5)) + " for p50, " + Thousands(minSamples(0.9)) + " for p90, " + Thousands(minSamples(0.99)) + " for p99, " +
-	Thousands(minSamples(0.999)) + " for p99.9."
+	format.Count(minSamples(0.5)) + " for p50, " + format.Count(minSamples(0.9)) + " for p90, " + format.Count(minSamples(0.99)) + " for p99, " +
+	format.Count(minSamples(0.999)) + " for p99.9."
 
 func minSamples(q float64) (n int64) {
 	for !stats.Enough(n, q) {
@@ -362,7 +363,7 @@ func blind(c *results.Cell) bool {
 func violationText(c *results.Cell) string {
 	text := whole.format(violations(c))
 	if planted := c.Safety.Overstayed; planted > 0 {
-		text += " (" + Thousands(planted) + " planted)"
+		text += " (" + format.Count(planted) + " planted)"
 	}
 	return text
 }

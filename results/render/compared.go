@@ -9,13 +9,14 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // Alike is what all trials of both sides were asked for alike, and the kind of server and the machine if those are alike;
 // empty if there is nothing.
 func Alike(c *compare.Comparison) string {
-	return strings.ReplaceAll(newComparison(c, false).measured(), unbroken, " ")
+	return strings.ReplaceAll(newComparison(c, false).measured(), format.Unbroken, " ")
 }
 
 // Tested says what the p of a comparison is, and what alpha promises; empty if nothing was tested.
@@ -35,7 +36,7 @@ func Changed(share float64) string { return changeText(share) }
 // ChangeInterval is the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
 func ChangeInterval(c stats.Change) string {
 	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
-		return none
+		return format.None
 	}
 	return strings.TrimSuffix(changeText(c.Low-1), " %") + " to " + changeText(c.High-1)
 }

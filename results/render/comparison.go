@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -89,16 +90,16 @@ func newComparison(c *compare.Comparison, all bool) *comparison {
 // title says what is compared with what.
 func (t *comparison) title() string {
 	of := func(s compare.Side, other string) string {
-		parts := []string{Many(int64(s.Trials), "trial")}
+		parts := []string{format.Plural(s.Trials, "trial")}
 		if text := firstOf(s.Revisions, ", "); text != other {
 			parts = append([]string{text}, parts...)
 		}
-		return strings.TrimPrefix(clean(s.Name)+unbroken, unbroken) + "(" + list(parts...) + ")"
+		return strings.TrimPrefix(format.Clean(s.Name)+format.Unbroken, format.Unbroken) + "(" + format.Join(parts...) + ")"
 	}
 	b, h := t.Base, t.Head
 	if b.Name == h.Name { // both sides of one run
 		b.Name, h.Name = "", ""
-		return clean(t.Base.Name) + ": base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
+		return format.Clean(t.Base.Name) + ": base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
 	}
 	return "base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
 }
@@ -171,7 +172,7 @@ func plusMinus(e stats.Estimate) string {
 // changeText is a change in percent, with its sign: three significant digits as far as they mean something.
 func changeText(change float64) string {
 	if math.IsNaN(change) {
-		return none
+		return format.None
 	}
 	v := 100 * change
 	digits := 1
@@ -192,13 +193,13 @@ func changeText(change float64) string {
 func pText(r *compare.Result) string {
 	switch {
 	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
-		return none
+		return format.None
 	case !math.IsNaN(r.P):
 		return probability(r.P)
 	case r.Threshold == nil:
 		return "(" + probability(r.Change.P) + ")"
 	}
-	return none
+	return format.None
 }
 
 // probability writes a p of a test: 0.032, 0.0002, < 0.0001.
@@ -286,7 +287,7 @@ func (t *comparison) tested() string {
 		text = "p: Wilcoxon's signed ranks, as the sides took turns"
 	}
 	if t.Tests > 1 {
-		text += fmt.Sprintf(", adjusted for %s tests (Holm)", Thousands(int64(t.Tests)))
+		text += fmt.Sprintf(", adjusted for %s tests (Holm)", format.Count(t.Tests))
 	}
 	text += fmt.Sprintf("; a regression takes p < %s, so that a comparison in which nothing has changed reports one at most that often.",
 		strconv.FormatFloat(t.Alpha, 'g', 3, 64))
@@ -338,13 +339,13 @@ func (t *comparison) summary() string {
 				}
 			}
 			if of > 0 {
-				parts = append(parts, Thousands(int64(of))+" "+string(v))
+				parts = append(parts, format.Count(of)+" "+string(v))
 			}
 		}
-		text += " · " + Many(int64(n), "cell") + ": " + strings.Join(parts, ", ")
+		text += " · " + format.Plural(n, "cell") + ": " + strings.Join(parts, ", ")
 	}
 	if n := len(t.Missing); n > 0 {
-		text += " · " + Many(int64(n), "cell") + " only in the base"
+		text += " · " + format.Plural(n, "cell") + " only in the base"
 	}
 	if t.Verdict == compare.Unchanged {
 		return text + t.within()
@@ -372,7 +373,7 @@ func (t *comparison) within() string {
 	if n == 0 {
 		return ""
 	}
-	return " · " + Many(int64(n), "figure") + " worse within the limit"
+	return " · " + format.Plural(n, "figure") + " worse within the limit"
 }
 
 // changeOf is the change of a judged figure in a few words.

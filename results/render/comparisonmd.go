@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -66,13 +67,13 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	p.list(shown.reasons(), reasonsRoom)
 	if notes := judged.notes(fullNotes); len(notes) > 0 {
-		p.add("", "", "<details><summary>"+Many(int64(len(notes)), "note")+"</summary>", "")
+		p.add("", "", "<details><summary>"+format.Plural(len(notes), "note")+"</summary>", "")
 		p.list(notes, notesRoom)
 		p.add("", "", "</details>")
 	}
 	method := "<sub>" + escaped(judged.method()) + "</sub>"
 	if room := commentRoom - p.size() - len(method); len(all.rows) > len(shown.rows) {
-		p.add("", "", "<details><summary>All "+Many(int64(len(all.rows)), "figure")+"</summary>", "")
+		p.add("", "", "<details><summary>All "+format.Plural(len(all.rows), "figure")+"</summary>", "")
 		if err := p.markdownTable(all, room-300); err != nil { // with what stands around it
 			return err
 		}
@@ -84,7 +85,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 
 // sentenceOf is text for Markdown, cut if it is longer than anybody reads.
 func sentenceOf(text string) string {
-	return escapedWithin(strings.ReplaceAll(text, unbroken, " "), longText)
+	return escapedWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
 }
 
 // size is how many bytes the page has so far.
@@ -100,7 +101,7 @@ func (p *page) list(texts []string, room int) {
 	for i, text := range texts {
 		line := "- " + sentenceOf(text)
 		if room -= len(line) + 1; room < 0 {
-			p.add("", "- and "+Thousands(int64(len(texts)-i))+" more")
+			p.add("", "- and "+format.Count(int64(len(texts)-i))+" more")
 			return
 		}
 		p.add("", line)
@@ -143,7 +144,7 @@ func (p *page) markdownTable(all *comparison, room int) error {
 		shown++
 	}
 	if more := len(all.rows) - max(0, shown); more > 0 {
-		p.add("", "", "*… and "+Many(int64(more), "row")+" more, for which there is no room here: CSV and JSON have all of them.*")
+		p.add("", "", "*… and "+format.Plural(more, "row")+" more, for which there is no room here: CSV and JSON have all of them.*")
 	}
 	p.blank()
 	return nil
@@ -154,13 +155,13 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `
 	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")
 
 // escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
-func escaped(text string) string { return escapes.Replace(clean(text)) }
+func escaped(text string) string { return escapes.Replace(format.Clean(text)) }
 
 // escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would
 // be another text, or markup.
 func escapedWithin(text string, most int) string {
 	const more = "…"
-	text = clean(text)
+	text = format.Clean(text)
 	var b strings.Builder
 	end := 0 // of what leaves room for more
 	for _, r := range text {
@@ -187,7 +188,7 @@ func inert(text string) string {
 func inertRows(g grid) grid {
 	for _, row := range g.rows {
 		for i := range row {
-			row[i] = inert(strings.ReplaceAll(clean(row[i]), unbroken, " "))
+			row[i] = inert(strings.ReplaceAll(format.Clean(row[i]), format.Unbroken, " "))
 		}
 	}
 	return g

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -59,14 +60,14 @@ func (p *page) course(c *results.Cell) {
 		if runes := []rune(line); len(warm) > 0 && len(runes) == len(warm)+len(rates) {
 			line, legend = string(runes[:len(warm)])+"|"+string(runes[len(warm):]), "; the warm-up is left of |"
 		}
-		each := " locks/s, each " + asked(measuredOnes[0].Length.Round(10*time.Millisecond))
+		each := " locks/s, each " + format.Exact(measuredOnes[0].Length.Round(10*time.Millisecond))
 		if len(c.Trials) > 1 {
 			each += " of trial 1"
 		}
-		p.item("", "course", line+" "+glue(perSecond.format(slices.Min(rates))+" to "+perSecond.format(slices.Max(rates))+each)+legend)
+		p.item("", "course", line+" "+format.Glue(perSecond.format(slices.Min(rates))+" to "+perSecond.format(slices.Max(rates))+each)+legend)
 		name, values := latencyCourse(measuredOnes)
 		if top := slices.Max(values); top > 0 {
-			p.item("", "", sparkline(values, room)+" "+glue(name+" "+duration.format(slices.Min(values))+" to "+duration.format(top)))
+			p.item("", "", sparkline(values, room)+" "+format.Glue(name+" "+duration.format(slices.Min(values))+" to "+duration.format(top)))
 		}
 	}
 	p.steady(c)
@@ -95,7 +96,7 @@ func (p *page) steady(c *results.Cell) {
 		return
 	}
 	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)",
-		perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), odds(s.P))
+		perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), format.Probability(s.P))
 	switch {
 	case c.Drifting > 0 && len(c.Trials) > 1:
 		p.item(yellow, "steady", fmt.Sprintf("NO, not in %d of %d trials: %s", c.Drifting, len(c.Trials), text))
@@ -104,7 +105,7 @@ func (p *page) steady(c *results.Cell) {
 	case len(c.Trials) > 1:
 		p.item("", "steady", "all trials; the first: "+text)
 	case s.FirstRate == 0 && s.SecondRate == 0:
-		p.item("", "steady", fmt.Sprintf("unclear: nothing was granted in half of the seconds or more (p %s)", odds(s.P)))
+		p.item("", "steady", fmt.Sprintf("unclear: nothing was granted in half of the seconds or more (p %s)", format.Probability(s.P)))
 	case stats.Differ(s):
 		p.item("", "steady", "unclear: "+text+", too few intervals to tell that from chance")
 	default:
@@ -126,8 +127,8 @@ func (p *page) steps(c *results.Cell) error {
 	for _, s := range r.Steps {
 		g.rows = append(g.rows, []string{
 			perSecond.format(s.Rate) + "/s", perSecond.format(stepRate(s)),
-			duration.format(stepQuantile(s, 0.5)), duration.format(stepQuantile(s, 0.99)), measured(s.Max),
-			Thousands(s.Dropped), Thousands(int64(s.Queue)),
+			duration.format(stepQuantile(s, 0.5)), duration.format(stepQuantile(s, 0.99)), format.Duration(s.Max),
+			format.Count(s.Dropped), format.Count(s.Queue),
 		})
 	}
 	return p.block(g)
@@ -160,7 +161,7 @@ func (p *page) ladder(c *results.Cell) error {
 			duration.format(stepQuantile(a, 0.5)), duration.format(stepQuantile(b, 0.5)),
 			duration.format(stepQuantile(a, 0.99)), duration.format(stepQuantile(b, 0.99)),
 			differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
-			Thousands(int64(a.Queue)), Thousands(int64(b.Queue)),
+			format.Count(a.Queue), format.Count(b.Queue),
 		})
 	}
 	if g.width()+2 > p.width {
@@ -197,7 +198,7 @@ func stepQuantile(s results.Step, q float64) float64 {
 // differs is by how much b is more than a.
 func differs(a, b float64) string {
 	if a == 0 || math.IsNaN(a+b) {
-		return none
+		return format.None
 	}
 	return fmt.Sprintf("%+.0f %%", 100*(b/a-1))
 }

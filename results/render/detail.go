@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -47,7 +48,7 @@ func (p *page) detail(c *results.Cell) error {
 		p.para(yellow, "  warning: ", warning)
 	}
 	if c.Duplicates > 0 {
-		p.para(yellow, "  warning: ", Many(int64(c.Duplicates), "record")+" that had been read before left out")
+		p.para(yellow, "  warning: ", format.Plural(c.Duplicates, "record")+" that had been read before left out")
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ func (p *page) detail(c *results.Cell) error {
 func lastedInstead(c *results.Cell, title string) string {
 	load := &c.First().Plan.Load
 	if lasted := results.Lasted(load, c.Latency[results.Hold]); title == "hold" && len(c.First().Plan.Classes) == 0 && results.Apart(load.Hold, lasted) {
-		return " (lasted " + measured(lasted) + ")"
+		return " (lasted " + format.Duration(lasted) + ")"
 	}
 	return ""
 }
@@ -71,9 +72,9 @@ func (p *page) asked(c *results.Cell) {
 	if r.Plan.Wait != "" {
 		title += ", wait " + r.Plan.Wait
 	}
-	p.para(bold, "", title+": "+Many(int64(r.Plan.Clients), "client")+" on "+Many(int64(r.Plan.Keys), "key")+", "+loadLine(&r.Plan))
+	p.para(bold, "", title+": "+format.Plural(r.Plan.Clients, "client")+" on "+format.Plural(r.Plan.Keys, "key")+", "+loadLine(&r.Plan))
 	if why := c.Partial(); why != "" {
-		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, measured(r.Elapsed), length(&r.Plan)))
+		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, format.Duration(r.Elapsed), length(&r.Plan)))
 	}
 	var wanted []string
 	if r.Plan.Workload != "" {
@@ -84,15 +85,15 @@ func (p *page) asked(c *results.Cell) {
 			wanted = append(wanted, a.title+" "+v+lastedInstead(c, a.title))
 		}
 	}
-	p.item("", "asked", list(wanted...))
+	p.item("", "asked", format.Join(wanted...))
 	for _, g := range r.Plan.Classes {
 		p.item("", "class", g.Name+": "+classText(&r.Plan, g))
 	}
-	window := "measured " + measured(r.Elapsed)
+	window := "measured " + format.Duration(r.Elapsed)
 	if n := len(c.Trials); n > 1 {
 		window = fmt.Sprintf("%d trials of %s", n, length(&r.Plan))
 	}
-	p.item("", "window", list(window, "warm-up "+asked(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
+	p.item("", "window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
 	p.item("", "claims", traitWords(r.Traits))
 	s := r.Server
 	persistence := ""
@@ -104,19 +105,19 @@ func (p *page) asked(c *results.Cell) {
 	}
 	replicas := ""
 	if s.Replicas > 0 {
-		replicas = Many(int64(s.Replicas), "replica")
+		replicas = format.Plural(s.Replicas, "replica")
 	}
 	durability := ""
 	if s.Durability != "" {
 		durability = "durability " + s.Durability
 	}
-	p.item("", "server", list(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
+	p.item("", "server", format.Join(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
 		connections(s.Connections), s.Network, s.Addr))
 	p.item("", "machine", machine(r.Env))
 	p.item("", "variables", variables(r.Env))
 	p.item("", "revision", r.Env.Revision)
 	p.item("", "side", r.Side)
-	p.item("", "with", list(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
+	p.item("", "with", format.Join(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
 	p.item("", "command", r.Plan.Command)
 }
 
@@ -124,11 +125,11 @@ func (p *page) asked(c *results.Cell) {
 func length(p *spec.Plan) string {
 	switch {
 	case p.Ops == 0:
-		return asked(p.Duration)
+		return format.Exact(p.Duration)
 	case p.Duration == 0:
-		return Many(p.Ops, "operation")
+		return format.Plural(p.Ops, "operation")
 	}
-	return Many(p.Ops, "operation") + " or " + asked(p.Duration)
+	return format.Plural(p.Ops, "operation") + " or " + format.Exact(p.Duration)
 }
 
 // throughput says how fast, and how near that is to what is possible.
@@ -170,7 +171,7 @@ func (p *page) throughput(c *results.Cell) {
 			}
 		}
 		p.item(color, "", fmt.Sprintf("and for %.0f %% of the %s arrivals that were in the system on average: %s",
-			100*b.LittleOpen, three(b.InSystem), verdict))
+			100*b.LittleOpen, format.Three(b.InSystem), verdict))
 	}
 	p.course(c)
 }
@@ -188,21 +189,21 @@ func (p *page) arrivals(c *results.Cell) {
 		}
 	}
 	if n.Offered > 0 {
-		granted = percent(shareOf(served, n.Offered)) + " granted"
+		granted = format.Percent(shareOf(served, n.Offered)) + " granted"
 	}
 	color := ""
 	if n.Dropped > 0 {
-		color, lost = yellow, percent(dropped(c))+" found the queue full and were dropped"
+		color, lost = yellow, format.Percent(dropped(c))+" found the queue full and were dropped"
 	}
 	waited := "all found a free client"
 	if share := c.Backlogged(); share > 0 {
-		waited = percent(share) + " found all clients busy"
+		waited = format.Percent(share) + " found all clients busy"
 	}
 	came := perSecond.format(offered(c)) + " arrivals/s"
 	if plan(c).Ops > 0 {
-		came = Many(n.Offered, "arrival")
+		came = format.Plural(n.Offered, "arrival")
 	}
-	p.item(color, "offered", list(came, granted, waited, lost))
+	p.item(color, "offered", format.Join(came, granted, waited, lost))
 }
 
 func (p *page) bound(c *results.Cell) {
@@ -214,19 +215,19 @@ func (p *page) bound(c *results.Cell) {
 	if b.By != "" {
 		by = ", by " + b.By
 	}
-	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", perSecond.format(b.LocksPerS), by, percent(b.Efficiency),
+	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", perSecond.format(b.LocksPerS), by, format.Percent(b.Efficiency),
 		idealOf([]*results.Cell{c}))
 	switch b.By {
 	case "rate":
 	case "connections":
-		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), glue(measured(b.RoundTrip())))
+		text += fmt.Sprintf(", with %s that all clients share, and a round trip of %s", connections(b.Pool), format.Glue(format.Duration(b.RoundTrip())))
 	default:
 		if classed(c) {
-			text += ", with the holds that were measured and a round trip of " + glue(measured(b.RoundTrip()))
+			text += ", with the holds that were measured and a round trip of " + format.Glue(format.Duration(b.RoundTrip()))
 			break
 		}
 		text += fmt.Sprintf(", with the measured hold of %s and a round trip of %s",
-			glue(measured(c.Latency[results.Hold].Mean)), glue(measured(b.RoundTrip())))
+			format.Glue(format.Duration(c.Latency[results.Hold].Mean)), format.Glue(format.Duration(b.RoundTrip())))
 	}
 	if !b.Beaten() {
 		p.item("", "bound", text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -48,7 +49,7 @@ func (p *page) latencies(c *results.Cell) error {
 		g.rows = append(g.rows, append([]string{title}, distribution(l)...))
 		few = few || l.Count > 0 && !stats.Enough(l.Count, 0.999)
 		if l.Overflow > 0 {
-			overflow = append(overflow, title+" "+Thousands(l.Overflow))
+			overflow = append(overflow, title+" "+format.Count(l.Overflow))
 		}
 	}
 	if err := p.block(g); err != nil {
@@ -63,7 +64,7 @@ func (p *page) latencies(c *results.Cell) error {
 	if probed(c) {
 		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, "+
 			"for a request that has nothing to do with locks",
-			glue(measured(c.Latency[results.ProbeIdle].P50)), glue(measured(c.Latency[results.Probe].P50)),
+			format.Glue(format.Duration(c.Latency[results.ProbeIdle].P50)), format.Glue(format.Duration(c.Latency[results.Probe].P50)),
 			ratio.format(disturbance(c))))
 	}
 	return nil
@@ -71,11 +72,11 @@ func (p *page) latencies(c *results.Cell) error {
 
 // distribution is a row of a block: count, mean, quantiles, maximum. A quantile of too few values is left out.
 func distribution(l results.Latency) []string {
-	row := []string{Thousands(l.Count), none, none, none, none, none, none}
+	row := []string{format.Count(l.Count), format.None, format.None, format.None, format.None, format.None, format.None}
 	if l.Count == 0 {
 		return row
 	}
-	row[1], row[6] = measured(l.Mean), measured(l.Max)
+	row[1], row[6] = format.Duration(l.Mean), format.Duration(l.Max)
 	for i, q := range []float64{0.5, 0.9, 0.99, 0.999} {
 		row[2+i] = duration.format(quantile(l, q))
 	}
@@ -108,10 +109,10 @@ func (p *page) classes(c *results.Cell) error {
 		k := &c.Classes[i]
 		refused := k.Counts.Contended + k.Counts.TimedOut + k.Counts.Dropped
 		g.rows = append(g.rows, []string{
-			clean(k.Name), perSecond.format(k.Rate.Median),
+			format.Clean(k.Name), perSecond.format(k.Rate.Median),
 			duration.format(quantile(k.Latency[results.Response], 0.5)), duration.format(quantile(k.Latency[results.Response], 0.99)),
 			duration.format(quantile(k.Latency[results.Acquire], 0.5)), duration.format(quantile(k.Latency[results.Acquire], 0.99)),
-			ratio.format(k.Jain), Thousands(int64(k.Starved)), Thousands(refused),
+			ratio.format(k.Jain), format.Count(k.Starved), format.Count(refused),
 		})
 	}
 	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || open(c) })) // responses

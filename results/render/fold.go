@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // facts are the axes about servers that follow from the driver, and a note for each driver.
@@ -49,10 +50,10 @@ func fold(cells []*results.Cell) (f facts) {
 			case a.title == "server":
 				parts = append(parts, v)
 			default:
-				parts = append(parts, a.title+unbroken+v)
+				parts = append(parts, a.title+format.Unbroken+v)
 			}
 		}
-		f.notes = append(f.notes, note{clean(owner(c)) + ":", list(parts...)})
+		f.notes = append(f.notes, note{format.Clean(owner(c)) + ":", format.Join(parts...)})
 	}
 	return f
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -31,7 +32,7 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 		p.width = defaultWidth
 	}
 	names, common := seriesNames(h)
-	p.para("", "", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+".")
+	p.para("", "", format.Plural(len(h.Series), "cell")+": "+strings.Join(extent(h), ", ")+".")
 	p.para("", "", common)
 	if len(h.Series) > 1 {
 		p.blank()
@@ -41,7 +42,7 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	}
 	for i, s := range h.Series {
 		p.blank()
-		p.add(bold, wrap("", numbered(h, i, names[i]), p.width)...)
+		p.add(bold, format.Wrap("", numbered(h, i, names[i]), p.width)...)
 		p.seriesCourse(h, s)
 		if err := p.points(s, o.Last); err != nil {
 			return err
@@ -68,7 +69,7 @@ func seriesNames(h *history.History) (names []string, common string) {
 		names[0] = strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · ")
 	}
 	for i := range names {
-		names[i] = glueless(clean(names[i]))
+		names[i] = glueless(format.Clean(names[i]))
 	}
 	return names, inCommon(cells)
 }
@@ -83,10 +84,10 @@ func inCommon(cells []*results.Cell) string {
 		case a.title == "load":
 			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
 		case first != "" && first != a.unsaid:
-			shared = append(shared, a.title+unbroken+first)
+			shared = append(shared, a.title+format.Unbroken+first)
 		}
 	}
-	return list(shared...)
+	return format.Join(shared...)
 }
 
 // changing are the axes that belong to points, not to series.
@@ -109,9 +110,9 @@ func extent(h *history.History) []string {
 			}
 		}
 	}
-	parts := []string{Many(int64(h.Records), "trial"), Many(int64(points), "point"), Many(int64(len(revisions)), "revision")}
+	parts := []string{format.Plural(h.Records, "trial"), format.Plural(points, "point"), format.Plural(len(revisions), "revision")}
 	if h.Machines > 1 {
-		parts = append(parts, Many(int64(h.Machines), "machine"))
+		parts = append(parts, format.Plural(h.Machines, "machine"))
 	}
 	if day(first) == day(last) {
 		return append(parts, day(first))
@@ -150,7 +151,7 @@ func foldNames(g grid, width int) {
 			to++
 		}
 		number, name, _ := strings.Cut(g.rows[i][0], " ")
-		parts := wrap(number+" ", name, room)
+		parts := format.Wrap(number+" ", name, room)
 		for j := range min(len(parts), to-i) {
 			g.rows[i+j][0] = parts[j]
 		}
@@ -168,7 +169,7 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 		name := fmt.Sprintf("%d. %s", i+1, names[i])
 		for j := range s.Lines {
 			l := &s.Lines[j]
-			row := []string{name, l.Figure.Name, Thousands(int64(pointsOf(l))), Value(l.Figure.Unit, l.Values[l.Latest()].Median), none, "", "", "0", none}
+			row := []string{name, l.Figure.Name, format.Count(int64(pointsOf(l))), Value(l.Figure.Unit, l.Values[l.Latest()].Median), format.None, "", "", "0", format.None}
 			color := ""
 			if step := l.LastStep(); step != nil {
 				at := s.Points[step.At]
@@ -189,11 +190,11 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 			name = ""
 		}
 		if len(s.Lines) == 0 { // or its number would stand nowhere
-			g.rows, colors = append(g.rows, []string{name, none, "0", none, none, "", "", "0", none}), append(colors, "")
+			g.rows, colors = append(g.rows, []string{name, format.None, "0", format.None, format.None, "", "", "0", format.None}), append(colors, "")
 		}
 	}
 	told := func(col int) bool {
-		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != none })
+		return slices.ContainsFunc(g.rows, func(row []string) bool { return row[col] != "" && row[col] != format.None })
 	}
 	return g.keeping(func(col int) bool { return col < 4 || told(col) }), colors
 }
@@ -224,7 +225,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		from, to := extremes(l)
-		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+glue(Value(l.Figure.Unit, from)+" to "+Value(l.Figure.Unit, to)))
+		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+format.Glue(Value(l.Figure.Unit, from)+" to "+Value(l.Figure.Unit, to)))
 		for j := range l.Steps {
 			p.item(lossColor(l, l.Steps[j].Ratio), "", stepLine(s, l, &l.Steps[j]))
 		}
@@ -234,7 +235,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 		last := i+1 == len(s.Lines) || s.Lines[i+1].Missing != l.Missing
 		switch {
 		case l.Missing > 0 && last: // said once for all lines alike
-			p.item("", "", fmt.Sprintf("too few points to tell steps from chance: %s more at the least", Thousands(int64(l.Missing))))
+			p.item("", "", fmt.Sprintf("too few points to tell steps from chance: %s more at the least", format.Count(l.Missing)))
 		case l.Missing == 0 && len(l.Steps) == 0 && !l.Drifts:
 			p.item("", "", "no step and no drift")
 		}
@@ -298,7 +299,7 @@ func revisionName(revision string) string {
 	if dirty {
 		name += "+dirty"
 	}
-	return clean(name)
+	return format.Clean(name)
 }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
@@ -364,13 +365,13 @@ func bar(values []stats.Estimate, least, top float64) rune {
 func historyNotes(h *history.History) (notes []string) {
 	add := func(n int, noun, rest string) {
 		if n > 0 {
-			notes = append(notes, Many(int64(n), noun)+" "+rest)
+			notes = append(notes, format.Plural(n, noun)+" "+rest)
 		}
 	}
 	if h.Lines > 0 {
 		together := ""
 		if h.Lines > 1 {
-			together = ", over all " + Many(int64(h.Lines), "figure") + " of all cells together; p is adjusted for that"
+			together = ", over all " + format.Plural(h.Lines, "figure") + " of all cells together; p is adjusted for that"
 		}
 		notes = append(notes, fmt.Sprintf("Of histories without any change %g %% show a step by chance, and as many a drift%s. "+
 			"It takes points that are independent: a machine that is slow for some days makes a step.", 100*history.Alpha, together))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // plainAxes are those whose values say what they are of.
@@ -27,7 +28,7 @@ func Labels(cells []*results.Cell) []string {
 				continue
 			}
 			for i, c := range cells {
-				if v := clean(a.value(c)); to(i) {
+				if v := format.Clean(a.value(c)); to(i) {
 					labels[i] = joined(labels[i], a, v)
 				}
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // grid is a table before it takes a format.
@@ -155,7 +157,9 @@ func (p *page) add(color string, lines ...string) {
 func (p *page) blank() { p.lines = append(p.lines, "") }
 
 // para adds a wrapped paragraph that hangs from head.
-func (p *page) para(color, head, text string) { p.add(color, wrap(head, clean(text), p.width)...) }
+func (p *page) para(color, head, text string) {
+	p.add(color, format.Wrap(head, format.Clean(text), p.width)...)
+}
 
 func (p *page) writeTo(w io.Writer) error {
 	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -39,7 +40,7 @@ func loadOf(l spec.Load) string {
 		}
 		return "open loop, " + strings.TrimSpace(arrival+" "+rateText(l.Rate.String()))
 	case l.Burst > 0:
-		return "open loop, all at once every " + asked(l.Burst)
+		return "open loop, all at once every " + format.Exact(l.Burst)
 	}
 	return closed
 }
@@ -87,14 +88,14 @@ func rateText(rate string) string {
 // number writes digits with their thousands set apart, and anything else as it is.
 func number(s string) string {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return Thousands(n)
+		return format.Count(n)
 	}
 	return s
 }
 
 func timeText(s string) string {
 	if d, err := time.ParseDuration(s); err == nil {
-		return asked(d)
+		return format.Exact(d)
 	}
 	return s
 }
@@ -102,7 +103,7 @@ func timeText(s string) string {
 // drawn is a distribution of times, or the one time that all have.
 func drawn(t spec.Times) string {
 	if d, fixed := t.Fixed(); fixed {
-		return asked(d)
+		return format.Exact(d)
 	}
 	return t.String()
 }
@@ -118,7 +119,7 @@ func ifCount(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return Thousands(int64(n))
+	return format.Count(n)
 }
 
 // ofClasses is a setting of a plan's load, or byClass if its classes do not agree in it.
@@ -145,7 +146,7 @@ func classList(p *spec.Plan) string {
 
 // classText is what a class does, as far as not all of the plan's classes do the same.
 func classText(p *spec.Plan, g spec.Class) string {
-	parts := []string{Many(int64(g.Clients), "client")}
+	parts := []string{format.Plural(g.Clients, "client")}
 	for _, s := range spec.Settings {
 		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
 			continue
@@ -155,7 +156,7 @@ func classText(p *spec.Plan, g spec.Class) string {
 			label, get = "", loadOf
 		}
 		if slices.ContainsFunc(p.Classes, func(other spec.Class) bool { return get(other.Load) != get(g.Load) }) {
-			parts = append(parts, glue(label+get(g.Load)))
+			parts = append(parts, format.Glue(label+get(g.Load)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // notes numbers remarks; the same text has the same number.
@@ -35,7 +36,7 @@ func (t *table) remark(c *results.Cell) string {
 	ref := func(text string) { refs = append(refs, t.notes.number(text)) }
 	if why := c.Partial(); why != "" {
 		words = append(words, "partial")
-		ref("partial: " + why + ", after " + measured(c.First().Elapsed))
+		ref("partial: " + why + ", after " + format.Duration(c.First().Elapsed))
 	}
 	for _, f := range marks {
 		if word := f.word(c); word != "" {
@@ -52,7 +53,7 @@ func (t *table) remark(c *results.Cell) string {
 		ref(warning)
 	}
 	if c.Duplicates > 0 {
-		ref(Many(int64(c.Duplicates), "record") + " that had been read before left out")
+		ref(format.Plural(c.Duplicates, "record") + " that had been read before left out")
 	}
 	if text := t.wideAxes(c); text != "" {
 		ref(text)
@@ -71,7 +72,7 @@ func (t *table) wideAxes(c *results.Cell) string {
 			parts = append(parts, a.title+" "+v)
 		}
 	}
-	return list(parts...)
+	return format.Join(parts...)
 }
 
 func errorCount(c results.Counts) int64 {
@@ -94,7 +95,7 @@ func otherWitnesses(s results.Safety) string {
 		noun string
 	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
 		if w.n > 0 {
-			parts = append(parts, Many(w.n, w.noun))
+			parts = append(parts, format.Plural(w.n, w.noun))
 		}
 	}
 	if s.LostEarly > 0 {
@@ -190,7 +191,7 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 	for _, asked := range order {
 		if s := spans[asked]; results.Apart(s.least, s.most) {
 			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s to %s: the rows did not have the same load, and do not compare.",
-				asked, measured(s.least), measured(s.most)))
+				asked, format.Duration(s.least), format.Duration(s.most)))
 		}
 	}
 	return texts
@@ -218,7 +219,7 @@ func legend(cells []*results.Cell) string {
 	var all []string
 	for _, trait := range traitNames {
 		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
-			all = append(all, trait.letter+unbroken+trait.name)
+			all = append(all, trait.letter+format.Unbroken+trait.name)
 		}
 	}
 	return strings.Join(all, ", ")

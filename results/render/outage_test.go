@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // TestOutage: the server was gone for most of the window. Nothing of it may read as if it were the lock's doing, or
@@ -22,7 +23,7 @@ func TestOutage(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"after " + measured(r.Elapsed) + " of 100,000 operations",
+		"after " + format.Duration(r.Elapsed) + " of 100,000 operations",
 		"BEHIND, what failed or still waited when the window closed is in no latency",
 		"unclear: first half 96.0 locks/s, second half 0 (p 0.17), too few intervals to tell that from chance",
 	} {

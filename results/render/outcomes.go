@@ -9,42 +9,43 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // outcomes says how the acquisitions and releases ended, and who got the locks.
 func (p *page) outcomes(c *results.Cell) {
 	n := c.Counts
-	p.item("", "outcomes", list("acquired "+Thousands(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
+	p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
 		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
-	p.item("", "releases", list("released "+Thousands(n.Released), some("lost", n.Lost), some("lost to a renewal", n.LostRenewal),
+	p.item("", "releases", format.Join("released "+format.Count(n.Released), some("lost", n.Lost), some("lost to a renewal", n.LostRenewal),
 		some("failed", n.ReleaseError), some("never, since the holder died:", n.Crashed)))
 	if n.Overstayed > 0 {
-		p.item("", "", Many(n.Overstayed, "hold")+" outlasted the lease, as planned")
+		p.item("", "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
 	}
 	if n.LostRenewal > 0 {
 		p.item(yellow, "", "lost to a renewal: "+lostRenewal)
 	}
 	if plan(c).Renew {
-		p.item("", "renewals", list("answered "+Thousands(n.Renewals-n.RenewError), some("failed", n.RenewError)))
+		p.item("", "renewals", format.Join("answered "+format.Count(n.Renewals-n.RenewError), some("failed", n.RenewError)))
 	}
 	if plan(c).Reentry > 1 {
-		p.item("", "re-entries", list("granted "+Thousands(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
+		p.item("", "re-entries", format.Join("granted "+format.Count(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
 	}
 	if n.SplitVotes+n.LateGrants > 0 {
-		p.item("", "votes", list(some("split", n.SplitVotes), some("late", n.LateGrants)))
+		p.item("", "votes", format.Join(some("split", n.SplitVotes), some("late", n.LateGrants)))
 	}
 	var failed []string
 	for i, count := range n.NodeErrors {
 		if count > 0 {
-			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, Thousands(count)))
+			failed = append(failed, fmt.Sprintf("node %d: %s", i+1, format.Count(count)))
 		}
 	}
 	if failed != nil {
-		p.item(yellow, "unanswered", list(failed...))
+		p.item(yellow, "unanswered", format.Join(failed...))
 	}
 	for _, class := range slices.Sorted(maps.Keys(n.Errors)) {
-		text := class + " " + Thousands(n.Errors[class])
+		text := class + " " + format.Count(n.Errors[class])
 		if sample := n.ErrorSample[class]; sample != "" {
 			text += ", the first: " + sample
 		}
@@ -57,11 +58,11 @@ func (p *page) outcomes(c *results.Cell) {
 	if n.Acquired == 0 {
 		return
 	}
-	p.item("", "fairness", list(fmt.Sprintf("Jain %.2f", f.Jain),
-		fmt.Sprintf("%s to %s grants a client", Thousands(f.MinClient), Thousands(f.MaxClient)),
-		fmt.Sprintf("%s of %s starved", Thousands(int64(f.Starved)), Thousands(int64(plan(c).Clients))),
-		"longest wait "+measured(f.LongestWait),
-		Many(f.OwnerChanges, "owner change"), "longest run "+Thousands(f.LongestRun)))
+	p.item("", "fairness", format.Join(fmt.Sprintf("Jain %.2f", f.Jain),
+		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
+		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(plan(c).Clients))),
+		"longest wait "+format.Duration(f.LongestWait),
+		format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun)))
 	if f.Starved > 0 {
 		p.item(yellow, "", starved)
 	}
@@ -72,7 +73,7 @@ func some(label string, n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return label + " " + Thousands(n)
+	return label + " " + format.Count(n)
 }
 
 // safety is the oracle's verdict.
@@ -87,11 +88,11 @@ func (p *page) safety(c *results.Cell) {
 	if s.Overstayed > 0 {
 		lost := ""
 		if onlyPlanted(s) && s.LostUpdates > 0 {
-			lost = "; so are " + Many(s.LostUpdates, "lost update")
+			lost = "; so are " + format.Plural(s.LostUpdates, "lost update")
 		}
 		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
 			"which says nothing against the lock%s",
-			Thousands(s.Overstayed), lost))
+			format.Count(s.Overstayed), lost))
 	}
 	claim := ""
 	if s.Breaches() > 0 {
@@ -102,21 +103,21 @@ func (p *page) safety(c *results.Cell) {
 	}
 	overlaps := ""
 	if s.Violations > 0 {
-		overlaps = list("longest overlap "+measured(s.Longest), "in all "+measured(s.Overlap))
+		overlaps = format.Join("longest overlap "+format.Duration(s.Longest), "in all "+format.Duration(s.Overlap))
 	}
-	p.item(color, "", list(claim, overlaps))
+	p.item(color, "", format.Join(claim, overlaps))
 	p.item(red, "", otherWitnesses(s))
 	const shown = 3
 	for i, v := range s.Events {
 		if i == shown {
 			break
 		}
-		lasted := "lasted " + measured(v.Overlap)
+		lasted := "lasted " + format.Duration(v.Overlap)
 		if v.Overlap == 0 {
 			lasted = "did not end with the run"
 		}
 		p.item("", "", fmt.Sprintf("at %s client %d was granted key %d, which client %d held; that %s",
-			measured(v.At), v.Intruder, v.Key, v.Holder, lasted))
+			format.Duration(v.At), v.Intruder, v.Key, v.Holder, lasted))
 	}
 }
 
@@ -124,28 +125,28 @@ func (p *page) safety(c *results.Cell) {
 // that none could have been seen.
 func safetyLine(s results.Safety) string {
 	const subject = "mutual exclusion: "
-	grants := Many(s.Grants, "grant")
+	grants := format.Plural(s.Grants, "grant")
 	switch {
 	case !s.Checked:
 		return subject + "not checked, the oracle was off"
 	case s.Grants == 0:
 		return subject + "no grants to check"
 	case s.Violations > 0 && s.Power != nil && s.Power.Watched > 0:
-		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", Many(s.Violations, "violation"), grants,
-			Thousands(s.Power.Watched), odds(float64(s.Violations)/float64(s.Power.Watched)))
+		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", format.Plural(s.Violations, "violation"), grants,
+			format.Count(s.Power.Watched), format.Probability(float64(s.Violations)/float64(s.Power.Watched)))
 	case s.Violations > 0:
-		return fmt.Sprintf(subject+"%s in %s (%s each)", Many(s.Violations, "violation"), grants,
-			odds(float64(s.Violations)/float64(s.Grants)))
+		return fmt.Sprintf(subject+"%s in %s (%s each)", format.Plural(s.Violations, "violation"), grants,
+			format.Probability(float64(s.Violations)/float64(s.Grants)))
 	}
 	none := subject + "0 violations in " + grants
 	if s.Power == nil {
 		return none + "; how many of them could have shown one is unknown"
 	}
-	watched := Thousands(s.Power.Watched)
+	watched := format.Count(s.Power.Watched)
 	rate, ok := s.MaxRate()
 	switch {
 	case ok:
-		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, odds(rate))
+		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, format.Probability(rate))
 	case s.Power.Watched == 0:
 		return none + ", and none could have been seen: no rival's try was answered while a key was held"
 	case s.Breaches() > 0:
@@ -162,7 +163,7 @@ func powerLine(s results.Safety) string {
 	text := "watched: a rival's try was answered during the hold"
 	if n := s.Power.Sampled; n > 0 {
 		text = fmt.Sprintf("%s, for which %s made longer, by %s on average", text, verb(n, "hold was", "holds were"),
-			measured(s.Power.SampledTime/time.Duration(n)))
+			format.Duration(s.Power.SampledTime/time.Duration(n)))
 	}
 	return text
 }
@@ -171,7 +172,7 @@ func verb(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Thousands(n) + " " + many
+	return format.Count(n) + " " + many
 }
 
 // costs is what one granted lock cost.
@@ -180,14 +181,14 @@ func (p *page) costs(c *results.Cell) {
 		if v < 0 {
 			return ""
 		}
-		return three(v) + " " + noun
+		return format.Three(v) + " " + noun
 	}
 	k := c.Cost
 	local := ""
 	if k.LocalRefusals > 0 {
 		local = per(k.LocalRefusals, "local refusals")
 	}
-	p.item("", "per lock", list(per(k.Tries, "tries"), local, per(k.Commands, "commands"),
+	p.item("", "per lock", format.Join(per(k.Tries, "tries"), local, per(k.Commands, "commands"),
 		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
 		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
 	if k.Trafficked() {
@@ -200,7 +201,7 @@ func (p *page) costs(c *results.Cell) {
 			}
 			return per(v, noun)
 		}
-		p.item("", "", list(some(k.RoundTrips, "round trips"), some(k.Notices, "notices from the server"), some(k.KeepAlives, "keep-alives")))
+		p.item("", "", format.Join(some(k.RoundTrips, "round trips"), some(k.Notices, "notices from the server"), some(k.KeepAlives, "keep-alives")))
 	}
 }
 
@@ -208,7 +209,7 @@ func connections(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return Many(int64(n), "connection")
+	return format.Plural(n, "connection")
 }
 
 // generator is the verdict on lockbench itself.
@@ -216,43 +217,43 @@ func (p *page) generator(c *results.Cell) {
 	g := c.Generator
 	machine := ""
 	if g.Machine >= 0 {
-		machine = "machine " + percent(g.Machine) + " busy"
+		machine = "machine " + format.Percent(g.Machine) + " busy"
 	}
-	pauses := "GC pauses " + measured(g.GCPauses)
+	pauses := "GC pauses " + format.Duration(g.GCPauses)
 	if g.GCLongest > 0 {
-		pauses += ", the longest " + measured(g.GCLongest)
+		pauses += ", the longest " + format.Duration(g.GCLongest)
 	}
 	queue := ""
 	if g.RunQueue > 0 {
-		queue = "99 % of wake-ups within " + measured(g.RunQueue)
+		queue = "99 % of wake-ups within " + format.Duration(g.RunQueue)
 	}
 	late := ""
 	if l := c.Latency[results.Lag]; stats.Enough(l.Count, 0.99) {
-		late = "99 % of arrivals at most " + measured(l.P99) + " late"
+		late = "99 % of arrivals at most " + format.Duration(l.P99) + " late"
 	}
 	memory := ""
 	if g.Memory > 0 {
-		memory = fmt.Sprintf("%s MB of memory", Thousands((g.Memory+1<<19)>>20))
+		memory = fmt.Sprintf("%s MB of memory", format.Count((g.Memory+1<<19)>>20))
 	}
 	starved := ""
 	switch {
 	case g.Throttled > 0:
-		starved = "stopped by its CPU quota for " + measured(g.Throttled)
+		starved = "stopped by its CPU quota for " + format.Duration(g.Throttled)
 	case g.CoreWait > 0:
-		starved = "waited " + measured(g.CoreWait) + " for a core"
+		starved = "waited " + format.Duration(g.CoreWait) + " for a core"
 	}
 	ticks := ""
 	if l := c.Latency[results.Hiccup]; stats.Enough(l.Count, 0.99) {
-		ticks = "99 % of its ticks at most " + measured(l.P99) + " late, all at most " + measured(l.Max)
+		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
 	}
-	figures := list(three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late)
+	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late)
 	if !g.Saturated {
 		verdict := "not the limit"
 		if g.Throttled < 0 && g.CoreWait < 0 {
 			verdict += " as far as can be told: no cgroup and no schedstat says whether it was starved of CPU time"
 		}
-		p.item("", "generator", list(verdict, figures))
+		p.item("", "generator", format.Join(verdict, figures))
 		return
 	}
-	p.item(yellow, "generator", list("SATURATED: this is not the lock's limit", g.Why, figures))
+	p.item(yellow, "generator", format.Join("SATURATED: this is not the lock's limit", g.Why, figures))
 }

@@ -7,22 +7,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
-
-// Measured formats a duration that was measured, to three significant digits: 1.23 ms.
-func Measured(d time.Duration) string { return measured(d) }
-
-// Three formats a positive number with three significant digits: 1.23, 45.0, 81,196.
-func Three(v float64) string { return three(v) }
-
-// Percent formats a share from 0 to 1.
-func Percent(share float64) string { return percent(share) }
-
-// Clean takes control characters out of text from a record.
-func Clean(s string) string { return strings.ReplaceAll(clean(s), unbroken, " ") }
 
 // Safety says in a sentence how many violations there were, or how rare none among the watched grants lets them be.
 func Safety(s results.Safety) string { return safetyLine(s) }
@@ -35,7 +23,7 @@ func Witnesses(s results.Safety) string { return otherWitnesses(s) }
 func Marks(c *results.Cell) (words, means []string) {
 	for _, m := range marks {
 		if word := m.word(c); word != "" {
-			words, means = append(words, word), append(means, Clean(m.means))
+			words, means = append(words, word), append(means, format.Line(m.means))
 		}
 	}
 	return words, means
@@ -64,7 +52,7 @@ func Names(cells []*results.Cell) (names []string, common string) {
 		if names[i] == "" {
 			p := plan(c)
 			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" })
-			names[i] = clean(strings.Join(parts, " · "))
+			names[i] = format.Clean(strings.Join(parts, " · "))
 		}
 		if c.Partial() != "" {
 			names[i] += " · partial"
@@ -74,14 +62,14 @@ func Names(cells []*results.Cell) (names []string, common string) {
 		switch first, differs := a.compare(cells); {
 		case differs || first == "" || first == a.unsaid || slices.Contains(placed, a.title):
 		case a.title == "load":
-			common = list(loadLine(plan(cells[0])), common)
+			common = format.Join(loadLine(plan(cells[0])), common)
 		case a.title == "claims":
-			common = list(common, "claims: "+traitWords(cells[0].First().Traits))
+			common = format.Join(common, "claims: "+traitWords(cells[0].First().Traits))
 		default:
-			common = list(common, a.title+unbroken+first)
+			common = format.Join(common, a.title+format.Unbroken+first)
 		}
 	}
-	return names, Clean(common)
+	return names, format.Line(common)
 }
 
 // placed are the axes that Place speaks of.
@@ -132,7 +120,7 @@ func namesBy(kept []axis, cells []*results.Cell) []string {
 
 // named is joined, but for counts of clients and keys, which read better before what they count.
 func named(name string, a axis, c *results.Cell) string {
-	v := clean(a.value(c))
+	v := format.Clean(a.value(c))
 	if a.title != "clients" && a.title != "keys" {
 		return joined(name, a, v)
 	}
@@ -201,14 +189,14 @@ func Full(cells []*results.Cell) Sheet {
 	}
 	for _, r := range s.Rows {
 		for i := range r {
-			r[i] = Clean(r[i])
+			r[i] = format.Line(r[i])
 		}
 	}
 	for _, r := range t.rows() {
 		s.Cells = append(s.Cells, r.cell)
 	}
 	for _, n := range t.below() {
-		s.Notes = append(s.Notes, Clean(strings.TrimSpace(n.mark+" "+n.text)))
+		s.Notes = append(s.Notes, format.Line(strings.TrimSpace(n.mark+" "+n.text)))
 	}
 	return s
 }
@@ -234,7 +222,7 @@ func Facts(c *results.Cell) []Item {
 
 // collect takes an item instead of writing it; one without a label goes on with the last.
 func (p *page) collect(color, label, text string) {
-	text, wrong := Clean(text), color == red || color == yellow
+	text, wrong := format.Line(text), color == red || color == yellow
 	if n := len(*p.items); label == "" && n > 0 {
 		last := &(*p.items)[n-1]
 		last.Lines, last.Alarm = append(last.Lines, text), last.Alarm || wrong
@@ -254,15 +242,15 @@ func Place(c *results.Cell) []Item {
 		}
 	}
 	if s.Replicas > 0 {
-		words = append(words, Many(int64(s.Replicas), "replica"))
+		words = append(words, format.Plural(s.Replicas, "replica"))
 	}
 	if kind == "external" {
 		words = append(words, s.Addr)
 	}
 	return []Item{
-		{Label: "server", Lines: []string{Clean(list(words...))}},
-		{Label: "machine", Lines: []string{Clean(machine(e))}},
-		{Label: "program", Lines: []string{Clean(strings.TrimSpace("lockbench " + e.Lockbench))}},
-		{Label: "libraries", Lines: []string{Clean(libraries(e))}},
+		{Label: "server", Lines: []string{format.Line(format.Join(words...))}},
+		{Label: "machine", Lines: []string{format.Line(machine(e))}},
+		{Label: "program", Lines: []string{format.Line(strings.TrimSpace("lockbench " + e.Lockbench))}},
+		{Label: "libraries", Lines: []string{format.Line(libraries(e))}},
 	}
 }

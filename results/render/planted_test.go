@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // TestPlantedPercentiles plants a value of its own for each figure of a distribution.
 func TestPlantedPercentiles(t *testing.T) {
 	const ms = time.Millisecond
 	l := results.Latency{Count: 1e6, Mean: 19 * ms, Min: ms, P50: 11 * ms, P90: 12 * ms, P99: 13 * ms, P999: 14 * ms, Max: 15 * ms}
-	want := []string{Thousands(1e6)}
+	want := []string{format.Count(1_000_000)}
 	for _, d := range []time.Duration{l.Mean, l.P50, l.P90, l.P99, l.P999, l.Max} {
-		want = append(want, measured(d))
+		want = append(want, format.Duration(d))
 	}
 	if got := distribution(l); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -24,8 +25,8 @@ func TestPlantedPercentiles(t *testing.T) {
 	c := &results.Cell{Trials: []*results.Record{r}, Latency: r.Latency}
 	cols := ofMetric("acquire", results.Acquire, nil, 0, 0, 0)
 	for i, want := range []time.Duration{l.P50, l.P99} {
-		if got := cols[i].format(c); got != measured(want) {
-			t.Errorf("%q has %s, want %s", cols[i].head(), got, measured(want))
+		if got := cols[i].format(c); got != format.Duration(want) {
+			t.Errorf("%q has %s, want %s", cols[i].head(), got, format.Duration(want))
 		}
 	}
 	for q, want := range map[float64]time.Duration{0.5: l.P50, 0.9: l.P90, 0.99: l.P99, 0.999: l.P999} {
@@ -45,7 +46,7 @@ func TestPlantedPercentiles(t *testing.T) {
 // TestMeasuredExtremes: a sum that has overflowed is written like any other time.
 func TestMeasuredExtremes(t *testing.T) {
 	for d, want := range map[time.Duration]string{math.MinInt64: "-2,562,048 h", math.MaxInt64: "2,562,048 h", -1: "-1 ns"} {
-		if got := measured(d); got != want {
+		if got := format.Duration(d); got != want {
 			t.Errorf("%d is %s, want %s", d, got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -37,7 +38,7 @@ func (p *page) points(s *history.Series, last int) error {
 		p.add("", "  "+line)
 	}
 	if from > 0 {
-		p.add("", fmt.Sprintf("  … %s before", Many(int64(from), "point")))
+		p.add("", fmt.Sprintf("  … %s before", format.Plural(from, "point")))
 	}
 	for i, line := range lines[head:] {
 		if text, color := stepsAt(s, from+i); text != "" {
@@ -48,7 +49,7 @@ func (p *page) points(s *history.Series, last int) error {
 	return nil
 }
 
-func glueless(s string) string { return strings.ReplaceAll(s, unbroken, " ") }
+func glueless(s string) string { return strings.ReplaceAll(s, format.Unbroken, " ") }
 
 func firstShown(s *history.Series, last int) int {
 	if last <= 0 {
@@ -115,7 +116,7 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 // halfWidth is how far the interval reaches from the median at the most.
 func halfWidth(e stats.Estimate) string {
 	if !e.Known() || e.Median <= 0 {
-		return none
+		return format.None
 	}
 	return strings.TrimPrefix(changeText(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
@@ -137,7 +138,7 @@ func toPrevious(l *history.Line, at int) float64 {
 func pointNotes(p history.Point) string {
 	var words []string
 	if p.Violations > 0 {
-		words = append(words, Many(p.Violations, "violation"))
+		words = append(words, format.Plural(p.Violations, "violation"))
 	}
 	switch {
 	case p.Saturated == p.Trials && p.Saturated > 0:
@@ -180,8 +181,8 @@ func unknownWhy(f figure.Figure) string {
 func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	p := &page{}
 	names, common := seriesNames(h)
-	plain := func(s string) string { return inert(escapeHTML(glueless(clean(s)))) }
-	p.add("", Many(int64(len(h.Series)), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
+	plain := func(s string) string { return inert(escapeHTML(glueless(format.Clean(s)))) }
+	p.add("", format.Plural(len(h.Series), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
 	g, _ := summaryGrid(h, names)
 	lines, err := inertRows(g).markdown()
 	if err != nil {
@@ -266,7 +267,7 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 
 // text keeps a spreadsheet from taking what a user has named for a formula, and a terminal from taking it for more than text.
 func text(s string) string {
-	if s = strings.TrimSpace(clean(s)); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+	if s = strings.TrimSpace(format.Clean(s)); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
 	return s

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Options say what the output goes to. The zero value is a plain file 100 columns wide.
@@ -56,7 +57,7 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 		return errNone
 	}
 	t := newTable(cells)
-	plain := func(s string) string { return inert(strings.ReplaceAll(clean(s), unbroken, " ")) }
+	plain := func(s string) string { return inert(strings.ReplaceAll(format.Clean(s), format.Unbroken, " ")) }
 	g := t.grid()
 	for i := range g.head {
 		g.head[i] = plain(oneLine(g.head[i]))

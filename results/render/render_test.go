@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -436,7 +437,7 @@ func TestMeasured(t *testing.T) {
 		9_994_999_999: "9.99 s", 10 * time.Second: "10.0 s", 119 * time.Second: "119 s", 2 * time.Minute: "2.00 min",
 		time.Hour: "60.0 min", 49 * time.Hour: "49.0 h", -1500: "-1.50 µs",
 	} {
-		if got := measured(d); got != want {
+		if got := format.Duration(d); got != want {
 			t.Errorf("measured(%d) = %q, want %q", int64(d), got, want)
 		}
 	}
@@ -447,7 +448,7 @@ func TestAsked(t *testing.T) {
 		0: "0", 5: "5 ns", 20 * time.Microsecond: "20 µs", 1500 * time.Microsecond: "1.5 ms", 100 * time.Millisecond: "100 ms",
 		30 * time.Second: "30 s", 90 * time.Minute: "5400 s", -time.Second: "-1 s",
 	} {
-		if got := asked(d); got != want {
+		if got := format.Exact(d); got != want {
 			t.Errorf("asked(%d) = %q, want %q", int64(d), got, want)
 		}
 	}
@@ -457,7 +458,7 @@ func TestPercent(t *testing.T) {
 	for share, want := range map[float64]string{
 		0: "0 %", 0.00001: "< 0.01 %", 0.0003: "0.03 %", 0.0018: "0.2 %", 0.0996: "10 %", 0.042: "4.2 %", 0.92: "92 %", 1.03: "103 %",
 	} {
-		if got := percent(share); got != want {
+		if got := format.Percent(share); got != want {
 			t.Errorf("%v: %q, want %q", share, got, want)
 		}
 	}
@@ -465,17 +466,17 @@ func TestPercent(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", -1: "-1", 999: "999", 1000: "1,000", -123456: "-123,456", 1234567: "1,234,567", math.MinInt64: "-9,223,372,036,854,775,808"} {
-		if got := Thousands(n); got != want {
+		if got := format.Count(n); got != want {
 			t.Errorf("Thousands(%d) = %q, want %q", n, got, want)
 		}
 	}
 	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 3.1: "3.10", 9.994: "9.99", 9.996: "10.0", 99.94: "99.9", 99.96: "100", 8130.4: "8,130"} {
-		if got := three(v); got != want {
+		if got := format.Three(v); got != want {
 			t.Errorf("three(%v) = %q, want %q", v, got, want)
 		}
 	}
 	for p, want := range map[float64]string{0.5: "0.50", 3.0 / 1234567: "2.4e-6", 1e-10: "1.0e-10", 0.00099: "9.9e-4"} {
-		if got := odds(p); got != want {
+		if got := format.Probability(p); got != want {
 			t.Errorf("odds(%v) = %q, want %q", p, got, want)
 		}
 	}
@@ -490,11 +491,11 @@ func TestWrap(t *testing.T) {
 		{"", "", 30, ""},
 		{"a: ", "short", 30, "a: short"},
 		{"a: ", "one two three four five six", 23, "a: one two three four|   five six"},
-		{"", "one two three four" + unbroken + "five", 20, "one two three|four five"},
+		{"", "one two three four" + format.Unbroken + "five", 20, "one two three|four five"},
 		{"", strings.Repeat("x", 45), 20, strings.Repeat("x", 20) + "|" + strings.Repeat("x", 20) + "|xxxxx"},
 		{"", "ab " + strings.Repeat("µ", 25) + " cd", 20, "ab|" + strings.Repeat("µ", 20) + "|µµµµµ cd"},
 	} {
-		if got := strings.Join(wrap(c.head, c.text, c.width), "|"); got != c.want {
+		if got := strings.Join(format.Wrap(c.head, c.text, c.width), "|"); got != c.want {
 			t.Errorf("wrap(%q, %q, %d) = %q, want %q", c.head, c.text, c.width, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -92,7 +93,7 @@ func (t *comparison) counts(how string) (lead string, lines []string) {
 	}
 	say := func(n int, text string) {
 		if n > 0 {
-			lines = append(lines, Thousands(int64(n))+" "+text)
+			lines = append(lines, format.Count(n)+" "+text)
 		}
 	}
 	for _, v := range compare.Verdicts {
@@ -107,7 +108,7 @@ func (t *comparison) counts(how string) (lead string, lines []string) {
 	if len(t.rows) == 0 {
 		what = "none of which needs a look"
 	}
-	return fmt.Sprintf("%s, %s (%s):", Many(int64(judged), "judged figure"), what, how), lines
+	return fmt.Sprintf("%s, %s (%s):", format.Plural(judged, "judged figure"), what, how), lines
 }
 
 // reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it,
@@ -152,18 +153,18 @@ func needed(rows []figureRow) string {
 	what := "such changes"
 	if same {
 		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
-		what = strings.NewReplacer("-", "−", "%", unbroken+"%").Replace(what) // as in the reason before it
+		what = strings.NewReplacer("-", "−", "%", format.Unbroken+"%").Replace(what) // as in the reason before it
 	}
 	const many = 1000 // more than anybody runs, and the estimate is no longer one
 	if least > many {
-		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, Many(many, "trial"))
+		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, format.Plural(many, "trial"))
 	}
-	most := Many(int64(min(worst.Needed, many)), "trial")
+	most := format.Plural(int64(min(worst.Needed, many)), "trial")
 	if worst.Needed > many {
 		most = "more than " + most
 	}
 	if least < worst.Needed {
-		most = Thousands(int64(least)) + " to " + most
+		most = format.Count(least) + " to " + most
 	}
 	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
 	if worst.Guessed() {
@@ -178,7 +179,7 @@ func firstOf(names []string, between string) string { return firstOfMany(names, 
 // firstOfMany is firstOf of so many, of which the names of the first are known.
 func firstOfMany(names []string, many int, between string) string {
 	if more := many - namedFirst; more > 1 {
-		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", Thousands(int64(more)))
+		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", format.Count(more))
 	}
 	return strings.Join(names, between)
 }
@@ -236,5 +237,5 @@ func (t *comparison) notes(most int) (list []string) {
 		return 1
 	})
 	list = slices.Concat(first, rest)
-	return append(list[:most], "And "+Many(int64(len(list)-most), "note")+" more.")
+	return append(list[:most], "And "+format.Plural(int64(len(list)-most), "note")+" more.")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -231,7 +232,7 @@ func TestNeededOfMany(t *testing.T) {
 			list = append(list, &compare.Result{Figure: limits[0].Figure, Threshold: &limits[0], Verdict: compare.Inconclusive, Needed: n,
 				Change: stats.Change{Base: e, Head: e}})
 		}
-		if got := strings.ReplaceAll(Needed(list...), unbroken, " "); got != c.want {
+		if got := strings.ReplaceAll(Needed(list...), format.Unbroken, " "); got != c.want {
 			t.Errorf("%d: %q, want %q", c.needed, got, c.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // table is what a table of cells shows, before it takes a format.
@@ -36,10 +37,10 @@ func newTable(cells []*results.Cell) *table {
 		case a.title == "claims":
 			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
 		case first != "" && first != a.unsaid:
-			common = append(common, a.title+unbroken+first)
+			common = append(common, a.title+format.Unbroken+first)
 		}
 	}
-	t.common, t.facts = list(common...), folded
+	t.common, t.facts = format.Join(common...), folded
 	for _, col := range columns {
 		if col.only == nil || slices.ContainsFunc(cells, col.only) {
 			t.columns = append(t.columns, col)
@@ -128,10 +129,10 @@ func (t *table) grid() grid {
 	}
 	for _, a := range t.axes {
 		add("\n"+a.title, a.right, ofCell(func(r row) string {
-			if v := clean(a.value(r.parent)); v != "" {
+			if v := format.Clean(a.value(r.parent)); v != "" {
 				return v
 			}
-			return cmp.Or(a.absent, none)
+			return cmp.Or(a.absent, format.None)
 		}))
 	}
 	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return len(c.Classes) > 0 }) {
@@ -139,7 +140,7 @@ func (t *table) grid() grid {
 			if r.class == nil {
 				return "all"
 			}
-			return "· " + clean(r.class.Name)
+			return "· " + format.Clean(r.class.Name)
 		})
 	}
 	for _, col := range t.columns {

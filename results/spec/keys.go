@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
 )
 
 // Keys is a distribution over keys 0 to n-1. The zero value is uniform. Equal distributions are equal values.
@@ -271,12 +273,12 @@ func (k Keys) Check(keys, clients int) error {
 		first, size := p.Span(keys)
 		switch {
 		case first+size > keys:
-			return fmt.Errorf("%s: the last of %s is %d", p, many(keys, "key"), keys-1)
+			return fmt.Errorf("%s: the last of %s is %d", p, format.Plural(keys, "key"), keys-1)
 		case p.Kind == KeysHot && p.Hot >= size:
 			return fmt.Errorf("%s: there must be more keys than hot ones, and there are %d", p, size)
 		case p.Kind == KeysOwn && size < clients:
 			return fmt.Errorf("%s: there must be a key for each client, and there are %s for %s",
-				p, many(size, "key"), many(clients, "client"))
+				p, format.Plural(size, "key"), format.Plural(clients, "client"))
 		}
 	}
 	return nil
@@ -288,11 +290,4 @@ func (p KeyPart) Span(keys int) (first, size int) {
 		return p.First, p.Last - p.First + 1
 	}
 	return 0, keys
-}
-
-func many(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

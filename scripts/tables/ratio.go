@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -115,7 +115,7 @@ func short(v float64) string {
 	if v < 100 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return render.Thousands(int64(math.Round(v)))
+	return format.Count(int64(math.Round(v)))
 }
 
 // of is the figure of the one cell that words choose.

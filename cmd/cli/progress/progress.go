@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -127,13 +127,13 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 		add(text, text, 0)
 	}
 	if s.Open {
-		fault(int64(s.Queue), "queue "+render.Thousands(int64(s.Queue)), 5)
+		fault(int64(s.Queue), "queue "+format.Count(s.Queue), 5)
 	}
 	if s.Dropped > 0 {
-		add(render.Thousands(s.Dropped)+" dropped", "", 3)
+		add(format.Count(s.Dropped)+" dropped", "", 3)
 	}
-	fault(s.Violations, render.Many(s.Violations, "violation"), 2)
-	fault(s.Errors, render.Many(s.Errors, "error"), 6)
+	fault(s.Violations, format.Plural(s.Violations, "violation"), 2)
+	fault(s.Errors, format.Plural(s.Errors, "error"), 6)
 	if left := p.left(s); left > 0 {
 		add(Seconds(left)+" left", "", 1)
 	}
@@ -146,7 +146,7 @@ func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 		if since <= 0 {
 			return "0"
 		}
-		return render.Thousands(int64(float64(n-before) / since.Seconds()))
+		return format.Count(int64(float64(n-before) / since.Seconds()))
 	}
 	acquired := rate(s.Acquired, p.last.Acquired)
 	if s.Open {

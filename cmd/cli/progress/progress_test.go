@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/workloads"
 )
 
@@ -139,7 +139,7 @@ func TestSeconds(t *testing.T) {
 		}
 	}
 	for in, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
-		if got := render.Thousands(in); got != want {
+		if got := format.Count(in); got != want {
 			t.Errorf("%d is %q, want %q", in, got, want)
 		}
 	}

@@ -1,6 +1,5 @@
-package render
-
-// Numbers and text as people read them.
+// Package format writes numbers, durations and lists as people read them.
+package format
 
 import (
 	"fmt"
@@ -13,44 +12,44 @@ import (
 	"unicode/utf8"
 )
 
-// none stands for a figure that is not known or does not exist.
-const none = "–"
+// None stands for a figure that is not known or does not exist.
+const None = "–"
 
-// three formats a positive number with three significant digits and without an exponent: 1.23, 45.0, 678.
-func three(v float64) string {
+// Three formats a positive number with three significant digits and without an exponent: 1.23, 45.0, 678.
+func Three(v float64) string {
 	switch {
 	case v == 0:
 		return "0"
 	case v >= 99.95:
-		return Thousands(int64(math.Round(v)))
+		return Count(int64(math.Round(v)))
 	case v >= 9.995:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// measured formats a duration that was measured: three significant digits in the unit that suits it.
-func measured(d time.Duration) string {
+// Duration formats a duration that was measured: three significant digits in the unit that suits it.
+func Duration(d time.Duration) string {
 	ns := float64(d)
 	switch {
 	case d < 0:
-		return "-" + measured(d.Abs()) // -d of the least would be itself
+		return "-" + Duration(d.Abs()) // -d of the least would be itself
 	case d < time.Microsecond:
 		return strconv.FormatInt(int64(d), 10) + " ns"
 	case ns < 999.5*1e3:
-		return three(ns/1e3) + " µs"
+		return Three(ns/1e3) + " µs"
 	case ns < 999.5*1e6:
-		return three(ns/1e6) + " ms"
+		return Three(ns/1e6) + " ms"
 	case d < 2*time.Minute:
-		return three(d.Seconds()) + " s"
+		return Three(d.Seconds()) + " s"
 	case d < 2*time.Hour:
-		return three(d.Minutes()) + " min"
+		return Three(d.Minutes()) + " min"
 	}
-	return three(d.Hours()) + " h"
+	return Three(d.Hours()) + " h"
 }
 
-// asked formats a duration that somebody typed: all its digits and no more, "1.5 ms", "30 s".
-func asked(d time.Duration) string {
+// Exact formats a duration that somebody typed, with all its digits, "1.5 ms", "30 s".
+func Exact(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration
 		name string
@@ -65,25 +64,25 @@ func asked(d time.Duration) string {
 	return strconv.FormatInt(int64(d), 10) + " ns"
 }
 
-// Thousands formats a count: 1,234,567.
-func Thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
+// Count formats a count: 1,234,567.
+func Count[N ~int | ~int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
 }
 
-// Many is a count with its noun, which takes an s for all counts but one.
-func Many(n int64, noun string) string {
+// Plural formats a count with its noun, which takes an s for all counts but one.
+func Plural[N ~int | ~int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return Thousands(n) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
-// percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.
-func percent(share float64) string {
+// Percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.
+func Percent(share float64) string {
 	v, digits := 100*share, 0
 	switch {
 	case v <= 0 || v >= 9.95:
@@ -97,9 +96,9 @@ func percent(share float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
 }
 
-// clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
-// escape sequences. The blanks of glue stay, for wrap to replace.
-func clean(s string) string {
+// Clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
+// escape sequences. The blanks of Glue stay, for Wrap to replace.
+func Clean(s string) string {
 	return Tame(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return ' '
@@ -108,11 +107,14 @@ func clean(s string) string {
 	}, s))
 }
 
+// Line is Clean without the blanks of Glue, for a page that breaks its lines itself.
+func Line(s string) string { return strings.ReplaceAll(Clean(s), Unbroken, " ") }
+
 // commands are GitHub's workflow commands in both spellings. A step's output is searched for them line by line, blanks at the
 // beginning left out, and a word may come to stand there.
 var commands = regexp.MustCompile(`(^|\s)::([a-z]+(?:-[a-z]+)*(?:\s[^:]*)?::)|##\[`)
 
-// Tame takes text of a record that a build server would obey apart, so that it is read only.
+// Tame breaks up workflow commands in text from a record, so that a build server does not obey them.
 func Tame(s string) string {
 	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
 		return s
@@ -122,21 +124,21 @@ func Tame(s string) string {
 	})
 }
 
-// unbroken stands for a blank at which wrap must not break a line.
-const unbroken = "\u00a0"
+// Unbroken stands for a blank at which Wrap must not break a line.
+const Unbroken = "\u00a0"
 
-// glue keeps text on one line.
-func glue(s string) string { return strings.ReplaceAll(s, " ", unbroken) }
+// Glue keeps text on one line.
+func Glue(s string) string { return strings.ReplaceAll(s, " ", Unbroken) }
 
-// wrap breaks text into lines of at most width runes. The first begins with head, the others with as many spaces.
+// Wrap breaks text into lines of at most width runes. The first begins with head, the others with as many spaces.
 // Words are kept whole unless a line is too short for one.
-func wrap(head, text string, width int) []string {
+func Wrap(head, text string, width int) []string {
 	indent := utf8.RuneCountInString(head)
 	room := max(width-indent, 20)
 	var lines []string
 	var line []rune
 	flush := func() {
-		whole := strings.ReplaceAll(head+string(line), unbroken, " ")
+		whole := strings.ReplaceAll(head+string(line), Unbroken, " ")
 		lines = append(lines, strings.TrimRight(whole, " "))
 		head, line = strings.Repeat(" ", indent), line[:0]
 	}
@@ -158,26 +160,34 @@ func wrap(head, text string, width int) []string {
 	return lines
 }
 
-// list joins the parts that are not empty. A short part stays on one line.
-func list(parts ...string) string {
+// Join joins the parts that are not empty. A short part stays on one line.
+func Join(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
 		if utf8.RuneCountInString(p) <= 40 {
-			p = glue(p)
+			p = Glue(p)
 		}
 		if p != "" {
 			kept = append(kept, p)
 		}
 	}
-	return strings.Join(kept, unbroken+"· ")
+	return strings.Join(kept, Unbroken+"· ")
 }
 
-// odds formats a probability: 0.25, or 2.4e-6 for a small one.
-func odds(p float64) string {
+// Probability formats a probability: 0.25, or 2.4e-6 for a small one.
+func Probability(p float64) string {
 	if p >= 0.01 {
 		return strconv.FormatFloat(p, 'f', 2, 64)
 	}
 	s := strconv.FormatFloat(p, 'e', 1, 64) // 2.4e-06
 	mantissa, exponent, _ := strings.Cut(s, "e-")
 	return fmt.Sprintf("%se-%s", mantissa, strings.TrimLeft(exponent, "0"))
+}
+
+// And joins items as a sentence does: "a, b and c".
+func And(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
 }
