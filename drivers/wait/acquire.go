@@ -9,39 +9,40 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Attempt is how an acquisition went.
+// Attempt is the result of an acquisition.
 type Attempt struct {
 	Held    bool  // the lock was granted
 	Tries   int   // calls of Try that the service has seen, and the one that confirmed a hand-over
 	Local   int   // calls of Try that the local line refused (Queue)
-	Waits   int   // calls of Wait, and so wake-ups, but for one that ended in an error
-	Unknown bool  // the last Try failed, and may have been granted all the same: release, best effort
-	Leave   error // what Leave answered: after an error something of ours may remain in a queue on the server
+	Waits   int   // calls of Wait, and so wake-ups, except for one that ended in an error
+	Unknown bool  // the last Try failed, but may have been granted: release, best effort
+	Leave   error // what Leave returned: after an error, something may remain in a queue on the server
 
-	Began time.Duration // when the first wait began, by the clock; 0 without any
+	Began time.Duration // when the first wait began, by the clock; 0 if there was none
 	Asked time.Duration // when the last Try that followed a wait was sent; 0 if none was, or it only confirmed a hand-over
 }
 
 // attempting is an Attempt under way.
 type attempting struct {
 	Attempt
-	line    *queued // nil: there is none
+	line    *queued // nil without a local line
 	refused func()
 }
 
-// After is what follows the first Try of an acquisition, whose answer was held and err: while somebody else has the
-// lock it waits by w and tries again, until l.Deadline. Without a waiter that one try was all. refused, unless nil, is
-// called after each Try that the service has refused.
+// After does what follows the first Try of an acquisition, which returned held and err: while another client has the
+// lock, it waits by w and tries again, until l.Deadline. With a nil w it does not wait. After calls refused, unless
+// nil, after each Try that the service refused.
 //
-// Not held and no error means that the lock was found taken: contended if w is nil, and else timed out. The last Try
-// is sent before the Deadline; its answer may come later, and then still counts. An error of Try ends the acquisition
-// at once and leaves its outcome unknown, unless it is a refusal, as package drivers says. An error of Wait, ctx.Err()
-// among them, comes after a Try that was answered with no, so that nothing is held and nothing is unknown.
+// If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil, and timed out otherwise.
+// The last Try is sent before the Deadline; its answer counts even if it comes later. An error of Try ends the
+// acquisition at once and leaves its outcome unknown, unless drivers.NoEffect says otherwise. An error of Wait, such as
+// ctx.Err(), follows a Try that was refused, so nothing is held and nothing is unknown.
 //
-// The first Try is the caller's because most acquisitions end with it and it blocks: of hundreds of clients each finds
-// its stack out of the cache when the answer has come, and a frame between the caller and the driver is dear then.
+// The caller makes the first Try itself because most acquisitions end with it and it blocks: with hundreds of clients,
+// each finds its stack out of the cache when the answer arrives, and one more frame between caller and driver is
+// expensive.
 //
-// It allocates nothing of its own, unless ctx ends while it waits.
+// After allocates nothing, unless ctx ends while it waits.
 func After(ctx context.Context, held bool, err error, s drivers.Session, w drivers.Waiter, l *drivers.Lease,
 	clock *drivers.Clock, refused func()) (Attempt, error) {
 	a := attempting{refused: refused}
@@ -70,7 +71,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return err // woken and cancelled at once: a Try now would only turn a plain end into an unknown outcome
+			return err // woken and cancelled at once: a Try now would turn a plain end into an unknown outcome
 		}
 		if !passed {
 			a.Asked = now
@@ -87,7 +88,7 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 	return nil
 }
 
-// answer notes what the last Try has answered.
+// answer counts the answer of the last Try.
 func (a *attempting) answer(held bool, err error) {
 	switch {
 	case err != nil:
@@ -107,10 +108,11 @@ func past(l *drivers.Lease, clock *drivers.Clock, now time.Duration) bool {
 	return !l.Deadline.IsZero() && !clock.Time(now).Before(l.Deadline)
 }
 
-// leaveTimeout bounds the withdrawal after the end of ctx.
+// leaveTimeout bounds the withdrawal once ctx has ended.
 const leaveTimeout = drivers.DefaultIOTimeout
 
-// leave withdraws what w has registered, also when ctx is done: whoever gives up must not block the queue behind him.
+// leave withdraws what w has registered, also when ctx is done: a client that gives up must not block the queue behind
+// it.
 func leave(ctx context.Context, w drivers.Waiter, l *drivers.Lease) error {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc

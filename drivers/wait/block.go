@@ -1,4 +1,4 @@
-// The waiter that sleeps on the server until a release wakes it, and nobody else.
+// The waiter that sleeps on the server until a release wakes it alone.
 
 package wait
 
@@ -11,12 +11,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// blocked is the block waiter of one client. A release wakes one sleeper, who tries again; whoever comes just then may
-// be faster. A wake-up can die with whom it has woken, and nobody announces the end of a lease: therefore each sleep is
-// bounded by the rest of the holder's, for which one request is made before it.
+// blocked is the block waiter of one client. A release wakes one sleeper, which tries again; a client that arrives just
+// then may be faster. A wake-up can be lost if the client that was woken dies, and nothing announces the end of a
+// lease. So each sleep is bounded by the rest of the holder's lease, which costs one request before it.
 //
-// Whoever gets the lock after a sleep may be the only one who knows how long he holds it. If that is less than the
-// longest sleep, he wakes another one, who asks.
+// A client that gets the lock after a sleep may be the only one that knows how long its lease is. If that is less than
+// the longest sleep, it wakes another client, which asks.
 type blocked struct {
 	server drivers.Blocker
 	lease  drivers.Remainer // nil if leases do not end
@@ -36,7 +36,7 @@ func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	woken, err := b.server.Block(ctx, l, d)
-	if ctx.Err() != nil || woken && left(l) <= 0 { // in vain: it is somebody else's turn
+	if ctx.Err() != nil || woken && left(l) <= 0 { // woken for nothing: pass the wake-up on
 		err = errors.Join(ctx.Err(), b.rouse(ctx, l))
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -48,7 +48,7 @@ func (b *blocked) Wait(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// rest is how long it may sleep.
+// rest returns how long it may sleep.
 func (b *blocked) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	if b.lease == nil {
 		return MaxSleep, nil
@@ -77,7 +77,7 @@ func (b *blocked) rouse(ctx context.Context, l *drivers.Lease) error {
 	return b.server.Rouse(ctx, l)
 }
 
-// Leave makes somebody mind a lease that is shorter than the sleeps of those who asked for an earlier one.
+// Leave wakes another sleeper if this client's lease may end before those who asked about an earlier one wake up.
 func (b *blocked) Leave(ctx context.Context, l *drivers.Lease) error {
 	if !b.waited {
 		return nil

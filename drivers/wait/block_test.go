@@ -240,7 +240,7 @@ func TestBlockErrors(t *testing.T) {
 
 func TestBlockRefuses(t *testing.T) {
 	svc := newService()
-	if _, err := wait.NewRoom(t.Context(), wait.Block, svc, wait.Options{}); err == nil || !strings.Contains(err.Error(), "sleeps on the server") {
+	if _, err := wait.NewRoom(t.Context(), wait.Block, svc, wait.Options{}); err == nil || !strings.Contains(err.Error(), "sleep on the server") {
 		t.Errorf("a service that wakes no sleepers: %v", err)
 	}
 	svc.traits.Blocks = true

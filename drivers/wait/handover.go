@@ -1,4 +1,4 @@
-// How the holder of a queued lock gives it to the next: by a release, or by passing it on at the server.
+// How the holder of a queued lock gives it to the next client: by a release, or by passing it on at the server.
 
 package wait
 
@@ -8,8 +8,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Release gives the lock up. If somebody stands in line and the hand-over is a swap, the lock goes straight to him, but
-// not too often in a row, since clients of other processes get no turn meanwhile.
+// Release gives the lock up. If a client is in line and the hand-over is a swap, it gets the lock directly, but not too
+// often in a row, because clients of other processes get no turn meanwhile.
 func (q *queued) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if !q.holds(l) {
 		return q.Session.Release(ctx, l)
@@ -29,7 +29,7 @@ func (q *queued) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return owned, nil
 }
 
-// holds tells whether l is the lock that it has from its line, for the last time if it was acquired repeatedly.
+// holds reports whether l is a lock that it got through its line, and this is the last of its releases.
 func (q *queued) holds(l *drivers.Lease) bool {
 	if q.state != holding && q.state != granted || l.Key != q.key {
 		return false
@@ -41,8 +41,8 @@ func (q *queued) holds(l *drivers.Lease) bool {
 	return true
 }
 
-// claim is who gets the lock passed, nil if it is to be released. A holder whose lease has run out and whose place
-// was taken passes nothing.
+// claim returns the client to pass the lock to, or nil if the lock is to be released. A holder whose lease has run out
+// and whose place was taken passes nothing on.
 //
 //go:noinline
 func (q *queued) claim() *queued {
@@ -62,8 +62,8 @@ func (q *queued) claim() *queued {
 	return next
 }
 
-// released gives the turn to the next, who acquires the lock as a pubsub waiter does: not before the release was
-// answered, and so not before others have heard of it.
+// released gives the turn to the next client, which acquires the lock like a pubsub waiter: only once the release is
+// answered, so not before other processes hear of it.
 //
 //go:noinline
 func (q *queued) released() {
@@ -75,7 +75,8 @@ func (q *queued) released() {
 	q.state, q.line = idle, nil
 }
 
-// passed notes that the lock is the next one's, or that it had been lost before: then he has to contend for it.
+// passed records that the lock is the next client's, or that it was lost before; then the next client has to contend
+// for it.
 //
 //go:noinline
 func (q *queued) passed(next *queued, owned bool) {
@@ -86,7 +87,7 @@ func (q *queued) passed(next *queued, owned bool) {
 	switch {
 	case owned:
 		next.state, next.depth = granted, 0
-		if front { // else somebody took its place because its lease seemed over
+		if front { // otherwise another client took its place because its lease seemed over
 			ln.front = next
 			ln.passes++
 			ln.hold(next.ends(next.lease))
@@ -100,7 +101,7 @@ func (q *queued) passed(next *queued, owned bool) {
 	next.wake()
 }
 
-// back puts a client to the head of the line again, which may be another line by now. The caller has the lock.
+// back returns a client to the head of its line, which may be a new line by now. The caller holds the mutex.
 func (q *queued) back() {
 	ln := q.shard.line(q.key)
 	if ln.front == nil {
@@ -111,10 +112,10 @@ func (q *queued) back() {
 	ln.prepend(q)
 }
 
-// failed is the rare end of a Pass whose answer was not heard: the lock may be this client's still, or the next one's,
-// or lost. He must not believe that he has it. Both owners are released, best effort, while he contends.
+// failed handles a Pass without an answer, which is rare: this client may still have the lock, or the next one, or
+// neither. The next one must not believe that it has it. Both owners are released, best effort, while it contends.
 func (q *queued) failed(ctx context.Context, l *drivers.Lease, next *queued) {
-	lost := *next.lease // he sets his own from now on
+	lost := *next.lease // the next client sets its own from now on
 	q.passed(next, false)
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc

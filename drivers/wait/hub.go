@@ -1,4 +1,4 @@
-// The hub: one subscription for all the waiters of a process.
+// The hub: one subscription for all waiters of a process.
 
 package wait
 
@@ -11,37 +11,37 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// idleKeys is how many keys without waiters stay subscribed. A key that is fought over is without waiters many times
-// a second, and must not pay for SUBSCRIBE and UNSUBSCRIBE each time; a run over a million keys must not end up with a
-// million channels.
+// idleKeys is the number of keys without waiters that stay subscribed. A contended key has no waiters many times a
+// second, and must not cost a SUBSCRIBE and an UNSUBSCRIBE each time; but a run over a million keys must not end up
+// with a million channels.
 const idleKeys = 1024
 
 var errClosed = errors.New("wait: the room is closed")
 
-// hub shares one subscription among the waiters of a process. One lock guards it: it is taken once to join and
-// once to leave by an acquisition that has to wait, and once by each message, never while a request is under way.
+// hub shares one subscription among the waiters of a process. One mutex guards it. An acquisition that has to wait
+// takes it once to join and once to leave, and each message takes it once; no request is made while it is held.
 type hub struct {
 	listener drivers.Listener
-	ctx      context.Context // ends with the hub; a request outlasts the one waiter that caused it, others may share it
+	ctx      context.Context // ends with the hub; a request outlives the waiter that caused it, because others may share it
 	cancel   context.CancelFunc
 	requests sync.WaitGroup // goroutines in subscribe and unsubscribe
 
 	mu     sync.Mutex
 	closed bool
 	topics map[string]*topic
-	idle   topic // the ring of topics that are subscribed and have no waiters, the longest idle one next
-	idlers int   // how many there are in it
+	idle   topic // the ring of topics that are subscribed but have no waiters, the longest idle one next
+	idlers int   // their number
 }
 
-// topic is one key that is subscribed to, or that is about to be or to be no more. Requests for a key are made one
-// after the other by one goroutine, or the server might see an UNSUBSCRIBE after the SUBSCRIBE that follows it; those
-// for different keys overlap.
+// topic is a key whose subscription exists or is being made or dropped. One goroutine makes the requests for a key one
+// after the other: otherwise the server might see an UNSUBSCRIBE after the SUBSCRIBE that follows it. Requests for
+// different keys overlap.
 type topic struct {
 	key        string
 	waiters    []*subscriber
-	keeper     *subscriber   // the waiter that minds the end of the holder's lease; nil after each message
+	keeper     *subscriber   // the waiter that watches the end of the holder's lease; nil after each message
 	live       bool          // the subscription is confirmed and is not being dropped
-	ready      chan struct{} // closed when it has been confirmed or has failed
+	ready      chan struct{} // closed when the subscription is confirmed or has failed
 	err        error         // why it failed; set before ready is closed
 	prev, next *topic        // neighbours in the ring of idle topics; nil outside
 }
@@ -57,8 +57,8 @@ func newHub(ctx context.Context, sub drivers.Subscriber) (*hub, error) {
 	return h, nil
 }
 
-// wake wakes all waiters of a key, or of all keys if it is empty. It never blocks: a waiter whose slot is full is
-// going to look anyway.
+// wake wakes all waiters of a key, or of all keys if it is empty. It never blocks: a waiter whose slot is full is about
+// to look anyway.
 func (h *hub) wake(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +73,7 @@ func (h *hub) wake(key string) {
 	}
 }
 
-// wake makes all waiters look again. Whoever sleeps first after that is the new keeper.
+// wake makes all waiters look again. The first one to sleep after that is the new keeper.
 func (t *topic) wake() {
 	t.keeper = nil
 	for _, s := range t.waiters {
@@ -88,7 +88,7 @@ func (s *subscriber) wake() {
 	}
 }
 
-// join adds s to the waiters of a key and subscribes to it if nobody has. s.ready tells when that is confirmed.
+// join adds s to the waiters of a key and subscribes to it if necessary. s.ready is closed when that is confirmed.
 func (h *hub) join(s *subscriber, key string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,7 @@ func (h *hub) join(s *subscriber, key string) error {
 	return nil
 }
 
-// keep makes s the keeper of its key if there is none, and answers whether it is.
+// keep makes s the keeper of its key if there is none, and reports whether s is the keeper.
 func (h *hub) keep(s *subscriber) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +118,8 @@ func (h *hub) keep(s *subscriber) bool {
 	return s.topic.keeper == s
 }
 
-// expire wakes all waiters of a key whose keeper s has slept to the end of the lease. If a message came first, s is
-// the keeper no more.
+// expire wakes all waiters of a key whose keeper s has slept to the end of the lease. If a message came first, s is no
+// longer the keeper.
 func (h *hub) expire(s *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +130,7 @@ func (h *hub) expire(s *subscriber) {
 	<-s.woken // s itself is awake
 }
 
-// leave takes s out of the waiters of its key. The subscription stays for the next who comes, unless too many do.
+// leave removes s from the waiters of its key. The subscription stays for the next waiter, unless there are too many.
 func (h *hub) leave(s *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *hub) leave(s *subscriber) {
 	s.topic = nil
 	if t.keeper == s {
 		t.keeper = nil
-		if last > 0 { // somebody else has to mind the lease
+		if last > 0 { // another waiter has to watch the lease
 			t.waiters[0].wake()
 		}
 	}
@@ -151,14 +151,14 @@ func (h *hub) leave(s *subscriber) {
 	}
 }
 
-// subscribe makes t live, or fails all who wait for that.
+// subscribe makes t live, or makes all that wait for it fail.
 func (h *hub) subscribe(t *topic) {
 	err := h.listener.Add(h.ctx, t.key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
 		t.err = fmt.Errorf("wait: pubsub: subscribe to the releases of %s: %w", t.key, err)
-		delete(h.topics, t.key) // whoever comes next asks anew
+		delete(h.topics, t.key) // the next waiter subscribes again
 	} else {
 		t.live = true
 		if len(t.waiters) == 0 {
@@ -168,8 +168,8 @@ func (h *hub) subscribe(t *topic) {
 	close(t.ready)
 }
 
-// unsubscribe drops t, which is not live any more, and subscribes again for those who have joined meanwhile. If the
-// request fails, late messages may come for a key that nobody waits for: they wake nobody.
+// unsubscribe drops t, which is no longer live, and subscribes again if waiters have joined meanwhile. If the request
+// fails, late messages may come for a key without waiters; they wake nothing.
 func (h *hub) unsubscribe(t *topic) {
 	_ = h.listener.Remove(h.ctx, t.key)
 	h.mu.Lock()
@@ -183,8 +183,8 @@ func (h *hub) unsubscribe(t *topic) {
 	}
 }
 
-// retire puts a live topic without waiters at the end of the ring, and drops the longest idle one if there are too
-// many. The caller has the lock.
+// retire puts a live topic without waiters at the end of the ring, and drops the one that was idle longest if there are
+// too many. The caller holds the mutex.
 func (h *hub) retire(t *topic) {
 	t.prev, t.next = h.idle.prev, &h.idle
 	t.prev.next, t.next.prev = t, t
@@ -198,7 +198,7 @@ func (h *hub) retire(t *topic) {
 	h.requests.Go(func() { h.unsubscribe(old) })
 }
 
-// unlink takes t out of the ring of idle topics. The caller has the lock.
+// unlink removes t from the ring of idle topics. The caller holds the mutex.
 func (h *hub) unlink(t *topic) {
 	t.prev.next, t.next.prev = t.next, t.prev
 	t.prev, t.next = nil, nil

@@ -1,4 +1,4 @@
-// Lines: who holds or contends for a key, and who stands in line behind him, for the clients of one process.
+// Lines: which client of a process holds or contends for a key, and which ones wait in line behind it.
 
 package wait
 
@@ -10,32 +10,32 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// never is a time that no clock here reaches, with room to add to it.
+// never is a time that no clock reaches, with room to add to it.
 const never = time.Duration(1 << 62)
 
-// lines are the lines of all keys that somebody holds or wants. A key that nobody wants any more leaves nothing behind.
+// lines are the lines of all keys that a client holds or wants. A key that is no longer wanted leaves nothing behind.
 type lines struct {
 	clock  drivers.Clock
 	seed   maphash.Seed
 	shards [256]shard
 }
 
-// shard has the lines of some keys under one lock, which is never held during a request. Keys are spread over so many
-// that two of them rarely meet.
+// shard has the lines of some keys under one mutex, which is never held during a request. There are so many shards that
+// two busy keys rarely share one.
 type shard struct {
 	mu     sync.Mutex
 	closed bool
 	lines  map[string]*line
 	free   *line    // lines to use again, chained by free
-	_      [96]byte // a pair of cache lines to itself: neighbours are fetched together
+	_      [96]byte // two cache lines of its own, because neighbours are fetched together
 }
 
-// line is one key. Front and those in line are all clients that want it, apart from those whose lease has run out
-// under them: they are forgotten here.
+// line is one key. Its front and those in line are all clients that want it, except holders whose lease has run out:
+// they are forgotten.
 type line struct {
 	key        string
 	front      *queued       // holds the lock, or contends for it at the server; nil only while the line is being made
-	end        time.Duration // of front's lease; never while it contends
+	end        time.Duration // end of the front's lease; never while it contends
 	passes     int           // hand-overs in a row
 	head, tail *queued
 	free       *line
@@ -53,7 +53,7 @@ func (ls *lines) shard(key string) *shard {
 	return &ls.shards[maphash.String(ls.seed, key)%uint64(len(ls.shards))]
 }
 
-// close sends everybody home who stands in line, and lets nobody join any more.
+// close wakes all clients that stand in line, and lets none join any more.
 func (ls *lines) close() {
 	for i := range ls.shards {
 		s := &ls.shards[i]
@@ -68,7 +68,8 @@ func (ls *lines) close() {
 	}
 }
 
-// line is the line of a key, a new one without a front if there is none. The caller has the lock, here and below.
+// line returns the line of a key, a new one without a front if there is none. The caller holds the mutex, here and
+// below.
 func (s *shard) line(key string) *line {
 	ln := s.lines[key]
 	if ln == nil {
@@ -83,21 +84,22 @@ func (s *shard) line(key string) *line {
 	return ln
 }
 
-// vacant tells whether somebody who is in no line yet may take the place at the front.
+// vacant reports whether a client that is in no line yet may take the place at the front.
 func (ln *line) vacant(now time.Duration) bool {
 	return ln.front == nil || ln.head == nil && ln.over(now)
 }
 
-// over tells whether the lease of whoever is at the front has ended: he is dead, or holds for too long.
+// over reports whether the lease of the front has ended: that client is dead, or holds for too long.
 func (ln *line) over(now time.Duration) bool { return now >= ln.end }
 
-// turn makes q the one who contends.
+// turn makes q the client that contends.
 func (ln *line) turn(q *queued) {
 	ln.front, ln.end, ln.passes = q, never, 0
 	q.line, q.key, q.state = ln, ln.key, contending
 }
 
-// hold notes that the front holds the lock until end. Whoever is next minds that, and has to wake up in time for it.
+// hold records that the front holds the lock until end. The next client watches that, and has to wake up in time for
+// it.
 func (ln *line) hold(end time.Duration) {
 	ln.end = end
 	if ln.head != nil && ln.head.until > end {
@@ -105,7 +107,7 @@ func (ln *line) hold(end time.Duration) {
 	}
 }
 
-// advance gives the turn of whoever was at the front to the next.
+// advance gives the turn of the front to the next client.
 func (s *shard) advance(ln *line) {
 	q := ln.head
 	if q == nil {
@@ -120,8 +122,8 @@ func (s *shard) advance(ln *line) {
 	q.wake()
 }
 
-// claim takes the next out of the line, to whom the lock shall be passed; nil if nobody is there. One whose patience
-// is over by now is sent home: he may just be leaving.
+// claim removes the next client from the line, which the lock is to be passed to; nil if there is none. It drops
+// clients whose deadline has passed, because they may just be leaving.
 func (ln *line) claim(now time.Duration) *queued {
 	for q := ln.head; q != nil; q = ln.head {
 		ln.remove(q)

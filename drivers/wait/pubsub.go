@@ -11,39 +11,39 @@ import (
 )
 
 const (
-	// Grace is added to what is left of the holder's lease. Redis answers PTTL in whole milliseconds of a clock that
-	// it reads in whole milliseconds, and expires a key only once that clock is past the end: the true end is up to
-	// 1 ms later than the answer says, and a try before it would be in vain.
+	// Grace is added to what is left of the holder's lease. Redis answers PTTL in whole milliseconds of a clock that it
+	// reads in whole milliseconds, and expires a key only once that clock is past the end. So the lease ends up to 1 ms
+	// later than the answer says, and a try before that would fail.
 	Grace = time.Millisecond
 
-	// MaxSleep bounds a sleep in pubsub, also while the holder's lease is longer or never ends. A published message is
-	// delivered at most once. A driver that had to connect anew wakes everybody, so nothing is lost where the break
-	// was seen; a connection that dies silently is what this bound is for. It costs a waiter one try in 5 s.
+	// MaxSleep bounds a sleep in pubsub, even if the holder's lease is longer or never ends. A published message is
+	// delivered at most once. A driver that had to reconnect wakes all waiters, so nothing is lost where the break was
+	// seen; the bound is for connections that die silently. It costs a waiter one try every 5 s.
 	MaxSleep = 5 * time.Second
 )
 
-// subscriber is the pubsub waiter of one client. Its first Wait of an acquisition registers and returns at once,
-// since the release may have come before the registration; each later one sleeps until the next message, the end of
+// subscriber is the pubsub waiter of one client. Its first Wait of an acquisition subscribes and returns at once,
+// because the release may have come before the subscription. Each later Wait sleeps until the next message, the end of
 // the holder's lease, the deadline or MaxSleep.
 //
-// The end of the lease is one waiter's business, the keeper's: it asks the server for the rest of the lease and, if
-// no message comes first, wakes the others. If all of them asked, a herd would send twice the commands.
+// Only one waiter of a key, the keeper, watches the end of the lease: it asks the server for the rest of the lease and,
+// if no message comes first, wakes the others. If all of them asked, a herd would send twice the commands.
 //
-// Where several nodes vote, those whom one message wakes would each get the votes of a few nodes, give them back, and
-// be woken by that again, for seconds on end. So each of them tries after a random delay first, as the algorithm has it
-// ("in order to try to desynchronize multiple clients", S. Sanfilippo, Distributed Locks with Redis), whose bound
-// doubles with each wake-up in vain, from DefaultBackoffMin to DefaultBackoffMax. With 20 clients of one key on five
-// nodes, who hold it for 1 ms, that made 526 locks/s out of 29, and 128 clients need the whole range: up to 16 ms only,
-// they made 45.
+// Where several nodes vote, the waiters that one message wakes would each get the votes of a few nodes, give them back,
+// and be woken by that again, for seconds on end. So each of them first waits for a random delay, as the algorithm asks
+// ("in order to try to desynchronize multiple clients", S. Sanfilippo, Distributed Locks with Redis). Its bound doubles
+// with each unsuccessful wake-up, from DefaultBackoffMin to DefaultBackoffMax. With 20 clients on one key and five
+// nodes, and holds of 1 ms, that raised throughput from 29 to 526 locks/s. 128 clients need the whole range: with a
+// bound of 16 ms they made 45.
 //
-// The deadline does not cut off a Remaining on its way, just as it does not cut off a Try: both end by the driver's own
-// I/O time-out. Waiting for a subscription to be confirmed does end at the deadline.
+// The deadline does not cut off a Remaining under way, as it does not cut off a Try: both end by the driver's own I/O
+// time-out. Waiting for a subscription to be confirmed does end at the deadline.
 type subscriber struct {
 	sleeper
-	hub   *hub
-	lease drivers.Remainer // nil if leases do not end
-	apart *backoff         // nil unless several nodes vote
-	woken chan struct{}    // one slot: a wake-up that comes while the client tries waits there for its next Wait
+	hub    *hub
+	lease  drivers.Remainer // nil if leases do not end
+	jitter *backoff         // random delays; nil unless several nodes vote
+	woken  chan struct{}    // one slot: a wake-up that comes while the client tries waits there for its next Wait
 
 	topic *topic          // what it has joined, from the first Wait of an acquisition until Leave
 	at    int             // its place in topic.waiters; the hub's lock guards it
@@ -62,10 +62,10 @@ func (s *subscriber) Wait(ctx context.Context, l *drivers.Lease) error {
 	if s.ready != nil {
 		return s.confirm(ctx, l)
 	}
-	if err := s.listen(ctx, l); err != nil || s.apart == nil {
+	if err := s.listen(ctx, l); err != nil || s.jitter == nil {
 		return err
 	}
-	if err := s.apart.Wait(ctx, l); err != nil {
+	if err := s.jitter.Wait(ctx, l); err != nil {
 		return err
 	}
 	s.forget()
@@ -89,13 +89,13 @@ func (s *subscriber) listen(ctx context.Context, l *drivers.Lease) error {
 	if err := s.sleep(ctx, min(rest, left(l)), s.woken); err != nil {
 		return err
 	}
-	if left(l) > 0 { // else it has given up, and Leave passes the duty on
+	if left(l) > 0 { // otherwise it has given up, and Leave makes another waiter the keeper
 		s.hub.expire(s)
 	}
 	return nil
 }
 
-// forget takes back a wake-up: whatever was released so far, the next try sees it.
+// forget drops a pending wake-up: the next try sees whatever was released so far.
 func (s *subscriber) forget() {
 	select {
 	case <-s.woken:
@@ -103,8 +103,8 @@ func (s *subscriber) forget() {
 	}
 }
 
-// confirm returns when the server has confirmed the subscription: the caller tries once more, and may sleep after
-// that. If the confirmation takes too long it returns without, and the next Wait goes on waiting for it.
+// confirm returns when the server has confirmed the subscription. The caller then tries once more and may sleep after
+// that. If the confirmation takes too long, confirm returns without it, and the next Wait goes on waiting for it.
 func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) error {
 	if !closed(s.ready) {
 		err := s.sleep(ctx, min(MaxSleep, left(l)), s.ready)
@@ -120,7 +120,7 @@ func (s *subscriber) confirm(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// rest is how long the keeper sleeps at the most if no message comes.
+// rest returns how long the keeper may sleep if no message comes.
 func (s *subscriber) rest(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	d, err := s.lease.Remaining(ctx, l)
 	switch {
@@ -140,8 +140,8 @@ func (s *subscriber) Leave(ctx context.Context, l *drivers.Lease) error {
 	if s.topic != nil {
 		s.hub.leave(s)
 	}
-	if s.apart != nil {
-		return s.apart.Leave(ctx, l)
+	if s.jitter != nil {
+		return s.jitter.Leave(ctx, l)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// The waiter that stands in a local line, of which only the front contends at the server.
+// The waiter that stands in a local line, whose front alone contends at the server.
 
 package wait
 
@@ -10,28 +10,28 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// queued is a client of -wait queue: its session and its waiter in one, since a release has to know who stands in
-// line. Of all clients of a room one at a time contends for a key, as a pubsub waiter does; the others do not trouble
-// the server. They are served in the order of their arrival. Those of other rooms get their turn when the lock is
-// really released, and race for it.
+// queued is a client of -wait queue. It is both session and waiter, because a release has to know who is in line. Of
+// all clients of a room, one at a time contends for a key, like a pubsub waiter; the others do not load the server.
+// They are served in order of arrival. Clients of other rooms get their turn when the lock is really released, and race
+// for it.
 //
-// A Try while somebody of the same room holds or contends for the key is answered here, with no. Nobody announces the
-// end of a lease, so that whoever is next minds the holder's and, once it is over, contends.
+// A Try while a client of the same room holds or contends for the key is refused here. Nothing announces the end of a
+// lease, so the next client in line watches the holder's lease and contends once it is over.
 //
-// A lock that is passed to a waiter (see handover.go) is his when Wait returns, and the next Try confirms it. One who
-// had been claimed before his patience ended learns only afterwards whether he got it, and if he did it is a grant,
-// as with a Try whose answer comes late. If he leaves all the same, Leave releases it.
+// A lock that is passed to a waiter (see handover.go) is held when Wait returns, and the next Try confirms it. A waiter
+// that was claimed before its deadline learns only afterwards whether it got the lock. If it did, that is a grant, as
+// with a Try whose answer comes late; if it leaves nevertheless, Leave releases the lock.
 type queued struct {
 	drivers.Session
-	sub       subscriber // its waiting at the server
-	lines     *lines
-	passer    drivers.Passer // nil: release, and let the next acquire
-	max       int            // hand-overs in a row
-	nobody    string         // its owner in tries that the server has not heard of
-	expires   bool
-	reentrant bool
+	sub        subscriber // waits at the server
+	lines      *lines
+	passer     drivers.Passer // nil: release, and let the next client acquire
+	max        int            // hand-overs in a row
+	localOwner string         // the Owner of tries that the server has not seen
+	expires    bool
+	reentrant  bool
 
-	// Its own while it is idle, contends or holds; the shard's lock guards it while it stands in line.
+	// The client's own while it is idle, contends or holds; guarded by the shard's mutex while it stands in line.
 	state    state
 	shard    *shard
 	line     *line
@@ -41,15 +41,15 @@ type queued struct {
 	until    time.Duration // when it looks by itself
 	woken    chan struct{} // one slot
 
-	prev, next *queued // in line; the shard's lock guards them
+	prev, next *queued // in line; guarded by the shard's mutex
 
 	sleeper sleeper
 	sent    time.Duration // when the last Try began
 	local   bool          // the last Try was answered here
-	first   bool          // the last Try was made with the place at the front and was refused: nobody was before it
+	first   bool          // the last Try was made from the front and was refused: no client was before it
 	fresh   bool          // it contends, and has not called Wait yet
-	yields  bool          // its turn has come after too many hand-overs in a row; the shard's lock guards it
-	depth   int           // acquisitions of what it held already
+	yields  bool          // its turn came after too many hand-overs in a row; guarded by the shard's mutex
+	depth   int           // repeated acquisitions of the lock that it holds
 }
 
 type state uint8
@@ -66,7 +66,7 @@ const (
 // Unwrap finds the session's other capabilities.
 func (q *queued) Unwrap() drivers.Session { return q.Session }
 
-// granted tells whether Wait has got the lock, which is then held whatever the time.
+// granted reports whether Wait has got the lock, which is then held whatever the time.
 func (q *queued) granted() bool { return q.state == granted }
 
 func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -82,7 +82,7 @@ func (q *queued) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return held, err
 }
 
-// enter tells whether the server is to be asked: not if somebody else of this room is about it.
+// enter reports whether to ask the server: not if another client of this room holds or contends for the key.
 //
 //go:noinline
 func (q *queued) enter(l *drivers.Lease) bool {
@@ -98,7 +98,7 @@ func (q *queued) enter(l *drivers.Lease) bool {
 		ln = s.line(l.Key)
 	} else if !ln.vacant(q.sent) {
 		l.Reset()
-		l.Owner = q.nobody
+		l.Owner = q.localOwner
 		q.first = false
 		return false
 	}
@@ -107,8 +107,8 @@ func (q *queued) enter(l *drivers.Lease) bool {
 	return true
 }
 
-// tried notes what the server has answered. A first try that was refused gives the place at the front up, because
-// nobody says that a Wait will follow; if it does, it goes back to the head of the line.
+// tried records the server's answer. A first try that was refused gives up the place at the front, because a Wait need
+// not follow; if it does, it goes back to the head of the line.
 //
 //go:noinline
 func (q *queued) tried(l *drivers.Lease, held bool, err error) {
@@ -129,13 +129,13 @@ func (q *queued) tried(l *drivers.Lease, held bool, err error) {
 	}
 }
 
-// again is a Try by a client that holds a lock already: this one, or another one, which then goes without a line.
+// again handles a Try by a client that already holds a lock: this one, or another one, which then has no line.
 func (q *queued) again(l *drivers.Lease, held bool) {
 	switch {
 	case !held || l.Key != q.key:
 	case q.reentrant:
 		q.depth++
-	default: // the lease had run out, and this is another one
+	default: // the lease had run out, and this is a new one
 		q.shard.mu.Lock()
 		defer q.shard.mu.Unlock()
 		if q.line.front == q {
@@ -144,7 +144,7 @@ func (q *queued) again(l *drivers.Lease, held bool) {
 	}
 }
 
-// ends is when the lease of a grant that was asked for at q.sent runs out.
+// ends returns when the lease of a grant that was requested at q.sent runs out.
 func (q *queued) ends(l *drivers.Lease) time.Duration {
 	switch {
 	case !q.expires:
@@ -184,8 +184,8 @@ func (q *queued) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
-// yield lets the clients of other processes go first, after as many hand-overs in this one as there may be: it
-// registers and asks for the holder's lease before it tries, which is one round trip later than they do.
+// yield lets the clients of other processes go first after the maximum of hand-overs in a row: it subscribes and asks
+// for the holder's lease before it tries, one round trip later than they do.
 func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 	if err := q.sub.Wait(ctx, l); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (q *queued) yield(ctx context.Context, l *drivers.Lease) error {
 	return q.sub.Wait(ctx, l)
 }
 
-// join stands in line, or takes the turn if nobody is there.
+// join stands in line, or takes the turn if there is none.
 func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 	now := q.lines.clock.Now()
 	q.lease, q.deadline = l, never
@@ -226,13 +226,13 @@ func (q *queued) join(l *drivers.Lease) (turn bool, err error) {
 	return false, nil
 }
 
-// rest sets the time at which it looks by itself: at the end of the holder's lease, though only the head does anything
-// about it then; at its own deadline; and after MaxSleep at the latest.
+// rest sets the time at which the client looks by itself: at the end of the holder's lease, though only the head acts
+// on it then; at its own deadline; and after MaxSleep at the latest.
 func (q *queued) rest(now time.Duration) {
 	q.until = min(q.line.end, q.deadline, now+MaxSleep)
 }
 
-// look finds out why a sleep has ended, with err if ctx did, and whether the wait is over.
+// look finds out why a sleep ended, with err if ctx did, and whether the wait is over.
 func (q *queued) look(err error) (done bool, _ error) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
@@ -289,9 +289,9 @@ func (q *queued) Leave(ctx context.Context, l *drivers.Lease) error {
 	return err
 }
 
-// Crash implements drivers.Crasher: the client is gone, and what it held stays held at the server. This process is not
-// told when that ends, as it is not told by a holder elsewhere: so whoever is next in line contends, and finds out as
-// any waiter at the server does. It passes nothing on.
+// Crash implements drivers.Crasher: the client is gone, and what it held stays held at the server. Like any other
+// process, this one is not told when that ends; so the next client in line contends, and finds out like any waiter at
+// the server. Crash passes nothing on.
 func (q *queued) Crash() {
 	if q.sub.topic != nil {
 		q.sub.hub.leave(&q.sub)
@@ -299,7 +299,7 @@ func (q *queued) Crash() {
 	switch q.state {
 	case contending, holding, granted:
 		q.shard.mu.Lock()
-		if q.line.front == q { // else its lease has run out, and its place was taken
+		if q.line.front == q { // otherwise its lease has run out, and its place was taken
 			q.shard.advance(q.line)
 		}
 		q.shard.mu.Unlock()

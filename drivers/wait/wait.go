@@ -1,9 +1,9 @@
-// Package wait holds the ways of waiting for a lock that somebody else has (-wait), and the one acquisition loop of
-// lockbench. A way of waiting is a drivers.Waiter made out of any Session, so it composes with every lock design and
-// multiplies none: whoever compares two ways compares them on the same lock, through the same loop.
+// Package wait has the ways of waiting for a lock that another client holds (-wait), and lockbench's only acquisition
+// loop. A way of waiting is a drivers.Waiter made from any Session, so it works with every lock design: two ways are
+// compared on the same lock, through the same loop.
 //
-// A Room is the waiting that one process does on one service. Clients touch what they share in it only once they
-// have to wait: an uncontended acquisition costs nothing here.
+// A Room is the waiting of one process on one service. Clients touch what they share in it only when they have to wait:
+// an uncontended acquisition costs nothing here.
 package wait
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The names of the ways of waiting, as -wait takes them.
+// The names of the ways of waiting, as in -wait.
 const (
 	None    = "none"
 	Poll    = "poll"
@@ -30,13 +30,13 @@ const (
 	Native  = "native"
 )
 
-// Kind describes a way of waiting, for listings and for plans that have to know what it asks of a service.
+// Kind describes a way of waiting, for listings and for plans that must know what it needs from a service.
 type Kind struct {
 	Name   string // the value of -wait
-	Text   string // one line for people who choose
+	Text   string // one line of help
 	Wakes  bool   // releases have to wake subscribers: the service is opened with drivers.Config.Wakes
 	Blocks bool   // releases have to wake a sleeper: the service is opened with drivers.Config.Blocks
-	Local  bool   // the clients of a room share something, so that it matters how many rooms there are (-lockers)
+	Local  bool   // the clients of a room share something, so the number of rooms matters (-lockers)
 	Native bool   // the sessions have to be drivers.Waiters themselves
 }
 
@@ -55,16 +55,16 @@ func Kinds() []Kind {
 	}
 }
 
-// The ways in which a queued lock goes from a client to the next one in its line, as -handover takes them.
+// The ways in which a queued lock goes from a client to the next in line, as in -handover.
 const (
 	HandoverRelease = "release" // it is released, and the next acquires it
 	HandoverSwap    = "swap"    // it is passed on at the server, in one step; the sessions have to be drivers.Passers
 )
 
-// Handovers lists them, the one that suits every lock first.
+// Handovers lists them, the one that works with every lock first.
 func Handovers() []string { return []string{HandoverRelease, HandoverSwap} }
 
-// Find looks a way of waiting up by its name. The error lists them all.
+// Find returns the way of waiting with that name. The error lists them all.
 func Find(name string) (Kind, error) {
 	kinds := Kinds()
 	names := make([]string, len(kinds))
@@ -78,40 +78,40 @@ func Find(name string) (Kind, error) {
 }
 
 const (
-	// DefaultPoll is the interval between two tries of a polling client. What ships is slower (redis-objects sleeps
-	// 0.1 s), and then the client that releases and comes straight back nearly always wins, so that others starve;
-	// 1 ms is fairer, but makes 512 waiters ask 512,000 times a second, more than one server answers. 10 ms keeps
-	// those 512 at 51,200 tries a second, which leaves the server room for the locks themselves.
+	// DefaultPoll is the interval between two tries of a polling client. Existing libraries are slower (redis-objects
+	// sleeps 0.1 s): then a client that releases and returns at once nearly always wins, and others starve. 1 ms is
+	// fairer, but makes 512 waiters ask 512,000 times a second, more than one server answers. With 10 ms they make
+	// 51,200 tries a second, which leaves the server room for the locks themselves.
 	DefaultPoll = 10 * time.Millisecond
 
-	// DefaultBackoffMin bounds the first delay of a backing-off client. The article's own simulator starts at half
+	// DefaultBackoffMin bounds the first delay of a client that backs off. The article's own simulator starts at half
 	// of its one-way network delay; for a server that answers within a fraction of a millisecond that would be less
 	// than the Go runtime can sleep, which is whole milliseconds on an otherwise idle process.
 	DefaultBackoffMin = time.Millisecond
 
-	// DefaultBackoffMax bounds every delay of a backing-off client. The article's simulator goes up to 2 s, for
-	// requests that are served once; a client that wants a lock over and over starves on such delays. 100 ms is
-	// what polling libraries ship as their fixed interval, so that the most patient client still asks, on average,
-	// twice as often as those.
+	// DefaultBackoffMax bounds every delay of a client that backs off. The article's simulator goes up to 2 s, for
+	// requests that are served once; a client that wants a lock over and over starves on such delays. 100 ms is the
+	// fixed interval of common polling libraries, so the most patient client still asks, on average, twice as often as
+	// those.
 	DefaultBackoffMax = 100 * time.Millisecond
 
-	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and the clients of other
-	// processes get a chance. The more, the less a release costs each of them, and the longer the others wait.
+	// DefaultHandoverMax is how many times in a row a lock is swapped before it is released, and clients of other
+	// processes get a chance. A higher number makes releases cheaper, but clients of other processes wait longer.
 	DefaultHandoverMax = 16
 )
 
-// Options are the settings of all ways of waiting; each reads its own. The zero value means the defaults.
+// Options are the settings of all ways of waiting; each uses its own. The zero value means the defaults.
 type Options struct {
 	Poll       time.Duration // interval between two tries; 0 means DefaultPoll
 	BackoffMin time.Duration // bound of the first delay; 0 means DefaultBackoffMin
 	BackoffMax time.Duration // bound of every delay; 0 means DefaultBackoffMax
-	Seed       uint64        // of the delays; the same seed gives a client the same delays again
+	Seed       uint64        // of the delays; with the same seed, a client gets the same delays again
 
 	Handover    string // one of Handovers(); empty means HandoverRelease
 	HandoverMax int    // swaps in a row; 0 means DefaultHandoverMax
 }
 
-// complete fills the defaults in and refuses what makes no sense.
+// complete fills in the defaults and rejects what makes no sense.
 func (o Options) complete() (Options, error) {
 	for _, f := range []struct {
 		name  string
@@ -143,19 +143,19 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Room is one process's worth of waiting on one service: it makes the waiters and owns what they share. It is safe
-// for concurrent use.
+// Room is the waiting of one process on one service: it makes the waiters and owns what they share. It is safe for
+// concurrent use.
 type Room struct {
 	kind    Kind
 	options Options
 	traits  drivers.Traits
 	votes   bool   // several nodes grant a lock together
 	hub     *hub   // the shared subscription; nil unless the kind needs one
-	lines   *lines // of the kind queue; else nil
+	lines   *lines // for kind queue; nil otherwise
 }
 
-// NewRoom prepares waiting of the named kind on svc; ctx bounds only the opening. It refuses a kind that does not
-// exist, options that make no sense, and a kind that svc cannot serve. Close the room before the service.
+// NewRoom prepares waiting of the named kind on svc; ctx bounds only the opening. It rejects an unknown kind, options
+// that make no sense, and a kind that svc does not support. Close the room before the service.
 func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (*Room, error) {
 	k, err := Find(kind)
 	if err != nil {
@@ -165,17 +165,17 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 		return nil, err
 	}
 	if k.Blocks && !svc.Traits().Blocks {
-		return nil, fmt.Errorf("wait: %s: the releases of this lock, as it was opened, wake nobody who sleeps on the server; "+
-			"it can be waited for by poll and backoff", kind)
+		return nil, fmt.Errorf("wait: %s: releases of this lock, as opened, do not wake clients that sleep on the server; "+
+			"poll and backoff work with every lock", kind)
 	}
 	r := &Room{kind: k, options: o, traits: svc.Traits()}
 	_, r.votes = drivers.As[drivers.Voter](svc)
 	if !k.Wakes {
 		return r, nil
 	}
-	const instead = "it can be waited for by none, poll and backoff, and by native if its sessions wait by themselves"
+	const instead = "none, poll and backoff work with every lock, and native if its sessions can wait by themselves"
 	if !svc.Traits().Wakes {
-		return nil, fmt.Errorf("wait: %s: the releases of this lock, as it was opened, wake nobody; %s", kind, instead)
+		return nil, fmt.Errorf("wait: %s: releases of this lock, as opened, wake no waiters; %s", kind, instead)
 	}
 	sub, ok := drivers.As[drivers.Subscriber](svc)
 	if !ok {
@@ -190,10 +190,10 @@ func NewRoom(ctx context.Context, kind string, svc drivers.Service, o Options) (
 	return r, nil
 }
 
-// Client makes client number id, whose session s is, wait in this way. It answers the session that the client is to
-// use from now on, because some ways have to know of its tries and releases; what s can do besides is found by
-// drivers.As. Like the session the waiter is used by one goroutine at a time, the same one. It is nil for the kind none.
-// A session that cannot wait in this way is refused.
+// Client makes client number id, with session s, wait in this way. It returns the session that the client must use from
+// now on, because some ways have to know of its tries and releases; drivers.As finds the other capabilities of s in it.
+// Like the session, the waiter is used by one goroutine at a time, the same one. It is nil for the kind none. Client
+// returns an error if s cannot wait in this way.
 func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waiter, error) {
 	switch r.kind.Name {
 	case Poll:
@@ -231,7 +231,7 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 	return s, nil, nil
 }
 
-// place finds out whether tries take a place in line, which is what makes a lock fair for clients that poll.
+// place returns the place in line that tries take, if they do; that makes a lock fair for clients that poll.
 func (r *Room) place(s drivers.Session) place {
 	if !r.traits.Fair {
 		return place{}
@@ -248,17 +248,17 @@ func (r *Room) subscriber(s drivers.Session, id int) (subscriber, error) {
 	lease, err := r.remainer(s)
 	sub := subscriber{hub: r.hub, lease: lease, woken: make(chan struct{}, 1)}
 	if r.votes {
-		sub.apart = r.backoff(id, DefaultBackoffMin, DefaultBackoffMax)
+		sub.jitter = r.backoff(id, DefaultBackoffMin, DefaultBackoffMax)
 	}
 	return sub, err
 }
 
-// remainer tells how long a sleep may be at the most; nil if leases do not end.
+// remainer returns what tells how long a sleep may be; nil if leases do not end.
 func (r *Room) remainer(s drivers.Session) (drivers.Remainer, error) {
 	lease, ok := drivers.As[drivers.Remainer](s)
 	if !ok && r.traits.Expires {
 		return nil, fmt.Errorf("wait: %s: the sessions of this lock cannot tell how long the holder's lease "+
-			"still lasts, and nobody announces its expiry; poll and backoff need not know", r.kind.Name)
+			"still lasts, and expiry is not announced; poll and backoff work without", r.kind.Name)
 	}
 	return lease, nil
 }
@@ -283,7 +283,7 @@ func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
 	}
 	if r.traits.Owned {
 		var owners drivers.Owners
-		q.nobody = owners.Next()
+		q.localOwner = owners.Next()
 	}
 	if r.options.Handover == HandoverRelease {
 		return q, nil
@@ -294,8 +294,8 @@ func (r *Room) queued(s drivers.Session, id int) (*queued, error) {
 	return q, nil
 }
 
-// Close gives back the subscription. It is called when no client waits any more. One that still does finds out for
-// itself after MaxSleep at the latest; one that stands in line is told.
+// Close ends the subscription. Call it when no client waits any more. A client that still does notices after MaxSleep
+// at the latest; one in line is told.
 func (r *Room) Close() error {
 	if r.lines != nil {
 		r.lines.close()

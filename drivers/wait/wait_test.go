@@ -52,7 +52,7 @@ func TestNewRoomRefuses(t *testing.T) {
 		{"min above max", wait.Backoff, newService(), wait.Options{BackoffMin: 2 * time.Second, BackoffMax: time.Second},
 			[]string{"2s", "1s"}},
 		{"min above the usual max", wait.Backoff, newService(), wait.Options{BackoffMin: time.Second}, []string{"1s", "100ms"}},
-		{"nobody published", wait.PubSub, silent, wait.Options{}, []string{"pubsub", "wake nobody", "none, poll and backoff", "native"}},
+		{"nobody published", wait.PubSub, silent, wait.Options{}, []string{"pubsub", "wake no waiters", "none, poll and backoff", "native"}},
 		{"no subscriber", wait.PubSub, deaf{newService()}, wait.Options{}, []string{"pubsub", "cannot be listened to", "none, poll and backoff"}},
 		{"no connection", wait.PubSub, broken, wait.Options{}, []string{"pubsub", "open the subscription", "no such host"}},
 	} {
