@@ -155,7 +155,7 @@ func (b *bell) run(conn syscall.RawConn, last int64) {
 	}
 }
 
-// clear clears the slots from first to last, and tells whether one was set.
+// clear clears the slots from first to last, and reports whether one was set.
 func (b *bell) clear(first, last int64) (any bool) {
 	for first <= last {
 		n := min(64-first%64, last-first+1) // slots in this word
@@ -169,7 +169,7 @@ func (b *bell) clear(first, last int64) (any bool) {
 	return any
 }
 
-// next is the first slot from that one on that is set.
+// next returns the first slot from that one on that is set.
 func (b *bell) next(slot int64) (next int64, found bool) {
 	for end := slot + slots; slot < end; slot += 64 - slot%64 {
 		if w := b.word(slot).Load() >> (slot % 64); w != 0 {
@@ -179,7 +179,7 @@ func (b *bell) next(slot int64) (next int64, found bool) {
 	return 0, false
 }
 
-// Rings tells whether timers of the system ring for the clock that the caller sees: not on the fake clock of package
+// Rings reports whether timers of the system ring for the clock that the caller sees: not on the fake clock of package
 // testing/synctest, and not elsewhere than on Linux.
 func Rings() bool {
 	var t unix.Timespec

@@ -12,5 +12,5 @@ var poller bell
 func (bell) ringAt(time.Duration) (slot int64) { return 0 }
 func (bell) forget(int64)                      {}
 
-// Rings tells whether timers of the system are used at all.
+// Rings reports whether timers of the system are used at all.
 func Rings() bool { return false }

@@ -41,7 +41,7 @@ type Timer struct {
 // base is what all readings count from.
 var base = time.Now()
 
-// now is the monotonic time since base.
+// now returns the monotonic time since base.
 func now() time.Duration { return time.Since(base) }
 
 // Sleep returns true after d, never earlier, or false as soon as stop or wake can be received from. Either may be nil.

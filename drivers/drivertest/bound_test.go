@@ -64,7 +64,7 @@ func (b *bound) begin(inner drivers.Session) *boundSession {
 	return s
 }
 
-// Outage is that of the faults, and the service's patience with it.
+// Outage returns that of the faults, and the service's patience with it.
 func (b *bound) Outage() (restore func()) {
 	up := b.faults.Outage()
 	patience := time.AfterFunc(b.timeout, func() {
@@ -208,7 +208,7 @@ func (s *sharingService) Close() error {
 	return nil
 }
 
-// boundWaiting is bound with a native wait: one that is awake now and then, or hears of releases alone.
+// boundWaiting returns bound with a native wait: one that is awake now and then, or hears of releases alone.
 func boundWaiting(deaf bool) drivers.Driver {
 	return newBound(func(b *bound) {
 		claims, wrap := b.altered.traits, b.altered.session

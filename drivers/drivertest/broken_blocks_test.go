@@ -75,7 +75,7 @@ func doze(s sleepingSession, ctx context.Context, l *drivers.Lease, d time.Durat
 	}
 }
 
-// sleeping is a lock whose clients can sleep in a bed of that size.
+// sleeping returns a lock whose clients can sleep in a bed of that size.
 func sleeping(size int, block func(sleepingSession, context.Context, *drivers.Lease, time.Duration) (bool, error)) drivers.Driver {
 	return altered{
 		Driver: faulty(),

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// crashing is bound with another way to crash.
+// crashing returns bound with another way to crash.
 func crashing(crash func(*boundSession)) drivers.Driver {
 	return newBound(func(b *bound) { b.afterCrash = crash })
 }

@@ -61,7 +61,7 @@ func lying(remaining func(truth time.Duration, l *drivers.Lease) time.Duration) 
 	})
 }
 
-// times is a lease with another TTL.
+// times returns a lease with another TTL.
 func times(l *drivers.Lease, factor float64) *drivers.Lease {
 	copied := *l
 	copied.TTL = time.Duration(float64(l.TTL) * factor)

@@ -14,17 +14,17 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// claiming is memory (with faults) that claims something else.
+// claiming returns memory (with faults) that claims something else.
 func claiming(traits func(*drivers.Traits)) drivers.Driver {
 	return altered{Driver: faulty(), traits: traits}
 }
 
-// sessions is memory (with faults) whose sessions are wrapped.
+// sessions returns memory (with faults) whose sessions are wrapped.
 func sessions(wrap func(s drivers.Session, id int) drivers.Session) drivers.Driver {
 	return altered{Driver: faulty(), session: func() func(drivers.Session, int) drivers.Session { return wrap }}
 }
 
-// services is memory (with faults) whose services are wrapped.
+// services returns memory (with faults) whose services are wrapped.
 func services(wrap func(drivers.Service) drivers.Service) drivers.Driver {
 	return altered{Driver: faulty(), service: wrap}
 }
@@ -122,7 +122,7 @@ var brokenClaims = []broken{
 	{"null claims Exclusive", altered{Driver: memory.Null{}, traits: func(t *drivers.Traits) { t.Exclusive = true }}, "exclusion"},
 }
 
-// folded is a key as a service sees it that ignores case.
+// folded returns a key as a service sees it that ignores case.
 func folded(l *drivers.Lease) *drivers.Lease {
 	copied := *l
 	if stem, ok := strings.CutSuffix(l.Key, "KEY"); ok {
@@ -242,7 +242,7 @@ var brokenHolding = []broken{
 	}), "contention"},
 }
 
-// tagsBySession is a lock that knows its holders by session and not by acquisition, whatever the token says.
+// tagsBySession returns a lock that knows its holders by session and not by acquisition, whatever the token says.
 func tagsBySession(showSession bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),

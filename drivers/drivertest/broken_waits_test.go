@@ -14,7 +14,7 @@ import (
 
 type waiting func(ctx context.Context, l *drivers.Lease) error
 
-// waitingBy is polling with another Wait and Leave; nil keeps what was.
+// waitingBy returns polling with another Wait and Leave; nil keeps what was.
 func waitingBy(make func(s drivers.Session) (wait, leave waiting)) drivers.Driver {
 	return sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
 		wait, leave := make(s)
@@ -34,7 +34,7 @@ func sessionsWaiting(wrap func(s drivers.Session, id int) drivers.Session) drive
 	return d
 }
 
-// onRelease is a lock whose waits end by releases alone: the releases of each key are counted, and Wait sleeps until
+// onRelease returns a lock whose waits end by releases alone: the releases of each key are counted, and Wait sleeps until
 // the count moves. start tells the count that a wait begins with, from that at the last Try and that of now.
 func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.Driver {
 	return altered{
@@ -76,7 +76,7 @@ func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.
 	}
 }
 
-// queueingBut is queueing whose Leave is conditional.
+// queueingBut returns queueing whose Leave is conditional.
 func queueingBut(leaves func(l *drivers.Lease) bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),

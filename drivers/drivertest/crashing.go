@@ -66,7 +66,7 @@ func crash(t *T) {
 	other.release(kept, true, "the client held the key; only another client has died")
 }
 
-// mourning is how long the key of a holder that has died has to stay taken from the grant on, and when it has to have come
+// mourning returns how long the key of a holder that has died has to stay taken from the grant on, and when it has to have come
 // free. Clients give signs of life several times in a session's time-out, so that most of it is left after the last one.
 // Neither is known of a hold that lasts for ever.
 func (t *T) mourning() (from, until time.Duration) {
@@ -120,7 +120,7 @@ func crashesLeaveNothing(t *T) {
 	t.Errorf("of %d sessions that have crashed %d goroutines are left:\n%s", crashes, count, strings.Join(left, "\n"))
 }
 
-// labelled are the stacks of the goroutines with a profiler label, which they inherit from the one that starts them; and
+// labelled returns the stacks of the goroutines with a profiler label, which they inherit from the one that starts them; and
 // how many goroutines those are.
 func labelled(label, value string) (stacks []string, goroutines int) {
 	mark := fmt.Sprintf("# labels: {%q:%q}", label, value)

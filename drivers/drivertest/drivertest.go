@@ -98,7 +98,7 @@ func Run(t *testing.T, s Setup) {
 	})
 }
 
-// first tells whether a case is run for the first time in this process with such a driver and such sessions.
+// first reports whether a case is run for the first time in this process with such a driver and such sessions.
 func first(c oneCase, k known) bool {
 	_, seen := ran.LoadOrStore(c.name+": "+k.kind, true)
 	return !seen
@@ -381,7 +381,7 @@ func (c *client) release(l *drivers.Lease, want bool, why string) {
 	}
 }
 
-// within runs f, which ought to be over by the limit, and meanwhile the other functions. It tells whether f was in
+// within runs f, which ought to be over by the limit, and meanwhile the other functions. It reports whether f was in
 // time. If it was not, f's context is cancelled and f gets the same time again.
 func (t *T) within(limit time.Duration, f func(ctx context.Context), meanwhile ...func()) bool {
 	ctx, cancel := context.WithCancel(t.ctx)

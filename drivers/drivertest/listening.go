@@ -32,7 +32,7 @@ func (e *ear) wake(key string) {
 	}
 }
 
-// take tells whether a key has been called since the last take.
+// take reports whether a key has been called since the last take.
 func (e *ear) take(key string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -122,7 +122,7 @@ func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease
 	return wrong
 }
 
-// acquire is the loop that every user of a Waiter runs. It tells whether the key was granted before the deadline.
+// acquire is the loop that every user of a Waiter runs. It reports whether the key was granted before the deadline.
 func (c *client) acquire(ctx context.Context, l *drivers.Lease) bool {
 	defer c.leave(l)
 	for {

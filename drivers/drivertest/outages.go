@@ -222,7 +222,7 @@ func waitOverCut(t *T) {
 		func() bool { return other.tries(lease(key, long)) })
 }
 
-// persist acquires as a client does that is not put off by errors. It tells whether the key was granted.
+// persist acquires as a client does that is not put off by errors. It reports whether the key was granted.
 func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end) && ctx.Err() == nil; {
 		l.Deadline = end

@@ -255,7 +255,7 @@ func crowd(t *T) {
 	runtime.KeepAlive(clients)
 }
 
-// heap is what is in use, goroutine stacks included.
+// heap returns what is in use, goroutine stacks included.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// silence is how long a cut lasts that ends a session for certain. The service may count from before the cut, and looks
+// silence returns how long a cut lasts that ends a session for certain. The service may count from before the cut, and looks
 // at intervals.
 func (t *T) silence() time.Duration { return t.SessionTimeout*5/4 + 2*short }
 

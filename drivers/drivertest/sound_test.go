@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// faulty is memory that can be cut off and muted.
+// faulty returns memory that can be cut off and muted.
 func faulty() drivers.Driver { return fault.NewDriver(memory.Driver{}) }
 
-// untagged is a lock that anybody can release: SETNX or SET NX, and DEL.
+// untagged returns a lock that anybody can release: SETNX or SET NX, and DEL.
 func untagged(expires bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -199,7 +199,7 @@ func (q *line) first(key string) int {
 	return q.queue[key][0]
 }
 
-// join stands in line; it tells whether that is new.
+// join stands in line; it reports whether that is new.
 func (q *line) join(key string, id int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

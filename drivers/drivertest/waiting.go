@@ -195,7 +195,7 @@ func waitForRelease(t *T) {
 // crowds are how many clients wait for the same key.
 var crowds = []int{1, 20}
 
-// clients is how many sessions everybodyGetsThrough will open for some crowds.
+// clients returns how many sessions everybodyGetsThrough will open for some crowds.
 func clients(crowds []int) (n int) {
 	for _, waiting := range crowds {
 		n += 1 + waiting

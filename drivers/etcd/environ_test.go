@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// counting is a listener that counts its connections and answers nothing.
+// counting returns a listener that counts its connections and answers nothing.
 func counting(t *testing.T, address string) (port string, heard *atomic.Int64) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -21,7 +21,7 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "etcd: " + op, Err: err}
 }
 
-// gone tells whether a lease does not exist, or not any more.
+// gone reports whether a lease does not exist, or not any more.
 func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
 // classOf sorts an error. Only what is certain to have had no effect has a class that says so: "unavailable" is also
@@ -64,7 +64,7 @@ func classOf(err error) drivers.Class {
 	return drivers.ClassProtocol
 }
 
-// outOfTime tells whether the deadline of a request has passed, here or at the server, which may answer with the bare
+// outOfTime reports whether the deadline of a request has passed, here or at the server, which may answer with the bare
 // text of its own context's error.
 func outOfTime(err error) bool {
 	said, ok := status.FromError(err)

@@ -28,7 +28,7 @@ type inspecting struct {
 }
 
 // Inspect implements drivers.Inspector. The version is what the members say by gRPC; what they have spent stands in
-// /metrics at their client URL, and is unknown where that does not answer. An etcd does not tell whether it fsyncs.
+// /metrics at their client URL, and is unknown where that does not answer. An etcd does not report whether it fsyncs.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
@@ -104,7 +104,7 @@ func (in *inspecting) close() {
 	}
 }
 
-// members is how many there are; those that were named if etcd does not say.
+// members returns how many there are; those that were named if etcd does not say.
 func (s *service) members(ctx context.Context) int {
 	limited, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()

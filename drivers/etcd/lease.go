@@ -18,7 +18,7 @@ import (
 // escapes keep the name of one lock from being the beginning of another's keys.
 var escapes = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// line is what all keys of a lock begin with.
+// line returns what all keys of a lock begin with.
 func line(key string) string {
 	if strings.ContainsAny(key, "%/") {
 		key = escapes.Replace(key)
@@ -26,7 +26,7 @@ func line(key string) string {
 	return key + "/"
 }
 
-// keyOf is the key of an owner.
+// keyOf returns the key of an owner.
 func keyOf(lock, owner string) string {
 	name, _, _ := strings.Cut(owner, ":")
 	return line(lock) + name

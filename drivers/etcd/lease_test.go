@@ -18,7 +18,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// relaxed is a private etcd that answers soon.
+// relaxed returns a private etcd that answers soon.
 func relaxed(t *testing.T, n int) *servers.Etcds {
 	return servertest.Etcd(t, n, servers.EtcdOptions{Durability: servers.Relaxed})
 }
@@ -54,7 +54,7 @@ func release(t *testing.T, c *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// keys are what there is under a lock's name.
+// keys returns what there is under a lock's name.
 func keys(t *testing.T, s *service, key string) int64 {
 	t.Helper()
 	answer, err := s.conns[0].Get(t.Context(), line(key), clientv3.WithPrefix(), clientv3.WithCountOnly())

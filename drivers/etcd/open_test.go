@@ -139,7 +139,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// trusting is a TLS configuration that trusts the private CA.
+// trusting returns a TLS configuration that trusts the private CA.
 func trusting(t *testing.T, file string) *tls.Config {
 	t.Helper()
 	pem, err := os.ReadFile(file)

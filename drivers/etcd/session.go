@@ -42,7 +42,7 @@ type grant struct {
 	retired bool
 }
 
-// lost tells whether the lease is over, as far as that is known here: the server has said so, or has not been heard for
+// lost reports whether the lease is over, as far as that is known here: the server has said so, or has not been heard for
 // as long as the lease lasts.
 func (g *grant) lost() bool {
 	for {
@@ -85,7 +85,7 @@ func (s *session) request(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, s.service.io)
 }
 
-// lease is what to bind a key to: the session's lease, or a new one if it is lost.
+// lease returns what to bind a key to: the session's lease, or a new one if it is lost.
 func (s *session) lease(ctx context.Context) (*grant, error) {
 	if s.live != nil && s.live.lost() {
 		s.retire(s.live)

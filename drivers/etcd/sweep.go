@@ -39,7 +39,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	return names, nil
 }
 
-// list are the keys that begin with a prefix, in alphabetical order.
+// list returns the keys that begin with a prefix, in alphabetical order.
 func (s *service) list(ctx context.Context, prefix string) (names []string, err error) {
 	for from, more := prefix, true; more; {
 		err = s.limited(ctx, func(ctx context.Context) error {
@@ -70,5 +70,5 @@ func (s *service) limited(ctx context.Context, request func(ctx context.Context)
 	return request(ctx)
 }
 
-// escaped is the beginning of all keys of the locks whose names begin with prefix.
+// escaped returns the beginning of all keys of the locks whose names begin with prefix.
 func escaped(prefix string) string { return strings.TrimSuffix(line(prefix), "/") }

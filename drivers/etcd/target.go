@@ -97,7 +97,7 @@ func hostPort(s string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// targetsOf are the members that cfg names. They are logged in to alike.
+// targetsOf returns the members that cfg names. They are logged in to alike.
 func targetsOf(cfg drivers.Config) ([]target, error) {
 	switch n := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
@@ -136,14 +136,14 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 	return list, nil
 }
 
-// alike tells whether two members are logged in to alike.
+// alike reports whether two members are logged in to alike.
 func (t target) alike(o target) bool {
 	return t.username == o.username && t.password == o.password && (t.tls == nil) == (o.tls == nil)
 }
 
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
-// endpoint is the target as the client library wants it.
+// endpoint returns the target as the client library wants it.
 func (t target) endpoint() string {
 	u := url.URL{Scheme: "http", Host: t.address()}
 	if t.tls != nil {
@@ -152,7 +152,7 @@ func (t target) endpoint() string {
 	return u.String()
 }
 
-// redacted is the target as a URL without user and password.
+// redacted returns the target as a URL without user and password.
 func (t target) redacted() string {
 	if t.tls != nil {
 		return "etcds://" + t.address()

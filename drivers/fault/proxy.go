@@ -67,7 +67,7 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is the host:port that clients connect to in place of the target.
+// Addr returns the host:port that clients connect to in place of the target.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Hold keeps the bytes of a direction back until Resume; none are lost.

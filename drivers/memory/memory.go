@@ -112,7 +112,7 @@ func (sh *shard) entry(key string) *entry {
 	return e
 }
 
-// end is when a lease taken now expires.
+// end returns when a lease taken now expires.
 func end(now, ttl time.Duration) time.Duration {
 	if ttl <= 0 {
 		return 0

@@ -182,7 +182,7 @@ func hostPort(s string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// targetOf is what cfg names.
+// targetOf returns what cfg names.
 func targetOf(cfg drivers.Config) (target, error) {
 	t, err := parseTarget(cfg.Addrs[0])
 	if err != nil {
@@ -206,7 +206,7 @@ func targetOf(cfg drivers.Config) (target, error) {
 	return t, t.check()
 }
 
-// config is the target in the client library's words. Reconnecting and retrying, which is database/sql's, is not among
+// config returns the target in the client library's words. Reconnecting and retrying, which is database/sql's, is not among
 // them; how long things may take is set on the wire.
 func (t target) config() (*mysql.Config, error) {
 	cfg := mysql.NewConfig()
@@ -218,7 +218,7 @@ func (t target) config() (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// redacted is the target as an address that parseTarget reads, without user and password.
+// redacted returns the target as an address that parseTarget reads, without user and password.
 func (t target) redacted() string {
 	u := url.URL{Scheme: "mysql", Host: t.addr, Path: "/" + t.database}
 	query := url.Values{}

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// config is what leads to the server through a proxy, or directly if there is none.
+// config returns what leads to the server through a proxy, or directly if there is none.
 func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 	cfg := drivers.Config{Addrs: []string{s.URL()}}
 	if proxy != nil {

@@ -46,7 +46,7 @@ const (
 
 const moreConns = "use fewer -clients, end other users' connections, or raise the server's max_connections"
 
-// numberOf is the server's number of an error, 0 if the server did not send it.
+// numberOf returns the server's number of an error, 0 if the server did not send it.
 func numberOf(err error) uint16 {
 	var e *mysql.MySQLError
 	if errors.As(err, &e) {
@@ -55,7 +55,7 @@ func numberOf(err error) uint16 {
 	return 0
 }
 
-// contended tells whether the server has refused a lock, and changed nothing, because others have it. A deadlock is
+// contended reports whether the server has refused a lock, and changed nothing, because others have it. A deadlock is
 // one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
 func contended(err error) bool {
 	switch numberOf(err) {
@@ -93,7 +93,7 @@ func classOf(number uint16) drivers.Class {
 	return drivers.ClassServer
 }
 
-// unheard is why no answer came. The library says of most failures only that the connection is invalid.
+// unheard returns why no answer came. The library says of most failures only that the connection is invalid.
 func (c *conn) unheard(ctx context.Context, err error) error {
 	below := c.wire.fault
 	switch {
@@ -112,7 +112,7 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 	return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
 }
 
-// noConnection is why there is none. What the server says of users is not repeated.
+// noConnection returns why there is none. What the server says of users is not repeated.
 func (c *conn) noConnection(ctx context.Context, err error) error {
 	t := c.svc.target
 	say := func(class drivers.Class, text string, err error) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// greeting is that of a server with TLS and mysql_native_password.
+// greeting returns that of a server with TLS and mysql_native_password.
 func greeting() []byte {
 	const capabilities = 1 | 1<<9 | 1<<11 | 1<<15 | 1<<19 | 1<<24
 	body := slices.Concat([]byte("\x0a8.4.0\x00\x01\x00\x00\x0012345678\x00"),

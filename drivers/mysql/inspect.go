@@ -19,7 +19,7 @@ type about struct {
 	started             int64 // in seconds since 1970; 0: unknown
 }
 
-// free is how many connections sessions may pin.
+// free returns how many connections sessions may pin.
 func (a about) free() int { return int(a.maxConns - a.connected - reserved) }
 
 func (a about) maria() bool { return strings.Contains(a.version+a.comment, "MariaDB") }
@@ -114,7 +114,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
 }
 
-// persistence is what is on disk when a grant is answered. Row locks and user locks live in the server's memory alone,
+// persistence returns what is on disk when a grant is answered. Row locks and user locks live in the server's memory alone,
 // whatever it does with its data.
 func (s *service) persistence(a about) string {
 	if s.Design.Traits.Session {

@@ -43,7 +43,7 @@ func (s *session) settle(ctx context.Context) error {
 	return nil
 }
 
-// settleClass is the class of an error whose request was about another connection: the call has had no effect, so that
+// settleClass returns the class of an error whose request was about another connection: the call has had no effect, so that
 // it is as if there had been no connection.
 func settleClass(err error) drivers.Class {
 	switch class := drivers.ClassOf(err); class {

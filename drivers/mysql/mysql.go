@@ -227,7 +227,7 @@ func (s *service) controlled(ctx context.Context, op string, f func(*conn) error
 	return fail(op, err)
 }
 
-// closed tells whether Close was called.
+// closed reports whether Close was called.
 func (s *service) closed() bool {
 	select {
 	case <-s.closing:

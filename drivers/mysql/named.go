@@ -19,7 +19,7 @@ func (s *nameSession) connect(ctx context.Context) error {
 	return err
 }
 
-// take is the session's connection, a new one if the old one is lost.
+// take returns the session's connection, a new one if the old one is lost.
 func (s *nameSession) take(ctx context.Context) (*conn, error) {
 	if s.conn != nil && !s.conn.alive() && !s.svc.closed() && ctx.Err() == nil {
 		s.drop()
@@ -44,7 +44,7 @@ func (s *nameSession) drop() {
 	clear(s.held)
 }
 
-// owner is that of the key's hold, or a new one.
+// owner returns that of the key's hold, or a new one.
 func (s *nameSession) owner(key string) string {
 	if h := s.held[key]; h != nil {
 		return h.owner

@@ -49,7 +49,7 @@ func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
 	}
 }
 
-// base is what all sessions have in common.
+// base returns what all sessions have in common.
 func base(s drivers.Session) (*session, []*conn) {
 	switch s := s.(type) {
 	case *rowSession:

@@ -83,7 +83,7 @@ func (s rowService) Clean(ctx context.Context, keys []string) error {
 	})
 }
 
-// micros is a lease in the server's units, rounded up.
+// micros returns a lease in the server's units, rounded up.
 func micros(d time.Duration) (int64, error) {
 	if d <= 0 {
 		return 0, &drivers.Error{Class: drivers.ClassServer, Op: "lease", Err: errors.New("the TTL has to be more than 0")}

@@ -17,7 +17,7 @@ const errTableExists = 1050
 // tableComment. Without it a table is somebody else's.
 const tableMark = "locks of a lockbench run, to be dropped after it: "
 
-// tableComment is the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
+// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
 // the beginning of a prefix is that of its escaped form.
 func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
@@ -106,7 +106,7 @@ func (s *service) alone(ctx context.Context, c *conn, name string, f func() erro
 	return err
 }
 
-// keeperName is the name of a user lock, which is the whole server's.
+// keeperName returns the name of a user lock, which is the whole server's.
 func keeperName(database, table string, n int) string {
 	return lockName(fmt.Sprintf("lockbench-table:%s.%s/%d", database, table, n))
 }
@@ -128,7 +128,7 @@ func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
 	return err
 }
 
-// isOurs tells whether there is a table of the name that this driver has made.
+// isOurs reports whether there is a table of the name that this driver has made.
 func isOurs(ctx context.Context, c *conn, name string) (bool, error) {
 	row, err := c.row(ctx, "SELECT table_comment FROM information_schema.tables "+
 		"WHERE table_schema = DATABASE() AND table_name = ?", []byte(name))

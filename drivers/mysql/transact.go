@@ -17,7 +17,7 @@ func (s *txSession) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// take is a connection without a lock.
+// take returns a connection without a lock.
 func (s *txSession) take(ctx context.Context) (*conn, error) {
 	if c := s.idle; c != nil {
 		s.idle = nil
@@ -44,7 +44,7 @@ func (s *txSession) rest(c *conn) {
 	}
 }
 
-// lock makes the row of l.Key, if that was not done, and has lock lock it; it answers whether the row was there.
+// lock makes the row of l.Key, if that was not done, and has lock lock it; it reports whether the row was there.
 func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn) (bool, error)) (bool, error) {
 	if err := s.begin(ctx); err != nil {
 		return false, err

@@ -76,7 +76,7 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 	}
 }
 
-// waited is what an interrupted or refused wait answers.
+// waited returns what an interrupted or refused wait answers.
 func waited(ctx context.Context, s *session, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -89,7 +89,7 @@ func waited(ctx context.Context, s *session, err error) error {
 	return fail("wait", err)
 }
 
-// pastDeadline tells whether there is no time left to wait.
+// pastDeadline reports whether there is no time left to wait.
 func pastDeadline(l *drivers.Lease) bool {
 	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline)
 }

@@ -93,7 +93,7 @@ var ignored = []string{
 
 var parsing sync.Mutex // the environment belongs to the process
 
-// parseConfig is the library's, which reads all that libpq does, without the ignored variables. It has no way to be told
+// parseConfig returns the library's, which reads all that libpq does, without the ignored variables. It has no way to be told
 // that but the environment itself.
 func parseConfig(text string) (*pgconn.Config, error) {
 	parsing.Lock()
@@ -121,7 +121,7 @@ func withoutTLS(text string, isURL bool) string {
 // shown are the parameters of a session that change what is measured. Others may be anything, a misspelt password too.
 var shown = []string{"options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
 
-// describe is the address without its secrets.
+// describe returns the address without its secrets.
 func describe(cfg *pgconn.Config) drivers.Addr {
 	u := url.URL{Scheme: "postgres", Path: "/" + cfg.Database}
 	port := strconv.Itoa(int(cfg.Port))

@@ -34,7 +34,7 @@ func (s *advisory) open(ctx context.Context) (err error) {
 	return err
 }
 
-// ready is the connection, made anew if it was lost.
+// ready returns the connection, made anew if it was lost.
 func (s *advisory) ready(ctx context.Context) (*conn, error) {
 	if s.conn != nil && !s.conn.alive() {
 		s.lose()

@@ -100,7 +100,7 @@ func (s *client) exorcise() {
 	}
 }
 
-// limit is a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is
+// limit returns a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is
 // none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
 	if deadline.IsZero() {
@@ -112,13 +112,13 @@ func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time
 	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
-// cancelled tells whether the server has ended a wait by one of its time limits, because it was asked to, or because
+// cancelled reports whether the server has ended a wait by one of its time limits, because it was asked to, or because
 // those who wait for each other would wait for ever.
 func (r *reply) cancelled() bool {
 	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
 }
 
-// waited is the answer of a Wait that has ended with err: the end of the caller's own context goes first.
+// waited returns the answer of a Wait that has ended with err: the end of the caller's own context goes first.
 func waited(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

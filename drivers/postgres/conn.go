@@ -111,7 +111,7 @@ func (c *conn) run(name string, format []int16, parameter []byte) {
 	c.front.SendExecute(execute)
 }
 
-// soon is when a request must be answered that is sent now.
+// soon returns when a request must be answered that is sent now.
 func (c *conn) soon() time.Time { return time.Now().Add(c.svc.cfg.IO()) }
 
 // ask sends the packet and reads the reply, until then at the latest (zero: whenever) or the end of ctx. After an error

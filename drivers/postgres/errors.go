@@ -20,7 +20,7 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
 }
 
-// cause is ctx's own error if that has ended, which is then the reason for err.
+// cause returns ctx's own error if that has ended, which is then the reason for err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

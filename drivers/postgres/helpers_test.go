@@ -117,7 +117,7 @@ func forDesigns(t *testing.T, f func(t *testing.T, lock string)) {
 	}
 }
 
-// backends are the names of the connections of a service, its own included, as the server knows them.
+// backends returns the names of the connections of a service, its own included, as the server knows them.
 func backends(t *testing.T, address string, s *service) []string {
 	return ask(t, address, "SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'lockbench "+s.token+" %'")
 }

@@ -285,7 +285,7 @@ func TestStormOfWaits(t *testing.T) {
 	})
 }
 
-// nameOf is the connection with which a session holds the key k.
+// nameOf returns the connection with which a session holds the key k.
 func nameOf(s session) string {
 	switch s := s.(type) {
 	case *advisory:

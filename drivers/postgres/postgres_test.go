@@ -20,13 +20,13 @@ var shared = servertest.Share(func(ctx context.Context) (*servers.Postgres, erro
 	return servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
 })
 
-// server is the shared one's URL.
+// server returns the shared one's URL.
 func server(t *testing.T) string {
 	t.Helper()
 	return shared.Get(t).URL()
 }
 
-// behind is the address of a server behind a proxy, and the proxy.
+// behind returns the address of a server behind a proxy, and the proxy.
 func behind(t *testing.T, address string) (string, *fault.Proxy) {
 	t.Helper()
 	u, err := url.Parse(address)

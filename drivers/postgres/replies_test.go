@@ -18,12 +18,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// message is a message as servers send them, which may announce another length than it has.
+// message returns a message as servers send them, which may announce another length than it has.
 func message(kind byte, announced int32, body string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(announced)), body...)
 }
 
-// whole is a message that announces the length that it has.
+// whole returns a message that announces the length that it has.
 func whole(kind byte, body string) []byte { return message(kind, int32(len(body)+4), body) }
 
 var welcome = slices.Concat(whole('R', "\x00\x00\x00\x00"), whole('K', "\x00\x00\x00\x01\x00\x00\x00\x02"), whole('Z', "I"))

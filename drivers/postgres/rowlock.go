@@ -30,7 +30,7 @@ func (s *rowLock) open(ctx context.Context) (err error) {
 	return err
 }
 
-// take is a connection without a lock, which is the caller's now.
+// take returns a connection without a lock, which is the caller's now.
 func (s *rowLock) take(ctx context.Context) (*conn, error) {
 	c := s.idle
 	s.idle = nil

@@ -136,7 +136,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	return one, nil
 }
 
-// haunted tells whether the server has refused a connection because it has too many, of which some may be those of sessions
+// haunted reports whether the server has refused a connection because it has too many, of which some may be those of sessions
 // that have crashed: it takes a moment to notice that they have ended.
 func (s *service) haunted(err error) bool {
 	var pg *pgconn.PgError

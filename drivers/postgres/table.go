@@ -19,11 +19,11 @@ import (
 // tableComment. Without it a table is somebody else's.
 const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends: "
 
-// tableComment is the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
+// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
 // the beginning of a prefix is that of its escaped form.
 func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
-// tableName is the name, quoted, of the table for all services with the same prefix. PostgreSQL cuts names off after
+// tableName returns the name, quoted, of the table for all services with the same prefix. PostgreSQL cuts names off after
 // 63 bytes, so that longer ones are told apart by their hash.
 func tableName(prefix string) string {
 	name := prefix + "rows"

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const five = 5
 
-// names are addresses for nodes that are in this process.
+// names returns addresses for nodes that are in this process.
 func names(n int) (list []string) {
 	for i := range n {
 		list = append(list, string(rune('a'+i)))

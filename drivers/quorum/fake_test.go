@@ -151,7 +151,7 @@ func (s *fakeSession) Remaining(ctx context.Context, l *drivers.Lease) (left tim
 	return left, err
 }
 
-// took is how often a node was asked that since it was last asked here.
+// took returns how often a node was asked that since it was last asked here.
 func (n *fake) took(what string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -212,7 +212,7 @@ func (c *cluster) number(id int) drivers.Session {
 	return s
 }
 
-// vote is the last one.
+// vote returns the last one.
 func (c *cluster) vote() drivers.Vote {
 	c.mu.Lock()
 	defer c.mu.Unlock()

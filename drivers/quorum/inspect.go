@@ -68,7 +68,7 @@ func (s *service) Sent() (all int64) {
 	return all
 }
 
-// alive is how many nodes are open.
+// alive returns how many nodes are open.
 func (s *service) alive() (n int) {
 	for i := range s.nodes {
 		if s.nodes[i].svc.Load() != nil {

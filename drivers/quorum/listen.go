@@ -192,7 +192,7 @@ func (s *service) failing(key string, silent uint64) {
 	}
 }
 
-// open are the open listeners.
+// open returns the open listeners.
 func (s *service) open() []*listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -152,7 +152,7 @@ func (m *member) send(ctx context.Context, b *ballot) (a answer, err error) {
 	return a, err
 }
 
-// within is a context for the next request. It is the last one's again, unless that has run out: context.WithTimeout
+// within returns a context for the next request. It is the last one's again, unless that has run out: context.WithTimeout
 // costs four allocations.
 func (m *member) within(rest time.Duration) *deadline {
 	if m.deadline == nil || m.deadline.spent {

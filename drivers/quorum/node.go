@@ -30,7 +30,7 @@ type node struct {
 
 var errNotOpen = &drivers.Error{Class: drivers.ClassConnect, Op: "node", Err: errors.New("it has not answered since the service was opened")}
 
-// service is the node's service, or nil. It is for requests: asking for a node that is down has it tried again.
+// service returns the node's service, or nil. It is for requests: asking for a node that is down has it tried again.
 func (n *node) service() drivers.Service {
 	if svc := n.svc.Load(); svc != nil {
 		return *svc

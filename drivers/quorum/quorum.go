@@ -39,12 +39,12 @@ func (d Driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{}, errors.New("the nodes have no addresses")
 }
 
-// drift is what a lease loses to clocks that run at different speeds, and to an expiry that is rounded to whole
+// drift returns what a lease loses to clocks that run at different speeds, and to an expiry that is rounded to whole
 // milliseconds: 1 % and 2 ms, as in the implementations that the algorithm's description names (redlock-rb:
 // "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
 func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// majority is how many of n nodes have to agree: more than half, so that two majorities have a node in common. An odd n
+// majority returns how many of n nodes have to agree: more than half, so that two majorities have a node in common. An odd n
 // makes sense. An even one tolerates as many failures as the odd one below it, (n-1)/2, needs one more node to agree, and
 // lets two clients split the votes in halves.
 func majority(n int) int { return n/2 + 1 }

@@ -223,7 +223,7 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 	return b, nil
 }
 
-// crowded tells whether a node is behind that has not failed. It may be the machine that is behind.
+// crowded reports whether a node is behind that has not failed. It may be the machine that is behind.
 func (c *session) crowded(room int) bool {
 	for i, m := range c.members {
 		if len(m.inbox) >= room && c.suspects&(1<<i) == 0 {
@@ -334,7 +334,7 @@ func (c *session) Crash() {
 	c.Close()
 }
 
-// died tells whether the session has crashed.
+// died reports whether the session has crashed.
 func (c *session) died() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import "github.com/lockbench/lockbench/drivers"
 // Addresses implements drivers.Addressed. Every driver of a Redis client library embeds it.
 type Addresses struct{}
 
-// Service is "redis".
+// Service returns "redis".
 func (Addresses) Service() string { return "redis" }
 
 // ReadAddr reads what ParseTarget reads.

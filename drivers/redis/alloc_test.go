@@ -22,7 +22,7 @@ import (
 
 const bareRelease = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])"
 
-// barePair is an acquisition and its release as one would write them with the library alone.
+// barePair returns an acquisition and its release as one would write them with the library alone.
 func barePair(t testing.TB, driver, socket string) (pair func()) {
 	ctx, owner, ttl := t.Context(), strings.Repeat("o", 22), time.Minute
 	check := func(err error) {
@@ -57,7 +57,7 @@ func barePair(t testing.TB, driver, socket string) (pair func()) {
 	}
 }
 
-// sessionPair is the same through a session.
+// sessionPair returns the same through a session.
 func sessionPair(t testing.TB, driver, socket string, pipelining drivers.Pipelining) (pair func()) {
 	ctx := t.Context()
 	a := session(t, open(t, driver, drivers.Config{Addrs: []string{"unix://" + socket}, Pipelining: pipelining}), 0)

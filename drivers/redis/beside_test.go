@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// slot is a key's slot in a cluster, as its specification has it: CRC16 (XMODEM) of the hash tag, or of all.
+// slot returns a key's slot in a cluster, as its specification has it: CRC16 (XMODEM) of the hash tag, or of all.
 func slot(key string) uint16 {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

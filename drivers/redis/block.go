@@ -98,7 +98,7 @@ func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
 	return args
 }
 
-// rouses tells whether a release can leave a token, which a script does, and clients can sleep where it is left: each has a
+// rouses reports whether a release can leave a token, which a script does, and clients can sleep where it is left: each has a
 // connection to the one server.
 func (s *service) rouses() bool {
 	several := s.cfg.Topology == drivers.TopologySentinel || s.cfg.Topology == drivers.TopologyCluster
@@ -117,7 +117,7 @@ func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 	return &sleeper{Session: inner, commands: session{conn: s.conn, svc: s}, popper: p}, nil
 }
 
-// withTokens are the names of locks and of their lists of tokens.
+// withTokens returns the names of locks and of their lists of tokens.
 func withTokens(keys []string) []string {
 	all := make([]string, 0, 2*len(keys))
 	for _, key := range keys {

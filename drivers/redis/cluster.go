@@ -34,14 +34,14 @@ func dialCluster(ctx context.Context, open func(context.Context, Options) (Conn,
 	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}, lent: map[string]Conn{}}, nil
 }
 
-// node is a connection to one node, for subscriptions and questions about the node itself.
+// node returns a connection to one node, for subscriptions and questions about the node itself.
 func (c *clusterConn) node(ctx context.Context, addr string) (Conn, error) {
 	o := c.o
 	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
 	return c.connect(ctx, addr, c.nodes, o)
 }
 
-// lender is a connection to one node that lends connections, as many as were asked for.
+// lender returns a connection to one node that lends connections, as many as were asked for.
 func (c *clusterConn) lender(ctx context.Context, addr string) (Conn, error) {
 	o := c.o
 	o.Pipelining, o.FlushDelay, o.Wakes = drivers.PipeliningOff, 0, false
@@ -175,7 +175,7 @@ func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
 	return ranges, nil
 }
 
-// primaries are the addresses of the nodes that have slots.
+// primaries returns the addresses of the nodes that have slots.
 func (c *clusterConn) primaries(ctx context.Context) ([]string, error) {
 	ranges, err := c.slots(ctx)
 	if err != nil {

@@ -111,7 +111,7 @@ func length(b []byte, i int) (n, next int) {
 	return 0, len(b) + 1
 }
 
-// word is an argument without the CRLF behind it.
+// word returns an argument without the CRLF behind it.
 func word(b []byte) []byte { return bytes.TrimSuffix(b, []byte("\r\n")) }
 
 // judged reports whether the guard has to judge the reply to the command.

@@ -81,7 +81,7 @@ func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]strin
 	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
 }
 
-// cells are every design with pipelining, and of the rest what the suite might see: how the default design fares without
+// cells returns every design with pipelining, and of the rest what the suite might see: how the default design fares without
 // it, the release that is no script, and the line of clients that poll. With -short it is set-nx and every other design.
 func cells(d drivers.Driver, library int) []cell {
 	if testing.Short() {

@@ -64,7 +64,7 @@ func TestTopologyConformance(t *testing.T) {
 // topologies is how many there are besides the single server.
 const topologies = 3
 
-// topologyCells are those of a library on a topology, by their numbers. Where the servers are is the business of the
+// topologyCells returns those of a library on a topology, by their numbers. Where the servers are is the business of the
 // connection, which is the same below all designs: set-nx is tested everywhere, and every other design on one topology,
 // which is another one for the other library; so is the release that needs a connection to the right node. With -short
 // it is one cell a topology, and the libraries take turns.

@@ -77,7 +77,7 @@ func Text(s string) Reply        { return Reply{kind: textReply, text: s} }
 func Int(n int64) Reply          { return Reply{kind: intReply, n: n} }
 func Array(items ...Reply) Reply { return Reply{kind: &replyKind{name: arrayName, items: items}} }
 
-// AsInt is the integer of the reply; any other kind is an error of class protocol.
+// AsInt returns the integer of the reply; any other kind is an error of class protocol.
 func (r Reply) AsInt() (int64, error) {
 	if r.kind != intReply {
 		return 0, r.unexpected("an integer")
@@ -85,7 +85,7 @@ func (r Reply) AsInt() (int64, error) {
 	return r.n, nil
 }
 
-// AsText is the string of the reply; any other kind is an error of class protocol.
+// AsText returns the string of the reply; any other kind is an error of class protocol.
 func (r Reply) AsText() (string, error) {
 	if r.kind != textReply {
 		return "", r.unexpected("a string")
@@ -93,7 +93,7 @@ func (r Reply) AsText() (string, error) {
 	return r.text, nil
 }
 
-// AsArray are the elements of the reply; any other kind is an error of class protocol.
+// AsArray returns the elements of the reply; any other kind is an error of class protocol.
 func (r Reply) AsArray() ([]Reply, error) {
 	if r.kind == nil || r.kind.name != arrayName {
 		return nil, r.unexpected(arrayName)
@@ -109,7 +109,7 @@ func (r Reply) unexpected(want string) error {
 	return Unexpected(fmt.Sprintf("got %s where %s was due", got, want))
 }
 
-// Unexpected is the error for a reply that makes no sense.
+// Unexpected returns the error for a reply that makes no sense.
 func Unexpected(what string) error {
 	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: errors.New(what)}
 }

@@ -40,7 +40,7 @@ type redissonSession struct {
 	}
 }
 
-// Try implements drivers.Session with a script, which answers nil or how long the holder's lease still lasts.
+// Try implements drivers.Session with a script, which returns nil or how long the holder's lease still lasts.
 func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {

@@ -47,7 +47,7 @@ func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
 	return o.guarded(conn), nil
 }
 
-// at is the target at an address that a server has told; it is logged in to like the one that was given.
+// at returns the target at an address that a server has told; it is logged in to like the one that was given.
 func (o Options) at(addr string) (Target, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	return secure, nil
 }
 
-// unconnected is the error of a connection that was not made, be it that the caller has withdrawn.
+// unconnected returns the error of a connection that was not made, be it that the caller has withdrawn.
 func unconnected(ctx context.Context, err error) error {
 	class := drivers.ClassConnect
 	if errors.Is(ctx.Err(), context.Canceled) {

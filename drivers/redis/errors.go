@@ -22,7 +22,7 @@ func NewServerError(text string) ServerError {
 
 func (e ServerError) Error() string { return string(e) }
 
-// Code is the first word of the error: "ERR", "NOSCRIPT", "WRONGPASS", …
+// Code returns the first word of the error: "ERR", "NOSCRIPT", "WRONGPASS", …
 func (e ServerError) Code() string {
 	code, _, _ := strings.Cut(string(e), " ")
 	return code

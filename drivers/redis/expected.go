@@ -61,7 +61,7 @@ func (g *guard) expect(name, sub string, args, before int64) {
 	}
 }
 
-// due is the expectation of the next reply, or nil. The caller holds the lock.
+// due returns the expectation of the next reply, or nil. The caller holds the lock.
 func (g *guard) due() *expectation {
 	if len(g.expected) > 0 && g.expected[0].number == g.answered+1 {
 		return &g.expected[0]

@@ -47,7 +47,7 @@ type place struct {
 	valid time.Time // if the lock was granted in reply to a request: until when
 }
 
-// stand takes a place in line, or looks how it goes with the one that the session has. It answers whether the lock is
+// stand takes a place in line, or looks how it goes with the one that the session has. It reports whether the lock is
 // granted, which the session remembers in its place until granted is asked.
 func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
@@ -167,7 +167,7 @@ func (s *fairSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// left is the time until the deadline.
+// left returns the time until the deadline.
 func (s *fairSession) left(l *drivers.Lease) time.Duration {
 	if l.Deadline.IsZero() {
 		return placeTime

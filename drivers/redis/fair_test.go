@@ -196,7 +196,7 @@ func TestFairByPolling(t *testing.T) {
 	})
 }
 
-// keptUntil is until when the first place in a line is kept, by the server's clock.
+// keptUntil returns until when the first place in a line is kept, by the server's clock.
 func keptUntil(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) time.Time {
 	t.Helper()
 	place := rdb.LIndex(t.Context(), cfg.Prefix+"line:{"+key+"}", 0).Val()
@@ -231,7 +231,7 @@ func TestFairDead(t *testing.T) {
 	})
 }
 
-// cancelledAfterStanding is a context that ends when somebody stands in line.
+// cancelledAfterStanding returns a context that ends when somebody stands in line.
 func cancelledAfterStanding(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

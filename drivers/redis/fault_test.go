@@ -251,7 +251,7 @@ func TestCloseOnHungServer(t *testing.T) {
 	})
 }
 
-// dropper is a server that knows enough to be connected to, counts each SET and hangs up on it.
+// dropper returns a server that knows enough to be connected to, counts each SET and hangs up on it.
 func dropper(t *testing.T, sets *atomic.Int64) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -57,7 +57,7 @@ func (o Options) guarded(conn net.Conn) net.Conn {
 	return g
 }
 
-// NetConn is the connection under it, as that of a tls.Conn.
+// NetConn returns the connection under it, as that of a tls.Conn.
 func (g *guard) NetConn() net.Conn { return g.Conn }
 
 // Read implements net.Conn.
@@ -186,7 +186,7 @@ func (s *scanner) wellFormed() bool {
 	return true
 }
 
-// spacesOfSentinel is how many spaces a message of a sentinel on the channel has at least.
+// spacesOfSentinel returns how many spaces a message of a sentinel on the channel has at least.
 func spacesOfSentinel(channel *element) int {
 	switch {
 	case channel.is("+switch-master"): // NAME OLD-HOST OLD-PORT HOST PORT

@@ -73,7 +73,7 @@ func (in *inbox) leave(s *fairSession) {
 	in.mu.Unlock()
 }
 
-// heardBy is when the place of s became the lock, and 0 if it is not known to have.
+// heardBy returns when the place of s became the lock, and 0 if it is not known to have.
 func (in *inbox) heardBy(s *fairSession) int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()

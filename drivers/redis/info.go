@@ -32,7 +32,7 @@ func parseInfo(text string) (map[string]string, error) {
 // info are the fields of an INFO reply. Fields that are missing or make no sense are unknown.
 type info map[string]string
 
-// number is a count from 0, or unknown.
+// number returns a count from 0, or unknown.
 func (f info) number(field string, unknown int64) int64 {
 	n, err := strconv.ParseInt(f[field], 10, 64)
 	if err != nil || n < 0 {
@@ -59,7 +59,7 @@ func (f info) server() drivers.Server {
 	return s
 }
 
-// usage is the running total. total_commands_processed counts commands inside scripts too: on 7.0.15 ten EVALs of two
+// usage returns the running total. total_commands_processed counts commands inside scripts too: on 7.0.15 ten EVALs of two
 // GETs each raise it by thirty, as they do the sum of commandstats.
 func (f info) usage() drivers.Usage {
 	return drivers.Usage{
@@ -84,7 +84,7 @@ func (f info) cpu() time.Duration {
 }
 
 // persistence says what the server writes to disk. save is its configuration of snapshots and fsync that of the
-// append-only file; known tells whether the server let us ask for them.
+// append-only file; known reports whether the server let us ask for them.
 func (f info) persistence(save, fsync string, known bool) string {
 	var parts []string
 	if known && save != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// calls are the calls of each command so far.
+// calls returns the calls of each command so far.
 func calls(t *testing.T, rdb *goredis.Client) map[string]int64 {
 	t.Helper()
 	stats := rdb.InfoMap(t.Context(), "commandstats")

@@ -23,7 +23,7 @@ func (l *Leaving) Expect(channels []string) {
 	}
 }
 
-// Expected takes note of the server's message and answers whether it was asked for.
+// Expected takes note of the server's message and reports whether it was asked for.
 func (l *Leaving) Expected(channel string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,7 +116,7 @@ func Fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: op, Err: err}
 }
 
-// Patience is ctx until l.Deadline, for a library's own way of waiting. over says that the deadline has passed; only then
+// Patience returns ctx until l.Deadline, for a library's own way of waiting. over says that the deadline has passed; only then
 // is there nothing to cancel.
 func Patience(ctx context.Context, l *drivers.Lease) (limited context.Context, cancel context.CancelFunc, over bool) {
 	switch {

@@ -161,7 +161,7 @@ func (l *listener) enter(ctx context.Context, channel string, broken <-chan stru
 
 var turnSeed = maphash.MakeSeed()
 
-// current is the subscription, once there is one.
+// current returns the subscription, once there is one.
 func (l *listener) current(ctx context.Context) (Subscription, error) {
 	for {
 		l.mu.Lock()
@@ -224,7 +224,7 @@ func (l *listener) keep(sub Subscription, lost func()) {
 	}
 }
 
-// renew subscribes to everything again on a new connection. It answers nil when the listener is closed.
+// renew subscribes to everything again on a new connection. It returns nil when the listener is closed.
 func (l *listener) renew() Subscription {
 	const shortest, longest = 5 * time.Millisecond, time.Second
 	for pause := shortest; ; pause = min(2*pause, longest) {

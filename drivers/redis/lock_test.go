@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// bare is a client of the tests' own, to look at the server past the driver.
+// bare returns a client of the tests' own, to look at the server past the driver.
 func bare(t *testing.T, cfg drivers.Config) *goredis.Client {
 	target, err := redis.ParseTarget(cfg.Addrs[0])
 	if err != nil {
@@ -49,7 +49,7 @@ func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
 	}
 }
 
-// designs are all that there are.
+// designs returns all that there are.
 func designs(t testing.TB) []drivers.Design {
 	d, err := drivers.Lookup("rueidis")
 	if err != nil {

@@ -26,7 +26,7 @@ type popper struct {
 // longAgo ends a read that is under way.
 var longAgo = time.Unix(1, 0)
 
-// pop sends a command that takes something from a list, waiting for d at the most, and answers whether there was
+// pop sends a command that takes something from a list, waiting for d at the most, and reports whether there was
 // something. If the server does not answer within the I/O time-out after that, the connection is given up.
 func (p *popper) pop(ctx context.Context, command []string, d time.Duration) (bool, error) {
 	conn, err := p.connect(ctx)
@@ -44,7 +44,7 @@ func (p *popper) pop(ctx context.Context, command []string, d time.Duration) (bo
 	return popped, err
 }
 
-// connect is the connection, a new one if there is none.
+// connect returns the connection, a new one if there is none.
 func (p *popper) connect(ctx context.Context) (net.Conn, error) {
 	p.mu.Lock()
 	conn, closed := p.conn, p.closed

@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// given tells whether the user has named the target.
+// given reports whether the user has named the target.
 func (o Options) given(t Target) bool {
 	return len(o.Given) == 0 || t.Path != "" ||
 		slices.ContainsFunc(o.Given, func(g Target) bool { return g.Host == t.Host && g.Port == t.Port })
 }
 
-// stayWithin is the net.Dialer's ControlContext: it is asked with the address that a name stands for, before anything is
+// stayWithin returns the net.Dialer's ControlContext: it is asked with the address that a name stands for, before anything is
 // sent there. A server may lead lockbench, and the password with it, only to addresses of a kind that the user has named.
 // Whoever wants to go elsewhere names an address there as well.
 func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.RawConn) error {
@@ -46,7 +46,7 @@ func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.Ra
 // carrierGrade are the addresses of RFC 6598, which clouds use as private ones.
 var carrierGrade = netip.MustParsePrefix("100.64.0.0/10")
 
-// network is the kind of network that an address belongs to.
+// network returns the kind of network that an address belongs to.
 func network(a netip.Addr) string {
 	switch a = a.Unmap(); {
 	case a.IsLoopback():

@@ -50,7 +50,7 @@ func TestStayWithin(t *testing.T) {
 	}
 }
 
-// sentinel is a server that says that the primary is elsewhere.
+// sentinel returns a server that says that the primary is elsewhere.
 func sentinel(t *testing.T, host string) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -87,7 +87,7 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 	return owned, err
 }
 
-// publication is the command that publishes a release.
+// publication returns the command that publishes a release.
 func (s *session) publication(key string) []string {
 	if s.sharded {
 		return []string{"SPUBLISH", shardChannel(key + releasedSuffix), ""}

@@ -96,7 +96,7 @@ func (s *scripted) converse(conn net.Conn) {
 	}
 }
 
-// commands are those that were received, but for the greeting.
+// commands returns those that were received, but for the greeting.
 func (s *scripted) commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

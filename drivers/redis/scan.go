@@ -58,7 +58,7 @@ func (e *element) add(piece []byte) {
 	e.spaces += bytes.Count(piece, []byte(" "))
 }
 
-// latest is the element of the array that has begun last.
+// latest returns the element of the array that has begun last.
 func (s *scanner) latest() *element { return &s.elements[min(s.count, len(s.elements))-1] }
 
 // scan reads the next piece of the stream. It returns how many bytes may be passed on, and why no more than that.

@@ -61,7 +61,7 @@ func NewScript(source string) *Script {
 // plainPublish is how a script begins to publish.
 const plainPublish = "redis.call('PUBLISH', "
 
-// form is the variant of a script for the service at hand.
+// form returns the variant of a script for the service at hand.
 func (s *session) form(script *Script) *Script {
 	if s.sharded && script.sharded != nil {
 		return script.sharded

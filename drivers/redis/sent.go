@@ -14,7 +14,7 @@ type sent struct {
 	past int64 // by connections that were closed
 }
 
-// total is what all connections have sent so far.
+// total returns what all connections have sent so far.
 func (s *sent) total() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (s realServer) check(err error) {
 	}
 }
 
-// address is what a URL has behind its scheme: a socket's path, or host:port.
+// address returns what a URL has behind its scheme: a socket's path, or host:port.
 func (s realServer) address() string {
 	_, address, _ := strings.Cut(s.URL(), "://")
 	return address
@@ -54,10 +54,10 @@ func restrict(t *testing.T, s realServer, rules ...any) {
 	}
 }
 
-// plainRedis is the address of a redis-server without any options.
+// plainRedis returns the address of a redis-server without any options.
 func plainRedis(t testing.TB) []string { return []string{startRedis(t, servers.RedisOptions{}).URL()} }
 
-// embedded is the configuration for the embedded server.
+// embedded returns the configuration for the embedded server.
 func embedded(t testing.TB) drivers.Config {
 	return drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true}
 }

@@ -138,7 +138,7 @@ func (o op) String() string {
 
 func (o op) fail(err error) error { return fail(o.String(), err) }
 
-// halfway is fail for the second of two requests, when the first one has had its effect: then not even the server's
+// halfway returns fail for the second of two requests, when the first one has had its effect: then not even the server's
 // refusal means that nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)

@@ -9,7 +9,7 @@ import (
 // Slots is how many slots a Redis Cluster has.
 const Slots = 16384
 
-// Slot is the slot of a key: the CRC16 of its hash tag, or of the whole key if it has none, modulo Slots. See
+// Slot returns the slot of a key: the CRC16 of its hash tag, or of the whole key if it has none, modulo Slots. See
 // "Redis cluster specification, Key distribution model".
 func Slot(key string) int {
 	if tag, ok := hashTag(key); ok {
@@ -22,7 +22,7 @@ func Slot(key string) int {
 	return int(crc % Slots)
 }
 
-// hashTag is what stands between the first { of a key and the } that follows, unless it is nothing.
+// hashTag returns what stands between the first { of a key and the } that follows, unless it is nothing.
 func hashTag(key string) (string, bool) {
 	_, rest, open := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(rest, "}")
@@ -48,7 +48,7 @@ var crcTable = func() (table [256]uint16) {
 // shardedMark ends the channels whose name was given a hash tag, so that none of them is another key's.
 const shardedMark = "!"
 
-// shardChannel is the name under which a sharded publication for a key's channel travels: one in the key's slot, as
+// shardChannel returns the name under which a sharded publication for a key's channel travels: one in the key's slot, as
 // scripts may publish nowhere else. Keys with a } and without a hash tag have none; lockbench makes no such keys.
 func shardChannel(channel string) string {
 	if _, tagged := hashTag(channel); tagged {
@@ -86,12 +86,12 @@ const shardPublish = `local function publish(channel, message)
 end
 `
 
-// bySlot are the keys in an order in which those of a slot are together.
+// bySlot returns the keys in an order in which those of a slot are together.
 func bySlot(keys []string) []string {
 	return slices.SortedStableFunc(slices.Values(keys), func(a, b string) int { return Slot(a) - Slot(b) })
 }
 
-// sameSlot is how many of the first keys are in one slot.
+// sameSlot returns how many of the first keys are in one slot.
 func sameSlot(keys []string) int {
 	n := 1
 	for n < len(keys) && Slot(keys[n]) == Slot(keys[0]) {

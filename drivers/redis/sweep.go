@@ -51,7 +51,7 @@ func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// primaries are connections to all servers that have keys.
+// primaries returns connections to all servers that have keys.
 func (s *service) primaries(ctx context.Context) ([]Conn, error) {
 	cluster, ok := s.conn.(*clusterConn)
 	if !ok {

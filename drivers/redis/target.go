@@ -190,7 +190,7 @@ func parseDatabase(s string) (int, error) {
 	return int(n), nil
 }
 
-// targetsOf are the targets that cfg names: one server, or the sentinels or nodes by which to find the others. Those
+// targetsOf returns the targets that cfg names: one server, or the sentinels or nodes by which to find the others. Those
 // are to be logged in to alike, as servers are that they name.
 func targetsOf(cfg drivers.Config) ([]Target, error) {
 	many := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster
@@ -225,7 +225,7 @@ func targetsOf(cfg drivers.Config) ([]Target, error) {
 	return list, nil
 }
 
-// targetOf is the target that one of cfg's addresses names.
+// targetOf returns the target that one of cfg's addresses names.
 func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	t, err := ParseTarget(addr)
 	if err != nil {
@@ -254,7 +254,7 @@ func targetOf(cfg drivers.Config, addr string) (Target, error) {
 	return t, nil
 }
 
-// Network is "unix", "tcp" or "tls".
+// Network returns "unix", "tcp" or "tls".
 func (t Target) Network() string {
 	switch {
 	case t.Path != "":
@@ -265,7 +265,7 @@ func (t Target) Network() string {
 	return "tcp"
 }
 
-// Addr is what to dial: the socket's path or host:port.
+// Addr returns what to dial: the socket's path or host:port.
 func (t Target) Addr() string {
 	if t.Path != "" {
 		return t.Path
@@ -273,7 +273,7 @@ func (t Target) Addr() string {
 	return net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
 }
 
-// Redacted is the target as a URL that ParseTarget reads, without user and password.
+// Redacted returns the target as a URL that ParseTarget reads, without user and password.
 func (t Target) Redacted() string {
 	if t.Path != "" {
 		s := "unix://" + strings.ReplaceAll((&url.URL{Path: t.Path}).EscapedPath(), "@", "%40")
@@ -292,5 +292,5 @@ func (t Target) Redacted() string {
 	return s
 }
 
-// String is Redacted, so that no password is printed by mistake.
+// String returns Redacted, so that no password is printed by mistake.
 func (t Target) String() string { return t.Redacted() }

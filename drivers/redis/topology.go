@@ -190,7 +190,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 	})
 }
 
-// sharded tells whether the server knows sharded publications.
+// sharded reports whether the server knows sharded publications.
 func (o *Options) sharded(l *link) bool {
 	reply, err := l.ask("COMMAND", "INFO", "SSUBSCRIBE")
 	if err != nil {
@@ -218,7 +218,7 @@ func (l *link) info(section string) (info, error) {
 	return parseInfo(reply.text)
 }
 
-// masters are the names that a sentinel knows.
+// masters returns the names that a sentinel knows.
 func (l *link) masters() ([]string, error) {
 	reply, err := l.ask("SENTINEL", "MASTERS")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// sentinelConfig is the configuration for a trio, and clusterConfig that for a cluster.
+// sentinelConfig returns the configuration for a trio, and clusterConfig that for a cluster.
 func sentinelConfig(s *servers.Sentinel) drivers.Config {
 	return drivers.Config{Topology: drivers.TopologySentinel, Master: servers.SentinelMaster, Addrs: s.URLs(), IOTimeout: time.Second}
 }

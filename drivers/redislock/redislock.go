@@ -175,7 +175,7 @@ func (f forger) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return cmd
 }
 
-// lock is the library's Lock for a lease that it may have no Lock for. An empty owner gets a token that nobody has.
+// lock returns the library's Lock for a lease that it may have no Lock for. An empty owner gets a token that nobody has.
 func (k locker) lock(l *drivers.Lease) (*redislock.Lock, error) {
 	if lock, ok := l.Aux.(*redislock.Lock); ok && lock.Key() == l.Key && lock.Token() == l.Owner {
 		return lock, nil

@@ -108,7 +108,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// optionsOf are the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back,
+// optionsOf returns the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back,
 // which would then count as never lost.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	options := []redsync.Option{

@@ -93,10 +93,10 @@ func (s *session) failed(err error) error {
 	return errors.Join(failures...)
 }
 
-// quorate tells whether a majority of the nodes has answered: more than half of them.
+// quorate reports whether a majority of the nodes has answered: more than half of them.
 func (s *session) quorate(failures []error) bool { return s.nodes-len(failures) >= s.nodes/2+1 }
 
-// failuresOf are the errors of the nodes that did not answer, with their classes.
+// failuresOf returns the errors of the nodes that did not answer, with their classes.
 func failuresOf(err error) (failures []error) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range several.Unwrap() {

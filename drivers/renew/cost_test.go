@@ -107,7 +107,7 @@ func (distant) Renew(context.Context, *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// used is the CPU time of the process.
+// used returns the CPU time of the process.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

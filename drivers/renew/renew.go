@@ -100,7 +100,7 @@ func (s *Scheduler) Close() {
 	s.running.Wait()
 }
 
-// Stats are the counts so far.
+// Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 }
 
 // Stop ends the hold. When it returns, no renewal of it is under way and none will be sent: it waits for one that is,
-// which the driver's IO time-out bounds. It tells whether the hold was lost, and whether it has waited.
+// which the driver's IO time-out bounds. It reports whether the hold was lost, and whether it has waited.
 //
 // It does not wait if the hold is lost, because its holder has to stop believing at once; then Await has to follow
 // before the session or the lease is used for anything.

@@ -24,7 +24,7 @@ type ear struct {
 	breach atomic.Pointer[error]
 }
 
-// checked is onInvalidations for a server that is not trusted: the library indexes with the number in a key, and panics
+// checked returns onInvalidations for a server that is not trusted: the library indexes with the number in a key, and panics
 // over a key that is nothing but the prefix. After such a key all commands fail.
 func (e *ear) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]rueidislib.RedisMessage) {
 	return func(keys []rueidislib.RedisMessage) {
@@ -125,21 +125,21 @@ func (e *ear) forget(h *hold) {
 	e.holds.Delete(h.token)
 }
 
-// owner is the token of the latest attempt.
+// owner returns the token of the latest attempt.
 func (h *hold) owner() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.token
 }
 
-// takenBack tells whether the server has confirmed that nothing is left of the attempt.
+// takenBack reports whether the server has confirmed that nothing is left of the attempt.
 func (h *hold) takenBack() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard > 0 && h.err == nil
 }
 
-// answer is what the releases have said.
+// answer returns what the releases have said.
 func (h *hold) answer() (removed int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -55,7 +55,7 @@ func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Le
 	return h, nil
 }
 
-// giveUp releases a hold and tells whether it was still ours. The library has been through with it when end returns.
+// giveUp releases a hold and reports whether it was still ours. The library has been through with it when end returns.
 func (s *session) giveUp(h *hold) (owned bool, err error) {
 	lost := h.ctx.Err() != nil
 	h.end()

@@ -14,7 +14,7 @@ import (
 // account is a user of this system. The nil account is the one that this process runs as.
 type account struct{ uid, gid int }
 
-// unprivileged is who runs a server that refuses root: nil if we are not root, else the first of the users by these
+// unprivileged returns who runs a server that refuses root: nil if we are not root, else the first of the users by these
 // names that there is.
 func unprivileged(names ...string) (*account, error) {
 	if os.Geteuid() != 0 {
@@ -37,7 +37,7 @@ func unprivileged(names ...string) (*account, error) {
 		"make one, or run this as another user", strings.Join(names, " or "))
 }
 
-// attr is what a child is started with, under this account.
+// attr returns what a child is started with, under this account.
 func (a *account) attr() *syscall.SysProcAttr {
 	attr := childAttr()
 	if a != nil {

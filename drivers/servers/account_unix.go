@@ -14,7 +14,7 @@ func (a *account) apply(attr *syscall.SysProcAttr) {
 	attr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// reaches tells whether the account can go through a directory, by the mode bits of it and of all above it. Its
+// reaches reports whether the account can go through a directory, by the mode bits of it and of all above it. Its
 // children have no further groups.
 func (a *account) reaches(dir string) bool {
 	if a == nil {

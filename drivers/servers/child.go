@@ -42,7 +42,7 @@ type child struct {
 	quit    os.Signal    // ends the program and all processes that it has made; nil: SIGKILL does
 	tidy    func() error // waits for the processes that a killed program had made, and removes what keeps it from starting
 
-	// ready makes one attempt to talk to the process with that number, and answers nil once it serves.
+	// ready makes one attempt to talk to the process with that number, and returns nil once it serves.
 	ready func(ctx context.Context, pid int) error
 
 	mu     sync.Mutex
@@ -173,7 +173,7 @@ func (r *run) end() string {
 	return r.state.Error()
 }
 
-// current is the present run, or nil if no process lives.
+// current returns the present run, or nil if no process lives.
 func (c *child) current() *run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (c *child) current() *run {
 	return c.run
 }
 
-// pid is the number of the living process, or 0.
+// pid returns the number of the living process, or 0.
 func (c *child) pid() int {
 	if r := c.current(); r != nil {
 		return r.process.Pid
@@ -191,7 +191,7 @@ func (c *child) pid() int {
 	return 0
 }
 
-// cpu is what all runs together have used; negative if the system does not tell.
+// cpu returns what all runs together have used; negative if the system does not tell.
 func (c *child) cpu() time.Duration {
 	c.mu.Lock()
 	spent := c.spent
@@ -286,7 +286,7 @@ func (c *child) close() error {
 	return nil
 }
 
-// logTail is the indented end of the server's log, or "" if there is none.
+// logTail returns the indented end of the server's log, or "" if there is none.
 func (c *child) logTail() string {
 	text, err := os.ReadFile(c.dir.file(logFile))
 	if err != nil {

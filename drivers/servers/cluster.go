@@ -72,7 +72,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// up answers nil if every node knows all others and says that all slots are served.
+// up returns nil if every node knows all others and says that all slots are served.
 func (c *Cluster) up(ctx context.Context) error {
 	for _, node := range c.Nodes {
 		info, err := node.command(ctx, "CLUSTER", "INFO")
@@ -88,5 +88,5 @@ func (c *Cluster) up(ctx context.Context) error {
 	return nil
 }
 
-// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (c *Cluster) CAFile() string { return c.Nodes[0].CAFile() }

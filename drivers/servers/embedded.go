@@ -32,7 +32,7 @@ func StartEmbedded() (*Embedded, error) {
 	return &Embedded{server: server, url: "redis://" + server.Addr()}, nil
 }
 
-// URL is where the server listens.
+// URL returns where the server listens.
 func (e *Embedded) URL() string { return e.url }
 
 // Close stops the server and cuts its connections. It can be called more than once.

@@ -15,7 +15,7 @@ var passedOn = []string{
 	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot",
 }
 
-// environ is the environment of a private server and of the programs that prepare it.
+// environ returns the environment of a private server and of the programs that prepare it.
 func environ() (list []string) {
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")

@@ -191,7 +191,7 @@ func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
 	return e, nil
 }
 
-// config is the member's configuration file (YAML, of which JSON is a part). With such a file etcd heeds neither other
+// config returns the member's configuration file (YAML, of which JSON is a part). With such a file etcd heeds neither other
 // flags nor the ETCD_* variables that this process may have inherited.
 func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	name := func(i int) string { return "m" + strconv.Itoa(i+1) }
@@ -225,7 +225,7 @@ func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	return conf
 }
 
-// etcdHealth answers nil if the member has a leader and can read through it.
+// etcdHealth returns nil if the member has a leader and can read through it.
 func etcdHealth(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
 	if err != nil {
@@ -254,20 +254,20 @@ func etcdKept(dir string, fsync bool) string {
 	return "no fsync"
 }
 
-// URL is where the member listens for clients: http://127.0.0.1:port, or https://…
+// URL returns where the member listens for clients: http://127.0.0.1:port, or https://…
 func (e *Etcd) URL() string { return e.url }
 
-// CAFile is the PEM file of the private CA that signed the member's certificate; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed the member's certificate; "" without TLS.
 func (e *Etcd) CAFile() string { return e.ca }
 
-// Persistence is what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)", which
+// Persistence returns what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)", which
 // is also what Strict comes to where the temp dir is in memory.
 func (e *Etcd) Persistence() string { return e.kept }
 
-// Persistence is that of every member.
+// Persistence returns that of every member.
 func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
 
-// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (e *Etcds) CAFile() string { return e.Nodes[0].CAFile() }
 
 // Close stops all members for good and removes their directories. It can be called more than once.
@@ -281,7 +281,7 @@ func (e *Etcds) Close() error {
 	return e.closed
 }
 
-// FindEtcd is the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says what to
+// FindEtcd returns the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says what to
 // install.
 func FindEtcd() (path string, err error) { return findEtcd("") }
 
@@ -313,7 +313,7 @@ func init() {
 	})
 }
 
-// wholeSeconds is what etcd makes of a lease's time.
+// wholeSeconds returns what etcd makes of a lease's time.
 func wholeSeconds(ttl time.Duration) string {
 	if whole := (ttl + time.Second - 1).Truncate(time.Second); whole != ttl {
 		return fmt.Sprintf("etcd counts a session's time-out in whole seconds: a TTL of %v becomes %v at least", ttl, whole)

@@ -29,13 +29,13 @@ func tryLock(f *os.File) (had bool, err error) {
 	}
 }
 
-// ownedByUs tells whether the file belongs to the user as whom this process acts.
+// ownedByUs reports whether the file belongs to the user as whom this process acts.
 func ownedByUs(fi fs.FileInfo) bool {
 	_, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(uidOf(fi)) == os.Geteuid()
 }
 
-// uidOf is the number of the file's user.
+// uidOf returns the number of the file's user.
 func uidOf(fi fs.FileInfo) uint32 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return st.Uid

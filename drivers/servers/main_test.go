@@ -91,7 +91,7 @@ func need(t *testing.T, find func() (string, error)) {
 	}
 }
 
-// started is a server that ends with the test.
+// started returns a server that ends with the test.
 func started[S interface{ Close() error }](t *testing.T, find func() (string, error), start func(context.Context) (S, error)) S {
 	t.Helper()
 	need(t, find)
@@ -107,7 +107,7 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 	return s
 }
 
-// loginTo is what a client makes of a server's URL and CA file.
+// loginTo returns what a client makes of a server's URL and CA file.
 func loginTo(t *testing.T, r *Redis, username, password string) login {
 	t.Helper()
 	u, err := url.Parse(r.URL())

@@ -111,7 +111,7 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	return s, nil
 }
 
-// mysqlArgs are the server's arguments. It reads no file of options, so that nothing of the machine's own server is
+// mysqlArgs returns the server's arguments. It reads no file of options, so that nothing of the machine's own server is
 // heeded.
 func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	flush := "2" // the log is written at each commit, so that it outlives the process, and fsynced once a second
@@ -140,7 +140,7 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	return append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port.number))
 }
 
-// mysqlFiles are the arguments that say where the files lie and whose they are. --no-defaults has to be the first one.
+// mysqlFiles returns the arguments that say where the files lie and whose they are. --no-defaults has to be the first one.
 func mysqlFiles(dir *tempDir) []string {
 	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--loose-innodb-log-file-size=8M"}
 	if os.Geteuid() == 0 {
@@ -149,7 +149,7 @@ func mysqlFiles(dir *tempDir) []string {
 	return args
 }
 
-// mysqlInit is what the server runs at each start before it lets anybody in.
+// mysqlInit returns what the server runs at each start before it lets anybody in.
 func mysqlInit(password string) []byte {
 	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(password) + "'"
 	return []byte("CREATE DATABASE IF NOT EXISTS " + MySQLDatabase + ";\n" +
@@ -209,7 +209,7 @@ func besideMySQL(binary string, names ...string) (string, error) {
 		strings.Join(names, " or "), exec.ErrNotFound)
 }
 
-// greeted tells whether the server with that number lets clients in. It says so by itself: whoever connects is greeted
+// greeted reports whether the server with that number lets clients in. It says so by itself: whoever connects is greeted
 // with the number 10, the version of the protocol, or with an error, which is 255. That the address is its own is sure
 // because the socket lies in its private directory.
 func greeted(ctx context.Context, socket, pidFile string, pid int) error {
@@ -236,17 +236,17 @@ func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 	return nil
 }
 
-// URL is where the server listens, as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
+// URL returns where the server listens, as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
 // mysql://lockbench@127.0.0.1:port/lockbench, with ?tls=true under TLS. It has no password.
 func (s *MySQL) URL() string { return s.url }
 
-// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (s *MySQL) CAFile() string { return s.ca }
 
-// Socket is the path of the server's unix socket, which it has in any case.
+// Socket returns the path of the server's unix socket, which it has in any case.
 func (s *MySQL) Socket() string { return s.socket }
 
-// Persistence is what is on disk when a commit is answered, in a few words.
+// Persistence returns what is on disk when a commit is answered, in a few words.
 func (s *MySQL) Persistence() string {
 	if s.durability == Strict {
 		return "fsync each commit"
@@ -254,7 +254,7 @@ func (s *MySQL) Persistence() string {
 	return "fsync each second"
 }
 
-// FindMySQL is the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
+// FindMySQL returns the path of the server that StartMySQL runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
 func FindMySQL() (path string, err error) { return findMySQL("") }
 

@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 // sharedMemory is the directory in memory that every Linux has, though in containers often a small one.
 const sharedMemory = "/dev/shm"
 
-// memoryRoot is a directory in memory with so many bytes free, or "".
+// memoryRoot returns a directory in memory with so many bytes free, or "".
 func memoryRoot(need int64) string {
 	var fs unix.Statfs_t
 	if !inMemory(sharedMemory) || unix.Statfs(sharedMemory, &fs) != nil ||
@@ -17,13 +17,13 @@ func memoryRoot(need int64) string {
 	return sharedMemory
 }
 
-// inMemory tells whether what is written below dir goes to no disk.
+// inMemory reports whether what is written below dir goes to no disk.
 func inMemory(dir string) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// memoryRoots are the directories in memory in which private directories may lie.
+// memoryRoots returns the directories in memory in which private directories may lie.
 func memoryRoots() []string {
 	if !inMemory(sharedMemory) {
 		return nil

@@ -29,10 +29,10 @@ func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 	return &Nodes{Group[*Redis]{nodes}}, nil
 }
 
-// CAFile is the PEM file of the private CA that signed all their certificates; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
 func (n *Nodes) CAFile() string { return n.Nodes[0].CAFile() }
 
-// grouped is o for the members of a group, which share a certificate authority.
+// grouped returns o for the members of a group, which share a certificate authority.
 func (o RedisOptions) grouped() (RedisOptions, error) {
 	if !o.TLS || o.ca != nil {
 		return o, nil
@@ -45,7 +45,7 @@ func (o RedisOptions) grouped() (RedisOptions, error) {
 	return o, nil
 }
 
-// with is o with further defaults and lines of the configuration.
+// with returns o with further defaults and lines of the configuration.
 func (o RedisOptions) with(defaults map[string]string, lines ...string) RedisOptions {
 	config := maps.Clone(defaults)
 	for name, value := range o.Config {
@@ -59,7 +59,7 @@ func (o RedisOptions) with(defaults map[string]string, lines ...string) RedisOpt
 	return o
 }
 
-// linked is o for servers that connect to each other: by TCP, and with the same password. Their file holds that in
+// linked returns o for servers that connect to each other: by TCP, and with the same password. Their file holds that in
 // clear, as they have no other way to learn it; it is in their private directory.
 func (o RedisOptions) linked() RedisOptions {
 	o.TCP = true

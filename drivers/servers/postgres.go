@@ -132,11 +132,11 @@ func (p *Postgres) makeCerts(data string, who *account) error {
 	return nil
 }
 
-// URL is where the server listens, with the user (postgres) and without any password:
+// URL returns where the server listens, with the user (postgres) and without any password:
 // postgres://postgres@/postgres?host=/directory, or postgres://postgres@127.0.0.1:port/postgres.
 func (p *Postgres) URL() string { return p.url }
 
-// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (p *Postgres) CAFile() string { return p.ca }
 
 // Persistence says in a few words what is on disk when a commit is answered. Relaxed switches fsync off and leaves
@@ -150,7 +150,7 @@ func (p *Postgres) Persistence() string {
 	return "fsync off"
 }
 
-// FindPostgres is the path of the server that StartPostgres runs by default: on PATH, or else the newest one where
+// FindPostgres returns the path of the server that StartPostgres runs by default: on PATH, or else the newest one where
 // packages put it, which on most systems is in no PATH. The error wraps exec.ErrNotFound and says what to install.
 func FindPostgres() (path string, err error) { return findPostgres("") }
 

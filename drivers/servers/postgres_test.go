@@ -133,7 +133,7 @@ type ownMemory struct {
 	uid uint32
 }
 
-// memoryOf is the shared memory by which the server knows its processes; it must be in use.
+// memoryOf returns the shared memory by which the server knows its processes; it must be in use.
 func memoryOf(t *testing.T, data string) ownMemory {
 	t.Helper()
 	lines, err := readLock(data)

@@ -84,7 +84,7 @@ var postgresReserved = map[string]string{
 	"logging_collector": "", "log_destination": "",
 }
 
-// postgresSettings are the arguments of a server that listens on a port, or on its unix socket alone if that is 0.
+// postgresSettings returns the arguments of a server that listens on a port, or on its unix socket alone if that is 0.
 func postgresSettings(o PostgresOptions, data string, port int) ([]string, error) {
 	conns := o.Conns
 	switch {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// addr is where a server on the port is reached: host:port.
+// addr returns where a server on the port is reached: host:port.
 func (p *port) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
 
 // portAttempts is how often another port is tried when somebody has taken the one that was free.
@@ -43,10 +43,10 @@ func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 	return port, err
 }
 
-// PID is the number of the server's process, or 0 while there is none.
+// PID returns the number of the server's process, or 0 while there is none.
 func (p *process) PID() int { return p.child.pid() }
 
-// CPU is the user and system time that the server has used since it was started for the first time, the processes that
+// CPU returns the user and system time that the server has used since it was started for the first time, the processes that
 // it has made included. It is negative if the system does not tell.
 func (p *process) CPU() time.Duration { return p.child.cpu() }
 
@@ -91,7 +91,7 @@ type Server interface {
 // Group is several private servers that belong together.
 type Group[S Server] struct{ Nodes []S }
 
-// URLs are where the servers listen.
+// URLs returns where the servers listen.
 func (g *Group[S]) URLs() []string {
 	urls := make([]string, len(g.Nodes))
 	for i, s := range g.Nodes {
@@ -100,7 +100,7 @@ func (g *Group[S]) URLs() []string {
 	return urls
 }
 
-// CPU is what all of them have used; see Server. It is negative if the system does not tell.
+// CPU returns what all of them have used; see Server. It is negative if the system does not tell.
 func (g *Group[S]) CPU() time.Duration {
 	var sum time.Duration
 	for _, s := range g.Nodes {
@@ -194,7 +194,7 @@ func closeAll[S io.Closer](list []S) error {
 	return errors.Join(errs...)
 }
 
-// await asks until ready answers nil, for as long as a start may take. what says who waits for what: "redis: start: the
+// await asks until ready returns nil, for as long as a start may take. what says who waits for what: "redis: start: the
 // replicas are not in sync".
 func await(ctx context.Context, what string, ready func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)

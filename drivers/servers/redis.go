@@ -124,13 +124,13 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	return r, nil
 }
 
-// URL is where the server listens (unix:///…, redis://127.0.0.1:port or rediss://…), without any credentials.
+// URL returns where the server listens (unix:///…, redis://127.0.0.1:port or rediss://…), without any credentials.
 func (r *Redis) URL() string { return r.url }
 
-// CAFile is the PEM file of the private CA that signed the server's certificate; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (r *Redis) CAFile() string { return r.ca }
 
-// FindRedis is the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
+// FindRedis returns the path of the server that StartRedis runs by default. The error wraps exec.ErrNotFound and says
 // what to install.
 func FindRedis() (path string, err error) { return findBinary("") }
 

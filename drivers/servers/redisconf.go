@@ -98,7 +98,7 @@ func notInDirective(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
 }
 
-// redisUsers are the lines that make the users. They hold the password's hash alone: neither the file nor what the
+// redisUsers returns the lines that make the users. They hold the password's hash alone: neither the file nor what the
 // server prints about a line that it dislikes can then give it away.
 func redisUsers(o RedisOptions) (string, error) {
 	if o.Password == "" {
@@ -122,7 +122,7 @@ func notInUser(r rune) bool {
 	return notInDirective(r) && (r < 'A' || r > 'Z') && r != '.' && r != '_'
 }
 
-// redisSecrets are the values in the file that the server's log must not give away: Redis prints the whole line of
+// redisSecrets returns the values in the file that the server's log must not give away: Redis prints the whole line of
 // its configuration that it cannot read.
 func redisSecrets(o RedisOptions) []string {
 	var secrets []string

@@ -45,7 +45,7 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 	return r, nil
 }
 
-// inSync answers nil if all replicas acknowledge what the primary sends. It needs something to acknowledge: WAIT counts
+// inSync returns nil if all replicas acknowledge what the primary sends. It needs something to acknowledge: WAIT counts
 // a replica that still loads its first copy when the client has caused no traffic, for which a publication is enough.
 func (r *Replicated) inSync(ctx context.Context) error {
 	return converse(ctx, r.Primary.login, func(ask func(...string) (string, error)) error {
@@ -60,10 +60,10 @@ func (r *Replicated) inSync(ctx context.Context) error {
 	})
 }
 
-// URLs is where the primary listens, alone in its list.
+// URLs returns where the primary listens, alone in its list.
 func (r *Replicated) URLs() []string { return []string{r.Primary.URL()} }
 
-// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (r *Replicated) CAFile() string { return r.Primary.CAFile() }
 
 // Close stops all servers. It can be called more than once.

@@ -14,7 +14,7 @@ import (
 // segment is one piece of shared memory.
 type segment struct{ id int }
 
-// users is how many processes have it mapped. The error is fs.ErrNotExist if it is gone, or is not that of the user uid.
+// users returns how many processes have it mapped. The error is fs.ErrNotExist if it is gone, or is not that of the user uid.
 func (s segment) users(uid uint32) (int, error) {
 	var desc unix.SysvShmDesc
 	_, err := unix.SysvShmCtl(s.id, unix.IPC_STAT, &desc)

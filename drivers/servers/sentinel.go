@@ -70,7 +70,7 @@ func sentinelLines(o RedisOptions, primary, quorum int) []string {
 	return lines
 }
 
-// complete answers nil if every sentinel can take part in replacing the primary.
+// complete returns nil if every sentinel can take part in replacing the primary.
 func (s *Sentinel) complete(ctx context.Context) error {
 	want := fmt.Sprintf(",slaves=%d,sentinels=%d", len(s.Nodes)-1, len(s.Sentinels))
 	for _, r := range s.Sentinels {
@@ -85,7 +85,7 @@ func (s *Sentinel) complete(ctx context.Context) error {
 	return nil
 }
 
-// masterLine is what a sentinel says of the primary:
+// masterLine returns what a sentinel says of the primary:
 // name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
 func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
 	text, err := sentinel.command(ctx, "INFO", "sentinel")
@@ -100,7 +100,7 @@ func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
 	return line, nil
 }
 
-// Primary is the server that a majority of the living sentinels take for the primary, dead or alive.
+// Primary returns the server that a majority of the living sentinels take for the primary, dead or alive.
 func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 	votes, asked := map[*Redis]int{}, 0
 	for _, sentinel := range s.Sentinels {
@@ -123,10 +123,10 @@ func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 	return nil, fmt.Errorf("redis: the %d sentinels that answer do not agree on a primary", asked)
 }
 
-// URLs are where the sentinels listen.
+// URLs returns where the sentinels listen.
 func (s *Sentinel) URLs() []string { return (&Group[*Redis]{s.Sentinels}).URLs() }
 
-// CAFile is the PEM file of the private CA that signed all certificates; "" without TLS.
+// CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }
 
 // Close stops all servers, the sentinels first. It can be called more than once.

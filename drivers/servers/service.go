@@ -116,7 +116,7 @@ func (s *Service) Example() string {
 	return s.Schemes[0] + "://…"
 }
 
-// Install is how the service is installed. Packages are no help to a user who has it looked for elsewhere.
+// Install returns how the service is installed. Packages are no help to a user who has it looked for elsewhere.
 func (s *Service) Install() string {
 	if s.Packages == "" {
 		return "lockbench does not start it"
@@ -190,7 +190,7 @@ func runningEnsemble(s ensemble, err error) (*Running, error) {
 	return &Running{URLs: s.URLs(), Network: "tcp", Persistence: s.Persistence(), CPU: s.CPU, Close: s.Close}, nil
 }
 
-// room is what a database is told to have room for, with a few connections for looking at it and for mending what an
+// room returns what a database is told to have room for, with a few connections for looking at it and for mending what an
 // outage has left. Up to the usual it is left alone, which is 0.
 func room(conns int) int {
 	const usual, spare = 500, 50

@@ -42,5 +42,5 @@ func stampOf(pid int) (string, error) {
 	return strings.Join(fields[1:], "_"), nil
 }
 
-// ours tells whether the process with that number is the one that bears the stamp.
+// ours reports whether the process with that number is the one that bears the stamp.
 func ours(pid int, stamp, _ string) bool { return lives(pid, stamp) }

@@ -65,7 +65,7 @@ func keepThread(starts <-chan func()) {
 	}
 }
 
-// cpuOf is the user and system time of a living process, of the children that it has waited for, and of those that
+// cpuOf returns the user and system time of a living process, of the children that it has waited for, and of those that
 // live. Its ticks cut off up to 10 ms, for each of hundreds of children. The scheduler's count does not; it is that of
 // one thread, which is all of it for most children.
 func cpuOf(pid int) time.Duration {
@@ -96,7 +96,7 @@ func ticks(fields [][]byte) time.Duration {
 	return time.Duration(sum) * (time.Second / 100)
 }
 
-// scheduled is the time that the main thread of a process has had a CPU, from /proc/PID/schedstat; 0 if the kernel was
+// scheduled returns the time that the main thread of a process has had a CPU, from /proc/PID/schedstat; 0 if the kernel was
 // built without.
 func scheduled(pid int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
@@ -105,10 +105,10 @@ func scheduled(pid int) time.Duration {
 	return time.Duration(n)
 }
 
-// isStop tells whether a signal stops a process.
+// isStop reports whether a signal stops a process.
 func isStop(sig os.Signal) bool { return sig == syscall.SIGSTOP }
 
-// stopped tells whether all threads of a process have been stopped, or are gone.
+// stopped reports whether all threads of a process have been stopped, or are gone.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
@@ -139,7 +139,7 @@ func readStat(file string) ([][]byte, error) {
 	return fields, nil
 }
 
-// stampOf is a name for a living process that no other one ever bears: its start, in ticks since a boot that has a
+// stampOf returns a name for a living process that no other one ever bears: its start, in ticks since a boot that has a
 // unique id. A process that waits only to be reaped no longer lives.
 func stampOf(pid int) (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -156,7 +156,7 @@ func stampOf(pid int) (string, error) {
 	return string(bytes.TrimSpace(boot)) + ":" + string(fields[19]), nil
 }
 
-// ours tells whether the process with that number is the one that bears the stamp, and works in dir.
+// ours reports whether the process with that number is the one that bears the stamp, and works in dir.
 func ours(pid int, stamp, dir string) bool {
 	if !lives(pid, stamp) {
 		return false

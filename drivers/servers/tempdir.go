@@ -59,7 +59,7 @@ func newTempDir(root string) (*tempDir, error) {
 	return d, nil
 }
 
-// file is the path of a file in the directory.
+// file returns the path of a file in the directory.
 func (d *tempDir) file(name string) string { return filepath.Join(d.path, name) }
 
 // record notes which process works in the directory, for the sweep that comes after this process has died.
@@ -78,7 +78,7 @@ func (d *tempDir) remove() error {
 }
 
 // removeDir deletes a directory, its lock file last: what an interrupted removal leaves is swept another time. Without its
-// lock file it is anybody's, and removed tells whether it was the caller who removed it.
+// lock file it is anybody's, and removed reports whether it was the caller who removed it.
 func removeDir(path string) (removed bool, err error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func removeDir(path string) (removed bool, err error) {
 	return true, os.RemoveAll(path) // a process at its end has put something there meanwhile
 }
 
-// tempRoot is where private directories are made: the system's temp dir, or /tmp where a unix socket below the
+// tempRoot returns where private directories are made: the system's temp dir, or /tmp where a unix socket below the
 // former would have too long a name.
 func tempRoot() string {
 	tmp := canonical(os.TempDir())
@@ -117,10 +117,10 @@ func tempRoot() string {
 	return tmp
 }
 
-// plainRoot is the temp dir that every user of the system can go through and has a short name.
+// plainRoot returns the temp dir that every user of the system can go through and has a short name.
 func plainRoot() string { return canonical("/tmp") }
 
-// roots are the directories in which private directories may lie. Root's servers may be another user's; see rootFor.
+// roots returns the directories in which private directories may lie. Root's servers may be another user's; see rootFor.
 func roots() []string {
 	list := append([]string{tempRoot()}, memoryRoots()...)
 	if os.Geteuid() == 0 {
@@ -130,7 +130,7 @@ func roots() []string {
 	return slices.Compact(list)
 }
 
-// rootFor is tempRoot for a server of the account, which has to be able to go through it: a temp dir of root's own
+// rootFor returns tempRoot for a server of the account, which has to be able to go through it: a temp dir of root's own
 // (pam_namespace, systemd, mktemp -d) lets nobody else in.
 func rootFor(who *account) (string, error) {
 	for _, root := range []string{tempRoot(), plainRoot()} {
@@ -214,7 +214,7 @@ func sweepDir(path string) (removed bool, err error) {
 	return removeDir(path)
 }
 
-// stillAt tells whether f is the file that path names now.
+// stillAt reports whether f is the file that path names now.
 func stillAt(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -259,7 +259,7 @@ func killLeftover(path string) error {
 	return nil
 }
 
-// lives tells whether the process with that number is the one that bears the stamp.
+// lives reports whether the process with that number is the one that bears the stamp.
 func lives(pid int, stamp string) bool {
 	now, err := stampOf(pid)
 	return err == nil && now == stamp

@@ -154,7 +154,7 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 	return nil
 }
 
-// config is the configuration file. The snapshots' and the log's own settings are the usual ones.
+// config returns the configuration file. The snapshots' and the log's own settings are the usual ones.
 func (z *ZooKeeper) config(peers string) []byte {
 	_, port, _ := net.SplitHostPort(z.addr)
 	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
@@ -181,7 +181,7 @@ const logback = `<configuration>
 </configuration>
 `
 
-// URL is where the server listens: zookeeper://127.0.0.1:port.
+// URL returns where the server listens: zookeeper://127.0.0.1:port.
 func (z *ZooKeeper) URL() string { return "zookeeper://" + z.addr }
 
 // Persistence tells in a few words what is on disk when a change is answered.
@@ -192,10 +192,10 @@ func (z *ZooKeeper) Persistence() string {
 	return "fsync off"
 }
 
-// Persistence is that of each of them.
+// Persistence returns that of each of them.
 func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
 
-// serves answers nil if the server says that it has a role: it answers other questions before it serves clients.
+// serves returns nil if the server says that it has a role: it answers other questions before it serves clients.
 func serves(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
@@ -222,7 +222,7 @@ func serves(ctx context.Context, addr string) error {
 // zooKeeperJars are where packages put the server, with what its logging needs.
 var zooKeeperJars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 
-// FindZooKeeper is the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that
+// FindZooKeeper returns the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that
 // of the system's package. The error wraps exec.ErrNotFound and says what to install.
 func FindZooKeeper() (path string, err error) {
 	_, classes, err := findZooKeeper("")
@@ -230,7 +230,7 @@ func FindZooKeeper() (path string, err error) {
 	return path, err
 }
 
-// findZooKeeper is the java program and the class path, which begins with the server's jar.
+// findZooKeeper returns the java program and the class path, which begins with the server's jar.
 func findZooKeeper(java string) (program, classes string, err error) {
 	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
 		found, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))

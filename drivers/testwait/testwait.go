@@ -42,7 +42,7 @@ func Ends(t testing.TB, what string, f func()) {
 	}
 }
 
-// bound is until when to wait: for a while, and no longer than leaves the test time to say what is wrong.
+// bound returns until when to wait: for a while, and no longer than leaves the test time to say what is wrong.
 func bound(t testing.TB) time.Time {
 	end := time.Now().Add(longest)
 	if limited, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {

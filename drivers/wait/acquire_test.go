@@ -65,7 +65,7 @@ func (s *scripted) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.leaveErr
 }
 
-// acquire is a whole acquisition, first try included.
+// acquire returns a whole acquisition, first try included.
 func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock *drivers.Clock) (wait.Attempt, error) {
 	held, err := s.Try(ctx, l)
 	return wait.After(ctx, held, err, s, w, l, clock, nil)

@@ -63,7 +63,7 @@ var names = func() (list [4096]string) {
 	return
 }()
 
-// name is an owner's that nobody has had for long.
+// name returns an owner's that nobody has had for long.
 func (s *service) name() string { return names[s.named.Add(1)%uint64(len(names))] }
 
 func (s *service) Traits() drivers.Traits { return s.traits }
@@ -82,7 +82,7 @@ func (s *service) hold(key string, d time.Duration) {
 	}
 }
 
-// seize lets a stranger have the lock for ever if nobody has it, and answers whether he got it.
+// seize lets a stranger have the lock for ever if nobody has it, and reports whether he got it.
 func (s *service) seize(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *service) note(what string) {
 	s.log = append(s.log, what)
 }
 
-// noted is the log so far.
+// noted returns the log so far.
 func (s *service) noted() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

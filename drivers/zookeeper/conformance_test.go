@@ -36,7 +36,7 @@ func zookeeper(t *testing.T) drivers.Driver {
 	return d
 }
 
-// proxied is a way to a server on which the connections can be broken.
+// proxied returns a way to a server on which the connections can be broken.
 func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
 	t.Helper()
 	proxy, err := fault.NewProxy(strings.TrimPrefix(z.URL(), "zookeeper://"))
@@ -47,7 +47,7 @@ func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
 	return proxy
 }
 
-// together is one fault on several ways at once.
+// together returns one fault on several ways at once.
 func together(faults ...func() func()) func() func() {
 	return func() func() {
 		var restores []func()

@@ -166,14 +166,14 @@ type entry struct {
 	changed    <-chan struct{}
 }
 
-// stands tells whether a session is the present one, and connected, as far as is known.
+// stands reports whether a session is the present one, and connected, as far as is known.
 func (c *conn) stands(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ready && c.session == session
 }
 
-// was tells whether a session is an earlier one.
+// was reports whether a session is an earlier one.
 func (c *conn) was(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

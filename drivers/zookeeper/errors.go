@@ -25,7 +25,7 @@ const (
 	opInspect op = "inspect"
 )
 
-// fail is the error of an operation that has asked for one thing only.
+// fail returns the error of an operation that has asked for one thing only.
 func (o op) fail(err error) error {
 	if err == nil {
 		return nil
@@ -37,7 +37,7 @@ func (o op) fail(err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}
 }
 
-// halfway is fail for a later request, when an earlier one has had its effect: then not even a refusal means that
+// halfway returns fail for a later request, when an earlier one has had its effect: then not even a refusal means that
 // nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// cycles tells whether a client can acquire and release a key.
+// cycles reports whether a client can acquire and release a key.
 func cycles(t *testing.T, s drivers.Session, key string) bool {
 	l := &drivers.Lease{Key: key, TTL: long}
 	held, err := s.Try(t.Context(), l)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// words is a sequence of 32-bit numbers, as ZooKeeper sends them.
+// words returns a sequence of 32-bit numbers, as ZooKeeper sends them.
 func words(numbers ...int64) (b []byte) {
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint32(b, uint32(n))
@@ -21,10 +21,10 @@ func words(numbers ...int64) (b []byte) {
 // goodGreeting opens a session with a time-out of 10 s and a password of 16 bytes.
 var goodGreeting = append(words(0, 10_000, 0, 1, 16), make([]byte, 16)...)
 
-// request is a packet that asks for an operation as number 1, without its body.
+// request returns a packet that asks for an operation as number 1, without its body.
 func request(op int64) []byte { return words(8, 1, op) }
 
-// answer is a successful answer to number 1.
+// answer returns a successful answer to number 1.
 func answer(body []byte) []byte { return append(words(1, 0, 0, 0), body...) }
 
 func TestFrames(t *testing.T) {

@@ -108,7 +108,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections is how many connections the server takes from one address; 0 if there is no limit, or the server does
+// connections returns how many connections the server takes from one address; 0 if there is no limit, or the server does
 // not tell. Of an ensemble it is not known which member a session comes to.
 func (s *service) connections(ctx context.Context) int {
 	if len(s.to.servers) > 1 {

@@ -69,7 +69,7 @@ func (s *session) makeLine(ctx context.Context, parent string) error {
 	return err
 }
 
-// inLine is how many stand in line, who holds included.
+// inLine returns how many stand in line, who holds included.
 func (s *session) inLine(ctx context.Context, key string) (int32, error) {
 	if err := s.catchUp(ctx, key); err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func (s *session) inLine(ctx context.Context, key string) (int32, error) {
 	})
 }
 
-// list is the names of those in line, in no order.
+// list returns the names of those in line, in no order.
 func (s *session) list(ctx context.Context, key string) ([]string, error) {
 	parent := s.svc.node(key)
 	names, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]string, error) {
@@ -122,7 +122,7 @@ func (s *sequentialSession) tidy(ctx context.Context) error {
 	return s.pay(ctx, s.free)
 }
 
-// confirm tells whether the place has become the lock. Wait knows that already, unless the connection has been lost
+// confirm reports whether the place has become the lock. Wait knows that already, unless the connection has been lost
 // since, and perhaps the session with it.
 func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
 	if !s.place.first || !s.c.stands(s.place.session) {
@@ -163,7 +163,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 	return parent + before, nil
 }
 
-// number is the number that the server has given to a node: ten digits, at the end.
+// number returns the number that the server has given to a node: ten digits, at the end.
 func number(name string) string { return name[max(0, len(name)-10):] }
 
 // Wait implements drivers.Waiter. It takes a place in line and returns when that is the lock.
@@ -249,5 +249,5 @@ func cleanLine(ctx context.Context, k *caller, parent string) error {
 	}
 }
 
-// nameOf is the beginning of the name of an owner's node.
+// nameOf returns the beginning of the name of an owner's node.
 func nameOf(owner string) string { return url.PathEscape(owner) + "-" }

@@ -185,7 +185,7 @@ func TestOpenErrors(t *testing.T) {
 	free(t, s, l)
 }
 
-// listener is the address of a server that does something with each connection.
+// listener returns the address of a server that does something with each connection.
 func listener(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

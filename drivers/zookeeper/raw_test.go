@@ -17,7 +17,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// raw is a client of a server.
+// raw returns a client of a server.
 func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
 	t.Helper()
 	addrs := []string{strings.TrimPrefix(z.URL(), "zookeeper://")}
@@ -33,7 +33,7 @@ func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
 	return conn
 }
 
-// watching is how many watches are set on a server.
+// watching returns how many watches are set on a server.
 func watching(t *testing.T, z *servers.ZooKeeper) int {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(z.URL(), "zookeeper://"))
 	if err != nil {

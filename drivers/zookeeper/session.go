@@ -40,7 +40,7 @@ type freeing func(context.Context, debt) (removed bool, err error)
 // Adopt implements drivers.Adopter.
 func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
 
-// node is the path of a key: one level below the chroot, whatever characters it has.
+// node returns the path of a key: one level below the chroot, whatever characters it has.
 func (s *service) node(key string) string {
 	name := url.PathEscape(key)
 	if name == "." || name == ".." {
@@ -147,7 +147,7 @@ func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.E
 	}
 }
 
-// outOfTime tells whether a Wait need not begin.
+// outOfTime reports whether a Wait need not begin.
 func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return true, err

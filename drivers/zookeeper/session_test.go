@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// nodes are those below a node.
+// nodes returns those below a node.
 func nodes(t *testing.T, conn *zk.Conn, parent string) []string {
 	t.Helper()
 	names, _, err := conn.Children(parent)

@@ -51,7 +51,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	return names, nil
 }
 
-// root is the node that all nodes of locks are children of.
+// root returns the node that all nodes of locks are children of.
 func (s *service) root() string {
 	if s.chroot != "" {
 		return s.chroot

@@ -138,7 +138,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp", Password: t.password}, nil
 }
 
-// endpointOf is what cfg names. chroot is the node below which the locks are.
+// endpointOf returns what cfg names. chroot is the node below which the locks are.
 func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	switch n := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:

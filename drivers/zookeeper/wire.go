@@ -51,7 +51,7 @@ func (h *hosts) Next() (string, bool) {
 	return h.list[h.next], h.c.closing.Err() != nil
 }
 
-// connect is the library's dialer. One goroutine of the library calls it, when the last connection is done with.
+// connect returns the library's dialer. One goroutine of the library calls it, when the last connection is done with.
 func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 	round := c.begin()
 	if pause := min(minPause<<min(round, 10), maxPause); round > 0 {
@@ -163,7 +163,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// clean tells whether no request of an earlier connection is under way.
+// clean reports whether no request of an earlier connection is under way.
 func (c *conn) clean() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

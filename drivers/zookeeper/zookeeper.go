@@ -241,7 +241,7 @@ type client interface {
 // sharer is a client that shares its session with the service, and so cannot die alone: it is no drivers.Crasher.
 type sharer struct{ client }
 
-// connOf is the connection of a session, whose books n are.
+// connOf returns the connection of a session, whose books n are.
 func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) {
 	if s.shared != nil {
 		// The lock is held while it connects: who shares a session waits for it anyway.

@@ -72,7 +72,7 @@ func (p *pipeliner) do(ctx context.Context, cmd *goredis.Cmd) error {
 	return p.auto.Submit(ctx, cmd).WaitContext(bounded)
 }
 
-// within is the context of a command that begins now and has none of its own.
+// within returns the context of a command that begins now and has none of its own.
 func (p *pipeliner) within() context.Context {
 	now := time.Now()
 	l := p.limit.Load()

@@ -22,7 +22,7 @@ var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 // Module is the client library.
 const Module = "github.com/redis/go-redis/v9"
 
-// PoolSize is how many connections that many clients open at most: 10 a processor, and the pool opens one when none is idle.
+// PoolSize returns how many connections that many clients open at most: 10 a processor, and the pool opens one when none is idle.
 func PoolSize(clients int) int { return min(clients, 10*runtime.GOMAXPROCS(0)) }
 
 // NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// newClient is the client for one server, or for the one that sentinels name.
+// newClient returns the client for one server, or for the one that sentinels name.
 func newClient(o redis.Options, options *goredis.Options) *goredis.Client {
 	if o.Topology != drivers.TopologySentinel {
 		return goredis.NewClient(options)

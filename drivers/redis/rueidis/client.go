@@ -27,7 +27,7 @@ var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 // Module is the client library.
 const Module = "github.com/redis/rueidis"
 
-// ClientOption is how a client is set up for the designs: no retries, no client-side cache, deadlines honoured. Its
+// ClientOption returns how a client is set up for the designs: no retries, no client-side cache, deadlines honoured. Its
 // connections are to be closed after the client, whose own Close may leave some.
 func ClientOption(o redis.Options) (rueidis.ClientOption, *Connections, error) {
 	option, err := clientOption(o)

@@ -22,7 +22,7 @@ type undated struct{ context.Context }
 // Deadline implements context.Context.
 func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// apart is the context of a command whose deadline must not become that of the commands behind it.
+// apart returns the context of a command whose deadline must not become that of the commands behind it.
 func (c *conn) apart(ctx context.Context) context.Context {
 	if _, dated := ctx.Deadline(); dated && !c.pooled {
 		return undated{ctx}

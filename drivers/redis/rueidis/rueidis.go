@@ -130,7 +130,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	return option, fmt.Errorf("pipelining %q is unknown: rueidis has auto and off", o.Pipelining)
 }
 
-// multiplex is the library's setting for n shared connections: their binary logarithm, or a negative number for one
+// multiplex returns the library's setting for n shared connections: their binary logarithm, or a negative number for one
 // connection, as 0 is the default (one for each CPU, four at most).
 func multiplex(n int) (int, error) {
 	switch {

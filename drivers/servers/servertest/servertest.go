@@ -17,25 +17,25 @@ func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
 	return start(t, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
-// Nodes is Redis for n servers that know nothing of each other.
+// Nodes returns Redis for n servers that know nothing of each other.
 func Nodes(t testing.TB, n int, o servers.RedisOptions) *servers.Nodes {
 	t.Helper()
 	return start(t, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
 }
 
-// Replicated is Redis for a primary and its replicas.
+// Replicated returns Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
 	t.Helper()
 	return start(t, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
 }
 
-// Sentinel is Redis for a primary, its replicas and their sentinels.
+// Sentinel returns Redis for a primary, its replicas and their sentinels.
 func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
 	t.Helper()
 	return start(t, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
 }
 
-// Cluster is Redis for a cluster.
+// Cluster returns Redis for a cluster.
 func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Cluster {
 	t.Helper()
 	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })

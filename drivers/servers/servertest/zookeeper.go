@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// ZooKeeper is Redis for one ZooKeeper server, or an ensemble of three.
+// ZooKeeper returns Redis for one ZooKeeper server, or an ensemble of three.
 func ZooKeeper(t testing.TB, n int, o servers.ZooKeeperOptions) *servers.ZooKeepers {
 	t.Helper()
 	QuickJava()
