@@ -1,6 +1,6 @@
 package servers
 
-// The users that servers run as. Some refuse to be root's.
+// The users that servers run as. Some servers refuse to run as root.
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// account is a user of this system. The nil account is the one that this process runs as.
+// account is a user of this system. The nil account is the user of this process.
 type account struct{ uid, gid int }
 
-// unprivileged returns who runs a server that refuses root: nil if we are not root, else the first of the users by these
-// names that there is.
+// unprivileged returns the account for a server that refuses to run as root: nil if this process is not root, otherwise
+// the first existing user of these names.
 func unprivileged(names ...string) (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func unprivileged(names ...string) (*account, error) {
 		"make one, or run this as another user", strings.Join(names, " or "))
 }
 
-// attr returns what a child is started with, under this account.
+// attr returns the attributes of a child that runs under this account.
 func (a *account) attr() *syscall.SysProcAttr {
 	attr := childAttr()
 	if a != nil {
@@ -46,7 +46,7 @@ func (a *account) attr() *syscall.SysProcAttr {
 	return attr
 }
 
-// own gives a file or directory to the account.
+// own makes the account the owner of a file or directory.
 func (a *account) own(path string) error {
 	if a == nil {
 		return nil

@@ -4,6 +4,6 @@ package servers
 
 import "syscall"
 
-func (a *account) apply(*syscall.SysProcAttr) {} // there is no root to be refused
+func (a *account) apply(*syscall.SysProcAttr) {} // there is no root
 
 func (a *account) reaches(string) bool { return true }

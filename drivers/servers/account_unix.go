@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// apply lets a child run under the account. It keeps the death of the parent as the child's own, because the credentials
-// are changed before that is asked for; setpriv or su in between would lose it.
+// apply makes a child run under the account. The child still dies with its parent, because the credentials are changed
+// before Pdeathsig is set; setpriv or su would lose it.
 func (a *account) apply(attr *syscall.SysProcAttr) {
 	attr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// reaches reports whether the account can go through a directory, by the mode bits of it and of all above it. Its
-// children have no further groups.
+// reaches reports whether the account can enter a directory, by the mode bits of the directory and all above it.
+// Children of the account have no supplementary groups.
 func (a *account) reaches(dir string) bool {
 	if a == nil {
 		return true

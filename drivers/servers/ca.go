@@ -1,6 +1,6 @@
 package servers
 
-// A certificate authority that exists for one server, or one group of servers, only.
+// A certificate authority for one server, or one group of servers.
 
 import (
 	"crypto/ecdsa"
@@ -23,14 +23,13 @@ const (
 	keyFile  = "key.pem"
 )
 
-// The certificates are valid from some time ago, because tests set servers' clocks back, and for longer than any
-// run.
+// The certificates are valid from some time ago, because tests set servers' clocks back, and for longer than any run.
 const (
 	certBackdate = 24 * time.Hour
 	certLifetime = 365 * 24 * time.Hour
 )
 
-// authority signs the certificates of one server, or of several that have to trust each other.
+// authority signs the certificates of one server, or of several that must trust each other.
 type authority struct {
 	cert *x509.Certificate
 	der  []byte
@@ -62,8 +61,8 @@ func certTemplate(name string) *x509.Certificate {
 	}
 }
 
-// writeCerts lets the authority sign a certificate for this machine's loopback names, and writes all that a server
-// needs into dir. The authority's own key is never written. The result is what a client needs.
+// writeCerts makes a certificate for this machine's loopback names and writes the files that a server needs into dir.
+// The authority's own key is never written. It returns what a client needs.
 func (a *authority) writeCerts(dir *tempDir) (*tls.Config, error) {
 	leaf := certTemplate("lockbench private server")
 	leaf.KeyUsage = x509.KeyUsageDigitalSignature

@@ -1,6 +1,6 @@
 package servers
 
-// One server process in one private directory, whatever it serves.
+// One server process in one private directory.
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// startPatience bounds a start, also under a context without a deadline. Redis is ready in about 10 ms; with twenty busy
-	// processes on two processors, PostgreSQL may take over a minute. A program that has ended is not waited for.
-	startPatience = 2 * time.Minute
-	// versionPatience bounds "program --version", which takes etcd over 2 s on such a machine.
-	versionPatience = 20 * time.Second
-	// stopPatience is how long a server that has to end processes of its own may take for that. PostgreSQL needs 10 ms.
-	stopPatience = 5 * time.Second
-	// The pauses between two questions "are you ready?" grow from the first to the second of these.
+	// startTimeout bounds a start, even if the context has no deadline. Redis is ready in about 10 ms; with twenty busy
+	// processes on two processors, PostgreSQL may take over a minute. If the program exits, the start fails at once.
+	startTimeout = 2 * time.Minute
+	// versionTimeout bounds "program --version", which takes etcd over 2 s on such a machine.
+	versionTimeout = 20 * time.Second
+	// stopTimeout is the time for a server to end its own child processes. PostgreSQL needs 10 ms.
+	stopTimeout = 5 * time.Second
+	// The pause between two readiness checks grows from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
 
 	logFile      = "server.log"
@@ -30,17 +30,17 @@ const (
 
 var errClosed = errors.New("the server has been closed")
 
-// child is a server process that can be started again after it has died.
+// child is a server process that can be restarted after it has died.
 type child struct {
-	name    string   // what it is, for errors: "redis"
+	name    string   // for errors: "redis"
 	argv    []string // the program and its arguments
-	dir     *tempDir // its working directory, in which it logs to logFile
-	secrets []string // what no quotation of the log may show
+	dir     *tempDir // its working directory, where it logs to logFile
+	secrets []string // never shown in quotations of the log
 
 	// Most servers need none of these.
 	account *account     // the user that it runs as; nil: this process's own
-	quit    os.Signal    // ends the program and all processes that it has made; nil: SIGKILL does
-	tidy    func() error // waits for the processes that a killed program had made, and removes what keeps it from starting
+	quit    os.Signal    // ends the program and its child processes; nil: SIGKILL does
+	tidy    func() error // waits for the child processes of a killed program and removes what would prevent a restart
 
 	// ready makes one attempt to talk to the process with that number, and returns nil once it serves.
 	ready func(ctx context.Context, pid int) error
@@ -48,7 +48,7 @@ type child struct {
 	mu     sync.Mutex
 	run    *run // the latest one; nil before the first
 	closed bool
-	spent  time.Duration // CPU of the runs that are over
+	spent  time.Duration // CPU time of earlier runs
 }
 
 // run is one life of a child.
@@ -58,8 +58,8 @@ type run struct {
 	state   error         // how it ended; set before reaped is closed
 }
 
-// start runs the program and returns when it answers. An error quotes the end of the server's log, and then no
-// process is left.
+// start runs the program and returns when it answers. An error quotes the end of the server's log; no process is left
+// then.
 func (c *child) start(ctx context.Context) error {
 	r, err := c.launch()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *child) start(ctx context.Context) error {
 	return nil
 }
 
-// launch makes the process.
+// launch starts the process.
 func (c *child) launch() (*run, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,11 +118,11 @@ func (c *child) launch() (*run, error) {
 	return r, nil
 }
 
-// awaitReady asks until the server answers, or has exited, or the time is up.
+// awaitReady polls until the server answers, exits, or the time is up.
 func (c *child) awaitReady(ctx context.Context, r *run) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	go func() { // whoever has its address answers no question for it
+	go func() { // another process that has its address must not answer for it
 		select {
 		case <-r.reaped:
 			cancel()
@@ -165,7 +165,7 @@ func (r *run) gone() bool {
 	}
 }
 
-// end tells how a process that is gone ended.
+// end says how a process that is gone ended.
 func (r *run) end() string {
 	if r.state == nil {
 		return "exit status 0"
@@ -173,7 +173,7 @@ func (r *run) end() string {
 	return r.state.Error()
 }
 
-// current returns the present run, or nil if no process lives.
+// current returns the present run, or nil if no process is alive.
 func (c *child) current() *run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +191,7 @@ func (c *child) pid() int {
 	return 0
 }
 
-// cpu returns what all runs together have used; negative if the system does not tell.
+// cpu returns what all runs together have used; it is negative if the system does not tell.
 func (c *child) cpu() time.Duration {
 	c.mu.Lock()
 	spent := c.spent
@@ -207,7 +207,7 @@ func (c *child) cpu() time.Duration {
 	return spent + now
 }
 
-// signal sends a signal to the living process, and waits until it has stopped if that is what was asked for.
+// signal sends a signal to the living process. If the signal stops it, signal waits until it has stopped.
 func (c *child) signal(sig os.Signal) error {
 	r := c.current()
 	if r == nil {
@@ -222,10 +222,11 @@ func (c *child) signal(sig os.Signal) error {
 	return nil
 }
 
-// awaitStop waits until no thread of the process runs. Each goes on until the kernel gives it the signal, which on a
-// busy machine is late enough for one more answer. It gives up after stopPatience: somebody else may continue it.
+// awaitStop waits until no thread of the process runs. Each thread runs until the kernel delivers the signal, which on
+// a busy machine is late enough for one more answer. It gives up after stopTimeout, because another process may
+// continue it.
 func (r *run) awaitStop() {
-	limit := time.After(stopPatience)
+	limit := time.After(stopTimeout)
 	for !stopped(r.process.Pid) {
 		select {
 		case <-r.reaped:
@@ -237,7 +238,7 @@ func (r *run) awaitStop() {
 	}
 }
 
-// kill ends the process the hard way and returns when it is gone; without a process it does nothing.
+// kill ends the process with SIGKILL and returns when it is gone; without a process it does nothing.
 func (c *child) kill() error {
 	if r := c.current(); r != nil {
 		if err := r.kill(); err != nil {
@@ -252,7 +253,7 @@ func (c *child) kill() error {
 	return nil
 }
 
-// stop asks the process to end, and gives it some time.
+// stop asks the process to end, and waits for up to stopTimeout.
 func (c *child) stop() {
 	r := c.current()
 	if r == nil || r.process.Signal(c.quit) != nil {
@@ -260,7 +261,7 @@ func (c *child) stop() {
 	}
 	select {
 	case <-r.reaped:
-	case <-time.After(stopPatience):
+	case <-time.After(stopTimeout):
 	}
 }
 
@@ -273,7 +274,7 @@ func (c *child) close() error {
 	if closed {
 		return nil
 	}
-	// Nothing that the server has is kept, hence there is no reason to ask it politely, unless it has to end others.
+	// Nothing that the server has is kept, so it need not end in order, unless it has to end its own children.
 	if c.quit != nil {
 		c.stop()
 	}

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// clusterSlots is how many slots every Redis Cluster has.
+// clusterSlots is the number of slots of every Redis Cluster.
 const clusterSlots = 16384
 
-// clusterDefaults let a cluster notice soon that a node is gone; Redis's own 15 s are for networks.
+// clusterDefaults make a cluster soon notice that a node is gone; Redis's default of 15 s is meant for networks.
 var clusterDefaults = map[string]string{"cluster-node-timeout": "2000"}
 
 // Cluster is a Redis Cluster of primaries without replicas. Each has an equal share of the slots, in the order of
 // Nodes.
 type Cluster struct{ Group[*Redis] }
 
-// StartCluster starts a cluster and returns when all nodes say that it is up, after about two seconds. Its nodes
-// listen on loopback ports, whatever the options say. It takes Redis ≥ 7.0, where a node can choose both its ports.
+// StartCluster starts a cluster and returns when all nodes report it as up, after about two seconds. Its nodes listen
+// on loopback ports, whatever the options say. It needs Redis ≥ 7.0, where a node can choose both its ports.
 func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster, error) {
 	if primaries < 1 {
 		return nil, fmt.Errorf("redis: start: a cluster of %d primaries is not possible: ask for 1 or more", primaries)
@@ -49,13 +49,13 @@ func StartCluster(ctx context.Context, primaries int, o RedisOptions) (*Cluster,
 	return c, nil
 }
 
-// join gives each node its slots and introduces it to the first one.
+// join assigns slots to each node and introduces it to the first one.
 func (c *Cluster) join(ctx context.Context) error {
 	first := c.Nodes[0]
 	for i, node := range c.Nodes {
 		from, to := i*clusterSlots/len(c.Nodes), (i+1)*clusterSlots/len(c.Nodes)-1
 		err := converse(ctx, node.login, func(ask func(...string) (string, error)) error {
-			// Nodes whose epochs differ from the start have no conflict to settle first.
+			// Nodes whose epochs differ from the start have no conflict to resolve first.
 			if _, err := ask("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// up returns nil if every node knows all others and says that all slots are served.
+// up returns nil if every node knows all others and reports all slots as served.
 func (c *Cluster) up(ctx context.Context) error {
 	for _, node := range c.Nodes {
 		info, err := node.command(ctx, "CLUSTER", "INFO")

@@ -1,6 +1,6 @@
 package servers
 
-// The stand-in that is always there: miniredis, inside this process.
+// The substitute that is always available: miniredis, inside this process.
 
 import (
 	"fmt"
@@ -18,11 +18,11 @@ type Embedded struct {
 
 // StartEmbedded starts a miniredis whose leases run in real time.
 //
-// By itself miniredis never lets a TTL run. Of the two ways to make it, a ticker that calls FastForward takes the
-// whole time since its last tick off every lease, also off one that was granted just before: leases end early, by up
-// to a millisecond with a tick of that length and by more when the machine is busy and the ticker late. That is just
-// the fault that lockbench looks for in locks. ClockTTL is exact. It costs a pass over all keys at each command: next
-// to nothing with ten keys, as much again as the lock itself with five hundred.
+// By itself miniredis never lets a TTL run. There are two ways to change that. A ticker that calls FastForward
+// subtracts the whole time since its last tick from every lease, even from one granted just before: leases end early,
+// by up to the length of a tick, and by more when the machine is busy and the ticker late. That is exactly the fault
+// that lockbench looks for in locks. ClockTTL is exact. It costs a pass over all keys at each command: next to nothing
+// with ten keys, as much as the lock itself with five hundred.
 func StartEmbedded() (*Embedded, error) {
 	server := miniredis.NewMiniRedis()
 	server.ClockTTL(true)
@@ -32,7 +32,7 @@ func StartEmbedded() (*Embedded, error) {
 	return &Embedded{server: server, url: "redis://" + server.Addr()}, nil
 }
 
-// URL returns where the server listens.
+// URL returns the server's address.
 func (e *Embedded) URL() string { return e.url }
 
 // Close stops the server and cuts its connections. It can be called more than once.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// passedOn are the variables that a private server gets of this process's environment: where programs and files are, the
-// locale, and what an installation outside the usual places takes to start at all. The rest is the user's shell, and
+// passedOn are the environment variables that a private server gets from this process: where programs and files are,
+// the locale, and what an installation in an unusual place needs to start. The rest belongs to the user's shell and
 // would change what is measured: ETCD_QUOTA_BACKEND_BYTES, PGOPTIONS, MYSQL_HOME, JAVA_TOOL_OPTIONS, LD_PRELOAD.
-// JDK_JAVA_OPTIONS stays, since a small machine may need it.
+// JDK_JAVA_OPTIONS stays, because a small machine may need it.
 var passedOn = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "JAVA_HOME", "JDK_JAVA_OPTIONS",
 	"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot",

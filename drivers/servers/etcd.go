@@ -1,6 +1,6 @@
 package servers
 
-// A private etcd, alone or an ensemble of several.
+// A private etcd, alone or as an ensemble.
 
 import (
 	"context"
@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// etcdQuota is what the store may hold before it refuses all writes. History is not compacted during a run, so the
-	// store keeps every lock that there ever was, a few hundred bytes each; etcd's own 2 GB would be full after
-	// some million of them. It is etcd's own recommended maximum.
+	// etcdQuota is the size at which the store refuses writes. History is not compacted during a run, so the store
+	// keeps every lock that there ever was, a few hundred bytes each; etcd's default of 2 GB would be full after some
+	// million locks. It is etcd's recommended maximum.
 	etcdQuota = 8 << 30
 
-	// etcdRoom is what a file system in memory must have free to be used: the write-ahead log alone takes 64 MB, ahead
-	// of time, for each of several files, and the smallest containers have no more than that.
+	// etcdRoom is the free space that a file system in memory must have for each member: etcd preallocates several
+	// files of 64 MB for the write-ahead log alone, and the smallest containers have no more than that.
 	etcdRoom = 2 << 30
 )
 
-// EtcdOptions describe one etcd or ensemble. The zero value is one that is as durable as etcd ships, which is Strict.
+// EtcdOptions describe one etcd or ensemble. The zero value is one with etcd's default durability, which is Strict.
 type EtcdOptions struct {
 	Binary string // path or name; "" is etcd on PATH
 
-	// Durability: Strict, the default, is etcd as it ships: it fsyncs its log on a majority before it answers. Relaxed
-	// takes the fsync away: from 3.5 on by --unsafe-no-fsync; before, which has no such option, by a file system in
-	// memory, if there is one with room. See Persistence for what came out of it.
+	// Durability: Strict, the default, is etcd as shipped: it fsyncs its log on a majority before it answers. Relaxed
+	// removes the fsync: from 3.5 on by --unsafe-no-fsync; older versions lack it and get a file system in memory, if
+	// there is one with enough room. Persistence returns the result.
 	Durability Durability
 
-	TLS bool // on the client ports, with a certificate of a private CA made for it; members talk to each other in clear
+	TLS bool // on the client ports, with a certificate of a private CA; members talk to each other in clear text
 }
 
 // Etcd is one member. Its methods are safe for concurrent use. Restart returns when the member answers, which takes a
-// majority of its ensemble: of several that were killed, restart that many at once.
+// majority of its ensemble: after several were killed, restart that many at once.
 type Etcd struct {
 	process
-	url  string
-	ca   string
-	kept string
+	url         string
+	ca          string
+	persistence string
 }
 
-// Etcds are the members of one ensemble; one is an etcd by itself.
+// Etcds are the members of one ensemble, or a single etcd.
 type Etcds struct {
 	Group[*Etcd]
 	peers []*port
@@ -58,7 +58,7 @@ type Etcds struct {
 	closed  error
 }
 
-// etcdMember is what a member is told of itself and the others.
+// etcdMember is the configuration of a member.
 type etcdMember struct {
 	number int
 	peers  []*port // of all members, in order
@@ -68,9 +68,9 @@ type etcdMember struct {
 	fsync  bool
 }
 
-// StartEtcd starts n members, which makes one etcd that tolerates the loss of (n-1)/2 of them, and returns when it
-// answers. ctx bounds the start, which fails after 20 s at the latest, and not the life of the servers. The caller
-// closes them. The error wraps exec.ErrNotFound if no etcd is installed.
+// StartEtcd starts n members, which form one etcd that tolerates the loss of (n-1)/2 of them, and returns when it
+// answers. ctx bounds the start, which fails after two minutes at the latest, not the life of the servers. The caller
+// closes them. The error wraps exec.ErrNotFound if etcd is not installed.
 func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) {
 	if n < 1 {
 		return nil, fmt.Errorf("etcd: start: %d members are not possible: ask for 1 or more", n)
@@ -112,7 +112,7 @@ func StartEtcd(ctx context.Context, n int, o EtcdOptions) (_ *Etcds, err error) 
 	return e, err
 }
 
-// etcdPlace decides where the members' files go, and whether they are fsynced.
+// etcdPlace decides where the members' files go and whether they are fsynced.
 func etcdPlace(ctx context.Context, binary string, n int, d Durability) (etcdMember, error) {
 	m := etcdMember{root: tempRoot(), fsync: true}
 	switch d {
@@ -167,7 +167,7 @@ func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
 	if err != nil {
 		return nil, err
 	}
-	e.kept = etcdKept(dir.path, m.fsync)
+	e.persistence = etcdPersistence(dir.path, m.fsync)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	scheme := "http"
 	if m.ca != nil {
@@ -191,8 +191,8 @@ func newEtcd(binary string, m etcdMember) (_ *Etcd, err error) {
 	return e, nil
 }
 
-// config returns the member's configuration file (YAML, of which JSON is a part). With such a file etcd heeds neither other
-// flags nor the ETCD_* variables that this process may have inherited.
+// config returns the member's configuration file (YAML, of which JSON is a subset). With such a file, etcd ignores
+// other flags and the ETCD_* variables that this process may have inherited.
 func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 	name := func(i int) string { return "m" + strconv.Itoa(i+1) }
 	members := make([]string, len(m.peers))
@@ -211,7 +211,7 @@ func (m etcdMember) config(dir *tempDir, url string) map[string]any {
 		"initial-cluster-token":       m.token,
 		"initial-cluster-state":       "new",
 		"quota-backend-bytes":         int64(etcdQuota),
-		"enable-grpc-gateway":         true, // as etcd ships; with a file it would be off
+		"enable-grpc-gateway":         true, // etcd's default without a file
 		"logger":                      "zap",
 		"log-level":                   "error",
 		"log-outputs":                 []string{"stderr"},
@@ -243,8 +243,8 @@ func etcdHealth(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// etcdKept says what is on disk when a change is answered.
-func etcdKept(dir string, fsync bool) string {
+// etcdPersistence says what is on disk when a change is answered.
+func etcdPersistence(dir string, fsync bool) string {
 	switch {
 	case inMemory(dir):
 		return "memory (tmpfs)"
@@ -254,15 +254,15 @@ func etcdKept(dir string, fsync bool) string {
 	return "no fsync"
 }
 
-// URL returns where the member listens for clients: http://127.0.0.1:port, or https://…
+// URL returns the member's address for clients: http://127.0.0.1:port, or https://…
 func (e *Etcd) URL() string { return e.url }
 
 // CAFile returns the PEM file of the private CA that signed the member's certificate; "" without TLS.
 func (e *Etcd) CAFile() string { return e.ca }
 
-// Persistence returns what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)", which
-// is also what Strict comes to where the temp dir is in memory.
-func (e *Etcd) Persistence() string { return e.kept }
+// Persistence returns what is on disk when a change is answered: "fsync each commit", "no fsync", or "memory (tmpfs)",
+// which is also the result of Strict if the temp dir is in memory.
+func (e *Etcd) Persistence() string { return e.persistence }
 
 // Persistence returns that of every member.
 func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
@@ -270,7 +270,7 @@ func (e *Etcds) Persistence() string { return e.Nodes[0].Persistence() }
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (e *Etcds) CAFile() string { return e.Nodes[0].CAFile() }
 
-// Close stops all members for good and removes their directories. It can be called more than once.
+// Close stops all members for good and removes their directories. It may be called more than once.
 func (e *Etcds) Close() error {
 	e.closing.Do(func() {
 		e.closed = e.Group.Close()
@@ -281,8 +281,8 @@ func (e *Etcds) Close() error {
 	return e.closed
 }
 
-// FindEtcd returns the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says what to
-// install.
+// FindEtcd returns the path of the server that StartEtcd runs by default. The error wraps exec.ErrNotFound and says
+// what to install.
 func FindEtcd() (path string, err error) { return findEtcd("") }
 
 func findEtcd(name string) (string, error) {
@@ -313,7 +313,7 @@ func init() {
 	})
 }
 
-// wholeSeconds returns what etcd makes of a lease's time.
+// wholeSeconds says how etcd rounds a lease's time.
 func wholeSeconds(ttl time.Duration) string {
 	if whole := (ttl + time.Second - 1).Truncate(time.Second); whole != ttl {
 		return fmt.Sprintf("etcd counts a session's time-out in whole seconds: a TTL of %v becomes %v at least", ttl, whole)

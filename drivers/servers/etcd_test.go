@@ -173,13 +173,13 @@ func TestEtcdPersistence(t *testing.T) {
 	}
 	if !inMemory(tempRoot()) {
 		for fsync, want := range map[bool]string{true: "fsync each commit", false: "no fsync"} {
-			if got := etcdKept(tempRoot(), fsync); got != want {
+			if got := etcdPersistence(tempRoot(), fsync); got != want {
 				t.Errorf("fsync %t on disk: %q", fsync, got)
 			}
 		}
 	}
-	if memory != "" && etcdKept(memory, true) != "memory (tmpfs)" {
-		t.Errorf("in memory: %q", etcdKept(memory, true))
+	if memory != "" && etcdPersistence(memory, true) != "memory (tmpfs)" {
+		t.Errorf("in memory: %q", etcdPersistence(memory, true))
 	}
 	if memoryRoot(1<<62) != "" {
 		t.Error("a file system in memory has room for everything")

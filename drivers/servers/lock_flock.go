@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the exclusive lock on f unless another open file holds it. Closing f, or the death of the process,
-// gives it back: children do not inherit it, because Go opens every file with O_CLOEXEC.
+// tryLock takes the exclusive lock on f unless another open file holds it. The lock ends when f is closed or the
+// process dies: children do not inherit it, because Go opens every file with O_CLOEXEC.
 func tryLock(f *os.File) (had bool, err error) {
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -29,13 +29,13 @@ func tryLock(f *os.File) (had bool, err error) {
 	}
 }
 
-// ownedByUs reports whether the file belongs to the user as whom this process acts.
+// ownedByUs reports whether the file belongs to the effective user of this process.
 func ownedByUs(fi fs.FileInfo) bool {
 	_, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(uidOf(fi)) == os.Geteuid()
 }
 
-// uidOf returns the number of the file's user.
+// uidOf returns the user id of the file's owner.
 func uidOf(fi fs.FileInfo) uint32 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return st.Uid

@@ -1,6 +1,6 @@
 package servers
 
-// A private MariaDB or MySQL server. Both are configured alike; only the first files are made differently.
+// A private MariaDB or MySQL server. Both are configured alike; only their first files are made differently.
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// MySQLUser and MySQLDatabase are what a private MySQL server has for its clients. The user may do everything with the
-// database and nothing else.
+// MySQLUser and MySQLDatabase are for the clients of a private MySQL server. The user has all rights on the database
+// and no others.
 const (
 	MySQLUser     = "lockbench"
 	MySQLDatabase = "lockbench"
@@ -26,15 +26,16 @@ const (
 	mysqlConns = 2000 // MySQLOptions.Conns by default
 )
 
-// mysqlBinaries are looked for in this order, on PATH and in the directory for daemons, which is on root's PATH alone.
+// mysqlBinaries are looked for in this order, on PATH and in the directories for daemons, which only root has on its
+// PATH.
 var mysqlBinaries = []string{"mariadbd", "mysqld"}
 
-// MySQLOptions describe one server. The zero value is a relaxed one on a unix socket.
+// MySQLOptions describe one server. The zero value is a relaxed server on a unix socket.
 type MySQLOptions struct {
 	Binary     string     // path or name; "" is the first of mariadbd, mysqld
 	Durability Durability // "" is Relaxed: the log is written at each commit, and fsynced once a second
-	TCP        bool       // a free loopback port besides the unix socket; URL names it then
-	TLS        bool       // TLS on such a port, with a certificate of a private CA made for it, and nothing else there
+	TCP        bool       // a free loopback port besides the unix socket; URL then names it
+	TLS        bool       // TLS alone on such a port, with a certificate of a private CA
 	Password   string     // of MySQLUser; "" is none
 	Conns      int        // max_connections; 0 means 2000
 }
@@ -46,8 +47,8 @@ type MySQL struct {
 	durability      Durability
 }
 
-// StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after 20 s at the
-// latest, and not the life of the server. The caller closes the server.
+// StartMySQL starts a private server and returns when it answers. ctx bounds the start, which fails after two minutes
+// at the latest, not the life of the server. The caller closes the server.
 func StartMySQL(ctx context.Context, o MySQLOptions) (*MySQL, error) {
 	binary, err := findMySQL(o.Binary)
 	if err != nil {
@@ -111,10 +112,9 @@ func newMySQL(ctx context.Context, binary string, o MySQLOptions) (_ *MySQL, err
 	return s, nil
 }
 
-// mysqlArgs returns the server's arguments. It reads no file of options, so that nothing of the machine's own server is
-// heeded.
+// mysqlArgs returns the server's arguments. It reads no option files, so nothing of the machine's own server applies.
 func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
-	flush := "2" // the log is written at each commit, so that it outlives the process, and fsynced once a second
+	flush := "2" // the log is written at each commit, so that it survives the process, and fsynced once a second
 	if o.Durability == Strict {
 		flush = "1"
 	}
@@ -126,7 +126,7 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 		"--socket="+dir.file("mysql.sock"), "--pid-file="+dir.file("mysql.pid"), "--init-file="+dir.file("init.sql"),
 		"--max-connections="+strconv.Itoa(conns), "--back-log=1024",
 		"--innodb-flush-log-at-trx-commit="+flush,
-		// All else is as shipped, but for what only takes memory, or time when it starts.
+		// All else is the default, except what only costs memory, or time at the start.
 		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
 		"--skip-log-bin", "--loose-mysqlx=OFF",
 	)
@@ -140,16 +140,16 @@ func mysqlArgs(o MySQLOptions, dir *tempDir, port *port) []string {
 	return append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port.number))
 }
 
-// mysqlFiles returns the arguments that say where the files lie and whose they are. --no-defaults has to be the first one.
+// mysqlFiles returns the arguments for the location and the owner of the files. --no-defaults has to come first.
 func mysqlFiles(dir *tempDir) []string {
 	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--loose-innodb-log-file-size=8M"}
 	if os.Geteuid() == 0 {
-		args = append(args, "--user=root") // else it refuses to run as root
+		args = append(args, "--user=root") // otherwise it refuses to run as root
 	}
 	return args
 }
 
-// mysqlInit returns what the server runs at each start before it lets anybody in.
+// mysqlInit returns what the server runs at each start before it accepts clients.
 func mysqlInit(password string) []byte {
 	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(password) + "'"
 	return []byte("CREATE DATABASE IF NOT EXISTS " + MySQLDatabase + ";\n" +
@@ -157,9 +157,9 @@ func mysqlInit(password string) []byte {
 		"GRANT ALL ON " + MySQLDatabase + ".* TO '" + MySQLUser + "'@'%';\n")
 }
 
-// installMySQL makes the first files: with a script for MariaDB, with the server itself for MySQL.
+// installMySQL makes the first files: MariaDB needs a script, MySQL does it itself.
 func installMySQL(ctx context.Context, binary string, dir *tempDir) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	version, err := exec.CommandContext(ctx, binary, "--no-defaults", "--version").Output()
 	if err != nil {
@@ -209,9 +209,9 @@ func besideMySQL(binary string, names ...string) (string, error) {
 		strings.Join(names, " or "), exec.ErrNotFound)
 }
 
-// greeted reports whether the server with that number lets clients in. It says so by itself: whoever connects is greeted
-// with the number 10, the version of the protocol, or with an error, which is 255. That the address is its own is sure
-// because the socket lies in its private directory.
+// greeted returns nil if the server with that number accepts clients. The server speaks first: it greets a client with
+// the number 10, the version of the protocol, or with an error, which is 255. The address is certainly its own because
+// the socket is in its private directory.
 func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 	text, err := os.ReadFile(pidFile)
 	if err != nil {
@@ -236,17 +236,17 @@ func greeted(ctx context.Context, socket, pidFile string, pid int) error {
 	return nil
 }
 
-// URL returns where the server listens, as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
+// URL returns the server's address as a client gives it: mysql://lockbench@localhost/lockbench?socket=…, or
 // mysql://lockbench@127.0.0.1:port/lockbench, with ?tls=true under TLS. It has no password.
 func (s *MySQL) URL() string { return s.url }
 
 // CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (s *MySQL) CAFile() string { return s.ca }
 
-// Socket returns the path of the server's unix socket, which it has in any case.
+// Socket returns the path of the server's unix socket, which always exists.
 func (s *MySQL) Socket() string { return s.socket }
 
-// Persistence returns what is on disk when a commit is answered, in a few words.
+// Persistence returns what is on disk when a commit is answered.
 func (s *MySQL) Persistence() string {
 	if s.durability == Strict {
 		return "fsync each commit"

@@ -1,13 +1,13 @@
 package servers
 
-// File systems in memory, for servers that cannot be told to leave the disk alone.
+// File systems in memory, for servers that cannot be told not to use the disk.
 
 import "golang.org/x/sys/unix"
 
-// sharedMemory is the directory in memory that every Linux has, though in containers often a small one.
+// sharedMemory is a directory in memory that every Linux has, though it is often small in containers.
 const sharedMemory = "/dev/shm"
 
-// memoryRoot returns a directory in memory with so many bytes free, or "".
+// memoryRoot returns a directory in memory with that many bytes free, or "".
 func memoryRoot(need int64) string {
 	var fs unix.Statfs_t
 	if !inMemory(sharedMemory) || unix.Statfs(sharedMemory, &fs) != nil ||
@@ -17,13 +17,13 @@ func memoryRoot(need int64) string {
 	return sharedMemory
 }
 
-// inMemory reports whether what is written below dir goes to no disk.
+// inMemory reports whether dir is on a file system in memory.
 func inMemory(dir string) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// memoryRoots returns the directories in memory in which private directories may lie.
+// memoryRoots returns the directories in memory that may hold private directories.
 func memoryRoots() []string {
 	if !inMemory(sharedMemory) {
 		return nil

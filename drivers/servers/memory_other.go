@@ -8,5 +8,4 @@ func memoryRoot(int64) string { return "" }
 
 func inMemory(string) bool { return false }
 
-// roots are the directories in which private directories may lie.
 func memoryRoots() []string { return nil }

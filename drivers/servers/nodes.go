@@ -1,6 +1,6 @@
 package servers
 
-// Groups of private servers: what they have in common, and several servers that know nothing of each other.
+// Groups of private servers: what they have in common, and groups of independent servers.
 
 import (
 	"context"
@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// Nodes are private servers that know nothing of each other, as Redlock wants them.
+// Nodes are independent private servers, as Redlock needs them.
 type Nodes struct{ Group[*Redis] }
 
-// StartNodes starts n independent servers at once. It takes what StartRedis takes and fails as that does; then none
-// is left.
+// StartNodes starts n independent servers at once, with the options of StartRedis. If one fails, none is left.
 func StartNodes(ctx context.Context, n int, o RedisOptions) (*Nodes, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("redis: start: %d servers are not possible: ask for 1 or more", n)
@@ -45,7 +44,7 @@ func (o RedisOptions) grouped() (RedisOptions, error) {
 	return o, nil
 }
 
-// with returns o with further defaults and lines of the configuration.
+// with returns o with further defaults and configuration lines.
 func (o RedisOptions) with(defaults map[string]string, lines ...string) RedisOptions {
 	config := maps.Clone(defaults)
 	for name, value := range o.Config {
@@ -59,8 +58,8 @@ func (o RedisOptions) with(defaults map[string]string, lines ...string) RedisOpt
 	return o
 }
 
-// linked returns o for servers that connect to each other: by TCP, and with the same password. Their file holds that in
-// clear, as they have no other way to learn it; it is in their private directory.
+// linked returns o for servers that connect to each other: by TCP, with the same password. Their file holds the
+// password in clear text, because they have no other way to learn it; it is in their private directory.
 func (o RedisOptions) linked() RedisOptions {
 	o.TCP = true
 	if o.TLS {

@@ -1,6 +1,6 @@
 package servers
 
-// The few bytes of RESP that it takes to learn whether a Redis server answers.
+// The little RESP that is needed to learn whether a Redis server answers.
 
 import (
 	"bufio"
@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// askPatience bounds one connection and its commands; a server that is loading or stopped is asked again.
-const askPatience = 20 * time.Second
+// askTimeout bounds one connection and its commands; a server that is loading or stopped is asked again.
+const askTimeout = 20 * time.Second
 
 // maxBulk bounds a bulk string, the longest of which is the answer to INFO server: less than 1 KB.
 const maxBulk = 64 << 10
 
-// login is how to reach a server and what it wants to hear first.
+// login is the address of a server and its credentials.
 type login struct {
 	network, address   string
 	tls                *tls.Config // nil: none
@@ -29,7 +29,7 @@ type login struct {
 }
 
 // ping connects, authenticates if there is a password, and expects a PONG from the process with that number. Another
-// server may have taken the port: to take it for ours would be to load a stranger's server.
+// server may have taken the port, and must not be loaded.
 func ping(ctx context.Context, l login, pid int) error {
 	return converse(ctx, l, func(ask func(command ...string) (string, error)) error {
 		pong, err := ask("PING")
@@ -50,10 +50,9 @@ func ping(ctx context.Context, l login, pid int) error {
 	})
 }
 
-// converse connects, authenticates if there is a password, and lets talk ask for more. An error says which command
-// it was.
+// converse connects, authenticates if there is a password, and calls talk. An error names its command.
 func converse(ctx context.Context, l login, talk func(ask func(command ...string) (string, error)) error) error {
-	deadline := time.Now().Add(askPatience)
+	deadline := time.Now().Add(askTimeout)
 	dialCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	conn, err := dial(dialCtx, l)
@@ -111,7 +110,7 @@ func ask(w io.Writer, replies *bufio.Reader, command ...string) (string, error) 
 	return readReply(replies)
 }
 
-// appendCommand appends a command as RESP has it: an array of bulk strings.
+// appendCommand appends a command in RESP: an array of bulk strings.
 func appendCommand(b []byte, command ...string) []byte {
 	b = fmt.Appendf(b, "*%d\r\n", len(command))
 	for _, word := range command {
@@ -122,7 +121,8 @@ func appendCommand(b []byte, command ...string) []byte {
 	return b
 }
 
-// readReply reads a simple (+OK) or bulk string ($2 OK) or the digits of an integer (:1), or turns an error reply (-LOADING …) into an error.
+// readReply reads a simple string (+OK), a bulk string ($2 OK) or the digits of an integer (:1), or turns an error
+// reply (-LOADING …) into an error.
 func readReply(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

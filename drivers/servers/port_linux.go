@@ -1,6 +1,6 @@
 package servers
 
-// Free ports that stay ours while no server listens on them.
+// Free ports that stay reserved while no server listens on them.
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a loopback port that is set aside for a server. A socket stays bound to it and never listens: the
-// kernel then gives the port to nobody who asks for any free one (nor, as a local port, to a client that connects),
-// whereas a server that asks for it by number, with SO_REUSEADDR as servers do, gets it. Without that, the
-// reconnecting clients of a killed server could take its port, or even connect to themselves.
+// port is a loopback port that is reserved for a server. A socket stays bound to it and never listens. The kernel then
+// gives the port to no process that asks for any free one (nor, as a local port, to a client that connects), but a
+// server that asks for it by number gets it, because servers use SO_REUSEADDR. Otherwise the reconnecting clients of a
+// killed server could take its port, or even connect to themselves.
 type port struct {
 	number int
 	fd     int

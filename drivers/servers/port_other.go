@@ -2,7 +2,7 @@
 
 package servers
 
-// Free ports where SO_REUSEADDR would not let a server have a port that we hold.
+// Free ports, on systems where SO_REUSEADDR would not let a server have a port that this process holds.
 
 import "net"
 

@@ -15,24 +15,24 @@ import (
 	"syscall"
 )
 
-// PostgresOptions describe one PostgreSQL server, 10 or later. The zero value is a server on a unix socket that lets
-// in whoever may enter its directory.
+// PostgresOptions describe one PostgreSQL server, 10 or later. The zero value is a server on a unix socket that accepts
+// every user who can enter its directory.
 type PostgresOptions struct {
 	Binary string // path of postgres, with initdb beside it; "" is what FindPostgres finds
 
-	TCP bool // a free loopback port beside the unix socket
-	TLS bool // TLS on such a port, with a certificate of a private CA made for it
+	TCP bool // a free loopback port besides the unix socket
+	TLS bool // TLS on such a port, with a certificate of a private CA
 
-	Password string // of the user postgres, by SCRAM; "" lets everybody on this machine in who knows the address
+	Password string // of the user postgres, by SCRAM; "" accepts everyone on this machine who knows the address
 
 	Durability Durability // of a commit; "" is Relaxed
 
-	// Conns is how many sessions the server has to take besides those that it keeps for superusers; 0 is 600. Each is a
-	// process, but one that nobody uses costs nothing.
+	// Conns is the number of sessions that the server must accept, besides those reserved for superusers; 0 means 600.
+	// Each is a process, but an unused one costs nothing.
 	Conns int
 
-	// Config holds further settings of postgresql.conf, e.g. {"deadlock_timeout": "5s"}. Those that say where and how
-	// the server runs are refused.
+	// Config holds further settings of postgresql.conf, e.g. {"deadlock_timeout": "5s"}. Settings that say where and
+	// how the server runs are rejected.
 	Config map[string]string
 }
 
@@ -45,8 +45,8 @@ type Postgres struct {
 }
 
 // StartPostgres makes a database cluster, starts a private PostgreSQL server on it, and returns when it answers. ctx
-// bounds the start, which fails after 20 s at the latest, and not the life of the server. The caller closes the server.
-// PostgreSQL refuses to be root's: there it runs as the user postgres, or nobody if there is no such user.
+// bounds the start, which fails after two minutes at the latest, not the life of the server. The caller closes the
+// server. PostgreSQL refuses to run as root: then it runs as the user postgres, or nobody if there is no such user.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	return startPostgres(ctx, o, reservePort)
 }
@@ -113,7 +113,7 @@ func newPostgres(
 	return p, nil
 }
 
-// makeCerts writes the certificates into the data directory, where the server's own user can read its key.
+// makeCerts writes the certificates into the data directory, where the server's user can read its key.
 func (p *Postgres) makeCerts(data string, who *account) error {
 	ca, err := newAuthority()
 	if err != nil {
@@ -132,17 +132,16 @@ func (p *Postgres) makeCerts(data string, who *account) error {
 	return nil
 }
 
-// URL returns where the server listens, with the user (postgres) and without any password:
+// URL returns the server's address with the user (postgres) and without a password:
 // postgres://postgres@/postgres?host=/directory, or postgres://postgres@127.0.0.1:port/postgres.
 func (p *Postgres) URL() string { return p.url }
 
 // CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
 func (p *Postgres) CAFile() string { return p.ca }
 
-// Persistence says in a few words what is on disk when a commit is answered. Relaxed switches fsync off and leaves
-// synchronous_commit on: the work of a commit is the same but for the disk's, and what was answered outlives the
-// server's processes, though not the machine. (synchronous_commit alone would lose the last commits with the
-// processes.)
+// Persistence returns what is on disk when a commit is answered. Relaxed switches fsync off and leaves
+// synchronous_commit on: a commit does the same work without the disk, and what was answered survives the server's
+// processes, though not the machine. (synchronous_commit alone would lose the last commits with the processes.)
 func (p *Postgres) Persistence() string {
 	if p.durability == Strict {
 		return "fsync each commit"
@@ -151,10 +150,10 @@ func (p *Postgres) Persistence() string {
 }
 
 // FindPostgres returns the path of the server that StartPostgres runs by default: on PATH, or else the newest one where
-// packages put it, which on most systems is in no PATH. The error wraps exec.ErrNotFound and says what to install.
+// packages put it, which is usually not on PATH. The error wraps exec.ErrNotFound and says what to install.
 func FindPostgres() (path string, err error) { return findPostgres("") }
 
-// postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora and its kin, Homebrew, Postgres.app.
+// postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora, Homebrew, Postgres.app.
 var postgresPlaces = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
 	"/usr/local/opt/postgresql@*/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",

@@ -1,6 +1,6 @@
 package servers
 
-// The data directory of a private PostgreSQL server: how it is made, configured, asked, and left.
+// The data directory of a private PostgreSQL server: how it is made, configured, queried, and cleaned up.
 
 import (
 	"context"
@@ -19,15 +19,15 @@ import (
 
 const (
 	postgresUser = "postgres"
-	postgresData = "db" // the data directory below the private one; it holds the socket too
+	postgresData = "db" // the data directory inside the private one; it holds the socket too
 	postgresLock = "postmaster.pid"
 
-	// tidyPatience bounds the wait for the processes of a killed server, which notice its end at once.
-	tidyPatience = 5 * time.Second
+	// tidyTimeout bounds the wait for the processes of a killed server, which notice its end at once.
+	tidyTimeout = 5 * time.Second
 )
 
-// makeCluster makes the data directory in dir and fills it. It belongs to the account that the server runs as, which
-// can go through dir and do nothing else there.
+// makeCluster makes and fills the data directory in dir. It belongs to the account that the server runs as, which can
+// pass through dir and do nothing else there.
 func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account, password string) error {
 	data := dir.file(postgresData)
 	if err := os.Mkdir(data, 0o700); err != nil {
@@ -38,21 +38,21 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 			return err
 		}
 	}
-	// C sorts by bytes on every system. Small files of the write-ahead log are quicker to make.
+	// C sorts by bytes on every system. Small files of the write-ahead log are made faster.
 	args := []string{
 		"-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
 	}
 	if password == "" {
 		args = append(args, "--auth=trust")
 	} else {
-		file := dir.file("password") // not on the command line, which everybody can see
+		file := dir.file("password") // not on the command line, which everyone can see
 		if err := errors.Join(os.WriteFile(file, []byte(password+"\n"), 0o600), who.own(file)); err != nil {
 			return err
 		}
 		defer os.Remove(file)
 		args = append(args, "--auth=scram-sha-256", "--pwfile="+file)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	log := &strings.Builder{}
 	cmd := exec.Command(initdb, args...)
@@ -73,7 +73,7 @@ func makeCluster(ctx context.Context, initdb string, dir *tempDir, who *account,
 	return nil
 }
 
-// postgresReserved are the settings that belong to this package, with what to use instead.
+// postgresReserved are the settings that callers cannot set, with what to use instead.
 var postgresReserved = map[string]string{
 	"port": "TCP", "listen_addresses": "TCP",
 	"ssl": "TLS", "ssl_cert_file": "TLS", "ssl_key_file": "TLS", "ssl_ca_file": "TLS",
@@ -84,7 +84,7 @@ var postgresReserved = map[string]string{
 	"logging_collector": "", "log_destination": "",
 }
 
-// postgresSettings returns the arguments of a server that listens on a port, or on its unix socket alone if that is 0.
+// postgresSettings returns the arguments of a server that listens on a port, or only on its unix socket if port is 0.
 func postgresSettings(o PostgresOptions, data string, port int) ([]string, error) {
 	conns := o.Conns
 	switch {
@@ -94,11 +94,11 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 		conns = 600
 	}
 	settings := map[string]string{
-		"max_connections": strconv.Itoa(conns + 10), // some are kept for superusers, some are no session's
+		"max_connections": strconv.Itoa(conns + 10), // some are reserved for superusers, some are not sessions
 		"shared_buffers":  "32MB",
-		"jit":             "off", // it only ever slows short statements down
+		"jit":             "off", // it only slows short statements down
 		"wal_level":       "minimal", "max_wal_senders": "0",
-		"log_min_messages": "error", // who releases what he does not hold is warned, and each warning would be a line
+		"log_min_messages": "error", // releasing a lock that is not held causes a warning, and each would be a line
 	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
@@ -115,9 +115,9 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 	}
 	settings["unix_socket_directories"] = data
 	settings["unix_socket_permissions"] = "0700"
-	settings["listen_addresses"], settings["port"] = "", "5432" // the name of the socket has it
-	// Memory that is shared by System V or POSIX means outlives a server that is killed. One tiny segment of the first
-	// kind there always is, by which a server knows whether processes of its predecessor live; see tidyPostgres.
+	settings["listen_addresses"], settings["port"] = "", "5432" // part of the socket's name
+	// Memory shared by System V or POSIX means survives a killed server. There is always one tiny segment of the first
+	// kind, by which a server knows whether processes of its predecessor are alive; see tidyPostgres.
 	settings["shared_memory_type"] = "mmap"
 	settings["dynamic_shared_memory_type"] = "mmap"
 	if port > 0 {
@@ -142,7 +142,7 @@ func postgresSettings(o PostgresOptions, data string, port int) ([]string, error
 	return args, nil
 }
 
-// postgresReady asks as pg_ctl does: the server notes its number and its state in a file.
+// postgresReady checks like pg_ctl: the server writes its number and its state to a file.
 func postgresReady(data string, pid int) error {
 	lines, err := readLock(data)
 	switch {
@@ -156,7 +156,7 @@ func postgresReady(data string, pid int) error {
 	return nil
 }
 
-// readLock reads the server's own lock file: process, directory, start, port, socket, address, shared memory, state.
+// readLock reads the server's lock file: process, directory, start, port, socket, address, shared memory, state.
 func readLock(data string) (lines [8]string, err error) {
 	text, err := os.ReadFile(filepath.Join(data, postgresLock))
 	if err != nil {
@@ -166,14 +166,14 @@ func readLock(data string) (lines [8]string, err error) {
 	return lines, nil
 }
 
-// tidyPostgres is for the data directory of a server that does not run. If it was killed, its processes notice that and
-// end: tidyPostgres waits for them, and removes what is left of it and would be in the way of the next one, or stay in
-// the system for ever. Without such a directory it does nothing.
+// tidyPostgres cleans up the data directory of a server that does not run. If the server was killed, its processes
+// notice that and end: tidyPostgres waits for them and removes what would block the next server, or stay in the system
+// for ever. Without such a directory it does nothing.
 func tidyPostgres(data string) error {
 	lock := filepath.Join(data, postgresLock)
 	fi, err := os.Lstat(lock)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // there is none, or it went in good order
+		return nil // there is none, or it was shut down in order
 	}
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func tidyPostgres(data string) error {
 			}
 		}
 	}
-	// Their numbers may have been given to others meanwhile, whom a new server would take for its predecessor.
+	// Their process numbers may be in use again, and a new server would take those processes for its predecessor.
 	sockets, _ := filepath.Glob(filepath.Join(data, ".s.PGSQL.*.lock"))
 	for _, file := range append(sockets, lock) {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -199,9 +199,9 @@ func tidyPostgres(data string) error {
 	return nil
 }
 
-// tidy waits until nobody uses the segment and removes it, if it is the user's.
+// tidy waits until no process uses the segment and removes it, if it belongs to the user.
 func (s segment) tidy(uid uint32) error {
-	for deadline := time.Now().Add(tidyPatience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(tidyTimeout); ; time.Sleep(time.Millisecond) {
 		n, err := s.users(uid)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -211,7 +211,7 @@ func (s segment) tidy(uid uint32) error {
 		case n == 0:
 			return s.remove()
 		case time.Now().After(deadline):
-			return fmt.Errorf("%d of them live on after %v", n, tidyPatience)
+			return fmt.Errorf("%d of them live on after %v", n, tidyTimeout)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package servers
 
-// What all private servers have in common, whatever they serve: a child, its ports, and the life of both.
+// What all private servers have in common: a child, its ports, and the life of both.
 
 import (
 	"context"
@@ -15,17 +15,16 @@ import (
 	"time"
 )
 
-// addr returns where a server on the port is reached: host:port.
+// addr returns the address of a server on the port: host:port.
 func (p *port) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
 
-// portAttempts is how often another port is tried when somebody has taken the one that was free.
+// portAttempts is the number of ports to try when another process takes one that was free.
 const portAttempts = 5
 
 // errPortTaken says that a server could not have its port.
 var errPortTaken = errors.New("the port is taken")
 
-// process is a server process and the ports that are set aside for it. Its methods are safe for concurrent use, and are
-// those of every server that embeds it.
+// process is a server process and its reserved ports. Its methods are safe for concurrent use; every server embeds it.
 type process struct {
 	child *child
 	ports []*port
@@ -34,7 +33,7 @@ type process struct {
 	closed  error
 }
 
-// reserve sets one more port aside.
+// reserve reserves one more port.
 func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 	port, err := reserve()
 	if err == nil {
@@ -43,26 +42,25 @@ func (p *process) reserve(reserve func() (*port, error)) (*port, error) {
 	return port, err
 }
 
-// PID returns the number of the server's process, or 0 while there is none.
+// PID returns the number of the server's process, or 0 if there is none.
 func (p *process) PID() int { return p.child.pid() }
 
-// CPU returns the user and system time that the server has used since it was started for the first time, the processes that
-// it has made included. It is negative if the system does not tell.
+// CPU returns the user and system time that the server and its child processes have used since its first start. It is
+// negative if the system does not tell.
 func (p *process) CPU() time.Duration { return p.child.cpu() }
 
 // Signal sends a signal to the server's process, e.g. SIGSTOP and SIGCONT to pause it. On Linux the process has stopped
-// when it has returned from SIGSTOP; processes that it has made go on. The error wraps os.ErrProcessDone if there is
-// no process.
+// when SIGSTOP returns; its child processes go on. The error wraps os.ErrProcessDone if there is no process.
 func (p *process) Signal(sig os.Signal) error { return p.child.signal(sig) }
 
-// Kill ends the server with SIGKILL and returns when it is gone. Its address and its files stay for Restart.
+// Kill ends the server with SIGKILL and returns when it is gone. It keeps its address and its files for Restart.
 func (p *process) Kill() error { return p.child.kill() }
 
-// Restart starts the server again at its address after it was killed or has died, and returns when it answers. It
-// comes back with what it had written to its files.
+// Restart starts the server again at its address after it was killed or has died, with the files that it had written,
+// and returns when it answers.
 func (p *process) Restart(ctx context.Context) error { return p.child.start(ctx) }
 
-// Close stops the server for good and removes its directory. It can be called more than once.
+// Close stops the server for good and removes its directory. It may be called more than once.
 func (p *process) Close() error {
 	p.closing.Do(func() {
 		p.closed = p.child.close()
@@ -75,7 +73,7 @@ func (p *process) Close() error {
 
 func (p *process) base() *process { return p }
 
-// Server is any private server that is one process.
+// Server is a private server of one process.
 type Server interface {
 	URL() string
 	PID() int
@@ -91,7 +89,7 @@ type Server interface {
 // Group is several private servers that belong together.
 type Group[S Server] struct{ Nodes []S }
 
-// URLs returns where the servers listen.
+// URLs returns the addresses of the servers.
 func (g *Group[S]) URLs() []string {
 	urls := make([]string, len(g.Nodes))
 	for i, s := range g.Nodes {
@@ -113,27 +111,27 @@ func (g *Group[S]) CPU() time.Duration {
 	return sum
 }
 
-// Close stops all of them. It can be called more than once.
+// Close stops all of them. It may be called more than once.
 func (g *Group[S]) Close() error { return closeAll(g.Nodes) }
 
-// Durability is what a private server has on disk when it answers that a change is made.
+// Durability says what a private server has on disk when it confirms a change.
 type Durability string
 
 const (
-	// Relaxed is nothing: the server fsyncs late or never, as far as it can be told to. What it answers may be lost
-	// with the machine, and with some servers (Redis) already with the process.
+	// Relaxed means nothing: the server fsyncs late or never, as far as it can be configured. Confirmed changes may be
+	// lost with the machine, and with some servers (Redis) even with the process.
 	Relaxed Durability = "relaxed"
 
-	// Strict is the change itself: it is fsynced before the answer, on every server that has to agree.
+	// Strict means the change itself: it is fsynced before the answer, on every server that has to agree.
 	Strict Durability = "strict"
 )
 
 var sweepOnce sync.Once
 
-// startServer starts the server that make prepares, and if somebody has taken its port, another one. If it fails, none
-// is left. name begins the error.
+// startServer starts the server that make prepares, or another one if a process has taken its port. If it fails, none
+// is left. Errors begin with name.
 func startServer[S Server](ctx context.Context, name string, make func() (S, error)) (S, error) {
-	// What a sweep cannot remove is no reason not to start.
+	// A failed sweep is no reason not to start.
 	sweepOnce.Do(func() { _, _ = Sweep() })
 	var none S
 	for attempt := 1; ; attempt++ {
@@ -167,7 +165,7 @@ func startAll[S Server](ctx context.Context, n int, start func(ctx context.Conte
 		starting.Go(func() {
 			s, err := start(ctx, i)
 			if err != nil {
-				cancel(err) // the first error is the cause, those of the others follow from it
+				cancel(err) // the first error is the cause, the others follow from it
 				return
 			}
 			list[i], started[i] = s, true
@@ -194,10 +192,10 @@ func closeAll[S io.Closer](list []S) error {
 	return errors.Join(errs...)
 }
 
-// await asks until ready returns nil, for as long as a start may take. what says who waits for what: "redis: start: the
+// await polls ready until it returns nil, for as long as a start may take. what begins the error: "redis: start: the
 // replicas are not in sync".
 func await(ctx context.Context, what string, ready func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
 		err := ready(ctx)

@@ -1,6 +1,6 @@
 package servers
 
-// A private redis-server, or valkey-server, which is configured and started alike.
+// A private redis-server or valkey-server; both are configured and started alike.
 
 import (
 	"context"
@@ -23,40 +23,40 @@ type RedisOptions struct {
 	Durability Durability // "" is Relaxed: nothing is kept; Strict is an append-only file that is fsynced at each write
 
 	TCP bool // a free loopback port instead of a unix socket in the private directory
-	TLS bool // TLS on such a port, with a certificate of a private CA made for it
+	TLS bool // TLS on such a port, with a certificate of a private CA
 
-	// Password alone is what the default user has to give, as with requirepass. With a Username it is that user's,
-	// who may do everything, and the default user is disabled. The server is told no more than its hash (Redis ≥ 6.2).
+	// Password alone is that of the default user, as with requirepass. With a Username it is that user's, who has all
+	// rights, and the default user is disabled. The server gets only its hash (Redis ≥ 6.2).
 	Username, Password string
 
-	// Config holds further directives of redis.conf, e.g. {"maxclients": "100"}; values are written as they are,
-	// hence one with several arguments is quoted as in the file. They override the defaults, save for directives
-	// that say where and how the server runs: those are refused.
+	// Config holds further directives of redis.conf, e.g. {"maxclients": "100"}. Values are written as they are, so one
+	// with several arguments must be quoted as in the file. They override the defaults. Directives that say where and
+	// how the server runs are rejected.
 	Config map[string]string
 
 	member // of a group of servers; zero for a server by itself
 }
 
-// member is what makes a server part of a group. It is for the functions of this package that start groups.
+// member makes a server part of a group. It is for the functions of this package that start groups.
 type member struct {
-	lines   []string   // of the configuration, which the caller's Config does not override
+	lines   []string   // of the configuration; the caller's Config does not override them
 	args    []string   // of the program, after its configuration file
 	cluster bool       // a node of a cluster, with a second port for the other nodes
-	ca      *authority // that the group has in common; nil: one of its own
+	ca      *authority // that the group shares; nil: one of its own
 }
 
 // Redis is a private server. Its methods are safe for concurrent use.
 type Redis struct {
 	process
 	port  *port // nil for a unix socket
-	bus   *port // of a cluster's node; else nil
+	bus   *port // for a cluster node; nil otherwise
 	login login
 	url   string
 	ca    string
 }
 
-// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails
-// after 20 s at the latest, and not the life of the server. The caller closes the server.
+// StartRedis starts a private Redis server and returns when it answers. ctx bounds the start, which fails after two
+// minutes at the latest, not the life of the server. The caller closes the server.
 func StartRedis(ctx context.Context, o RedisOptions) (*Redis, error) {
 	return startRedis(ctx, o, reservePort)
 }
@@ -124,7 +124,7 @@ func newRedis(binary string, o RedisOptions, reserve func() (*port, error)) (_ *
 	return r, nil
 }
 
-// URL returns where the server listens (unix:///…, redis://127.0.0.1:port or rediss://…), without any credentials.
+// URL returns the server's address (unix:///…, redis://127.0.0.1:port or rediss://…), without credentials.
 func (r *Redis) URL() string { return r.url }
 
 // CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
@@ -159,7 +159,7 @@ func init() {
 	})
 }
 
-// runRedis leaves the CPU time to INFO.
+// runRedis leaves CPU nil, because INFO tells the CPU time.
 func runRedis(ctx context.Context, o StartOptions) (*Running, error) {
 	redis := RedisOptions{Binary: o.Binary, Durability: o.Durability}
 	var s interface {

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// redisDefaults hold unless RedisOptions.Config says otherwise.
+// redisDefaults apply unless RedisOptions.Config says otherwise.
 var redisDefaults = map[string]string{
 	"save":        `""`,   // no snapshots: nothing is kept, and nothing disturbs the measurement
 	"tcp-backlog": "4096", // thousands of clients connect at once, and a full unix backlog refuses at once
 }
 
-// redisReserved are the directives that belong to this package, with what to use instead.
+// redisReserved are the directives that callers cannot set, with what to use instead.
 var redisReserved = map[string]string{
 	"port": "TCP", "bind": "TCP", "unixsocket": "TCP", "unixsocketperm": "TCP", "tls-port": "TLS",
 	"tls-cert-file": "TLS", "tls-key-file": "TLS", "tls-ca-cert-file": "TLS",
@@ -28,7 +28,7 @@ var redisReserved = map[string]string{
 	"dir": "", "logfile": "", "daemonize": "", "supervised": "", "include": "",
 }
 
-// redisConf writes the file for a server that listens on p, or on a unix socket in dir if p is nil.
+// redisConf returns the file for a server that listens on p, or on a unix socket in dir if p is nil.
 func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 	directives := maps.Clone(redisDefaults)
 	if o.Durability == Strict {
@@ -56,7 +56,7 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 
 	directives["daemonize"] = "no"
 	directives["dir"] = strconv.Quote(dir)
-	directives["logfile"] = `""` // standard output: complaints about this very file arrive there as well
+	directives["logfile"] = `""` // standard output: errors about this very file go there as well
 	switch {
 	case p == nil:
 		directives["port"] = "0"
@@ -93,13 +93,13 @@ func redisConf(o RedisOptions, dir string, p *port) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// notInDirective tells which characters no directive has in its name.
+// notInDirective reports whether r cannot be in the name of a directive.
 func notInDirective(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
 }
 
-// redisUsers returns the lines that make the users. They hold the password's hash alone: neither the file nor what the
-// server prints about a line that it dislikes can then give it away.
+// redisUsers returns the lines that make the users. They have only the password's hash, so that neither the file nor
+// what the server prints about an invalid line can reveal it.
 func redisUsers(o RedisOptions) (string, error) {
 	if o.Password == "" {
 		return "", nil
@@ -117,17 +117,17 @@ func redisUsers(o RedisOptions) (string, error) {
 	return fmt.Sprintf("%suser %s on #%x ~* &* +@all\n", first, name, hash), nil
 }
 
-// notInUser tells which characters a private server's user name may not have; Redis itself would allow some more.
+// notInUser reports whether r cannot be in a private server's user name; Redis itself allows more.
 func notInUser(r rune) bool {
 	return notInDirective(r) && (r < 'A' || r > 'Z') && r != '.' && r != '_'
 }
 
-// redisSecrets returns the values in the file that the server's log must not give away: Redis prints the whole line of
+// redisSecrets returns the values in the file that must not show in the server's log: Redis prints the whole line of
 // its configuration that it cannot read.
 func redisSecrets(o RedisOptions) []string {
 	var secrets []string
 	if len(o.lines) > 0 && o.Password != "" {
-		secrets = append(secrets, quoteRedis(o.Password), o.Password) // the lines may tell it to the other members
+		secrets = append(secrets, quoteRedis(o.Password), o.Password) // the lines may contain it for the other members
 	}
 	for name, value := range o.Config {
 		name = strings.ToLower(name)
@@ -138,7 +138,7 @@ func redisSecrets(o RedisOptions) []string {
 	return secrets
 }
 
-// quoteRedis quotes a value as redis.conf has it, whatever its bytes.
+// quoteRedis quotes a value for redis.conf, whatever its bytes.
 func quoteRedis(value string) string {
 	b := []byte{'"'}
 	for _, c := range []byte(value) {

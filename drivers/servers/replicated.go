@@ -9,17 +9,17 @@ import (
 	"strconv"
 )
 
-// replicationDefaults let a replica be in sync as soon as it can: by default a primary waits 5 s for more of them.
+// replicationDefaults let a replica be in sync as soon as possible: by default a primary waits 5 s for more of them.
 var replicationDefaults = map[string]string{"repl-diskless-sync-delay": "0"}
 
-// Replicated is a primary and its replicas. Nobody promotes a replica when the primary dies; see Sentinel.
+// Replicated is a primary and its replicas. No replica is promoted when the primary dies; see Sentinel.
 type Replicated struct {
 	Primary  *Redis
 	Replicas []*Redis
 }
 
-// StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts
-// all of them. Replicas connect to loopback ports: there is no unix socket, whatever the options say.
+// StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts all
+// of them. Replicas connect to loopback ports: there is no unix socket, whatever the options say.
 func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replicated, error) {
 	if replicas < 0 {
 		return nil, fmt.Errorf("redis: start: %d replicas are not possible", replicas)
@@ -45,8 +45,8 @@ func StartReplicated(ctx context.Context, replicas int, o RedisOptions) (*Replic
 	return r, nil
 }
 
-// inSync returns nil if all replicas acknowledge what the primary sends. It needs something to acknowledge: WAIT counts
-// a replica that still loads its first copy when the client has caused no traffic, for which a publication is enough.
+// inSync returns nil if all replicas acknowledge what the primary sends. It publishes something first: without traffic
+// from the client, WAIT counts even a replica that still loads its first copy.
 func (r *Replicated) inSync(ctx context.Context) error {
 	return converse(ctx, r.Primary.login, func(ask func(...string) (string, error)) error {
 		if _, err := ask("PUBLISH", "lockbench:sync", ""); err != nil {
@@ -60,11 +60,11 @@ func (r *Replicated) inSync(ctx context.Context) error {
 	})
 }
 
-// URLs returns where the primary listens, alone in its list.
+// URLs returns the address of the primary.
 func (r *Replicated) URLs() []string { return []string{r.Primary.URL()} }
 
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (r *Replicated) CAFile() string { return r.Primary.CAFile() }
 
-// Close stops all servers. It can be called more than once.
+// Close stops all servers. It may be called more than once.
 func (r *Replicated) Close() error { return closeAll(append([]*Redis{r.Primary}, r.Replicas...)) }

@@ -2,7 +2,7 @@
 
 package servers
 
-// System V shared memory, which outlives the processes that have made it.
+// System V shared memory, which outlives the processes that made it.
 
 import (
 	"errors"
@@ -14,7 +14,8 @@ import (
 // segment is one piece of shared memory.
 type segment struct{ id int }
 
-// users returns how many processes have it mapped. The error is fs.ErrNotExist if it is gone, or is not that of the user uid.
+// users returns the number of processes that have the segment mapped. The error is fs.ErrNotExist if it is gone or does
+// not belong to the user uid.
 func (s segment) users(uid uint32) (int, error) {
 	var desc unix.SysvShmDesc
 	_, err := unix.SysvShmCtl(s.id, unix.IPC_STAT, &desc)
@@ -27,7 +28,7 @@ func (s segment) users(uid uint32) (int, error) {
 	return int(desc.Nattch), nil
 }
 
-// remove deletes it.
+// remove deletes the segment.
 func (s segment) remove() error {
 	_, err := unix.SysvShmCtl(s.id, unix.IPC_RMID, nil)
 	return err

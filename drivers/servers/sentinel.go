@@ -1,6 +1,6 @@
 package servers
 
-// A private primary with replicas, and sentinels that put a replica in its place when it dies.
+// A private primary with replicas, and sentinels that replace it when it dies.
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 // SentinelMaster is the name that the sentinels have for the primary.
 const SentinelMaster = "lockbench"
 
-// Sentinels is how many of them watch a private primary: the fewest that can outvote one that is gone.
+// Sentinels is the number of sentinels that watch a private primary: the fewest that still have a majority without one.
 const Sentinels = 3
 
 // Sentinel is a primary, its replicas and their sentinels.
 type Sentinel struct {
-	Nodes     []*Redis // the first primary, then its replicas; who is primary changes
+	Nodes     []*Redis // the first primary, then its replicas; which one is primary changes
 	Sentinels []*Redis
 }
 
-// StartSentinel starts a primary, its replicas and sentinels that take the primary for dead after one second without
-// an answer. It returns when all sentinels know all replicas and each other: from then on they replace it. With
-// credentials in the options, the sentinels want the same ones.
+// StartSentinel starts a primary, its replicas, and sentinels that declare the primary dead after one second without an
+// answer. It returns when all sentinels know all replicas and each other: from then on they replace it. With
+// credentials in the options, the sentinels require the same ones.
 func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions) (*Sentinel, error) {
 	if sentinels < 1 {
 		return nil, fmt.Errorf("redis: start: %d sentinels are not possible: ask for 1 or more", sentinels)
@@ -37,7 +37,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 		return nil, err
 	}
 	s := &Sentinel{Nodes: append([]*Redis{data.Primary}, data.Replicas...)}
-	o.TCP, o.Config = true, nil // what is meant for the servers need not fit sentinels
+	o.TCP, o.Config = true, nil // the servers' configuration need not fit sentinels
 	o = o.with(nil, sentinelLines(o, data.Primary.port.number, sentinels/2+1)...)
 	o.args = []string{"--sentinel"}
 	s.Sentinels, err = startAll(ctx, sentinels, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
@@ -54,7 +54,7 @@ func sentinelLines(o RedisOptions, primary, quorum int) []string {
 	lines := []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, primary, quorum),
 		"sentinel down-after-milliseconds " + SentinelMaster + " 1000",
-		// A fail-over that two sentinels began at once is tried again after twice this.
+		// A fail-over that two sentinels began at once is retried after twice this time.
 		"sentinel failover-timeout " + SentinelMaster + " 2000",
 	}
 	if o.TLS {
@@ -85,7 +85,7 @@ func (s *Sentinel) complete(ctx context.Context) error {
 	return nil
 }
 
-// masterLine returns what a sentinel says of the primary:
+// masterLine returns a sentinel's line on the primary:
 // name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
 func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
 	text, err := sentinel.command(ctx, "INFO", "sentinel")
@@ -100,7 +100,7 @@ func masterLine(ctx context.Context, sentinel *Redis) (string, error) {
 	return line, nil
 }
 
-// Primary returns the server that a majority of the living sentinels take for the primary, dead or alive.
+// Primary returns the server that a majority of the living sentinels consider the primary, dead or alive.
 func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 	votes, asked := map[*Redis]int{}, 0
 	for _, sentinel := range s.Sentinels {
@@ -123,11 +123,11 @@ func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
 	return nil, fmt.Errorf("redis: the %d sentinels that answer do not agree on a primary", asked)
 }
 
-// URLs returns where the sentinels listen.
+// URLs returns the addresses of the sentinels.
 func (s *Sentinel) URLs() []string { return (&Group[*Redis]{s.Sentinels}).URLs() }
 
 // CAFile returns the PEM file of the private CA that signed all certificates; "" without TLS.
 func (s *Sentinel) CAFile() string { return s.Sentinels[0].CAFile() }
 
-// Close stops all servers, the sentinels first. It can be called more than once.
+// Close stops all servers, the sentinels first. It may be called more than once.
 func (s *Sentinel) Close() error { return errors.Join(closeAll(s.Sentinels), closeAll(s.Nodes)) }

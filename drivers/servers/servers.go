@@ -1,11 +1,11 @@
-// Package servers starts private servers for a run or a test: children of this process in temp dirs of their own,
-// and the embedded stand-in that needs no binary at all.
+// Package servers starts private servers for a run or a test: child processes in temp dirs of their own, and the
+// embedded server, which needs no binary.
 //
-// A private server is reachable by this machine's user alone (a unix socket or a loopback port), keeps nothing, and
-// never outlives its parent for long: on Linux the kernel kills it together with the parent, and everywhere the
-// next lockbench sweeps what a dead one has left behind. It sits in a process group of its own, so that a Ctrl-C
-// at the terminal reaches the parent alone, which then cleans up.
+// A private server is reachable only by users of this machine (a unix socket or a loopback port), keeps nothing, and
+// does not outlive its parent for long: on Linux the kernel kills it together with the parent, and on all systems the
+// next lockbench cleans up what a dead one left behind. It has its own process group, so that a Ctrl-C in the terminal
+// reaches only the parent, which then cleans up.
 //
-// The package is in layers: tempDir (a locked directory), child (one process in one tempDir), and on top of them
-// what a particular server needs: its configuration and its way of saying that it is ready.
+// The package has layers: tempDir (a locked directory), child (one process in one tempDir), and above them what a
+// particular server needs: its configuration and its readiness check.
 package servers

@@ -1,6 +1,6 @@
 package servers
 
-// The kinds of servers that drivers measure: each describes itself once, and is registered like a driver.
+// The kinds of servers that drivers measure. Each describes itself once, and is registered like a driver.
 
 import (
 	"cmp"
@@ -15,65 +15,64 @@ import (
 	"time"
 )
 
-// Service is one kind of server: how it is addressed, found, started and spoken of. Drivers name theirs; see
+// Service is one kind of server: how to address, find, start and describe it. A driver names its own; see
 // drivers.Addressed.
 type Service struct {
 	Name     string
-	Schemes  []string // with which its addresses begin; each belongs to one service
-	Variable string   // the environment variable that names the user's server, or none
+	Schemes  []string // that its addresses begin with; each belongs to one service
+	Variable string   // the environment variable that names the user's server, if any
 
-	// PasswordVariable is the environment variable in which its clients find a password, or none.
+	// PasswordVariable is the environment variable from which its clients take a password, if any.
 	PasswordVariable string
 
-	Packages string // of Debian and Ubuntu, which bring the server
-	Home     string // the environment variable that names an unpacked archive in place of packages, or none
-	Limit    string // its own word for how many connections it accepts
+	Packages string // of Debian and Ubuntu that contain the server
+	Home     string // the environment variable that names an unpacked archive, used instead of packages, if any
+	Limit    string // its own name for the maximum number of connections
 	Database Database
 
-	// Ignored are the environment variables that its clients usually heed, that would change what is measured and that its
-	// drivers ignore, each with what to do instead.
+	// Ignored are the environment variables that its usual clients read and its drivers ignore, because they would
+	// change what is measured, each with what to do instead.
 	Ignored map[string]string
 
 	Pipelines bool // its libraries can be told whether clients share connections
 
-	Find     func() (path string, err error) // the program that Start runs; the error says what to install. Nil: there is none
+	Find     func() (path string, err error) // the program that Start runs; the error says what to install. nil: there is none
 	Start    func(ctx context.Context, o StartOptions) (*Running, error)
-	Embedded func(n int) (*Running, error)  // starts n stand-ins of it inside this process; nil: there is none
-	Note     func(ttl time.Duration) string // what it makes of a session's time-out that it cannot keep; may be nil
+	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none
+	Note     func(ttl time.Duration) string // says how it changes a session time-out that it does not support; may be nil
 }
 
-// Database is how a service tells its databases apart.
+// Database is how a service identifies its databases.
 type Database string
 
-// The values of a Database.
 const (
 	DatabaseNone   Database = ""
 	DatabaseNumber Database = "number"
 	DatabaseName   Database = "name"
 )
 
-// StartOptions are what private servers are started with.
+// StartOptions are the options for starting private servers.
 type StartOptions struct {
-	Binary          string // that Find has found
+	Binary          string // from Find
 	Durability      Durability
-	Topology        string // as a drivers.Topology: how several of them belong together; empty: one server
+	Topology        string // a drivers.Topology; empty: one server
 	Nodes, Replicas int    // of the topology
-	Conns           int    // that the biggest cell on it needs
+	Conns           int    // that the largest cell needs
 }
 
-// Running is what Start has started.
+// Running is a started server or group.
 type Running struct {
-	URLs        []string             // may carry passwords: never printed
+	URLs        []string             // may contain passwords: never printed
 	Network     string               // "unix", "tcp" or "tls"
 	Master      string               // sentinels: their name for the primary
-	Persistence string               // what is on disk when they answer, as far as they do not tell it themselves
-	CPU         func() time.Duration // what they have used; nil if that is unknown
+	Persistence string               // what is on disk when they answer, if they do not tell it themselves
+	CPU         func() time.Duration // the CPU time used; nil if unknown
 	Close       func() error
 }
 
 var services []*Service
 
-// Register makes a service known. Its name and its schemes have to be new. It is called before main.
+// Register adds a service. Its name and its schemes have to be new. Call it from init functions.
 func Register(s *Service) {
 	for _, other := range services {
 		if other.Name == s.Name || slices.ContainsFunc(s.Schemes, func(scheme string) bool { return slices.Contains(other.Schemes, scheme) }) {
@@ -87,8 +86,8 @@ func Register(s *Service) {
 // Services returns all services in alphabetical order.
 func Services() []*Service { return slices.Clone(services) }
 
-// Named returns the service of a name, always the same one. One that nobody has registered can be addressed, but not
-// started, and is none of Services.
+// Named returns the service of that name, always the same one. An unregistered service can be addressed but not
+// started, and is not among Services.
 func Named(name string) *Service {
 	i := slices.IndexFunc(services, func(s *Service) bool { return s.Name == name })
 	if i >= 0 {
@@ -100,7 +99,7 @@ func Named(name string) *Service {
 
 var undescribed sync.Map // services by name
 
-// Locate returns the path of the program that Start runs. The error says what to do about it.
+// Locate returns the path of the program that Start runs. The error says what to do.
 func (s *Service) Locate() (path string, err error) {
 	if s.Find == nil {
 		return "", fmt.Errorf("lockbench cannot start %s: give -addr with the address of yours", s.Name)
@@ -108,7 +107,7 @@ func (s *Service) Locate() (path string, err error) {
 	return s.Find()
 }
 
-// Example shows how an address of the service begins.
+// Example returns an example of how an address of the service begins.
 func (s *Service) Example() string {
 	if len(s.Schemes) == 0 {
 		return "host:port"
@@ -116,7 +115,7 @@ func (s *Service) Example() string {
 	return s.Schemes[0] + "://…"
 }
 
-// Install returns how the service is installed. Packages are no help to a user who has it looked for elsewhere.
+// Install says how to install the service. Packages do not help if $Home names another place.
 func (s *Service) Install() string {
 	if s.Packages == "" {
 		return "lockbench does not start it"
@@ -130,12 +129,13 @@ func (s *Service) Install() string {
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// ProgramVersion asks the program at path, or reads it off the name of a Java archive. It is empty if that does not help.
+// ProgramVersion asks the program at path for its version, or takes it from the name of a Java archive. It returns ""
+// if neither works.
 func ProgramVersion(ctx context.Context, path string) string {
 	if filepath.Ext(path) == ".jar" {
 		return jarVersion(path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
@@ -144,8 +144,8 @@ func ProgramVersion(ctx context.Context, path string) string {
 	return versionPattern.FindString(string(out))
 }
 
-// jarVersion reads the version off the name of a Java archive. Debian drops it there, and keeps it in that of a link to
-// the archive beside it.
+// jarVersion takes the version from the name of a Java archive. Debian keeps it only in the name of a link beside the
+// archive.
 func jarVersion(path string) string {
 	name := path[:len(path)-len(".jar")]
 	if v := versionPattern.FindString(filepath.Base(name)); v != "" {
@@ -160,7 +160,7 @@ func jarVersion(path string) string {
 	return ""
 }
 
-// one is a private server that is one process, and ensemble one that is several.
+// one is a private server of one process, ensemble one of several.
 type (
 	one interface {
 		URL() string
@@ -190,8 +190,8 @@ func runningEnsemble(s ensemble, err error) (*Running, error) {
 	return &Running{URLs: s.URLs(), Network: "tcp", Persistence: s.Persistence(), CPU: s.CPU, Close: s.Close}, nil
 }
 
-// room returns what a database is told to have room for, with a few connections for looking at it and for mending what an
-// outage has left. Up to the usual it is left alone, which is 0.
+// room returns the connection limit for a database: conns, plus a few for inspecting it and for cleaning up after an
+// outage. Up to the default limit it returns 0.
 func room(conns int) int {
 	const usual, spare = 500, 50
 	if conns <= usual {

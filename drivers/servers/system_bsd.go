@@ -2,7 +2,7 @@
 
 package servers
 
-// The BSDs have no signal for the death of a parent: there, Sweep finds the servers of parents that were killed.
+// The BSDs send no signal when a parent dies: there, Sweep finds the servers of killed parents.
 
 import (
 	"fmt"
@@ -23,13 +23,13 @@ func despawn() {}
 
 func cpuOf(int) time.Duration { return -1 }
 
-// isStop: nothing tells when a process has stopped.
+// isStop returns false: nothing tells when a process has stopped.
 func isStop(os.Signal) bool { return false }
 
 func stopped(int) bool { return true }
 
-// stampOf names a living process by the second of its start. Together with its number that is unique: numbers are
-// not used again within a second.
+// stampOf identifies a living process by the second of its start. Together with its number that is unique: numbers are
+// not reused within a second.
 func stampOf(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
@@ -42,5 +42,5 @@ func stampOf(pid int) (string, error) {
 	return strings.Join(fields[1:], "_"), nil
 }
 
-// ours reports whether the process with that number is the one that bears the stamp.
+// ours reports whether the process with that number has the stamp.
 func ours(pid int, stamp, _ string) bool { return lives(pid, stamp) }

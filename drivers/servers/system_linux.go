@@ -1,6 +1,6 @@
 package servers
 
-// What only Linux can do: children that die with their parent, and processes that are told apart for certain.
+// What only Linux can do: children that die with their parent, and processes that can be identified for certain.
 
 import (
 	"bytes"
@@ -16,44 +16,44 @@ import (
 	"time"
 )
 
-// childAttr lets the kernel kill the child when its parent dies, and keeps the terminal's signals from it.
+// childAttr makes the kernel kill the child when its parent dies, and keeps the terminal's signals from it.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// nursery starts every child from one OS thread. The kernel sends Pdeathsig when the *thread* that started the
-// child ends, not the process (go.dev/issue/27505), and the Go runtime ends threads as it likes. So one goroutine
-// keeps a thread to itself for as long as there are children.
-var nursery struct {
+// spawner starts every child from one OS thread. The kernel sends Pdeathsig when the *thread* that started the child
+// ends, not the process (go.dev/issue/27505), and the Go runtime ends threads at will. So one goroutine keeps a thread
+// to itself as long as there are children.
+var spawner struct {
 	sync.Mutex
 	children int
 	starts   chan func() // nil without children
 }
 
-// spawn starts cmd. After it has succeeded, the caller calls despawn when it has reaped the process.
+// spawn starts cmd. If it succeeds, the caller calls despawn once it has reaped the process.
 func spawn(cmd *exec.Cmd) error {
-	nursery.Lock()
-	if nursery.children == 0 {
-		nursery.starts = make(chan func())
-		go keepThread(nursery.starts)
+	spawner.Lock()
+	if spawner.children == 0 {
+		spawner.starts = make(chan func())
+		go keepThread(spawner.starts)
 	}
-	nursery.children++
+	spawner.children++
 	done := make(chan error)
-	nursery.starts <- func() { done <- cmd.Start() }
+	spawner.starts <- func() { done <- cmd.Start() }
 	err := <-done
-	nursery.Unlock()
+	spawner.Unlock()
 	if err != nil {
 		despawn()
 	}
 	return err
 }
 
-// despawn ends the nursery's thread with the last child.
+// despawn ends the spawner's thread with the last child.
 func despawn() {
-	nursery.Lock()
-	defer nursery.Unlock()
-	if nursery.children--; nursery.children == 0 {
-		close(nursery.starts)
+	spawner.Lock()
+	defer spawner.Unlock()
+	if spawner.children--; spawner.children == 0 {
+		close(spawner.starts)
 	}
 }
 
@@ -65,9 +65,9 @@ func keepThread(starts <-chan func()) {
 	}
 }
 
-// cpuOf returns the user and system time of a living process, of the children that it has waited for, and of those that
-// live. Its ticks cut off up to 10 ms, for each of hundreds of children. The scheduler's count does not; it is that of
-// one thread, which is all of it for most children.
+// cpuOf returns the user and system time of a living process, the children that it has waited for, and its living
+// children. Its ticks cut off up to 10 ms, for each of hundreds of children. The scheduler's count does not, but it is
+// that of one thread, which is all of it for most children.
 func cpuOf(pid int) time.Duration {
 	fields, err := statOf(pid)
 	if err != nil {
@@ -79,14 +79,14 @@ func cpuOf(pid int) time.Duration {
 		children, _ := os.ReadFile(list)
 		for _, child := range bytes.Fields(children) {
 			if n, err := strconv.Atoi(string(child)); err == nil {
-				sum += max(0, cpuOf(n)) // one that has just ended is among those waited for, or soon will be
+				sum += max(0, cpuOf(n)) // a child that has just ended is, or soon will be, among those waited for
 			}
 		}
 	}
 	return sum
 }
 
-// ticks sums times up that proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100.
+// ticks adds times that proc_pid_stat(5) counts in sysconf(_SC_CLK_TCK), which Linux shows as 100.
 func ticks(fields [][]byte) time.Duration {
 	var sum int64
 	for _, f := range fields {
@@ -96,8 +96,8 @@ func ticks(fields [][]byte) time.Duration {
 	return time.Duration(sum) * (time.Second / 100)
 }
 
-// scheduled returns the time that the main thread of a process has had a CPU, from /proc/PID/schedstat; 0 if the kernel was
-// built without.
+// scheduled returns the CPU time of the main thread of a process, from /proc/PID/schedstat; 0 if the kernel was built
+// without it.
 func scheduled(pid int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
 	first, _, _ := bytes.Cut(text, []byte(" "))
@@ -108,7 +108,7 @@ func scheduled(pid int) time.Duration {
 // isStop reports whether a signal stops a process.
 func isStop(sig os.Signal) bool { return sig == syscall.SIGSTOP }
 
-// stopped reports whether all threads of a process have been stopped, or are gone.
+// stopped reports whether all threads of a process are stopped or gone.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {
@@ -120,8 +120,8 @@ func stopped(pid int) bool {
 	return true
 }
 
-// statOf reads the fields of /proc/PID/stat from the third on, which is the state; see proc_pid_stat(5). The second is
-// the name in brackets, which may itself hold blanks and brackets.
+// statOf returns the fields of /proc/PID/stat from the third on, which is the state; see proc_pid_stat(5). The second
+// is the name in brackets, which may contain blanks and brackets.
 func statOf(pid int) ([][]byte, error) {
 	return readStat(fmt.Sprintf("/proc/%d/stat", pid))
 }
@@ -139,8 +139,8 @@ func readStat(file string) ([][]byte, error) {
 	return fields, nil
 }
 
-// stampOf returns a name for a living process that no other one ever bears: its start, in ticks since a boot that has a
-// unique id. A process that waits only to be reaped no longer lives.
+// stampOf returns a unique name for a living process: its start, in ticks since a boot that has a unique id. A process
+// that only waits to be reaped is no longer alive.
 func stampOf(pid int) (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -156,7 +156,7 @@ func stampOf(pid int) (string, error) {
 	return string(bytes.TrimSpace(boot)) + ":" + string(fields[19]), nil
 }
 
-// ours reports whether the process with that number is the one that bears the stamp, and works in dir.
+// ours reports whether the process with that number has the stamp and works in dir.
 func ours(pid int, stamp, dir string) bool {
 	if !lives(pid, stamp) {
 		return false

@@ -2,8 +2,8 @@
 
 package servers
 
-// Systems without flock: servers can be started and stopped, but those of a killed parent stay, since nothing
-// tells for certain that they are stale.
+// Systems without flock: servers can be started and stopped, but those of a killed parent stay, because nothing tells
+// for certain that they are stale.
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func despawn() {}
 
 func cpuOf(int) time.Duration { return -1 }
 
-// isStop: nothing tells when a process has stopped.
+// isStop returns false: nothing tells when a process has stopped.
 func isStop(os.Signal) bool { return false }
 
 func stopped(int) bool { return true }

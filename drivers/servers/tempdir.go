@@ -16,28 +16,28 @@ import (
 
 const (
 	dirPrefix = "lockbench-server-" // digits follow
-	newPrefix = "lockbench-new-"    // a directory whose lock is not held yet; sweeps pass it by
+	newPrefix = "lockbench-new-"    // a directory whose lock is not held yet; sweeps ignore it
 	lockFile  = "lock"
 	pidFile   = "pid"
 
-	// maxSocketPath is what the shortest sockaddr_un (darwin: 104 bytes, one of them the final NUL) can hold.
+	// maxSocketPath is the capacity of the shortest sockaddr_un (darwin: 104 bytes, including the final NUL).
 	maxSocketPath = 103
-	// longestSocket is the longest name below the temp dir that a server of this package gives to a socket.
+	// longestSocket is the longest path below the temp dir of a socket of this package's servers.
 	longestSocket = "/" + dirPrefix + "4294967295/.s.PGSQL.5432"
 
-	// killPatience bounds the wait for a killed left-over to be gone.
-	killPatience = 5 * time.Second
+	// killTimeout bounds the wait for a killed leftover process to be gone.
+	killTimeout = 5 * time.Second
 )
 
-// tempDir is a directory that belongs to a living process, which proves that it lives by the lock that it holds
-// on a file in it: the kernel drops the lock with the process, however that ends.
+// tempDir is a directory of a living process, which holds the lock on a file in it as long as it lives: the kernel
+// drops the lock when the process ends, for whatever reason.
 type tempDir struct {
 	path string
 	lock *os.File
 }
 
-// newTempDir makes a private directory in root. It gets its final name only after its lock is held, hence no sweep
-// ever sees one that is half made.
+// newTempDir makes a private directory in root. It gets its final name only once its lock is held, so no sweep ever
+// sees a half-made one.
 func newTempDir(root string) (*tempDir, error) {
 	path, err := os.MkdirTemp(root, newPrefix) // mode 0700
 	if err != nil {
@@ -62,23 +62,23 @@ func newTempDir(root string) (*tempDir, error) {
 // file returns the path of a file in the directory.
 func (d *tempDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// record notes which process works in the directory, for the sweep that comes after this process has died.
+// record writes down which process works in the directory, for a sweep after this process has died.
 func (d *tempDir) record(pid int) error {
 	stamp, err := stampOf(pid)
 	if err != nil {
-		return nil // it has exited already, or the system cannot tell: nothing that a sweep could kill
+		return nil // it has exited already, or the system cannot tell: there is nothing that a sweep could kill
 	}
 	return os.WriteFile(d.file(pidFile), fmt.Appendf(nil, "%d %s\n", pid, stamp), 0o600)
 }
 
-// remove deletes the directory and gives up its lock.
+// remove deletes the directory and releases its lock.
 func (d *tempDir) remove() error {
 	_, err := removeDir(d.path)
 	return errors.Join(err, d.lock.Close())
 }
 
-// removeDir deletes a directory, its lock file last: what an interrupted removal leaves is swept another time. Without its
-// lock file it is anybody's, and removed reports whether it was the caller who removed it.
+// removeDir deletes a directory, its lock file last, so that a later sweep finds what an interrupted removal left.
+// Without its lock file any process may remove it, and removed reports whether the caller did.
 func removeDir(path string) (removed bool, err error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,11 +104,11 @@ func removeDir(path string) (removed bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	}
-	return true, os.RemoveAll(path) // a process at its end has put something there meanwhile
+	return true, os.RemoveAll(path) // an ending process has put something there meanwhile
 }
 
-// tempRoot returns where private directories are made: the system's temp dir, or /tmp where a unix socket below the
-// former would have too long a name.
+// tempRoot returns the directory for private directories: the system's temp dir, or /tmp if the path of a unix socket
+// in the former would be too long.
 func tempRoot() string {
 	tmp := canonical(os.TempDir())
 	if len(tmp)+len(longestSocket) > maxSocketPath {
@@ -117,10 +117,10 @@ func tempRoot() string {
 	return tmp
 }
 
-// plainRoot returns the temp dir that every user of the system can go through and has a short name.
+// plainRoot returns the temp dir that has a short path and that every user of the system can enter.
 func plainRoot() string { return canonical("/tmp") }
 
-// roots returns the directories in which private directories may lie. Root's servers may be another user's; see rootFor.
+// roots returns the directories that may hold private directories. Root's servers may run as another user; see rootFor.
 func roots() []string {
 	list := append([]string{tempRoot()}, memoryRoots()...)
 	if os.Geteuid() == 0 {
@@ -130,8 +130,8 @@ func roots() []string {
 	return slices.Compact(list)
 }
 
-// rootFor returns tempRoot for a server of the account, which has to be able to go through it: a temp dir of root's own
-// (pam_namespace, systemd, mktemp -d) lets nobody else in.
+// rootFor is tempRoot for a server of the account, which must be able to enter it: a private temp dir of root
+// (pam_namespace, systemd, mktemp -d) is closed to others.
 func rootFor(who *account) (string, error) {
 	for _, root := range []string{tempRoot(), plainRoot()} {
 		if who.reaches(root) {
@@ -143,7 +143,7 @@ func rootFor(who *account) (string, error) {
 		tempRoot(), plainRoot())
 }
 
-// canonical resolves symbolic links where it can, so that paths compare with what the system reports.
+// canonical resolves symbolic links where it can, so that paths can be compared with those that the system reports.
 func canonical(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
@@ -151,9 +151,9 @@ func canonical(path string) string {
 	return path
 }
 
-// Sweep removes the private directories of this user's dead lockbench processes, after killing the servers that
-// still run in them, and returns the directories that it has removed. It is safe at any time, also when several
-// processes sweep and start servers at once. The error collects what could not be removed.
+// Sweep removes the private directories of this user's dead lockbench processes, after killing the servers that still
+// run in them, and returns the removed directories. It is safe at any time, even if several processes sweep and start
+// servers at once. The error joins everything that could not be removed.
 func Sweep() (removed []string, err error) {
 	for _, root := range roots() {
 		gone, failed := sweep(root)
@@ -185,14 +185,14 @@ func sweep(root string) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// sweepDir removes one directory if nobody holds its lock.
+// sweepDir removes one directory if its lock is free.
 func sweepDir(path string) (removed bool, err error) {
 	if fi, err := os.Lstat(path); err != nil || !ownedByUs(fi) {
 		return false, nil // removed meanwhile, or another user's
 	}
 	lock, err := os.Open(filepath.Join(path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		// Only a removal takes the lock file away, and it does so last: what can be left is an empty directory.
+		// Only a removal deletes the lock file, and does so last: what can be left is an empty directory.
 		return os.Remove(path) == nil, nil
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func sweepDir(path string) (removed bool, err error) {
 	return removeDir(path)
 }
 
-// stillAt reports whether f is the file that path names now.
+// stillAt reports whether path still names the file f.
 func stillAt(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -224,7 +224,7 @@ func stillAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// killLeftover kills the server that is recorded in the directory if it still runs there.
+// killLeftover kills the server recorded in the directory if it still runs there.
 func killLeftover(path string) error {
 	text, err := os.ReadFile(filepath.Join(path, pidFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,8 +237,8 @@ func killLeftover(path string) error {
 	if !ok {
 		return nil
 	}
-	// The handle is taken before the look at the stamp. Where handles are pidfds, the process that is killed is
-	// therefore the very one that was looked at, even if its number is used again at this moment.
+	// Take the handle before checking the stamp. Where handles are pidfds, the killed process is then the one that was
+	// checked, even if its number is reused at this moment.
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return nil
@@ -250,8 +250,8 @@ func killLeftover(path string) error {
 	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server left in %s: %w", path, err)
 	}
-	// A process that is ending works nowhere any more before it is gone: only the stamp tells.
-	for deadline := time.Now().Add(killPatience); lives(pid, stamp); time.Sleep(time.Millisecond) {
+	// A process that is ending has no working directory any more before it is gone: only the stamp tells.
+	for deadline := time.Now().Add(killTimeout); lives(pid, stamp); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the server left in %s (process %d) does not die", path, pid)
 		}
@@ -259,14 +259,14 @@ func killLeftover(path string) error {
 	return nil
 }
 
-// lives reports whether the process with that number is the one that bears the stamp.
+// lives reports whether the process with that number has the stamp.
 func lives(pid int, stamp string) bool {
 	now, err := stampOf(pid)
 	return err == nil && now == stamp
 }
 
-// parseRecord reads what tempDir.record wrote. Process numbers that stand for groups of processes (0, -1) or for
-// init are no records.
+// parseRecord parses what tempDir.record wrote. Process numbers that stand for process groups (0, -1) or for init are
+// rejected.
 func parseRecord(text string) (pid int, stamp string, ok bool) {
 	number, stamp, ok := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
 	pid, err := strconv.Atoi(number)

@@ -1,6 +1,6 @@
 package servers
 
-// Private ZooKeeper servers: one by itself, or an ensemble.
+// Private ZooKeeper servers: a single one, or an ensemble.
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// ZooKeeperOptions describe the servers. The zero value is what a benchmark wants that does not measure the disk.
+// ZooKeeperOptions describe the servers. The zero value suits a benchmark that does not measure the disk.
 type ZooKeeperOptions struct {
-	Binary     string     // the java program; "" is java on PATH. The jars are those of FindZooKeeper
+	Binary     string     // the java program; "" is java on PATH. FindZooKeeper finds the jars
 	Durability Durability // "" means Relaxed
 }
 
@@ -31,16 +31,16 @@ type ZooKeeper struct {
 // ZooKeepers are the members of one ensemble, or one server by itself.
 type ZooKeepers struct{ Group[*ZooKeeper] }
 
-// zooKeeperTick is the server's unit of time. Sessions may be as short as two of them, which lets tests and hazards
-// see one end; the usual tick is 2 s.
+// zooKeeperTick is the server's unit of time. A session lasts at least two of them, so that tests and faults can see
+// one end; the default tick is 2 s.
 const zooKeeperTick = 200 * time.Millisecond
 
-// zooKeeperHeap bounds the heap of one server. A session takes a few KB of it, a lock a few hundred bytes.
+// zooKeeperHeap bounds the heap of one server. A session needs a few KB of it, a lock a few hundred bytes.
 const zooKeeperHeap = "256m"
 
 // StartZooKeeper starts n servers, one or three, and returns when they serve. ctx bounds the start, which fails after
-// 20 s at the latest, and not the life of the servers. The caller closes them. Members can be killed and restarted
-// singly; one that restarts serves only with a majority.
+// two minutes at the latest, not the life of the servers. The caller closes them. Members can be killed and restarted
+// one by one; a restarted member serves only with a majority.
 func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers, error) {
 	if n != 1 && n != 3 {
 		return nil, fmt.Errorf("zookeeper: start: %d servers are not possible: ask for 1 or 3", n)
@@ -65,7 +65,7 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 		}
 		return &ZooKeepers{Group[*ZooKeeper]{[]*ZooKeeper{s}}}, nil
 	}
-	// Each has to know the ports of all, so that none can have another one when it starts; they are set aside.
+	// Each has to know the ports of all, so a taken port cannot be replaced at the start; they are reserved.
 	sweepOnce.Do(func() { _, _ = Sweep() })
 	list, err := newZooKeepers(n, o, java, classes, reservePort)
 	if err != nil {
@@ -79,7 +79,7 @@ func StartZooKeeper(ctx context.Context, n int, o ZooKeeperOptions) (*ZooKeepers
 	return &ZooKeepers{Group[*ZooKeeper]{list}}, nil
 }
 
-// newZooKeepers prepares n servers that make an ensemble: directories, ports, configurations.
+// newZooKeepers prepares n servers that form an ensemble: directories, ports, configurations.
 func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
 	reserve func() (*port, error)) (list []*ZooKeeper, err error) {
 	defer func() {
@@ -122,7 +122,7 @@ func newZooKeepers(n int, o ZooKeeperOptions, java, classes string,
 	return list, nil
 }
 
-// configure writes what the server reads, and makes its command line.
+// configure writes the server's files and sets its command line.
 func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 	dir, forceSync, class := z.child.dir, "no", "org.apache.zookeeper.server.ZooKeeperServerMain"
 	if z.strict {
@@ -140,13 +140,13 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 	if err := os.WriteFile(dir.file("zoo.cfg"), z.config(peers), 0o600); err != nil {
 		return err
 	}
-	// Apache's archive brings logback, which tells everything unless it finds a file of this name in the class path.
+	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
 	if err := os.WriteFile(dir.file("logback.xml"), []byte(logback), 0o600); err != nil {
 		return err
 	}
 	z.child.argv = []string{
 		java, "-Xmx" + zooKeeperHeap, "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
-		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // nothing of it outside its directory
+		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + dir.path, // no files outside its directory
 		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-cp", classes + string(filepath.ListSeparator) + dir.path, class, dir.file("zoo.cfg"),
@@ -154,7 +154,7 @@ func (z *ZooKeeper) configure(id int, peers, java, classes string) error {
 	return nil
 }
 
-// config returns the configuration file. The snapshots' and the log's own settings are the usual ones.
+// config returns the configuration file. Settings of snapshots and the log have their defaults.
 func (z *ZooKeeper) config(peers string) []byte {
 	_, port, _ := net.SplitHostPort(z.addr)
 	ticks := func(d time.Duration) int { return int(d / zooKeeperTick) }
@@ -181,10 +181,10 @@ const logback = `<configuration>
 </configuration>
 `
 
-// URL returns where the server listens: zookeeper://127.0.0.1:port.
+// URL returns the server's address: zookeeper://127.0.0.1:port.
 func (z *ZooKeeper) URL() string { return "zookeeper://" + z.addr }
 
-// Persistence tells in a few words what is on disk when a change is answered.
+// Persistence returns what is on disk when a change is answered.
 func (z *ZooKeeper) Persistence() string {
 	if z.strict {
 		return "fsync each commit"
@@ -192,12 +192,12 @@ func (z *ZooKeeper) Persistence() string {
 	return "fsync off"
 }
 
-// Persistence returns that of each of them.
+// Persistence returns that of each member.
 func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
 
-// serves returns nil if the server says that it has a role: it answers other questions before it serves clients.
+// serves returns nil if the server reports a role: it answers other questions before it serves clients.
 func serves(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -219,11 +219,11 @@ func serves(ctx context.Context, addr string) error {
 	return nil
 }
 
-// zooKeeperJars are where packages put the server, with what its logging needs.
+// zooKeeperJars is where packages put the server and what its logging needs.
 var zooKeeperJars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 
-// FindZooKeeper returns the server's jar that StartZooKeeper runs: $ZOOKEEPER_HOME/lib of Apache's own archive, else that
-// of the system's package. The error wraps exec.ErrNotFound and says what to install.
+// FindZooKeeper returns the server's jar that StartZooKeeper runs: in $ZOOKEEPER_HOME/lib of Apache's own archive, else
+// that of the system's package. The error wraps exec.ErrNotFound and says what to install.
 func FindZooKeeper() (path string, err error) {
 	_, classes, err := findZooKeeper("")
 	path, _, _ = strings.Cut(classes, string(filepath.ListSeparator))

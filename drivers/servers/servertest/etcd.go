@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// Etcd returns Redis for an etcd of n members.
+// Etcd is like Redis for an etcd of n members.
 func Etcd(t testing.TB, n int, o servers.EtcdOptions) *servers.Etcds {
 	t.Helper()
 	return start(t, func() (*servers.Etcds, error) { return servers.StartEtcd(t.Context(), n, o) })

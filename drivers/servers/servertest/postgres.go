@@ -6,7 +6,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// Postgres starts a private PostgreSQL server for the test; see Redis.
+// Postgres is like Redis for PostgreSQL.
 func Postgres(t testing.TB, o servers.PostgresOptions) *servers.Postgres {
 	t.Helper()
 	return start(t, func() (*servers.Postgres, error) { return servers.StartPostgres(t.Context(), o) })

@@ -1,4 +1,4 @@
-// Package servertest gives tests the private servers of package servers, which end with the test.
+// Package servertest starts the private servers of package servers for tests, and stops them when the test ends.
 package servertest
 
 import (
@@ -10,32 +10,32 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// Redis starts a private Redis server for the test. Where none is installed the test is skipped; with CI=true it
-// fails instead, lest a suite that never ran pass for a green one.
+// Redis starts a private Redis server for the test. If none is installed, the test is skipped; with CI=true it fails
+// instead, because a suite that never ran must not pass.
 func Redis(t testing.TB, o servers.RedisOptions) *servers.Redis {
 	t.Helper()
 	return start(t, func() (*servers.Redis, error) { return servers.StartRedis(t.Context(), o) })
 }
 
-// Nodes returns Redis for n servers that know nothing of each other.
+// Nodes is like Redis for n independent servers.
 func Nodes(t testing.TB, n int, o servers.RedisOptions) *servers.Nodes {
 	t.Helper()
 	return start(t, func() (*servers.Nodes, error) { return servers.StartNodes(t.Context(), n, o) })
 }
 
-// Replicated returns Redis for a primary and its replicas.
+// Replicated is like Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.RedisOptions) *servers.Replicated {
 	t.Helper()
 	return start(t, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
 }
 
-// Sentinel returns Redis for a primary, its replicas and their sentinels.
+// Sentinel is like Redis for a primary, its replicas and their sentinels.
 func Sentinel(t testing.TB, replicas, sentinels int, o servers.RedisOptions) *servers.Sentinel {
 	t.Helper()
 	return start(t, func() (*servers.Sentinel, error) { return servers.StartSentinel(t.Context(), replicas, sentinels, o) })
 }
 
-// Cluster returns Redis for a cluster.
+// Cluster is like Redis for a cluster.
 func Cluster(t testing.TB, primaries int, o servers.RedisOptions) *servers.Cluster {
 	t.Helper()
 	return start(t, func() (*servers.Cluster, error) { return servers.StartCluster(t.Context(), primaries, o) })

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Shared is a server for all tests of a package that do it no harm. The first of them starts it; Main ends it.
+// Shared is a server for all tests of a package that do it no harm. The first of them starts it; Main stops it.
 type Shared[S interface{ Close() error }] struct {
 	start func() (S, error)
 }
 
-// Share makes a Shared. It starts nothing.
+// Share returns a Shared that is not started yet.
 func Share[S interface{ Close() error }](start func(context.Context) (S, error)) *Shared[S] {
 	return &Shared[S]{sync.OnceValues(func() (S, error) {
 		s, err := start(context.Background())
@@ -31,7 +31,7 @@ func Share[S interface{ Close() error }](start func(context.Context) (S, error))
 	})}
 }
 
-// Get returns the server. Where none is installed the test is skipped, as in Redis.
+// Get returns the server. If none is installed, the test is skipped, as in Redis.
 func (s *Shared[S]) Get(t testing.TB) S {
 	t.Helper()
 	server, err := s.start()
@@ -46,11 +46,11 @@ func (s *Shared[S]) Get(t testing.TB) S {
 
 var (
 	sharing sync.Mutex
-	shared  []func() error // what ends the servers that run
+	shared  []func() error // functions that stop the running servers
 )
 
-// Main is what the TestMain of a package with a Shared calls: it runs the tests, ends the servers that they share, and
-// looks for leaked goroutines.
+// Main is for the TestMain of a package with a Shared: it runs the tests, stops the shared servers, and checks for
+// leaked goroutines.
 func Main(m *testing.M) {
 	code := m.Run()
 	err := error(nil)
