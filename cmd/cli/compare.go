@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -70,7 +70,7 @@ func (p *program) compareCommand() *cobra.Command {
 // compareText is the help of the command.
 func compareText() string {
 	var single, metrics, quantiles []string
-	for _, f := range figure.All() {
+	for _, f := range metric.All() {
 		metric, quantile, ok := strings.Cut(f.Name, ".")
 		switch {
 		case !ok:
@@ -147,7 +147,7 @@ func (o *options) comparing() (compare.Options, error) {
 	if opt := o.get("figures"); opt.text != "" {
 		names := list(&r, "figures", parseFigure)
 		for _, name := range names {
-			if f, ok := figure.Named(name); ok {
+			if f, ok := metric.Named(name); ok {
 				how.Figures = append(how.Figures, f)
 			}
 		}
@@ -188,18 +188,14 @@ func thresholdFault(opt *option, err error) error {
 
 // figureHint names the figure that was probably meant, or where all of them stand.
 func figureHint(name string) string {
-	var names []string
-	for _, f := range figure.All() {
-		names = append(names, f.Name)
-	}
-	if hint := didYouMean("", name, names); hint != "" {
+	if hint := didYouMean("", name, metric.Names()); hint != "" {
 		return hint
 	}
 	return " (lockbench help compare lists them)"
 }
 
 func parseFigure(s string) (string, error) {
-	if _, ok := figure.Named(s); !ok {
+	if _, ok := metric.Named(s); !ok {
 		return "", fmt.Errorf("no figure is called %q%s", s, figureHint(s))
 	}
 	return s, nil
@@ -374,7 +370,7 @@ func verdictCode(v compare.Verdict) int {
 
 // completeComparing offers the names that the flags of a comparison take.
 func (p *program) completeComparing(c *cobra.Command) {
-	names := figureNames()
+	names := metric.Names()
 	// They fail only for flags that do not exist, which the tests would see.
 	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(names))
 	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(names))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -103,7 +103,7 @@ func TestCompareCompletes(t *testing.T) {
 // TestHelpNamesFigures: every figure can be found in the help of compare.
 func TestHelpNamesFigures(t *testing.T) {
 	words := strings.FieldsFunc(compareText(), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
-	for _, f := range figure.All() {
+	for _, f := range metric.All() {
 		metric, quantile, ok := strings.Cut(f.Name, ".")
 		if !slices.Contains(words, metric) || ok && !slices.Contains(words, "."+quantile) {
 			t.Errorf("%s is not in the help", f.Name)

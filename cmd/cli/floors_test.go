@@ -70,20 +70,20 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
-	{"results/html", []string{"results", "results/format", "results/stats", "results/figure", "results/compare", "results/render"}, nil},
+	{"results/html", []string{"results", "results/format", "results/stats", "results/metric", "results/compare", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
-	{"results/figure", []string{"results", "results/stats"}, nil},
-	{"results/compare", []string{"results", "results/format", "results/spec", "results/stats", "results/figure"}, nil},
-	{"results/history", []string{"results", "results/spec", "results/stats", "results/figure"}, nil},
-	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/figure", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/figure", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/metric", []string{"results", "results/format"}, nil},
+	{"results/compare", []string{"results", "results/format", "results/spec", "results/stats", "results/metric"}, nil},
+	{"results/history", []string{"results", "results/spec", "results/stats", "results/metric"}, nil},
+	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
 	{
-		"workloads/observe", []string{"results", "workloads"},
+		"workloads/observe", []string{"results", "results/metric", "workloads"},
 		[]string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},
 	},
 	{"workloads/...", []string{"drivers", "drivers/alarm", "drivers/wait", "drivers/renew", "results", "results/format", "results/spec", "results/stats", "workloads/..."}, []string{"golang.org/x/sys"}},
@@ -104,7 +104,7 @@ var floors = []rule{
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.
-	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/compare", "results/figure", "results/stats", "workloads"},
+	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/compare", "results/metric", "results/stats", "workloads"},
 		[]string{"golang.org/x/perf/benchmath"}},
 	{"scripts/overhead", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "workloads", "workloads/oracle"}, []string{"github.com/redis/go-redis/v9", "github.com/redis/rueidis"}},
 	{"scripts/recovery", []string{"drivers", "drivers/all", "drivers/servers", "drivers/wait"}, nil},

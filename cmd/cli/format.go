@@ -14,8 +14,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -67,10 +67,10 @@ var reportFormats = []exporter[reported]{
 		return html.Write(w, v.cells, html.Options{})
 	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, figure.Higher)
+		return export.Action(w, v.cells, metric.Higher)
 	}},
 	{name: "smaller-is-better", about: "latencies and costs, for github-action-benchmark", write: func(w io.Writer, v reported) error {
-		return export.Action(w, v.cells, figure.Lower)
+		return export.Action(w, v.cells, metric.Lower)
 	}},
 }
 

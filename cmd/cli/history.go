@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -46,7 +46,7 @@ too, and there will be more: look at what else changed, and measure on a machine
 			return nil
 		},
 	}, historyFlags)
-	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(figureNames()))
+	_ = c.RegisterFlagCompletionFunc("figures", listCompletion(metric.Names()))
 	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(historyFormats)))
 	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
@@ -132,7 +132,7 @@ func historyOptions(o *options) (opts history.Options, err error) {
 	if o.text("figures") != "" {
 		r := reader{o: o}
 		for _, name := range list(&r, "figures", parseFigure) {
-			if f, ok := figure.Named(name); ok {
+			if f, ok := metric.Named(name); ok {
 				opts.Figures = append(opts.Figures, f)
 			}
 		}
@@ -160,13 +160,6 @@ func (p *program) historyTable(o *options) (shown render.HistoryOptions, err err
 		return shown, usageErrorf("%s: must be 0, for all, or more", last.written())
 	}
 	return shown, nil
-}
-
-func figureNames() (names []string) {
-	for _, f := range figure.All() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // parseDate reads a day, which begins at midnight UTC, or a moment.

@@ -24,9 +24,9 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/html"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -190,7 +190,7 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return html.Write(w, cells, html.Options{}) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))
-	for _, better := range []figure.Better{figure.Higher, figure.Lower} {
+	for _, better := range []metric.Better{metric.Higher, metric.Lower} {
 		checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.Action(w, cells, better) }))
 	}
 	err := export.Hgrm(cells, render.Labels(cells), func(_ string, write func(io.Writer) error) error { return write(io.Discard) })

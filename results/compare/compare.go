@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -41,13 +41,13 @@ const Power = 0.8
 
 // Options say how to compare. The zero value compares the default figures against the default thresholds.
 type Options struct {
-	Thresholds []Threshold     // what must not happen; none: DefaultThresholds
-	Figures    []figure.Figure // shown beside those of the thresholds, and judged by none; none: the default ones
-	Alpha      float64         // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
-	MinEffect  float64         // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
-	Ignore     []string        // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
-	Force      bool            // judge in spite of unlike machines and kinds of server, of cells that the head lacks, and of a saturated base
-	Subset     bool            // the head is meant to have some cells of the base only
+	Thresholds []Threshold      // what must not happen; none: DefaultThresholds
+	Figures    []*metric.Metric // shown beside those of the thresholds, and judged by none; none: the default ones
+	Alpha      float64          // how often one alarm or more may be false in the whole comparison (Holm); 0: DefaultAlpha
+	MinEffect  float64          // share by which a figure must have changed before it counts as improved; 0: DefaultMinEffect
+	Ignore     []string         // fields of the plan, by their flags, in which cells that belong together may differ; see Ignorable
+	Force      bool             // judge in spite of unlike machines and kinds of server, of cells that the head lacks, and of a saturated base
+	Subset     bool             // the head is meant to have some cells of the base only
 }
 
 // Input is one side of a comparison as it was read.
@@ -90,7 +90,7 @@ type Cell struct {
 
 // Result is one figure of one cell.
 type Result struct {
-	Figure    figure.Figure
+	Figure    *metric.Metric
 	Threshold *Threshold // that it was judged by; nil: it is shown only
 	Change    stats.Change
 	P         float64 // adjusted by Holm's method over all Tests; NaN if it was not tested

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -251,8 +251,8 @@ func TestDefaults(t *testing.T) {
 	if want := "acquire.p99 is not judged: no trial has values enough for it; longer ones (-duration) would"; !slices.Contains(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
 	}
-	jain, _ := figure.Named("jain")
-	if _, shown := names(compared(t, series(1e5), series(1e5), Options{Figures: []figure.Figure{jain}})); shown != "jain " {
+	jain, _ := metric.Named("jain")
+	if _, shown := names(compared(t, series(1e5), series(1e5), Options{Figures: []*metric.Metric{jain}})); shown != "jain " {
 		t.Errorf("asked for jain: %q", shown)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -32,12 +32,12 @@ type draft struct {
 }
 
 // values are those of a figure in the whole trials, NaN where there is none.
-func (d *draft) values(f figure.Figure) (base, head []float64) {
+func (d *draft) values(f *metric.Metric) (base, head []float64) {
 	of := func(trials []*results.Record) []float64 {
 		values := make([]float64, len(trials))
 		for i, r := range trials {
 			if values[i] = math.NaN(); r != nil {
-				values[i] = f.Of(r)
+				values[i] = f.Of(r.Figures())
 			}
 		}
 		return values
@@ -46,7 +46,7 @@ func (d *draft) values(f figure.Figure) (base, head []float64) {
 }
 
 // change is what became of a figure.
-func (d *draft) change(f figure.Figure) stats.Change {
+func (d *draft) change(f *metric.Metric) stats.Change {
 	if d.paired {
 		return stats.ComparePairs(d.values(f))
 	}
@@ -71,7 +71,7 @@ func (d *draft) need(r *Result, alpha float64) (trials, least int) {
 }
 
 // known tells whether any trial of either side knows the figure.
-func (d *draft) known(f figure.Figure) bool {
+func (d *draft) known(f *metric.Metric) bool {
 	base, head := d.values(f)
 	return slices.ContainsFunc(slices.Concat(base, head), func(v float64) bool { return !math.IsNaN(v) })
 }
@@ -116,7 +116,7 @@ func (d *draft) thresholds(o Options) []Threshold {
 // only if the head does not claim it, as no promise was broken.
 func (d *draft) fill(o Options) {
 	claimed := slices.ContainsFunc(d.head.all(), func(r *results.Record) bool { return r.Traits.Exclusive })
-	var shown []figure.Figure
+	var shown []*metric.Metric
 	for _, t := range d.thresholds(o) {
 		if claimed || !slices.Contains(breaches, t.Figure.Name) {
 			d.add(Result{Figure: t.Figure, Threshold: &t})
@@ -131,7 +131,7 @@ func (d *draft) fill(o Options) {
 	shown = append(shown, o.Figures...)
 	if len(o.Figures) == 0 {
 		for _, name := range defaultFigures {
-			if f, ok := figure.Named(name); ok && d.known(f) {
+			if f, ok := metric.Named(name); ok && d.known(f) {
 				shown = append(shown, f)
 			}
 		}
@@ -174,11 +174,11 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 	case !force && len(d.head.partial) > head:
 		return NoTrials, fmt.Sprintf("%d of %s of the head ended early, and those that did not may be the lucky ones", len(d.head.partial), format.Plural(head+len(d.head.partial), "trial"))
 	case r.Change.Base.N == 0 && r.Change.Head.N == 0:
-		return Unmeasured, "neither side knows it" + unknown(r.Figure)
+		return Unmeasured, unknown("neither side knows it", r.Figure)
 	case r.Change.Base.N == 0:
-		return Unmeasured, "the base does not know it" + unknown(r.Figure)
+		return Unmeasured, unknown("the base does not know it", r.Figure)
 	case r.Change.Head.N == 0:
-		return Unmeasured, "the head does not know it" + unknown(r.Figure)
+		return Unmeasured, unknown("the head does not know it", r.Figure)
 	case !force && 2*r.Change.Base.N <= base:
 		return Unmeasured, partly("base", r.Change.Base.N, base)
 	case !force && 2*r.Change.Head.N <= head:
@@ -198,20 +198,6 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 // to nothing.
 func partly(side string, know, all int) string {
 	return fmt.Sprintf("the %s knows it of %d of %s only, which may be the lucky ones", side, know, format.Plural(all, "trial"))
-}
-
-// unknown gives the likely reason why a figure is not known.
-func unknown(f figure.Figure) string {
-	metric, _, isQuantile := strings.Cut(f.Name, ".")
-	switch {
-	case slices.Contains([]string{"violations", "lost-updates", "wrong-releases", "fence-regress", "lost-early"}, f.Name):
-		return ": the oracle was off"
-	case slices.Contains([]string{"response", "lag", "backlog"}, metric) && isQuantile:
-		return ": only an open loop has it, and enough values"
-	case isQuantile:
-		return ", for there were too few values, or none"
-	}
-	return ""
 }
 
 // tests are how many there are in a comparison.
@@ -282,7 +268,7 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 		beyond, ruledOut = c.Ratio < bound, c.Low >= bound
 	}
 	significant := r.P < o.Alpha // false if it was not tested
-	good := r.Figure.Better == figure.Higher && c.Ratio >= 1+o.MinEffect || r.Figure.Better == figure.Lower && c.Ratio <= 1-o.MinEffect
+	good := r.Figure.Better == metric.Higher && c.Ratio >= 1+o.MinEffect || r.Figure.Better == metric.Lower && c.Ratio <= 1-o.MinEffect
 	switch {
 	case significant && beyond:
 		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), limit(t))
@@ -293,7 +279,7 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 		r.Verdict = Improved
 	case ruledOut:
 		r.Verdict = Unchanged
-		if worse := r.Figure.Better == figure.Higher && c.Ratio < 1 || r.Figure.Better == figure.Lower && c.Ratio > 1; worse && significant {
+		if worse := r.Figure.Better == metric.Higher && c.Ratio < 1 || r.Figure.Better == metric.Lower && c.Ratio > 1; worse && significant {
 			r.Why = fmt.Sprintf("%s, which %s allows", moved(c.Ratio), t)
 		}
 	default:
@@ -357,7 +343,7 @@ func never(r *Result, alpha float64, of tests) string {
 // rises significantly it is beyond any percentage. A base that got no lock at all is none: that its head gets none either
 // says that something is broken, not that nothing has changed.
 func fromZero(r *Result, alpha float64) {
-	c, less, higher := r.Change, r.Threshold.Less, r.Figure.Better == figure.Higher
+	c, less, higher := r.Change, r.Threshold.Less, r.Figure.Better == metric.Higher
 	rose := r.P < alpha && c.Head.Median > 0
 	switch {
 	case less && higher && rose:
@@ -377,7 +363,7 @@ func fromZero(r *Result, alpha float64) {
 // everything else. Of what an oracle counts, trials that ended early are witnesses too.
 func (d *draft) absolute(r *Result) {
 	values := r.Figure.Values(d.cell.Head)
-	if r.Figure.Unit == figure.Count {
+	if r.Figure.Unit == metric.Count {
 		values = append(values, r.Figure.Values(d.head.partial)...)
 	}
 	values = slices.DeleteFunc(values, math.IsNaN)
@@ -387,12 +373,12 @@ func (d *draft) absolute(r *Result) {
 		r.cannot(NoTrials, "the head has no whole trial")
 		return
 	default:
-		r.cannot(Unmeasured, "the head does not know it"+unknown(r.Figure))
+		r.cannot(Unmeasured, unknown("the head does not know it", r.Figure))
 		return
 	}
 	t, what := r.Threshold, "the median"
 	v := r.Change.Head.Median
-	if r.Figure.Unit == figure.Count {
+	if r.Figure.Unit == metric.Count {
 		what, v = "a trial", slices.Max(values)
 		if t.Less {
 			v = slices.Min(values)
@@ -404,7 +390,7 @@ func (d *draft) absolute(r *Result) {
 	}
 	if t.Less && v < t.Value || !t.Less && v > t.Value {
 		r.Verdict, r.Reason = Regressed, ""
-		r.Why = fmt.Sprintf("%s of the head has %s", what, about(t.Figure.Unit, v))
+		r.Why = fmt.Sprintf("%s of the head has %s", what, t.Figure.Unit.Rounded(v))
 	}
 	if r.Figure.Name == "violations" && r.Verdict == Unchanged && !slices.ContainsFunc(d.cell.Head, sighted) {
 		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen in the head, since no rival was refused while a key was held")
@@ -463,7 +449,7 @@ func limit(t *Threshold) string {
 	if t.Less {
 		sign = "−"
 	}
-	return sign + shortest(math.Abs(t.Value), 0.01) + " %"
+	return sign + strings.TrimSuffix(metric.Share.Exact(math.Abs(t.Value)), "%") + " %"
 }
 
 func trials(c stats.Change) string {
@@ -478,3 +464,11 @@ func trials(c stats.Change) string {
 
 // number3 is a probability with up to three significant digits.
 func number3(p float64) string { return fmt.Sprintf("%.3g", p) }
+
+// unknown adds to a sentence the likely reason why a metric is not known.
+func unknown(text string, m *metric.Metric) string {
+	if why := m.WhyUnknown(); why != "" {
+		return text + ": " + why
+	}
+	return text
+}

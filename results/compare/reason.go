@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // Reason is why a figure is Inconclusive. Result.Why says the same in words, with the numbers of the case.
@@ -85,7 +85,7 @@ func saturated(records []*results.Record) int {
 // Only rates and times are lockbench's in such a trial: what was counted has been counted.
 func (d *draft) hidden(r *Result, force bool) {
 	n := saturated(d.cell.Base)
-	rated := slices.Contains([]figure.Unit{figure.PerSecond, figure.Duration, figure.Share}, r.Figure.Unit)
+	rated := slices.Contains([]*metric.Unit{metric.PerSecond, metric.Duration, metric.Share}, r.Figure.Unit)
 	if n == 0 || !rated || force || r.Verdict == Regressed || r.Reason == Zero {
 		return
 	}
@@ -106,7 +106,7 @@ func (r *Result) severity() float64 {
 		}
 	}
 	s := math.Log(to/from) / math.Log(limit)
-	if math.IsNaN(s) || !t.Relative && t.Figure.Unit == figure.Count {
+	if math.IsNaN(s) || !t.Relative && t.Figure.Unit == metric.Count {
 		return math.Inf(1)
 	}
 	return s

@@ -3,7 +3,6 @@ package compare
 // Thresholds: the conditions of -fail-on, as they are written and read.
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,13 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // Threshold is a condition of -fail-on that must not come true, such as "locks/s<-5%" (relative: what became of the
 // figure from base to head) or "violations>0" (absolute: the figure of the head alone).
 type Threshold struct {
-	Figure   figure.Figure
+	Figure   *metric.Metric
 	Less     bool    // "<", else ">"
 	Relative bool    // Value is a share of the base: -0.05
 	Value    float64 // else it is in the figure's base unit
@@ -125,7 +124,7 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	if name == "" {
 		return Threshold{}, s.fault(from, "here belongs a condition such as locks/s<-5%%: a figure, < or >, and a value")
 	}
-	f, known := figure.Named(name)
+	f, known := metric.Named(name)
 	if !known {
 		err := s.fault(from, "no figure is called %q", name)
 		err.Word = name
@@ -172,7 +171,7 @@ func (t *Threshold) read(value string) (what string) {
 		return fmt.Sprintf("%q is no value: %s", value, allowed(t.Figure))
 	}
 	if unsigned == value {
-		v, ok := amount(t.Figure.Unit, value)
+		v, ok := t.Figure.Unit.Parse(value)
 		switch {
 		case !ok && percent:
 			return fmt.Sprintf("a percentage has a sign here: +%s for a rise, -%s for a fall", value, value)
@@ -184,7 +183,7 @@ func (t *Threshold) read(value string) (what string) {
 		t.Value = v
 		return ""
 	}
-	v, ok := plain(number)
+	v, ok := metric.Share.Parse(number + "%")
 	switch {
 	case !percent:
 		return "a sign belongs to a change in percent, as in -5%; an amount has none"
@@ -196,63 +195,19 @@ func (t *Threshold) read(value string) (what string) {
 		return fmt.Sprintf("> is for a rise: write >+%s, or <%s", unsigned, value)
 	case v == 0:
 		return "a change of 0 % is none: the smallest that matters belongs here"
-	case t.Less && v >= 100:
+	case t.Less && v >= 1:
 		return "nothing falls by 100 % or more"
 	}
-	t.Relative, t.Value = true, times(v, 0.01)
+	t.Relative, t.Value = true, v
 	if t.Less {
 		t.Value = -t.Value
 	}
 	return ""
 }
 
-// allowed says what may stand for a value of f.
-func allowed(f figure.Figure) string {
-	return "a change such as -5% or +10%, or an amount such as " + map[figure.Unit]string{
-		figure.PerSecond: "50k", figure.Duration: "20ms", figure.Ratio: "0.9", figure.Share: "80%",
-		figure.PerLock: "2.5", figure.Micros: "20us", figure.Count: "0", figure.Bytes: "64MB",
-	}[f.Unit]
-}
-
-// suffixes are those of the amounts that are not times; the first that fits is taken, so that MB comes before B.
-var suffixes = map[figure.Unit][]suffix{
-	figure.PerSecond: {{"k", 1e3}, {"M", 1e6}, {"", 1}},
-	figure.Count:     {{"k", 1e3}, {"M", 1e6}, {"", 1}},
-	figure.PerLock:   {{"k", 1e3}, {"", 1}},
-	figure.Ratio:     {{"", 1}},
-	figure.Bytes:     {{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}},
-	figure.Share:     {{"%", 0.01}},
-	figure.Duration:  {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}},
-	figure.Micros:    {{"us", 1}, {"µs", 1}, {"ms", 1e3}},
-}
-
-type suffix struct {
-	text   string
-	factor float64
-}
-
-// amount reads a value in a unit's own words. Zero needs none of them.
-func amount(u figure.Unit, text string) (float64, bool) {
-	if v, ok := plain(text); ok && v == 0 {
-		return 0, true
-	}
-	for _, s := range suffixes[u] {
-		if number, has := strings.CutSuffix(text, s.text); has {
-			if v, ok := plain(number); ok {
-				return times(v, s.factor), true
-			}
-		}
-	}
-	return 0, false
-}
-
-// plain reads digits with a point among them, or none: no sign, no exponent, nothing that is not finite.
-func plain(text string) (float64, bool) {
-	if strings.Trim(text, "0123456789.") != "" || len(text) > 64 {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
+// allowed says what may stand for a value of m.
+func allowed(m *metric.Metric) string {
+	return "a change such as -5% or +10%, or an amount such as " + m.Unit.Example
 }
 
 // String writes t as ParseThresholds reads it.
@@ -262,57 +217,7 @@ func (t Threshold) String() string {
 		op, sign = "<", "-"
 	}
 	if t.Relative {
-		return t.Figure.Name + op + sign + shortest(math.Abs(t.Value), 0.01) + "%"
+		return t.Figure.Name + op + sign + metric.Share.Exact(math.Abs(t.Value))
 	}
-	return t.Figure.Name + op + spell(t.Figure.Unit, t.Value)
-}
-
-// spell writes an amount without loss.
-func spell(u figure.Unit, v float64) string {
-	if v == 0 {
-		return "0"
-	}
-	s := suited(u, v)
-	return shortest(v, s.factor) + s.text
-}
-
-// about writes an amount with three significant digits or, of whole numbers, all.
-func about(u figure.Unit, v float64) string {
-	s := suited(u, v)
-	n, digits := v/s.factor, 0
-	for limit := 99.95; digits < 2 && math.Abs(n) < limit && n != math.Round(n); limit /= 10 {
-		digits++
-	}
-	return strconv.FormatFloat(n, 'f', digits, 64) + s.text
-}
-
-// suited is the largest suffix that makes v a number from 1 on, or the smallest there is.
-func suited(u figure.Unit, v float64) suffix {
-	list := slices.SortedStableFunc(slices.Values(suffixes[u]), func(a, b suffix) int { return cmp.Compare(b.factor, a.factor) })
-	for _, s := range list {
-		if v >= s.factor {
-			return s
-		}
-	}
-	return list[len(list)-1]
-}
-
-// times is n × factor. A hundredth is divided by: 7/100 is the number that 0.07 is, and 7 × 0.01 is the next one.
-func times(n, factor float64) float64 {
-	if factor < 1 {
-		return n / math.Round(1/factor)
-	}
-	return n * factor
-}
-
-// shortest is the shortest decimal that times the factor is v again.
-func shortest(v, factor float64) string {
-	n := v / factor
-	for digits := range 20 {
-		s := strconv.FormatFloat(n, 'f', digits, 64)
-		if n, err := strconv.ParseFloat(s, 64); err == nil && times(n, factor) == v {
-			return s
-		}
-	}
-	return strconv.FormatFloat(n, 'f', -1, 64)
+	return t.Figure.Name + op + t.Figure.Unit.Exact(t.Value)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 func TestParseThresholds(t *testing.T) {
@@ -149,7 +149,7 @@ func TestThresholdExcerpt(t *testing.T) {
 
 // TestStrings writes thresholds that nobody has typed.
 func TestStrings(t *testing.T) {
-	for _, f := range figure.All() {
+	for _, f := range metric.All() {
 		for _, v := range []float64{0.1, 0.3, 1, 1.0 / 1024, 999.5, 12345.678, 1e7} {
 			for _, relative := range []bool{false, true} {
 				want := Threshold{Figure: f, Relative: relative, Value: v}

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -35,18 +35,18 @@ var charted = []string{
 	"commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock", "allocs/lock",
 }
 
-// Action writes the figures of which more is better (figure.Higher), or less (figure.Lower), as the action wants them in a file
+// Action writes the figures of which more is better (metric.Higher), or less (metric.Lower), as the action wants them in a file
 // of their own. Each is the median over the whole trials of a cell; the range is half the distance between the lowest and
 // the highest of them. A chart goes on from run to run by its name, which is the plan of the cell whatever other cells
 // there are. Cells that ended early have no point.
-func Action(w io.Writer, cells []*results.Cell, better figure.Better) error {
+func Action(w io.Writer, cells []*results.Cell, better metric.Better) error {
 	entries := []actionEntry{}
 	for _, c := range cells {
 		if c.Partial() != "" {
 			continue
 		}
 		name := strings.ReplaceAll(planName(c.First()), "/", " ")
-		for _, f := range figure.All() {
+		for _, f := range metric.All() {
 			if f.Better != better || !slices.Contains(charted, f.Name) {
 				continue
 			}
@@ -54,13 +54,12 @@ func Action(w io.Writer, cells []*results.Cell, better figure.Better) error {
 			if e.N == 0 || math.IsInf(e.Median, 0) {
 				continue
 			}
-			scale, unit := actionUnit(f.Unit)
 			entry := actionEntry{
-				Name: plain(name + ": " + f.Name), Unit: unit, Value: e.Median / scale,
+				Name: plain(name + ": " + f.Name), Unit: f.Unit.Axis, Value: e.Median / f.Unit.AxisScale,
 				Extra: fmt.Sprintf("%s\n%s", format.Plural(e.N, "trial"), plain(c.First().Plan.Command)),
 			}
 			if e.N > 1 {
-				entry.Range = "± " + strconv.FormatFloat((e.Max-e.Min)/2/scale, 'g', 3, 64)
+				entry.Range = "± " + strconv.FormatFloat((e.Max-e.Min)/2/f.Unit.AxisScale, 'g', 3, 64)
 			}
 			if c.Generator.Saturated {
 				entry.Extra += "\nsaturated generator: " + plain(c.Generator.Why)
@@ -73,21 +72,4 @@ func Action(w io.Writer, cells []*results.Cell, better figure.Better) error {
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	return out.Encode(entries)
-}
-
-// actionUnit is what the chart's axis says, and what a value in the base unit is divided by.
-func actionUnit(u figure.Unit) (scale float64, name string) {
-	switch u {
-	case figure.PerSecond:
-		return 1, "locks/s"
-	case figure.Duration:
-		return 1e3, "µs"
-	case figure.Micros:
-		return 1, "µs/lock"
-	case figure.PerLock:
-		return 1, "/lock"
-	case figure.Bytes:
-		return 1, "bytes"
-	}
-	return 1, "ratio"
 }

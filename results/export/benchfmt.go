@@ -14,7 +14,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // Benchfmt writes a line a trial, with its locks as the iterations and every figure that it knows.
@@ -62,7 +62,7 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 			}
 			res := &benchfmt.Result{Config: configuration(r), Name: benchfmt.Name(benchmarkName(r)), Iters: int(r.Counts.Acquired)}
 			for _, f := range figures {
-				if v := f.Of(r); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				if v := f.Of(r.Figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
 					value, unit := benchValue(f, v)
 					res.Values = append(res.Values, benchfmt.Value{Value: value, Unit: unit})
 				}
@@ -79,12 +79,12 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 const sidesHint = "# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver"
 
 // writeUnits says of each unit that follows which direction is the good one.
-func writeUnits(w io.Writer, out *benchfmt.Writer, figures []figure.Figure) error {
+func writeUnits(w io.Writer, out *benchfmt.Writer, figures []*metric.Metric) error {
 	if _, err := fmt.Fprintln(w, "# lockbench: one line a trial; benchstat -filter '.unit:(locks/s OR acquire-p99-sec)' shows what matters first"); err != nil {
 		return err
 	}
 	for _, f := range figures {
-		if f.Better == figure.Neither {
+		if f.Better == metric.Neither {
 			continue
 		}
 		_, unit := benchValue(f, 0)
@@ -158,17 +158,13 @@ func configuration(r *results.Record) (config []benchfmt.Config) {
 	return config
 }
 
-// benchValue is a figure in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is the
+// benchValue returns a value in the unit that benchstat scales: seconds, bytes, or a count of something. Its name is the
 // unit's beginning, as in Go's own p99-latency-ns.
-func benchValue(f figure.Figure, v float64) (float64, string) {
-	name := strings.ReplaceAll(f.Name, ".", "-")
-	switch f.Unit {
-	case figure.Duration:
-		return v / 1e9, name + "-sec"
-	case figure.Micros:
-		return v / 1e6, strings.Replace(name, "/", "-sec/", 1)
-	case figure.Bytes:
-		return v, name + "-B"
+func benchValue(m *metric.Metric, v float64) (float64, string) {
+	name := strings.ReplaceAll(m.Name, ".", "-")
+	if m.Unit.Bench == nil {
+		return v, name
 	}
-	return v, name
+	name, divisor := m.Unit.Bench(name)
+	return v / divisor, name
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // benchstat runs the real one, of the version in go.mod.
@@ -188,7 +188,7 @@ func TestBenchstatReads(t *testing.T) {
 // TestBenchValueIsTidy: benchstat must not find a unit to change, for it leaves zeros in the one that was written.
 func TestBenchValueIsTidy(t *testing.T) {
 	seen := map[string]string{}
-	for _, f := range figure.All() {
+	for _, f := range metric.All() {
 		_, unit := benchValue(f, 0)
 		if strings.ContainsAny(unit, " \t") || strings.Contains(unit, "ns") && !strings.Contains(f.Name, "ns") || strings.Contains(unit, "MB") {
 			t.Errorf("%s: unit %q", f.Name, unit)

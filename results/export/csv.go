@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -76,22 +75,9 @@ func trialColumns(cells []*results.Cell) []csvColumn {
 	}
 	columns = append(columns, csvTail...)
 	for _, f := range knownTo(cells) {
-		columns = append(columns, csvColumn{f.Name + csvUnit(f.Unit), func(r *results.Record) string { return digits(f.Of(r)) }})
+		columns = append(columns, csvColumn{f.Name + f.Unit.Suffix, func(r *results.Record) string { return digits(f.Of(r.Figures())) }})
 	}
 	return columns
-}
-
-// csvUnit is what a header adds to the name of a figure that does not say its unit itself.
-func csvUnit(u figure.Unit) string {
-	switch u {
-	case figure.Duration:
-		return "_ns"
-	case figure.Micros:
-		return "_us"
-	case figure.Bytes:
-		return "_bytes"
-	}
-	return ""
 }
 
 // text is a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
@@ -119,7 +105,7 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 				threshold = r.Threshold.Text
 			}
 			_ = out.Write([]string{
-				text(cell.Label), r.Figure.Name, unitWord(r.Figure.Unit),
+				text(cell.Label), r.Figure.Name, r.Figure.Unit.Word,
 				strconv.Itoa(b.N), digits(b.Median), digits(b.Low), digits(b.High),
 				strconv.Itoa(h.N), digits(h.Median), digits(h.Low), digits(h.High),
 				digits(r.Change.Ratio - 1), digits(r.Change.Low - 1), digits(r.Change.High - 1),
@@ -137,23 +123,4 @@ func verdictOf(r compare.Result) string {
 		return ""
 	}
 	return string(r.Verdict)
-}
-
-// unitWord names the base unit of a figure.
-func unitWord(u figure.Unit) string {
-	switch u {
-	case figure.PerSecond:
-		return "1/s"
-	case figure.Duration:
-		return "ns"
-	case figure.Micros:
-		return "us/lock"
-	case figure.PerLock:
-		return "1/lock"
-	case figure.Bytes:
-		return "bytes"
-	case figure.Count:
-		return "count"
-	}
-	return "ratio"
 }

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // plain is s on one line, without what a terminal or a parser would take for more than text: what a server has answered
@@ -49,8 +49,8 @@ func serverName(s results.Server) string {
 }
 
 // knownTo are the figures that any trial of the cells knows.
-func knownTo(cells []*results.Cell) []figure.Figure {
-	return slices.DeleteFunc(figure.All(), func(f figure.Figure) bool {
+func knownTo(cells []*results.Cell) []*metric.Metric {
+	return slices.DeleteFunc(metric.All(), func(f *metric.Metric) bool {
 		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
 			return slices.ContainsFunc(f.Values(c.Trials), func(v float64) bool { return !math.IsNaN(v) })
 		})
@@ -58,11 +58,11 @@ func knownTo(cells []*results.Cell) []figure.Figure {
 }
 
 // direction is which way a figure improves: "higher", "lower", or nothing.
-func direction(f figure.Figure) string {
+func direction(f *metric.Metric) string {
 	switch f.Better {
-	case figure.Higher:
+	case metric.Higher:
 		return "higher"
-	case figure.Lower:
+	case metric.Lower:
 		return "lower"
 	}
 	return ""

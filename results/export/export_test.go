@@ -18,7 +18,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -117,9 +117,9 @@ var weird = []string{
 	"\xff\xfe", "\u202eevil", "\u2028", "\ufffe", "'", "/a/../b", "a b=c", strings.Repeat("long ", 200),
 }
 
-func named(t *testing.T, name string) figure.Figure {
+func named(t *testing.T, name string) *metric.Metric {
 	t.Helper()
-	f, ok := figure.Named(name)
+	f, ok := metric.Named(name)
 	if !ok {
 		t.Fatalf("no figure %s", name)
 	}
@@ -179,8 +179,8 @@ func TestGoldens(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"cells.csv":               func(w io.Writer) error { return CSV(w, all) },
 		"cells.bench.txt":         func(w io.Writer) error { return Benchfmt(w, all) },
-		"bigger-is-better.json":   func(w io.Writer) error { return Action(w, all, figure.Higher) },
-		"smaller-is-better.json":  func(w io.Writer) error { return Action(w, all, figure.Lower) },
+		"bigger-is-better.json":   func(w io.Writer) error { return Action(w, all, metric.Higher) },
+		"smaller-is-better.json":  func(w io.Writer) error { return Action(w, all, metric.Lower) },
 		"acquire.hgrm":            func(w io.Writer) error { return WriteHgrm(w, all[0].Latency[results.Acquire]) },
 		"comparison.csv":          func(w io.Writer) error { return ComparisonCSV(w, c) },
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
@@ -275,7 +275,7 @@ func TestErrors(t *testing.T) {
 	all, c := three(t), comparison(t, "", "")
 	for name, write := range map[string]func() error{
 		"csv": func() error { return CSV(full{}, all) }, "benchfmt": func() error { return Benchfmt(full{}, all) },
-		"action": func() error { return Action(full{}, all, figure.Lower) },
+		"action": func() error { return Action(full{}, all, metric.Lower) },
 		"hgrm": func() error {
 			return Hgrm(all, nil, func(_ string, write func(io.Writer) error) error { return write(full{}) })
 		},
@@ -291,7 +291,7 @@ func TestErrors(t *testing.T) {
 // TestNothing is what becomes of no cells: an empty file of the format rather than none.
 func TestNothing(t *testing.T) {
 	var b bytes.Buffer
-	if err := Action(&b, nil, figure.Higher); err != nil || b.String() != "[]\n" {
+	if err := Action(&b, nil, metric.Higher); err != nil || b.String() != "[]\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	b.Reset()

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/lockbench/lockbench/results"
 )
 

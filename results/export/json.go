@@ -110,7 +110,7 @@ func reasons(c *compare.Comparison) []string {
 
 func resultOf(r compare.Result) resultJSON {
 	one := resultJSON{
-		Figure: r.Figure.Name, Unit: unitWord(r.Figure.Unit), Better: direction(r.Figure),
+		Figure: r.Figure.Name, Unit: r.Figure.Unit.Word, Better: direction(r.Figure),
 		Base: estimateOf(r.Change.Base), Head: estimateOf(r.Change.Head),
 		Change: known(r.Change.Ratio - 1), ChangeLow: known(r.Change.Low - 1), ChangeHigh: known(r.Change.High - 1),
 		P: known(r.Change.P), PAdjusted: known(r.P),

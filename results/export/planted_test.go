@@ -13,7 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // planted is a distribution with a value of its own for each figure, in milliseconds from at: 1 for the median, and 2, 3
@@ -81,7 +81,7 @@ func TestPlantedFigures(t *testing.T) {
 	}
 
 	text.Reset()
-	if err := Action(&text, all, figure.Lower); err != nil {
+	if err := Action(&text, all, metric.Lower); err != nil {
 		t.Fatal(err)
 	}
 	var points []struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // ComparisonSchemaID names the schema; it is no address.
@@ -19,8 +19,8 @@ const ComparisonSchemaID = "https://github.com/lockbench/lockbench/results/compa
 // fields that it does not name: later versions add some. The error is that of encoding/json, and none in fact.
 func ComparisonSchema() ([]byte, error) {
 	var units []string
-	for _, f := range figure.All() {
-		if unit := unitWord(f.Unit); !slices.Contains(units, unit) {
+	for _, f := range metric.All() {
+		if unit := f.Unit.Word; !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}
 	}

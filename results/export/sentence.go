@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // sentence is a result on one line: "locks/s 41,000 → 37,600, −8.3 %, p 0.002: …".
 func sentence(r compare.Result) string {
 	b, h := r.Change.Base, r.Change.Head
-	s := fmt.Sprintf("%s %s → %s", r.Figure.Name, render.Value(r.Figure.Unit, b.Median), render.Value(r.Figure.Unit, h.Median))
+	s := fmt.Sprintf("%s %s → %s", r.Figure.Name, r.Figure.Unit.Format(b.Median), r.Figure.Unit.Format(h.Median))
 	if change := signed(r.Change.Ratio - 1); change != "" {
 		s += ", " + change
 	}
@@ -63,10 +62,10 @@ func details(r compare.Result, notes []string) string {
 }
 
 // estimate is a median, its interval if it has one, and the number of trials.
-func estimate(f figure.Figure, e stats.Estimate) string {
-	s := render.Value(f.Unit, e.Median)
+func estimate(f *metric.Metric, e stats.Estimate) string {
+	s := f.Unit.Format(e.Median)
 	if e.Known() {
-		s += fmt.Sprintf(" (%s to %s)", render.Value(f.Unit, e.Low), render.Value(f.Unit, e.High))
+		s += fmt.Sprintf(" (%s to %s)", f.Unit.Format(e.Low), f.Unit.Format(e.High))
 	}
 	return s + ", " + format.Plural(e.N, "trial")
 }

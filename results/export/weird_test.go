@@ -16,7 +16,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // TestWeirdCSV reads back what CSV makes of texts that could break it.
@@ -258,7 +258,7 @@ func TestFit(t *testing.T) {
 // TestChartedExist: a figure that is renamed must not fall out of the charts.
 func TestChartedExist(t *testing.T) {
 	for _, name := range charted {
-		if f, ok := figure.Named(name); !ok || f.Better == figure.Neither {
+		if f, ok := metric.Named(name); !ok || f.Better == metric.Neither {
 			t.Errorf("%s: %t, %v", name, ok, f.Better)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -29,7 +29,7 @@ type Collector struct {
 type builder struct {
 	sample  *results.Record
 	cell    int // its place in the matrix of the runs, the first of them
-	figures []figure.Figure
+	figures []*metric.Metric
 	trials  []trial
 }
 
@@ -99,7 +99,7 @@ func (c *Collector) Add(r *results.Record) error {
 		t.violations = r.Safety.Breaches()
 	}
 	for _, f := range b.figures {
-		t.values = append(t.values, f.Of(r))
+		t.values = append(t.values, f.Of(r.Figures()))
 	}
 	b.trials = append(b.trials, t)
 	c.history.Records++
@@ -177,14 +177,14 @@ func (c *conditions) changes(to *conditions) (all []Change) {
 	return all
 }
 
-func defaultFigures(r *results.Record) []figure.Figure {
+func defaultFigures(r *results.Record) []*metric.Metric {
 	latency := "acquire.p99"
 	if slices.ContainsFunc(r.Plan.Groups(), func(g spec.Class) bool { return g.Open() }) {
 		latency = "response.p99"
 	}
-	var list []figure.Figure
+	var list []*metric.Metric
 	for _, name := range []string{"locks/s", latency} {
-		f, ok := figure.Named(name)
+		f, ok := metric.Named(name)
 		if !ok {
 			panic("history: no figure " + name)
 		}

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
 // Options say what to follow. The zero value follows the default figures through all records.
 type Options struct {
-	Figures []figure.Figure // none: throughput, and p99 of the acquisition or, in an open loop, of the response
-	Since   time.Time       // leaves out what began earlier; zero: nothing
+	Figures []*metric.Metric // none: throughput, and p99 of the acquisition or, in an open loop, of the response
+	Since   time.Time        // leaves out what began earlier; zero: nothing
 }
 
 // Alpha is how often one step or more is false in a history in which nothing happened, over all its lines together, and
@@ -35,9 +35,9 @@ type History struct {
 	Earlier    int // that began before Options.Since
 	Backwards  int // that began more than an hour before the record in front of them: they were put in their places
 
-	Machines int             // different machines have series of their own
-	Lines    int             // that had points enough to be looked at: Alpha holds for all of them together
-	Unknown  []figure.Figure // of those that were to be followed, by the Options or by default: those that no record knows
+	Machines int              // different machines have series of their own
+	Lines    int              // that had points enough to be looked at: Alpha holds for all of them together
+	Unknown  []*metric.Metric // of those that were to be followed, by the Options or by default: those that no record knows
 }
 
 // Series is one cell on one machine in the course of time. A cell is a plan without its seed, its command and the name
@@ -47,7 +47,7 @@ type Series struct {
 	Points []Point         // in order of time; at least one
 	Lines  []Line          // one a figure that any trial knows
 
-	Unknown []figure.Figure // those that none of its trials knows
+	Unknown []*metric.Metric // those that none of its trials knows
 }
 
 // Point is a revision measured at one time: trials of one run, or of runs that follow one another within an hour, as
@@ -67,7 +67,7 @@ type Point struct {
 
 // Line is the course of one figure.
 type Line struct {
-	Figure figure.Figure
+	Figure *metric.Metric
 	Values []stats.Estimate // one a point; a median of NaN where it is not known
 
 	Steps   []Step      // in order of time
@@ -94,9 +94,9 @@ type Change struct{ What, Before, After string }
 // loses by any change.
 func (l *Line) Loss(ratio float64) float64 {
 	switch l.Figure.Better {
-	case figure.Higher:
+	case metric.Higher:
 		return 1 - ratio
-	case figure.Lower:
+	case metric.Lower:
 		return ratio - 1
 	}
 	return max(ratio-1, 1-ratio)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -141,8 +141,8 @@ func TestNothing(t *testing.T) {
 				recs = append(recs, r)
 			}
 		}
-		locks, _ := figure.Named("locks/s")
-		h := collect(t, Options{Figures: []figure.Figure{locks}}, recs...)
+		locks, _ := metric.Named("locks/s")
+		h := collect(t, Options{Figures: []*metric.Metric{locks}}, recs...)
 		if h.Lines != cells {
 			t.Fatalf("%d lines, want %d", h.Lines, cells)
 		}
@@ -254,9 +254,9 @@ func TestLeftOut(t *testing.T) {
 	recs := nights(rng(4), 0.01, levels([2]float64{4, 50_000})...)
 	recs[3].Partial = "interrupted"
 	recs = append(recs, recs[5])
-	response, _ := figure.Named("response.p99")
-	locks, _ := figure.Named("locks/s")
-	h := collect(t, Options{Since: dayOne.AddDate(0, 0, 1), Figures: []figure.Figure{response, locks}}, recs...)
+	response, _ := metric.Named("response.p99")
+	locks, _ := metric.Named("locks/s")
+	h := collect(t, Options{Since: dayOne.AddDate(0, 0, 1), Figures: []*metric.Metric{response, locks}}, recs...)
 	if h.Records != 8 || h.Partial != 1 || h.Duplicates != 1 || h.Earlier != 3 || len(h.Series[0].Points) != 3 {
 		t.Errorf("%+v", h)
 	}
@@ -273,7 +273,7 @@ func TestUnknown(t *testing.T) {
 		r.Latency = nil
 		return r
 	}
-	names := func(list []figure.Figure) (names []string) {
+	names := func(list []*metric.Metric) (names []string) {
 		for _, f := range list {
 			names = append(names, f.Name)
 		}

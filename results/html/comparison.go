@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -92,7 +92,7 @@ type contest struct {
 
 // judgement are the results of all cells for one threshold, or for one figure that none judges; the worst first.
 type judgement struct {
-	figure    figure.Figure
+	figure    *metric.Metric
 	threshold *compare.Threshold
 	verdict   compare.Verdict // the worst of them
 	results   []judged
@@ -183,9 +183,9 @@ func worstFirst(a, b judged) int {
 func (r judged) badness() float64 {
 	moved := math.Log(r.Change.Ratio)
 	switch r.Figure.Better {
-	case figure.Higher:
+	case metric.Higher:
 		return -moved
-	case figure.Neither:
+	case metric.Neither:
 		return math.Abs(moved)
 	}
 	return moved

@@ -68,7 +68,7 @@ func drawCourse(name string, r *results.Record) course {
 		least = min(least, i.Acquired)
 	}
 	latency, quantile := func(i results.Interval) time.Duration { return i.P99 }, "p99"
-	if !stats.Enough(least, 0.99) {
+	if !results.Enough(least, 0.99) {
 		latency, quantile = func(i results.Interval) time.Duration { return i.Max }, "longest"
 	}
 	for _, i := range all {

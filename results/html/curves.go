@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/stats"
 )
 
 const (
@@ -117,7 +116,7 @@ func distribution(l results.Latency) (at [][2]float64) {
 	h, err := l.Histogram()
 	if err != nil || l.Count == 0 {
 		for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
-			if t := quantile(l, q); !math.IsNaN(t) {
+			if t := l.Quantile(q); !math.IsNaN(t) {
 				at = append(at, [2]float64{nine(q), t})
 			}
 		}
@@ -126,7 +125,7 @@ func distribution(l results.Latency) (at [][2]float64) {
 	var percentiles []float64
 	for i := 0; i <= mostNines*pointsANine; i++ {
 		q := 1 - math.Pow(10, -float64(i)/pointsANine)
-		if !stats.Enough(l.Count, q) {
+		if !results.Enough(l.Count, q) {
 			break
 		}
 		percentiles = append(percentiles, 100*q)

@@ -55,7 +55,7 @@ func TestPlantedPercentiles(t *testing.T) {
 	ms := func(n int) string { return format.Duration(time.Duration(n) * time.Millisecond) }
 
 	for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {
-		if got := quantile(c.Latency[results.Acquire], q) / 1e6; math.Abs(got-want) > 0.02 {
+		if got := c.Latency[results.Acquire].Quantile(q) / 1e6; math.Abs(got-want) > 0.02 {
 			t.Errorf("the %v quantile is %v ms, want %v", q, got, want)
 		}
 	}

@@ -83,7 +83,7 @@ func (v *view) report(o Options) *report {
 		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), Stairs: v.stairs(), Classes: v.classes(),
 		Fairness: v.fairness(), Costs: v.costs(), Full: v.full(), Warnings: v.warnings(), Details: v.details(),
 		Places: v.places(), Commands: v.commands(), Several: len(v.cells) > 1,
-		Open: slices.ContainsFunc(v.cells, render.Open),
+		Open: slices.ContainsFunc(v.cells, (*results.Cell).Open),
 	}
 	if r.Title == "" {
 		r.Title = v.title()
@@ -228,8 +228,8 @@ func (v *view) details() (all []detail) {
 		if len(c.Trials) > 1 {
 			for _, r := range c.Trials {
 				l := r.Latency[waiting(c)]
-				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), format.Three(r.Throughput()), took(quantile(l, 0.5)),
-					took(quantile(l, 0.99)), r.Started.UTC().Format(time.DateTime), r.ID})
+				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), format.Three(r.Throughput()), took(l.Quantile(0.5)),
+					took(l.Quantile(0.99)), r.Started.UTC().Format(time.DateTime), r.ID})
 			}
 		}
 		all = append(all, d)

@@ -141,7 +141,7 @@ func (v *view) latency() rowChart {
 	for _, c := range v.cells {
 		l := c.Latency[waiting(c)]
 		for _, q := range []float64{0.5, 0.99, 0.999} {
-			if t := quantile(l, q); t > 0 {
+			if t := l.Quantile(q); t > 0 {
 				least, most = math.Min(least, t), math.Max(most, t)
 			}
 		}
@@ -170,7 +170,7 @@ func rangeRow(g group, i int, s scale) chartRow {
 	for _, t := range s.ticks {
 		d.line("grid", t.at, 0, t.at, rowHeight)
 	}
-	p50, p99, p999 := quantile(l, 0.5), quantile(l, 0.99), quantile(l, 0.999)
+	p50, p99, p999 := l.Quantile(0.5), l.Quantile(0.99), l.Quantile(0.999)
 	const mid = rowHeight / 2
 	if !math.IsNaN(p999) {
 		d.line("thin "+state(c), s.at(p99), mid, s.at(p999), mid)

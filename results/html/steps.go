@@ -90,5 +90,5 @@ func drawStair(name string, r *results.Record) stair {
 }
 
 func stepQuantile(s results.Step, q float64) float64 {
-	return quantile(results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}, q)
+	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -105,7 +106,7 @@ func (v *view) fairness() table {
 		if f.Starved > 0 {
 			starved.Class = "warn"
 		}
-		return append(texts(took(quantile(h, 0.5)), took(quantile(h, 0.99))),
+		return append(texts(took(h.Quantile(0.5)), took(h.Quantile(0.99))),
 			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
 			datum{Text: format.Count(f.MinClient) + " – " + format.Count(f.MaxClient)}, starved,
 			datum{Text: format.Duration(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
@@ -113,59 +114,37 @@ func (v *view) fairness() table {
 	return t
 }
 
-// price is a column of what a lock costs.
-type price struct {
-	head string
-	of   func(results.Cost) float64
-	bar  bool
-}
-
-var prices = []price{
-	{"round trips", func(c results.Cost) float64 {
-		if !c.Trafficked() {
-			return -1
-		}
-		return c.RoundTrips
-	}, false},
-	{"tries", func(c results.Cost) float64 { return c.Tries }, false},
-	{"local refusals", func(c results.Cost) float64 {
-		if c.LocalRefusals == 0 {
-			return -1
-		}
-		return c.LocalRefusals
-	}, false},
-	{"commands", func(c results.Cost) float64 { return c.Commands }, false},
-	{"server CPU, µs", func(c results.Cost) float64 { return c.ServerCPUUs }, true},
-	{"client CPU, µs", func(c results.Cost) float64 { return c.ClientCPUUs }, true},
-	{"bytes to server", func(c results.Cost) float64 { return c.BytesIn }, false},
-	{"bytes back", func(c results.Cost) float64 { return c.BytesOut }, false},
-	{"wake-ups", func(c results.Cost) float64 { return c.Wakeups }, false},
-	{"allocations", func(c results.Cost) float64 { return c.Allocs }, false},
-}
-
-// costs is what one granted lock cost. Prices that no cell knows have no column.
+// costs is what one granted lock cost. What no cell knows has no column.
 func (v *view) costs() table {
 	t := table{Caption: "Cost of one granted lock, by cell", Head: heads("cell")}
-	var shown []price
-	most := map[string]float64{}
-	for _, p := range prices {
+	var shown []*metric.Metric
+	most := 0.0 // CPU time, for one scale of all bars
+	for _, m := range metric.Of(metric.Cost) {
+		known := false
 		for _, c := range v.cells {
-			most[p.head] = math.Max(most[p.head], p.of(c.Cost))
+			value := m.Of(c.Figures())
+			known = known || !math.IsNaN(value)
+			if m.Unit == metric.Micros && value > most {
+				most = value
+			}
 		}
-		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return p.of(c.Cost) >= 0 }) {
-			shown, t.Head = append(shown, p), append(t.Head, p.head)
+		if !known {
+			continue
 		}
+		head := m.Title()
+		if m.Unit == metric.Micros {
+			head += ", µs"
+		}
+		shown, t.Head = append(shown, m), append(t.Head, head)
 	}
-	// One scale for both, so that they can be held against each other.
-	cpu := math.Max(most["server CPU, µs"], most["client CPU, µs"])
 	t.rows(v, func(c *results.Cell) (cells []datum, any bool) {
-		for _, p := range shown {
-			value := p.of(c.Cost)
-			d := datum{Text: "–"}
-			if value >= 0 && c.Counts.Acquired > 0 {
+		for _, m := range shown {
+			value := m.Of(c.Figures())
+			d := datum{Text: format.None}
+			if !math.IsNaN(value) && c.Counts.Acquired > 0 {
 				d.Text = format.Three(value)
-				if p.bar && cpu > 0 {
-					d.Bar = bar(value / cpu)
+				if m.Unit == metric.Micros && most > 0 {
+					d.Bar = bar(value / most)
 				}
 			}
 			cells = append(cells, d)
@@ -196,7 +175,7 @@ func (v *view) classes() table {
 			}
 			l := k.Latency[m]
 			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, format.Three(k.Rate.Median),
-				took(quantile(l, 0.5)), took(quantile(l, 0.99)), format.Count(k.Counts.TimedOut),
+				took(l.Quantile(0.5)), took(l.Quantile(0.99)), format.Count(k.Counts.TimedOut),
 				format.Count(k.Starved), fmt.Sprintf("%.2f", k.Jain))})
 		}
 	}
@@ -216,21 +195,26 @@ const shownEvents = 10
 // witness is what else the oracle counts.
 type witness struct {
 	head string
-	of   func(results.Safety) int64
+	of   func(*results.Cell) float64
 }
 
-var witnesses = []witness{
-	{"planted", func(s results.Safety) int64 { return s.Overstayed }},
-	{"lost updates", func(s results.Safety) int64 { return s.LostUpdates }},
-	{"lost early", func(s results.Safety) int64 { return s.LostEarly }},
-	{"wrong releases", func(s results.Safety) int64 { return s.WrongReleases }},
-	{"fence regressions", func(s results.Safety) int64 { return s.FenceRegress }},
-	{"holds made longer", func(s results.Safety) int64 {
-		if s.Power == nil {
-			return 0
+// witnesses returns all but the violations and what could have shown them.
+func witnesses() []witness {
+	all := []witness{
+		{"planted", func(c *results.Cell) float64 { return float64(c.Safety.Overstayed) }},
+		{"holds made longer", func(c *results.Cell) float64 {
+			if c.Safety.Power == nil {
+				return 0
+			}
+			return float64(c.Safety.Power.Sampled)
+		}},
+	}
+	for _, m := range metric.Of(metric.Safety) {
+		if m.Name != "violations" && m.Name != "watched" {
+			all = append(all, witness{m.Title(), func(c *results.Cell) float64 { return m.Of(c.Figures()) }})
 		}
-		return s.Power.Sampled
-	}},
+	}
+	return all
 }
 
 // safety is the oracle's report on all cells, and its evidence where there is any.
@@ -238,8 +222,8 @@ func (v *view) safety() (t table, all []evidence) {
 	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants", "watched", "violations",
 		"rate, or bound at 95 %", "longest overlap")}
 	var seen []witness // columns of what nobody saw would only take room
-	for _, w := range witnesses {
-		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return w.of(c.Safety) > 0 }) {
+	for _, w := range witnesses() {
+		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return w.of(c) > 0 }) {
 			seen, t.Head = append(seen, w), append(t.Head, w.head)
 		}
 	}
@@ -266,7 +250,7 @@ func (v *view) safety() (t table, all []evidence) {
 		cells := append(texts(claims, format.Count(s.Grants), watched), violations)
 		cells = append(cells, texts(rarity(s), took(orNaN(s.Longest)))...)
 		for _, w := range seen {
-			cells = append(cells, texts(format.Count(w.of(s)))...)
+			cells = append(cells, texts(metric.Count.Format(w.of(c)))...)
 		}
 		return cells, true
 	})

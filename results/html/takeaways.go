@@ -206,9 +206,9 @@ func (v *view) single() []takeaway {
 	}
 	l := c.Latency[waiting(c)]
 	waited := ""
-	if t := quantile(l, 0.5); !math.IsNaN(t) {
+	if t := l.Quantile(0.5); !math.IsNaN(t) {
 		waited = fmt.Sprintf("Half of the grants took less than %s", took(t))
-		if t := quantile(l, 0.99); !math.IsNaN(t) {
+		if t := l.Quantile(0.99); !math.IsNaN(t) {
 			waited += fmt.Sprintf(", 99 %% less than %s", took(t))
 		}
 		waited += "."
@@ -242,7 +242,7 @@ type ranking struct {
 // long they waited.
 func (g group) rank() ranking {
 	figure, estimate := func(c *results.Cell) float64 { return c.Rate.Median }, rates
-	byWait := slices.ContainsFunc(g.cells, render.Open)
+	byWait := slices.ContainsFunc(g.cells, (*results.Cell).Open)
 	if byWait {
 		figure, estimate = func(c *results.Cell) float64 { return -p99(c) }, negative(tails)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
 )
 
@@ -228,7 +228,7 @@ func (t *contest) moved(r judged) string {
 	return text
 }
 
-func value(r judged, v float64) string { return render.Value(r.Figure.Unit, v) }
+func value(r judged, v float64) string { return r.Figure.Unit.Format(v) }
 
 // sentence says of the only cell what became of a figure.
 func (t *contest) sentence(r judged) string {
@@ -340,7 +340,7 @@ func (t *contest) unchanged() []takeaway {
 			continue
 		}
 		changes = append(changes, name)
-		if g.threshold.Less != (g.figure.Better == figure.Higher) || g.figure.Better == figure.Neither {
+		if g.threshold.Less != (g.figure.Better == metric.Higher) || g.figure.Better == metric.Neither {
 			lead = "Nothing beyond the limit:"
 		}
 	}
@@ -363,11 +363,11 @@ func (t *contest) unchanged() []takeaway {
 }
 
 // betterWhen says which way a figure improves.
-func betterWhen(f figure.Figure) string {
+func betterWhen(f *metric.Metric) string {
 	switch f.Better {
-	case figure.Higher:
+	case metric.Higher:
 		return "more is better"
-	case figure.Lower:
+	case metric.Lower:
 		return "less is better"
 	}
 	return ""

@@ -79,32 +79,14 @@ func b2i(b bool) int {
 // waiting is the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival was
 // due, else the acquisition.
 func waiting(c *results.Cell) results.Metric {
-	if render.Open(c) && c.Latency[results.Response].Count > 0 {
+	if c.Open() && c.Latency[results.Response].Count > 0 {
 		return results.Response
 	}
 	return results.Acquire
 }
 
-// quantile is NaN if there are too few values for it.
-func quantile(l results.Latency, q float64) float64 {
-	if !stats.Enough(l.Count, q) {
-		return math.NaN()
-	}
-	switch q {
-	case 0.5:
-		return float64(l.P50)
-	case 0.9:
-		return float64(l.P90)
-	case 0.99:
-		return float64(l.P99)
-	case 0.999:
-		return float64(l.P999)
-	}
-	return math.NaN()
-}
-
 // p99 is that of what a cell's clients feel.
-func p99(c *results.Cell) float64 { return quantile(c.Latency[waiting(c)], 0.99) }
+func p99(c *results.Cell) float64 { return c.Latency[waiting(c)].Quantile(0.99) }
 
 // rates is the throughput over the trials.
 func rates(c *results.Cell) stats.Estimate {
@@ -113,7 +95,7 @@ func rates(c *results.Cell) stats.Estimate {
 
 // tails is the p99 over the trials, each one's own.
 func tails(c *results.Cell) stats.Estimate {
-	return stats.Trials(c.Trials, func(r *results.Record) float64 { return quantile(r.Latency[waiting(c)], 0.99) })
+	return stats.Trials(c.Trials, func(r *results.Record) float64 { return r.Latency[waiting(c)].Quantile(0.99) })
 }
 
 // doubts are why a cell's figures are not to be believed as they stand, in a word each.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -42,9 +42,9 @@ func ChangeInterval(c stats.Change) string {
 }
 
 // Spread is a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
-func Spread(f figure.Figure, e stats.Estimate) string {
-	text := Value(f.Unit, e.Median)
-	if e.Known() && e.Median > 0 && f.Unit != figure.Count {
+func Spread(f *metric.Metric, e stats.Estimate) string {
+	text := f.Unit.Format(e.Median)
+	if e.Known() && e.Median > 0 && f.Unit != metric.Count {
 		text += " ± " + plusMinus(e)
 	}
 	return text

@@ -144,7 +144,7 @@ func (t *comparison) grid(parts int) (g grid) {
 			if parts&withSpread != 0 {
 				return Spread(r.Figure, of(r.Change))
 			}
-			return Value(r.Figure.Unit, of(r.Change).Median)
+			return r.Figure.Unit.Format(of(r.Change).Median)
 		}
 	}
 	add("base", true, side(func(c stats.Change) stats.Estimate { return c.Base }))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // side are trials of a cell: rate and p99 scatter by ± 1 %, the cheapest of a record that compare reads.
@@ -141,16 +141,16 @@ func TestFiguresOfSeveral(t *testing.T) {
 
 func TestValue(t *testing.T) {
 	for _, c := range []struct {
-		unit figure.Unit
+		unit *metric.Unit
 		v    float64
 		want string
 	}{
-		{figure.PerSecond, 81_196.4, "81,196"}, {figure.Duration, 157e6, "157 ms"}, {figure.Ratio, 0.987, "0.99"}, {figure.Share, 0.8, "80 %"},
-		{figure.PerLock, 2.26, "2.26"}, {figure.Micros, 9.54, "9.54 µs"}, {figure.Count, 1234, "1,234"}, {figure.Bytes, 30 << 20, "30.0 MB"},
-		{figure.Bytes, math.NaN(), "–"}, {figure.Count, 0, "0"},
+		{metric.PerSecond, 81_196.4, "81,196"}, {metric.Duration, 157e6, "157 ms"}, {metric.Ratio, 0.987, "0.99"}, {metric.Share, 0.8, "80 %"},
+		{metric.PerLock, 2.26, "2.26"}, {metric.Micros, 9.54, "9.54 µs"}, {metric.Count, 1234, "1,234"}, {metric.Bytes, 30 << 20, "30.0 MB"},
+		{metric.Bytes, math.NaN(), "–"}, {metric.Count, 0, "0"},
 	} {
-		if got := Value(c.unit, c.v); got != c.want {
-			t.Errorf("%v of unit %d: %q, want %q", c.v, c.unit, got, c.want)
+		if got := c.unit.Format(c.v); got != c.want {
+			t.Errorf("%v of unit %s: %q, want %q", c.v, c.unit.Word, got, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -64,10 +65,10 @@ func (p *page) course(c *results.Cell) {
 		if len(c.Trials) > 1 {
 			each += " of trial 1"
 		}
-		p.item("", "course", line+" "+format.Glue(perSecond.format(slices.Min(rates))+" to "+perSecond.format(slices.Max(rates))+each)+legend)
+		p.item("", "course", line+" "+format.Glue(metric.PerSecond.Format(slices.Min(rates))+" to "+metric.PerSecond.Format(slices.Max(rates))+each)+legend)
 		name, values := latencyCourse(measuredOnes)
 		if top := slices.Max(values); top > 0 {
-			p.item("", "", sparkline(values, room)+" "+format.Glue(name+" "+duration.format(slices.Min(values))+" to "+duration.format(top)))
+			p.item("", "", sparkline(values, room)+" "+format.Glue(name+" "+metric.Duration.Format(slices.Min(values))+" to "+metric.Duration.Format(top)))
 		}
 	}
 	p.steady(c)
@@ -80,7 +81,7 @@ func latencyCourse(series []results.Interval) (name string, values []float64) {
 		least = min(least, i.Acquired)
 	}
 	name = "max"
-	if stats.Enough(least, 0.99) {
+	if results.Enough(least, 0.99) {
 		name = "p99"
 	}
 	for _, i := range series {
@@ -96,7 +97,7 @@ func (p *page) steady(c *results.Cell) {
 		return
 	}
 	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)",
-		perSecond.format(s.FirstRate), perSecond.format(s.SecondRate), format.Probability(s.P))
+		metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate), format.Probability(s.P))
 	switch {
 	case c.Drifting > 0 && len(c.Trials) > 1:
 		p.item(yellow, "steady", fmt.Sprintf("NO, not in %d of %d trials: %s", c.Drifting, len(c.Trials), text))
@@ -126,8 +127,8 @@ func (p *page) steps(c *results.Cell) error {
 	g.right = []bool{true, true, true, true, true, true, true}
 	for _, s := range r.Steps {
 		g.rows = append(g.rows, []string{
-			perSecond.format(s.Rate) + "/s", perSecond.format(stepRate(s)),
-			duration.format(stepQuantile(s, 0.5)), duration.format(stepQuantile(s, 0.99)), format.Duration(s.Max),
+			metric.PerSecond.Format(s.Rate) + "/s", metric.PerSecond.Format(stepRate(s)),
+			metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), format.Duration(s.Max),
 			format.Count(s.Dropped), format.Count(s.Queue),
 		})
 	}
@@ -157,9 +158,9 @@ func (p *page) ladder(c *results.Cell) error {
 	for _, s := range pairs {
 		a, b := s.first, s.mirror
 		g.rows = append(g.rows, []string{
-			perSecond.format(a.Rate) + "/s", perSecond.format(stepRate(a)), perSecond.format(stepRate(b)),
-			duration.format(stepQuantile(a, 0.5)), duration.format(stepQuantile(b, 0.5)),
-			duration.format(stepQuantile(a, 0.99)), duration.format(stepQuantile(b, 0.99)),
+			metric.PerSecond.Format(a.Rate) + "/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
+			metric.Duration.Format(stepQuantile(a, 0.5)), metric.Duration.Format(stepQuantile(b, 0.5)),
+			metric.Duration.Format(stepQuantile(a, 0.99)), metric.Duration.Format(stepQuantile(b, 0.99)),
 			differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
 			format.Count(a.Queue), format.Count(b.Queue),
 		})
@@ -192,7 +193,7 @@ func mirrored(r *results.Record) bool {
 func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
 
 func stepQuantile(s results.Step, q float64) float64 {
-	return quantile(results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}, q)
+	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
 }
 
 // differs is by how much b is more than a.

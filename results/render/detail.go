@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -134,13 +135,13 @@ func length(p *spec.Plan) string {
 
 // throughput says how fast, and how near that is to what is possible.
 func (p *page) throughput(c *results.Cell) {
-	rate := perSecond.format(c.Rate.Median) + " locks/s"
+	rate := metric.PerSecond.Format(c.Rate.Median) + " locks/s"
 	if e := stats.Trials(c.Trials, (*results.Record).Throughput); e.Known() {
 		rate += fmt.Sprintf(", the median of %d trials (%s – %s with 95 %% confidence)",
-			e.N, perSecond.format(e.Low), perSecond.format(e.High))
+			e.N, metric.PerSecond.Format(e.Low), metric.PerSecond.Format(e.High))
 	} else if n := len(c.Trials); n > 1 {
 		rate += fmt.Sprintf(", the median of %d trials (%s – %s; an interval of 95 %% confidence takes %d)",
-			n, perSecond.format(c.Rate.Min), perSecond.format(c.Rate.Max), stats.MinTrials)
+			n, metric.PerSecond.Format(c.Rate.Min), metric.PerSecond.Format(c.Rate.Max), stats.MinTrials)
 	}
 	p.item(bold, "throughput", rate)
 	p.arrivals(c)
@@ -178,7 +179,7 @@ func (p *page) throughput(c *results.Cell) {
 
 // arrivals says what an open loop asked for, and what became of it.
 func (p *page) arrivals(c *results.Cell) {
-	if !open(c) {
+	if !c.Open() {
 		return
 	}
 	n := c.Counts
@@ -189,17 +190,17 @@ func (p *page) arrivals(c *results.Cell) {
 		}
 	}
 	if n.Offered > 0 {
-		granted = format.Percent(shareOf(served, n.Offered)) + " granted"
+		granted = share(served, n.Offered) + " granted"
 	}
 	color := ""
 	if n.Dropped > 0 {
-		color, lost = yellow, format.Percent(dropped(c))+" found the queue full and were dropped"
+		color, lost = yellow, share(n.Dropped, n.Offered)+" found the queue full and were dropped"
 	}
 	waited := "all found a free client"
-	if share := c.Backlogged(); share > 0 {
-		waited = format.Percent(share) + " found all clients busy"
+	if part := c.Backlogged(); part > 0 {
+		waited = format.Percent(part) + " found all clients busy"
 	}
-	came := perSecond.format(offered(c)) + " arrivals/s"
+	came := metric.PerSecond.Format(offered(c)) + " arrivals/s"
 	if plan(c).Ops > 0 {
 		came = format.Plural(n.Offered, "arrival")
 	}
@@ -215,7 +216,7 @@ func (p *page) bound(c *results.Cell) {
 	if b.By != "" {
 		by = ", by " + b.By
 	}
-	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", perSecond.format(b.LocksPerS), by, format.Percent(b.Efficiency),
+	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", metric.PerSecond.Format(b.LocksPerS), by, format.Percent(b.Efficiency),
 		idealOf([]*results.Cell{c}))
 	switch b.By {
 	case "rate":

@@ -3,34 +3,21 @@ package render
 // The distributions of a cell: of the whole, of its classes, and over its trials.
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
-
-// metricTitles are the metrics as the table names them.
-var metricTitles = map[results.Metric]string{
-	results.Probe: "neighbour", results.ProbeIdle: "neighbour, idle",
-	results.Refusal: "gave up", results.Handoff: "hand-off", results.Reentry: "re-entry", results.AcquireAll: "all nodes",
-}
-
-// inOrder are the metrics as they are read: first what a user waits, then its parts.
-var inOrder = slices.Concat([]results.Metric{results.Response, results.Lag, results.Backlog},
-	slices.DeleteFunc(slices.Clone(results.Metrics), func(m results.Metric) bool {
-		return m == results.Response || m == results.Lag || m == results.Backlog
-	}))
 
 // titleOf is a metric as the table names it. Beside a response, what an acquisition takes is the service.
 func titleOf(m results.Metric, c *results.Cell) string {
 	if m == results.Acquire && c.Latency[results.Response].Count > 0 {
 		return "acquire (service)"
 	}
-	return cmp.Or(metricTitles[m], string(m))
+	return metric.Latency(m).Title
 }
 
 // latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and
@@ -40,14 +27,15 @@ func (p *page) latencies(c *results.Cell) error {
 	g.right = []bool{false, true, true, true, true, true, true, true}
 	var overflow []string
 	few := false
-	for _, m := range inOrder {
+	for _, d := range metric.Distributions {
+		m := d.Metric
 		l := c.Latency[m]
 		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release {
 			continue
 		}
 		title := titleOf(m, c)
 		g.rows = append(g.rows, append([]string{title}, distribution(l)...))
-		few = few || l.Count > 0 && !stats.Enough(l.Count, 0.999)
+		few = few || l.Count > 0 && !results.Enough(l.Count, 0.999)
 		if l.Overflow > 0 {
 			overflow = append(overflow, title+" "+format.Count(l.Overflow))
 		}
@@ -65,7 +53,7 @@ func (p *page) latencies(c *results.Cell) error {
 		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, "+
 			"for a request that has nothing to do with locks",
 			format.Glue(format.Duration(c.Latency[results.ProbeIdle].P50)), format.Glue(format.Duration(c.Latency[results.Probe].P50)),
-			ratio.format(disturbance(c))))
+			metric.Ratio.Format(c.Disturbance())))
 	}
 	return nil
 }
@@ -78,7 +66,7 @@ func distribution(l results.Latency) []string {
 	}
 	row[1], row[6] = format.Duration(l.Mean), format.Duration(l.Max)
 	for i, q := range []float64{0.5, 0.9, 0.99, 0.999} {
-		row[2+i] = duration.format(quantile(l, q))
+		row[2+i] = metric.Duration.Format(l.Quantile(q))
 	}
 	return row
 }
@@ -109,13 +97,13 @@ func (p *page) classes(c *results.Cell) error {
 		k := &c.Classes[i]
 		refused := k.Counts.Contended + k.Counts.TimedOut + k.Counts.Dropped
 		g.rows = append(g.rows, []string{
-			format.Clean(k.Name), perSecond.format(k.Rate.Median),
-			duration.format(quantile(k.Latency[results.Response], 0.5)), duration.format(quantile(k.Latency[results.Response], 0.99)),
-			duration.format(quantile(k.Latency[results.Acquire], 0.5)), duration.format(quantile(k.Latency[results.Acquire], 0.99)),
-			ratio.format(k.Jain), format.Count(k.Starved), format.Count(refused),
+			format.Clean(k.Name), metric.PerSecond.Format(k.Rate.Median),
+			metric.Duration.Format(k.Latency[results.Response].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Response].Quantile(0.99)),
+			metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.5)), metric.Duration.Format(k.Latency[results.Acquire].Quantile(0.99)),
+			metric.Ratio.Format(k.Jain), format.Count(k.Starved), format.Count(refused),
 		})
 	}
-	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || open(c) })) // responses
+	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || c.Open() })) // responses
 }
 
 // trials writes the intervals over the trials, if there are enough of them.
@@ -125,14 +113,17 @@ func (p *page) trials(c *results.Cell) error {
 	}
 	g := grid{head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
 	g.right = []bool{false, true, true, true, true, true}
-	for _, f := range append([]trialFigure{{name: "locks/s", unit: perSecond, of: (*results.Record).Throughput}}, trialFigures...) {
-		e := stats.Trials(c.Trials, f.of)
-		if e.N == 0 || f.only != nil && !f.only(c) {
+	for _, m := range metric.All() {
+		if !hasColumn(m, c) || m.Column.Interval == 0 && m.Name != "locks/s" {
 			continue
 		}
-		row := []string{f.name}
+		e := stats.Of(m.Values(c.Trials))
+		if e.N == 0 {
+			continue
+		}
+		row := []string{m.Title()}
 		for _, v := range []float64{e.Median, e.Low, e.High, e.Min, e.Max} {
-			row = append(row, f.unit.format(v))
+			row = append(row, m.Unit.Format(v))
 		}
 		g.rows = append(g.rows, row)
 	}

@@ -3,6 +3,7 @@ package render
 // Histories: the figures of each cell over revisions, and where they changed.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -12,9 +13,9 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -169,7 +170,7 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 		name := fmt.Sprintf("%d. %s", i+1, names[i])
 		for j := range s.Lines {
 			l := &s.Lines[j]
-			row := []string{name, l.Figure.Name, format.Count(int64(pointsOf(l))), Value(l.Figure.Unit, l.Values[l.Latest()].Median), format.None, "", "", "0", format.None}
+			row := []string{name, l.Figure.Name, format.Count(int64(pointsOf(l))), l.Figure.Unit.Format(l.Values[l.Latest()].Median), format.None, "", "", "0", format.None}
 			color := ""
 			if step := l.LastStep(); step != nil {
 				at := s.Points[step.At]
@@ -202,7 +203,7 @@ func summaryGrid(h *history.History, names []string) (g grid, colors []string) {
 // lossColor is red for what got worse, and green for what got better.
 func lossColor(l *history.Line, ratio float64) string {
 	switch {
-	case l.Figure.Better == figure.Neither || math.IsNaN(ratio):
+	case l.Figure.Better == metric.Neither || math.IsNaN(ratio):
 		return ""
 	case l.Loss(ratio) > 0:
 		return red
@@ -225,7 +226,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		from, to := extremes(l)
-		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+format.Glue(Value(l.Figure.Unit, from)+" to "+Value(l.Figure.Unit, to)))
+		p.item("", l.Figure.Name, skyline(l, p.width-labelWidth-26)+" "+format.Glue(l.Figure.Unit.Format(from)+" to "+l.Figure.Unit.Format(to)))
 		for j := range l.Steps {
 			p.item(lossColor(l, l.Steps[j].Ratio), "", stepLine(s, l, &l.Steps[j]))
 		}
@@ -241,7 +242,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 		}
 	}
 	for _, f := range unknownHere(h, s) {
-		p.item("", f.Name, "in no record of this cell: "+unknownWhy(f))
+		p.item("", f.Name, "in no record of this cell: "+cmp.Or(f.WhyUnknown(), "no trial knows it"))
 	}
 }
 
@@ -249,7 +250,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
 	at, last := s.Points[step.At], s.Points[step.Last]
 	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
-		revisionName(at.Revision), day(at.Started), Value(l.Figure.Unit, step.Before), Value(l.Figure.Unit, step.After), probability(step.P),
+		revisionName(at.Revision), day(at.Started), l.Figure.Unit.Format(step.Before), l.Figure.Unit.Format(step.After), probability(step.P),
 		revisionName(last.Revision), day(last.Started))
 	if at.Revision == last.Revision {
 		text += ": the same revision, so it is not its doing"
@@ -276,7 +277,7 @@ func driftLine(s *history.Series, l *history.Line) string {
 // direction is what a change of the figure means.
 func direction(l *history.Line, ratio float64) string {
 	switch {
-	case l.Figure.Better == figure.Neither:
+	case l.Figure.Better == metric.Neither:
 		return "changed"
 	case l.Loss(ratio) > 0:
 		return "worse"
@@ -384,7 +385,7 @@ func historyNotes(h *history.History) (notes []string) {
 	add(h.Earlier, "record", "from before -since: left out.")
 	add(h.Backwards, "record", "older than the one before it: sorted by time, so a clock that was wrong has moved points.")
 	for _, f := range h.Unknown {
-		notes = append(notes, f.Name+" is in no record, and left out: "+unknownWhy(f)+".")
+		notes = append(notes, f.Name+" is in no record, and left out: "+cmp.Or(f.WhyUnknown(), "no trial knows it")+".")
 	}
 	return notes
 }

@@ -15,7 +15,7 @@ type sayer func(format string, args ...any)
 
 // has tells whether a column is shown.
 func (t *table) has(group, title string) bool {
-	return slices.ContainsFunc(t.columns, func(col column) bool { return col.group == group && col.title == title })
+	return slices.ContainsFunc(t.columns, func(col column) bool { return col.Group == group && col.Title == title })
 }
 
 func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFunc(t.cells, of) }
@@ -30,7 +30,7 @@ func (t *table) sayTrials(say sayer) {
 		spread = fmt.Sprintf(" (min, max: their range, since an interval of 95 %% takes %d)", stats.MinTrials)
 	}
 	say("locks/s is the median of the trials%s; latencies are of all their values together.", spread)
-	if slices.ContainsFunc(t.columns, func(col column) bool { return col.title == "low" || col.title == "high" }) {
+	if slices.ContainsFunc(t.columns, func(col column) bool { return col.Title == "low" || col.Title == "high" }) {
 		say("low, high: 95 %% confidence interval of the median over trials, by order statistics, a trial being one observation; " +
 			"of a quantile, over each trial's own.")
 	}
@@ -41,7 +41,7 @@ func (t *table) sayColumns(say sayer) {
 	if slices.ContainsFunc(t.columns, column.isBound) {
 		say("of bound: share that was reached of an estimate of what any lock could reach, %s.", idealOf(t.cells))
 	}
-	if t.any(open) {
+	if t.any((*results.Cell).Open) {
 		say("Open loop: response is from when an arrival was due to its grant, acquire from when a client took it up; the " +
 			"difference is waiting for a free client, and lag where one was free and lockbench itself was late.")
 	}

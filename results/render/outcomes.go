@@ -10,7 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // outcomes says how the acquisitions and releases ended, and who got the locks.
@@ -177,32 +177,16 @@ func verb(n int64, one, many string) string {
 
 // costs is what one granted lock cost.
 func (p *page) costs(c *results.Cell) {
-	per := func(v float64, noun string) string {
-		if v < 0 {
-			return ""
+	var costs []string
+	for _, m := range metric.Of(metric.Cost) {
+		switch v := m.Of(c.Figures()); {
+		case v > 0 && v < 0.01:
+			costs = append(costs, "< 0.01 "+m.Title())
+		case v > 0:
+			costs = append(costs, m.Unit.Format(v)+" "+m.Title())
 		}
-		return format.Three(v) + " " + noun
 	}
-	k := c.Cost
-	local := ""
-	if k.LocalRefusals > 0 {
-		local = per(k.LocalRefusals, "local refusals")
-	}
-	p.item("", "per lock", format.Join(per(k.Tries, "tries"), local, per(k.Commands, "commands"),
-		per(k.BytesIn, "bytes in"), per(k.BytesOut, "bytes out"), per(k.ServerCPUUs, "µs server CPU"),
-		per(k.ClientCPUUs, "µs client CPU"), per(k.Wakeups, "wake-ups"), per(k.Allocs, "allocations")))
-	if k.Trafficked() {
-		some := func(v float64, noun string) string {
-			switch {
-			case v <= 0:
-				return ""
-			case v < 0.01:
-				return "< 0.01 " + noun
-			}
-			return per(v, noun)
-		}
-		p.item("", "", format.Join(some(k.RoundTrips, "round trips"), some(k.Notices, "notices from the server"), some(k.KeepAlives, "keep-alives")))
-	}
+	p.item("", "per lock", format.Join(costs...))
 }
 
 func connections(n int) string {
@@ -228,7 +212,7 @@ func (p *page) generator(c *results.Cell) {
 		queue = "99 % of wake-ups within " + format.Duration(g.RunQueue)
 	}
 	late := ""
-	if l := c.Latency[results.Lag]; stats.Enough(l.Count, 0.99) {
+	if l := c.Latency[results.Lag]; results.Enough(l.Count, 0.99) {
 		late = "99 % of arrivals at most " + format.Duration(l.P99) + " late"
 	}
 	memory := ""
@@ -243,7 +227,7 @@ func (p *page) generator(c *results.Cell) {
 		starved = "waited " + format.Duration(g.CoreWait) + " for a core"
 	}
 	ticks := ""
-	if l := c.Latency[results.Hiccup]; stats.Enough(l.Count, 0.99) {
+	if l := c.Latency[results.Hiccup]; results.Enough(l.Count, 0.99) {
 		ticks = "99 % of its ticks at most " + format.Duration(l.P99) + " late, all at most " + format.Duration(l.Max)
 	}
 	figures := format.Join(format.Three(g.CPU)+" cores", machine, starved, memory, pauses, queue, ticks, late)

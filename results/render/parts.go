@@ -40,9 +40,6 @@ func Guarantees(c *results.Cell) string {
 	return cmp.Or(strings.Join(words, ", "), "nothing")
 }
 
-// Open tells of an open loop, in a part of the clients at least.
-func Open(c *results.Cell) bool { return open(c) }
-
 // Names are cells by the axes in which they differ, without those that the others tell already, and what they have in common
 // but for what Place says. A single cell goes by its driver, lock and way of waiting, and a partial one is called so. No
 // two names are alike.

@@ -3,6 +3,7 @@ package render
 // The points of a history: a row each, with a line between two where a step begins; and the same for Markdown and CSV.
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -12,10 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -100,7 +100,7 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 	add("n", true, func(i int) string { return strconv.Itoa(s.Points[i].Trials) })
 	for j := range s.Lines {
 		l := &s.Lines[j]
-		add(l.Figure.Name, true, func(i int) string { return Value(l.Figure.Unit, l.Values[i].Median) })
+		add(l.Figure.Name, true, func(i int) string { return l.Figure.Unit.Format(l.Values[i].Median) })
 		if slices.ContainsFunc(l.Values[from:], stats.Estimate.Known) {
 			add("±", true, func(i int) string { return halfWidth(l.Values[i]) })
 		}
@@ -159,22 +159,10 @@ func numbered(h *history.History, i int, name string) string {
 
 // unknownHere are the figures that no trial of a series knows, though some of another does: those that nobody knows are
 // said of the whole.
-func unknownHere(h *history.History, s *history.Series) []figure.Figure {
-	return slices.DeleteFunc(slices.Clone(s.Unknown), func(f figure.Figure) bool {
-		return slices.ContainsFunc(h.Unknown, func(u figure.Figure) bool { return u.Name == f.Name })
+func unknownHere(h *history.History, s *history.Series) []*metric.Metric {
+	return slices.DeleteFunc(slices.Clone(s.Unknown), func(f *metric.Metric) bool {
+		return slices.ContainsFunc(h.Unknown, func(u *metric.Metric) bool { return u.Name == f.Name })
 	})
-}
-
-// unknownWhy is the likely reason why no record knows a figure.
-func unknownWhy(f figure.Figure) string {
-	metric, _, quantile := strings.Cut(f.Name, ".")
-	switch {
-	case slices.Contains([]results.Metric{results.Response, results.Lag, results.Backlog}, results.Metric(metric)):
-		return "only an open loop has it"
-	case quantile:
-		return "no trial has values enough for it, which a longer -duration gives, or none at all"
-	}
-	return "no trial knows it"
 }
 
 // HistoryMarkdown writes a history as Markdown: the table of all lines, and the points of each cell folded.
@@ -201,7 +189,7 @@ func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 			}
 		}
 		for _, f := range unknownHere(h, s) {
-			p.add("", "- "+f.Name+": "+plain("in no record of this cell: "+unknownWhy(f)))
+			p.add("", "- "+f.Name+": "+plain("in no record of this cell: "+cmp.Or(f.WhyUnknown(), "no trial knows it")))
 		}
 		p.blank()
 		points := markSteps(s, firstShown(s, o.Last), pointGrid(s, firstShown(s, o.Last), true))

@@ -393,10 +393,10 @@ func TestWidths(t *testing.T) {
 func TestDropOrder(t *testing.T) {
 	seen := map[int]string{}
 	for _, c := range columns {
-		if other := seen[c.drop]; other != "" && c.drop != 0 {
+		if other := seen[c.Drop]; other != "" && c.Drop != 0 {
 			t.Errorf("%s and %s go at the same time", other, oneLine(c.head()))
 		}
-		seen[c.drop] = oneLine(c.head())
+		seen[c.Drop] = oneLine(c.head())
 	}
 	for i := range len(seen) {
 		if seen[i] == "" {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -46,7 +46,7 @@ func crowd(t *testing.T, cells int, label func(i int) string) *compare.Compariso
 			}
 			cell.Figures = append(cell.Figures, r)
 		}
-		jain, _ := figure.Named("jain")
+		jain, _ := metric.Named("jain")
 		cell.Figures = append(cell.Figures, compare.Result{Figure: jain, P: math.NaN()})
 		c.Cells = append(c.Cells, cell)
 	}

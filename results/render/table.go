@@ -42,7 +42,7 @@ func newTable(cells []*results.Cell) *table {
 	}
 	t.common, t.facts = format.Join(common...), folded
 	for _, col := range columns {
-		if col.only == nil || slices.ContainsFunc(cells, col.only) {
+		if col.Only == nil || slices.ContainsFunc(cells, col.Only) {
 			t.columns = append(t.columns, col)
 		}
 	}
@@ -73,11 +73,11 @@ func (t *table) fit(width int) {
 	for t.grid().width() > width {
 		worst := 0
 		for i, col := range t.columns {
-			if col.drop > t.columns[worst].drop {
+			if col.Drop > t.columns[worst].Drop {
 				worst = i
 			}
 		}
-		if t.columns[worst].drop == 0 {
+		if t.columns[worst].Drop == 0 {
 			return
 		}
 		name := oneLine(t.columns[worst].head())
@@ -148,7 +148,7 @@ func (t *table) grid() grid {
 			if r.class != nil {
 				return col.formatClass(r.class)
 			}
-			return col.format(r.parent)
+			return col.text(r.parent)
 		})
 	}
 	if slices.ContainsFunc(t.remarks, func(s string) bool { return s != "" }) {

@@ -59,10 +59,3 @@ func Trials(recs []*results.Record, figure func(*results.Record) float64) Estima
 	}
 	return Of(values)
 }
-
-// Enough tells whether count values have a q-quantile that is worth printing: the largest of them must lie above it with
-// 97.5 %, the upper end of a 95 % interval. The chance that all lie below is qⁿ, so it takes 6 values for a median, 36
-// for p90, 368 for p99 and 3,688 for p99.9. The values of a trial are not independent, so these are the least.
-func Enough(count int64, q float64) bool {
-	return math.Pow(q, float64(count)) <= (1-Confidence)/2
-}

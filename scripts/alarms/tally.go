@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -59,7 +59,7 @@ func (t *tally) add(base, head []*results.Record) error {
 			t.check(c.Cells[0])
 		}
 	}
-	locks, _ := figure.Named("locks/s")
+	locks, _ := metric.Named("locks/s")
 	b, h := locks.Values(base), locks.Values(head)
 	t.ratios = append(t.ratios, stats.Of(h).Median/stats.Of(b).Median)
 	t.scatters = append(t.scatters, variation(b), variation(h))
@@ -86,7 +86,7 @@ func judge(base, head []*results.Record, o compare.Options) (*compare.Comparison
 
 // check holds the figures of a comparison to what benchstat would reckon from the same values.
 func (t *tally) check(c compare.Cell) {
-	sample := func(recs []*results.Record, f figure.Figure) *benchmath.Sample {
+	sample := func(recs []*results.Record, f *metric.Metric) *benchmath.Sample {
 		values := slices.DeleteFunc(f.Values(recs), math.IsNaN)
 		return benchmath.NewSample(values, &benchmath.DefaultThresholds)
 	}

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // schema is the resolution of native histograms: 2^5 buckets for each power of two, each 2.2 % wide. A value goes where
@@ -45,9 +46,9 @@ func (h histogram) Write(out *dto.Metric) error {
 }
 
 // newHistogram makes lockbench_<metric>_seconds of values that were counted since began.
-func newHistogram(metric results.Metric, v results.Values, began time.Time, labels []string) prometheus.Metric {
-	desc := prometheus.NewDesc(fmt.Sprintf("lockbench_%s_seconds", metric),
-		fmt.Sprintf("Latency %q of a record, in the measured window so far.", metric), trialLabels, nil)
+func newHistogram(m results.Metric, v results.Values, began time.Time, labels []string) prometheus.Metric {
+	desc := prometheus.NewDesc(fmt.Sprintf("lockbench_%s_seconds", m),
+		"Seconds in the measured window so far: "+metric.Latency(m).About+".", trialLabels, nil)
 	buckets := map[int]int64{}
 	classic := make([]*dto.Bucket, len(classicBounds))
 	sum, below, next := 0.0, uint64(0), 0

@@ -1,4 +1,4 @@
-package figure_test
+package metric_test
 
 import (
 	"math"
@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/figure"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // TestNames keeps names apart, and free of what the expressions of thresholds are written with.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range figure.All() {
+	for _, f := range metric.All() {
 		if seen[f.Name] {
 			t.Errorf("%s is there twice", f.Name)
 		}
@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 		if f.About == "" {
 			t.Errorf("%s: nobody says what it is", f.Name)
 		}
-		if found, ok := figure.Named(f.Name); !ok || found.Name != f.Name {
+		if found, ok := metric.Named(f.Name); !ok || found.Name != f.Name {
 			t.Errorf("%s is not found by its name", f.Name)
 		}
 	}
@@ -48,13 +48,13 @@ func TestOf(t *testing.T) {
 		"locks/s": 500, "acquire.p50": 5, "acquire.p99": 9, "acquire.p999": math.NaN(), "response.p50": math.NaN(),
 		"violations": 2, "errors": 7, "tries/lock": 2, "commands/lock": math.NaN(), "round-trips/lock": math.NaN(),
 	} {
-		f, _ := figure.Named(name)
-		if got := f.Of(r); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+		f, _ := metric.Named(name)
+		if got := f.Of(r.Figures()); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	r.Safety.Checked = false
-	if f, _ := figure.Named("violations"); !math.IsNaN(f.Of(r)) {
+	if f, _ := metric.Named("violations"); !math.IsNaN(f.Of(r.Figures())) {
 		t.Error("violations are known without an oracle")
 	}
 }
@@ -73,8 +73,8 @@ func TestDistributions(t *testing.T) {
 		}
 	}
 	for name, v := range want {
-		if f, ok := figure.Named(name); !ok || f.Of(r) != v {
-			t.Errorf("%s: %v, want %v", name, f.Of(r), v)
+		if f, ok := metric.Named(name); !ok || f.Of(r.Figures()) != v {
+			t.Errorf("%s: %v, want %v", name, f.Of(r.Figures()), v)
 		}
 	}
 }

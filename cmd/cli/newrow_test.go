@@ -1,0 +1,150 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNewSetting builds lockbench with one setting more, a field of the plan and a row of the table, and looks for it wherever
+// settings are read, written or compared.
+func TestNewSetting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("lockbench is built anew: make test-all")
+	}
+	run := changed(t, "results/spec", map[string][2]string{
+		"spec.go": {"type Plan struct {\n", "type Plan struct {\n\tColour string `json:\"colour,omitempty\"`\n"},
+		"settings.go": {"var Settings = []Setting{\n", `var Settings = []Setting{
+	{Name: "colour", Group: GroupWhat, Value: "NAME", Default: "none", Zero: "none", Axis: true, Usage: "of the lock",
+		at: func(p *Plan, _ *Load) value { return name(&p.Colour) }},
+`},
+	})
+	dir := t.TempDir()
+	records, again := filepath.Join(dir, "o.jsonl"), filepath.Join(dir, "again.jsonl")
+	workload := filepath.Join(dir, "w.yaml")
+	if err := os.WriteFile(workload, []byte("colour: [red, blue]\ndriver: null\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const base = "-driver null -duration 20ms -warmup 0s -quiet"
+	for _, test := range []struct{ what, env, command, want string }{
+		{"help", "", "help", " *-colour NAME            of the lock (default none)"},
+		{"completion", "", "__complete run --colo", "--colour"},
+		{"schema", "", "schema", `"colour": {`},
+		{"a plan", "", base + " -colour red -dry-run", "\ncolour: red\n"},
+		{"a variable", "LOCKBENCH_COLOUR=red", base + " -dry-run", "\ncolour: red\n"},
+		{"a workload", "", "-workload " + workload + " -dry-run", "\n  - colour: blue\n"},
+		{"the table", "", base + " -colour red,blue,none -output " + records, "colour"},
+		{"the table again", "", base + " -colour red,blue,none -output " + again, "colour"},
+		{"CSV", "", "report -format csv " + records, "colour,"},
+		{"benchfmt", "", "report -format benchfmt " + records, "colour=red"},
+		{"a single run", "", base + " -colour red", "colour red · hold"},
+		{"a column", "", "report " + records, "\nred "},
+		{"Markdown", "", "report -format markdown " + records, "| colour |"},
+		{"HTML", "", "report -format html " + records, ">colour blue<"},
+		{"a comparison's key", "", "compare " + records + " " + again, "blue"},
+		{"what a comparison may ignore", "", "compare -ignore colour " + records + " " + again, " (3 trials)"},
+		{"history", "", "history " + records, "colour red"},
+	} {
+		if got := run(test.env, test.command); !strings.Contains(got, test.want) {
+			t.Errorf("%s (%s) has no %q:\n%.2000s", test.what, test.command, test.want, got)
+		}
+	}
+	text, err := os.ReadFile(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"colour":"blue"`, " -colour blue"} { // the plan, and the command line that makes it again
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no record has %s", want)
+		}
+	}
+}
+
+// TestNewMetric builds lockbench with one metric more, a row of the table, and looks for it wherever metrics are shown, read
+// or judged.
+func TestNewMetric(t *testing.T) {
+	if testing.Short() {
+		t.Skip("lockbench is built anew: make test-all")
+	}
+	run := changed(t, "results/metric", map[string][2]string{
+		"table.go": {"		cost(\"commands/lock\",", `		cost("luck/lock", "luck", "what it takes besides", func(c *results.Cost) float64 { return 7 * c.Tries }).
+			column(Column{Group: "luck", Title: "/lock", Drop: 25, Interval: 40}),
+		cost("commands/lock",`},
+	})
+	dir := t.TempDir()
+	records, again := filepath.Join(dir, "o.jsonl"), filepath.Join(dir, "again.jsonl")
+	const base = "-driver null,memory -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet -output "
+	for _, test := range []struct{ what, command, want string }{
+		{"the table's notes", base + records, "luck/lock"},
+		{"again", base + again, "luck/lock"},
+		{"one cell", "-driver null -clients 1 -duration 20ms -warmup 0s -quiet", "7.00 luck"},
+		{"its trials", "-driver null -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet", "\n  luck "},
+		{"Markdown", "report -format markdown " + records, "luck/lock"},
+		{"HTML", "report -format html " + records, ">luck<"},
+		{"CSV", "report -format csv " + records, ",luck/lock,"},
+		{"benchfmt", "report -format benchfmt " + records, " luck/lock"},
+		{"help", "help compare", "luck/lock"},
+		{"completion", "__complete compare --fail-on lu", "luck/lock"},
+		{"a threshold", "compare -fail-on luck/lock>+5% " + records + " " + again, "luck/lock > +5%"},
+		{"an absolute one", "compare -fail-on luck/lock>3 " + records + " " + again, "luck/lock > 3"},
+		{"a comparison as CSV", "compare -figures luck/lock -format csv " + records + " " + again, ",luck/lock,1/lock,"},
+		{"a comparison as JSON", "compare -figures luck/lock -format json " + records + " " + again, `"figure": "luck/lock"`},
+		{"a page of it", "compare -figures luck/lock -format html " + records + " " + again, "luck/lock"},
+		{"history", "history -figures luck/lock " + records + " " + again, "luck/lock"},
+	} {
+		if got := run("", test.command); !strings.Contains(got, test.want) {
+			t.Errorf("%s (%s) has no %q:\n%.2000s", test.what, test.command, test.want, got)
+		}
+	}
+}
+
+// changed builds lockbench with changes in files of a package, each the first of a text by another, and returns what runs it
+// with a variable, which may be empty, and returns all that it prints.
+func changed(t *testing.T, pkg string, files map[string][2]string) (run func(env, command string) string) {
+	t.Helper()
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for file, change := range files {
+		path, err := filepath.Abs(filepath.Join("../..", pkg, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(text), change[0], change[1], 1)
+		if changed == string(text) {
+			t.Fatalf("%s has no %q any more", file, change[0])
+		}
+		overlay.Replace[path] = filepath.Join(dir, file)
+		if err := os.WriteFile(overlay.Replace[path], []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "lockbench")
+	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "../lockbench")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return func(env, command string) string {
+		c := exec.Command(binary, strings.Fields(command)...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "NO_COLOR=1")
+		if env != "" {
+			c.Env = append(c.Env, env)
+		}
+		out, _ := c.CombinedOutput() // whose exit code is no concern here
+		return string(out)
+	}
+}

@@ -1,0 +1,90 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Figures are what a record, a cell and a class of a cell have in common, so that a metric reads all three alike. What a
+// class does not have is empty, or negative where that means "not known".
+type Figures struct {
+	Rate      float64 // granted locks a second
+	Elapsed   time.Duration
+	Counts    *Counts
+	Latency   map[Metric]Latency
+	Fairness  *Fairness
+	Safety    *Safety
+	Cost      *Cost
+	Bound     *Bound
+	Generator *Generator
+}
+
+// Figures returns the measurements of r.
+func (r *Record) Figures() Figures {
+	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator}
+}
+
+// Figures returns the measurements of c: the rate is the median trial's, Elapsed the first one's.
+func (c *Cell) Figures() Figures {
+	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator}
+}
+
+var unknownCost = Cost{
+	Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
+}
+
+// Figures returns the measurements of k.
+func (k *ClassCell) Figures() Figures {
+	return Figures{
+		Rate: k.Rate.Median, Counts: &k.Counts, Latency: k.Latency, Fairness: &Fairness{Jain: k.Jain, Starved: k.Starved},
+		Safety: &Safety{}, Cost: &unknownCost, Bound: &Bound{}, Generator: &Generator{CPU: -1},
+	}
+}
+
+// Open reports whether c is an open loop, for a class of its clients at least.
+func (c *Cell) Open() bool {
+	return slices.ContainsFunc(c.First().Plan.Groups(), func(g spec.Class) bool { return g.Open() })
+}
+
+// Voted reports whether several nodes grant a lock of c together.
+func (c *Cell) Voted() bool { return c.Latency[AcquireAll].Count > 0 }
+
+// Disturbance returns how many times as long a neighbour's request took under the load as before it (the medians); NaN if no
+// neighbour was asked.
+func (c *Cell) Disturbance() float64 {
+	idle := c.Latency[ProbeIdle].Quantile(0.5)
+	if idle == 0 {
+		return math.NaN()
+	}
+	return c.Latency[Probe].Quantile(0.5) / idle
+}
+
+// Enough reports whether count values have a q-quantile that is worth printing: the largest of them must lie above it with
+// 97.5 %, the upper end of a 95 % interval. The chance that all lie below is qⁿ, so it takes 6 values for a median, 36
+// for p90, 368 for p99 and 3,688 for p99.9. The values of a trial are not independent, so these are the least.
+func Enough(count int64, q float64) bool {
+	const above = 0.975
+	return math.Pow(q, float64(count)) <= 1-above
+}
+
+// Quantile returns one of the quantiles that a record spells out, in nanoseconds; NaN if there are too few values (see
+// Enough), or for any other q.
+func (l Latency) Quantile(q float64) float64 {
+	if !Enough(l.Count, q) {
+		return math.NaN()
+	}
+	switch q {
+	case 0.5:
+		return float64(l.P50)
+	case 0.9:
+		return float64(l.P90)
+	case 0.99:
+		return float64(l.P99)
+	case 0.999:
+		return float64(l.P999)
+	}
+	return math.NaN()
+}
