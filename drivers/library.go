@@ -13,6 +13,7 @@ type Library struct {
 	Multiplexes bool   // it always has many requests under way on each connection
 	Locks       bool   // it is a lock library: it brings its own locks, and a process keeps one client of it
 
+	Pipelining []Pipelining                          // the values of Config.Pipelining that have an effect; none: it leaves no choice
 	Topologies []Topology                            // supported besides the single server
 	Conns      func(clients int, pipelined bool) int // connections if it chooses their number itself; nil: one per client
 	Pins       func(lock string) bool                // whether each client needs a connection of its own, so that Config.Conns has no effect; nil: never

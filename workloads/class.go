@@ -39,7 +39,7 @@ func newClasses(r *Run) ([]*class, error) {
 	for _, g := range r.Plan.Groups() {
 		c, err := newClass(r, g.Load)
 		if err != nil {
-			return nil, inClass(g.Name, err)
+			return nil, err
 		}
 		c.name, c.first = g.Name, first
 		first += g.Clients

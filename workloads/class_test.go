@@ -4,7 +4,6 @@ package workloads
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -171,52 +170,6 @@ func TestTryOnly(t *testing.T) {
 		}
 		if n != want {
 			t.Errorf("%v of 30 clients are %d, want %d", share, n, want)
-		}
-	}
-}
-
-// TestCheckLoads: what is wrong in one class says in which.
-func TestCheckLoads(t *testing.T) {
-	for _, test := range []struct {
-		change func(*spec.Plan)
-		want   string
-	}{
-		{func(p *spec.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Classes[1].Name = "" }, "class 2 of 2 has no name"},
-		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
-		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
-		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Classes[0].KeyDist = spec.Must(spec.ParseKeys("own@0-0")) }, ""},
-		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
-		{func(p *spec.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
-			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
-		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
-		{func(p *spec.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: must be 0 without -rate or -burst"},
-		{func(p *spec.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: must be left out without -rate"},
-		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
-		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "class online: -burst 1ms: must be left out with -rate"},
-		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "class online: -think 1ms: must be 0s with -rate or -burst"},
-		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
-		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
-		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
-		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 64, ms }, ""},
-		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 65, ms }, "-nodes 65: must be 0 to 64"},
-		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0, or requests a second from 0.01 to 1000"},
-	} {
-		p := sound()
-		p.Clients = 2
-		p.Classes = []spec.Class{{Name: "online", Load: sound().Load}, {Name: "batch", Load: sound().Load}}
-		test.change(&p)
-		err := Check(p)
-		switch {
-		case test.want == "" && err != nil:
-			t.Errorf("refused: %v", err)
-		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)):
-			t.Errorf("got  %v\nwant %s", err, test.want)
-		}
-		if field, ok := errors.AsType[*FieldError](err); ok && strings.HasPrefix(test.want, "class ") && field.Class == "" {
-			t.Errorf("%v has no class", err)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // errCrashed stands for the answer to a release that a crashed holder never sent.
@@ -113,18 +112,4 @@ func (c *client) respawn(died time.Duration) time.Duration {
 		e.errors.add("session", fmt.Errorf("after a crash: %w", err), now >= e.from && now < e.until())
 		begin = c.recover(begin)
 	}
-}
-
-// canCrash returns an error if the plan has the client crash and its session cannot.
-func (c *client) canCrash() error {
-	if c.class.Crash == 0 || !c.e.traits.Session {
-		return nil
-	}
-	if _, ok := drivers.As[drivers.Crasher](c.session); ok {
-		return nil
-	}
-	p := &c.e.run.Plan
-	return inClass(c.class.name, refuse("crash", spec.FormatShare(c.class.Crash), fmt.Sprintf(
-		"left out with %s %s as it is opened: its sessions keep their locks as long as lockbench lives, and cannot die alone",
-		p.Driver, p.Lock)))
 }

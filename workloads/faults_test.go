@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // TestRecovery lets every holder die: the next one gets the lock when the dead one's lease is over, and looks for it
@@ -140,7 +140,7 @@ func TestDeadlock(t *testing.T) {
 
 		p.Ops, p.Duration = 100, 0
 		_, err = (&Run{Plan: p, Service: svc, Prefix: "test:"}).Do(t.Context())
-		if field, ok := errors.AsType[*FieldError](err); !ok || field.Field != "crash" {
+		if _, ok := errors.AsType[*matrix.Misfit](err); !ok || !strings.Contains(err.Error(), "memory mutex -crash 100%: ") {
 			t.Errorf("with -n it would never end, and nobody says so: %v", err)
 		}
 	})
@@ -214,7 +214,7 @@ func TestCrashers(t *testing.T) {
 	}
 	p := plan("memory", "mutex")
 	p.Crash = 0.01
-	want := "-crash 1%: must be left out with memory mutex as it is opened: its sessions keep their locks"
+	want := "memory mutex -crash 1%: its sessions keep their locks"
 	_, err := (&Run{Plan: p, Service: &mortal{Service: open(t, p)}, Prefix: "test:"}).Do(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -265,22 +265,5 @@ func TestOverstaysHideNothing(t *testing.T) {
 				t.Errorf("share %v: %d lies within the lease, and safety %+v", share, l.lies, s)
 			}
 		})
-	}
-}
-
-// TestPerilsNeedLeases: no hold outlasts a lock that does not expire.
-func TestPerilsNeedLeases(t *testing.T) {
-	p := sound()
-	p.Overstay = 0.05
-	want := "-overstay 5%: must be left out with memory mutex, whose locks do not expire: no hold outlasts its lease"
-	if err := CheckTraits(p, drivers.Traits{}); err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
-	p.Classes = []spec.Class{{Name: "batch", Load: p.Load}}
-	if err := CheckTraits(p, drivers.Traits{}); err == nil || err.Error() != "class batch: "+want {
-		t.Errorf("in a class: %v", err)
-	}
-	if err := CheckTraits(p, drivers.Traits{Expires: true}); err != nil {
-		t.Error(err)
 	}
 }

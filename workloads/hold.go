@@ -5,7 +5,6 @@ package workloads
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -55,16 +54,10 @@ func (e *engine) renewed(r renew.Renewal) {
 }
 
 // newHold registers the client with the watchdog, if the plan has one.
-func (c *client) newHold() error {
-	if !c.e.run.Plan.Renew {
-		return nil
+func (c *client) newHold() {
+	if r, ok := drivers.As[drivers.Renewer](c.session); ok && c.e.run.Plan.Renew {
+		c.watched = renew.NewHold(r)
 	}
-	r, ok := drivers.As[drivers.Renewer](c.session)
-	if !ok {
-		return fmt.Errorf("-renew: the sessions of %s cannot renew, although the design says so", c.e.run.Plan.Lock)
-	}
-	c.watched = renew.NewHold(r)
-	return nil
 }
 
 // holdManaged holds from the grant until the last release may be sent. Re-entries come first, then the watchdog has the

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // able changes what the sessions of a service do, and what it claims. Nil functions change nothing.
@@ -374,17 +375,17 @@ func TestRefusesWhatADesignLacks(t *testing.T) {
 		want   string
 	}{
 		{func(p *spec.Plan) { p.Driver, p.Lock, p.Renew = "null", "none", true },
-			"-renew on: must be off with null none, which cannot renew a lease"},
+			"null none -renew: its leases cannot be renewed"},
 		{func(p *spec.Plan) { p.Reentry = 2 },
-			"-reentry 2: must be 1 with memory mutex, which its holder cannot enter again"},
+			"memory mutex -reentry 2: its holder cannot enter it again"},
 		{func(p *spec.Plan) { p.Reentry = 1 }, ""},
 	} {
 		p := plan("memory", "mutex")
 		p.Duration = ms
 		tc.change(&p)
 		_, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:"}).Do(t.Context())
-		var field *FieldError
-		if got := ""; tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &field) || err.Error() != tc.want) {
+		var misfit *matrix.Misfit
+		if got := ""; tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &misfit) || err.Error() != tc.want) {
 			t.Errorf("got %q %v, want %q", got, err, tc.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // open makes the sessions and parks a goroutine for each at the start.
@@ -152,7 +153,9 @@ func (c *client) connect(ctx context.Context) (err error) {
 	}
 	var waiting drivers.Session
 	var w drivers.Waiter
-	if err = errors.Join(c.canCrash(), c.newHold()); err == nil {
+	p := &e.run.Plan
+	if err = matrix.CheckSession(p, spec.Class{Name: c.class.name, Load: c.class.Load}, e.traits, c.session); err == nil {
+		c.newHold()
 		waiting, w, err = e.rooms[id%len(e.rooms)].Client(c.session, id)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 const (
@@ -46,7 +47,7 @@ func newProbe(e *engine) *probe {
 	}
 	return &probe{
 		e: e, to: e.run.Neighbour, stopped: make(chan struct{}),
-		every: time.Duration(min(float64(time.Second)/e.run.Plan.Probe, float64(maxDuration))),
+		every: time.Duration(min(float64(time.Second)/e.run.Plan.Probe, float64(matrix.MaxDuration))),
 	}
 }
 

@@ -182,15 +182,3 @@ func TestSlowIdleProbes(t *testing.T) {
 		}
 	})
 }
-
-func TestCheckProbe(t *testing.T) {
-	zero := 0.0
-	for rate, ok := range map[float64]bool{0: true, 0.01: true, 10: true, 1000: true, -1: false, 1e-12: false, 1001: false, zero / zero: false} {
-		p := plan("memory", "mutex")
-		p.Probe = rate
-		var field *FieldError
-		if err := Check(p); (err == nil) != ok || err != nil && (!errors.As(err, &field) || field.Field != "probe") {
-			t.Errorf("%v a second: %v", rate, err)
-		}
-	}
-}

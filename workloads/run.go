@@ -28,6 +28,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/oracle"
 	"github.com/lockbench/lockbench/workloads/shape"
 )
@@ -107,10 +108,7 @@ const (
 // is complete but for being Partial. An error means that there is nothing worth recording.
 // The caller fills the record's Env and the parts of Server that it alone knows (Kind, Addr, Network).
 func (r *Run) Do(ctx context.Context) (*results.Record, error) {
-	if err := Check(r.Plan); err != nil {
-		return nil, err
-	}
-	if err := CheckTraits(r.Plan, r.Service.Traits()); err != nil {
+	if err := matrix.Check(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err
 	}
 	e, err := newEngine(r)
@@ -120,8 +118,8 @@ func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	defer e.stopWaiting()
 	defer e.watchVotes()()
 	if err := e.open(ctx); err != nil {
-		if field, ok := errors.AsType[*FieldError](err); ok {
-			return nil, field // what the plan asks of the sessions, all of them are without
+		if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
+			return nil, misfit // what the plan asks of the sessions, all of them are without
 		}
 		return nil, fmt.Errorf("opening %d clients: %w", r.Plan.Clients, err)
 	}
@@ -349,7 +347,7 @@ func (e *engine) length(phase Phase, elapsed, planned time.Duration) time.Durati
 	}
 	length := time.Duration(0)
 	if ended := e.budget.ended(); ended > 0 {
-		length = time.Duration(min(float64(elapsed)/ended, float64(maxDuration)))
+		length = time.Duration(min(float64(elapsed)/ended, float64(matrix.MaxDuration)))
 	}
 	if e.run.Plan.Duration > 0 && (length == 0 || length > planned) {
 		return planned
@@ -396,7 +394,7 @@ func (e *engine) clean() {
 	defer cancel()
 	e.cleanError = drivers.RetryCleanup(ctx, func() error {
 		err := caught(func() error { return c.Clean(ctx, e.keys) })
-		if e.run.Plan.Server == privateServer && drivers.ClassOf(err) == drivers.ClassConnect {
+		if e.run.Plan.Server == matrix.Private && drivers.ClassOf(err) == drivers.ClassConnect {
 			return nil
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/format"
@@ -41,6 +42,16 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 	}
 	return w
 }
+
+// memory returns about what a run takes, in bytes: a client its stack, its counters and its session (scripts/overhead measures
+// 6 KB), a key its name and its cell in the oracle.
+func memory(p spec.Plan) int64 {
+	const client, key = 8 << 10, 128
+	return int64(p.Clients)*client + int64(p.Keys)*key
+}
+
+// coarseTTL is a lease of which the lateness of timers is a good part.
+const coarseTTL = 20 * time.Millisecond
 
 // leaseWarnings returns about holds and the leases that they may outlast.
 func leaseWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {

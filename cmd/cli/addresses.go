@@ -8,13 +8,14 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // findAddrs are the addresses of each service, and the flag or variable that has them. There are none if the servers
 // are to be our own; otherwise every service has some.
 func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*servers.Service][]string, why string, err error) {
 	kind, addr := o.get("server"), o.get("addr")
-	own := kind.text == string(private) || kind.text == string(embedded)
+	own := kind.text == matrix.Private || kind.text == matrix.Embedded
 	switch {
 	case own && addr.from == fromFlag && kind.from == fromFlag:
 		return nil, "", usageErrorf("-addr and %s exclude each other: the one names your server, the other asks for one of our own",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
@@ -22,7 +23,7 @@ func commandLine(o *options, c spec.Plan, t targets) string {
 		}
 		values["workload"] = inlineWorkload(o, c)
 	}
-	if one := t.of(c.Driver); one.kind != inProcess {
+	if one := t.of(c.Driver); one.kind != matrix.InProcess {
 		maps.Copy(values, one.flags())
 	}
 	words := []string{"lockbench"}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
@@ -51,7 +52,7 @@ func (p *program) completeFlags(c *cobra.Command) {
 		_ = c.RegisterFlagCompletionFunc(flag, listCompletion(names))
 	}
 	for _, s := range spec.Settings {
-		switch known := names(s.Name); {
+		switch known := matrix.Names(s.Name); {
 		case known != nil:
 			complete(s.Name, known)
 		case s.Axis && s.Value == "":

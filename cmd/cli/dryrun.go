@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // print writes the whole plan. What is skipped stands in comments alone, so it is gone when the plan is read again.
@@ -245,7 +246,7 @@ var plainText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:%*+@/=#-]*$`)
 
 // yamlText writes a value. The name of the null driver is quoted, since other readers take it for nothing at all.
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !strings.HasSuffix(text, ":") && text != nullDriver {
+	if plainText.MatchString(text) && !strings.HasSuffix(text, ":") && text != matrix.Null {
 		return text
 	}
 	return yamlQuoted(text)
@@ -255,8 +256,8 @@ func yamlText(text string) string {
 func yamlQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func where(c spec.Plan) string {
-	switch serverKind(c.Server) {
-	case private:
+	switch c.Server {
+	case matrix.Private:
 		text := "on a private server"
 		if c.Topology != "" {
 			text = "on private servers, " + deploymentOf(c).String()
@@ -265,7 +266,7 @@ func where(c spec.Plan) string {
 			text += ", each change fsynced"
 		}
 		return text
-	case inProcess:
+	case matrix.InProcess:
 		return "without a server"
 	}
 	return "on an " + c.Server + " server"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // readEnv looks around once. What cannot be found out is left empty.
@@ -66,7 +67,7 @@ func mainVersion(info *debug.BuildInfo) string {
 func libraryVersions(info *debug.BuildInfo) map[string]string {
 	measured := map[string]bool{"github.com/alicebob/miniredis/v2": true} // what figures depend on, besides lockbench itself
 	for _, name := range drivers.Names() {
-		measured[libraryOf(name).Module] = true
+		measured[matrix.Library(name).Module] = true
 	}
 	versions := map[string]string{}
 	if info.Main.Path != module {

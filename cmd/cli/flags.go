@@ -7,22 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
 // show what was written.
 type flagDef struct {
-	name  string // without a dash; also the field in workloads.FieldError
+	name  string // without a dash; also the field in matrix.FieldError
 	short string // one letter, or none
 	group string // heading in the help
 	value string // what stands for the value in the help; empty for a switch
@@ -74,7 +72,7 @@ var measuringFlags = func() (defs []flagDef) {
 		}
 		for _, s := range spec.Settings {
 			if s.Group == group {
-				defs = append(defs, flagDef{s.Name, "", s.Group, s.Value, defaultOf(s), s.Axis, s.Usage})
+				defs = append(defs, flagDef{s.Name, "", s.Group, s.Value, matrix.Default(s), s.Axis, s.Usage})
 			}
 		}
 	}
@@ -87,27 +85,6 @@ var (
 	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
 	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
 )
-
-// defaultOf is a setting's default, which another package may know.
-func defaultOf(s spec.Setting) string {
-	switch s.Name {
-	case "handover":
-		return wait.HandoverRelease
-	case "handover-max":
-		return strconv.Itoa(wait.DefaultHandoverMax)
-	case "poll":
-		return wait.DefaultPoll.String()
-	case "backoff-min":
-		return wait.DefaultBackoffMin.String()
-	case "backoff-max":
-		return wait.DefaultBackoffMax.String()
-	case "io-timeout":
-		return drivers.DefaultIOTimeout.String()
-	case "node-timeout":
-		return drivers.DefaultNodeTimeout.String()
-	}
-	return s.Default
-}
 
 // serverFlags say which server of the user's it meets, and how to log in there.
 var serverFlags = []flagDef{

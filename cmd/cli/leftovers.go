@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // newRunID returns 80 random bits in base32. Every key carries it in every command: 26 characters, as rand.Text has them,
@@ -25,7 +26,7 @@ func (r *runner) announcePrefix() {
 	for _, turn := range r.order {
 		c, t := r.cells[turn.cell].plan, r.of(turn.cell).targets.of(r.cells[turn.cell].plan.Driver)
 		line := r.cleanLine(t, c)
-		if t.kind != external || slices.Contains(said, line) {
+		if t.kind != matrix.External || slices.Contains(said, line) {
 			continue
 		}
 		said = append(said, line)
@@ -49,7 +50,7 @@ func (r *runner) cleanLine(t target, c spec.Plan) string {
 // leftLine says what is left on a user's server and how to delete it; nothing of any other.
 func (r *runner) leftLine(c spec.Plan, why string) string {
 	t := r.fleet.of(c.Driver)
-	if t.kind != external {
+	if t.kind != matrix.External {
 		return ""
 	}
 	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
@@ -64,7 +65,7 @@ func (r *runner) sayLeft(c spec.Plan, err error) {
 // closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
 func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
 	t := r.fleet.of(c.Driver)
-	if svc.Close() == nil || t.kind != external {
+	if svc.Close() == nil || t.kind != matrix.External {
 		return
 	}
 	left := traces{t.service, t.urls, asOneService(c), r.prefix()}

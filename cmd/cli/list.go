@@ -19,6 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
@@ -113,7 +114,7 @@ func newListing(ctx context.Context) listing {
 			l.Params = append(l.Params, listedParam{name, param.Name, param.Default, param.Text})
 		}
 	}
-	l.Waits = []listedWait{{waitAuto, "native if the design has a way of its own, else backoff: the default"}}
+	l.Waits = []listedWait{{matrix.Auto, "native if the design has a way of its own, else backoff: the default"}}
 	for _, k := range wait.Kinds() {
 		l.Waits = append(l.Waits, listedWait{k.Name, k.Text})
 	}
@@ -129,7 +130,7 @@ func newListing(ctx context.Context) listing {
 		l.Servers = append(l.Servers, look(ctx, s))
 		if s.Embedded != nil {
 			l.Servers = append(l.Servers,
-				listedServer{Server: string(embedded), Service: s.Name, Available: true, Text: "miniredis, in-process"})
+				listedServer{Server: matrix.Embedded, Service: s.Name, Available: true, Text: "miniredis, in-process"})
 		}
 	}
 	for _, name := range drivers.Names() {
@@ -140,7 +141,7 @@ func newListing(ctx context.Context) listing {
 
 // look tells whether a server of a service can be started here.
 func look(ctx context.Context, s *servers.Service) listedServer {
-	here := listedServer{Server: string(private), Service: s.Name}
+	here := listedServer{Server: matrix.Private, Service: s.Name}
 	path, err := s.Locate()
 	if err != nil {
 		here.Text, here.Install = oneLine(err.Error()), s.Install()
@@ -157,7 +158,7 @@ func (l listing) driver(name string) listedDriver {
 	if s == nil {
 		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}
-	d := listedDriver{Driver: name, Service: s.Name, Library: libraryOf(name).Module}
+	d := listedDriver{Driver: name, Service: s.Name, Library: matrix.Library(name).Module}
 	if s.Find == nil {
 		d.Text = "on a server of yours: -addr"
 		return d
@@ -221,7 +222,7 @@ func (l listing) write(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Server, s.Service, s.Text)
 	}
 	for _, s := range servers.Services() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", external, s.Name, "whatever -addr "+s.Example()+orVariable(s)+" names")
+		fmt.Fprintf(t, "%s\t%s\t%s\n", matrix.External, s.Name, "whatever -addr "+s.Example()+orVariable(s)+" names")
 	}
 	if err := t.Flush(); err != nil {
 		return err

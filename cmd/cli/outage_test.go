@@ -18,6 +18,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // watched runs a plan that has no end of its own. It stops when watch, which sees each snapshot and whether some client
@@ -28,14 +29,13 @@ func watched(t *testing.T, p spec.Plan, addrs []string, watch func(s workloads.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Keys, p.Duration, p.IOTimeout, p.Oracle, p.Server = 1, time.Hour, time.Second, true, string(external)
+	p.Keys, p.Duration, p.IOTimeout, p.Oracle, p.Server = 1, time.Hour, time.Second, true, matrix.External
 	p.BackoffMin, p.BackoffMax = time.Millisecond, 20*time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 	defer cancel()
-	svc, err := d.Open(ctx, drivers.Config{
-		Lock: p.Lock, Addrs: addrs, Prefix: "lockbench:outage:", Clients: p.Clients, TTL: p.TTL, IOTimeout: p.IOTimeout, Polls: polls(p),
-		Topology: drivers.Topology(p.Topology),
-	})
+	cfg := matrix.Config(&p, "lockbench:outage:")
+	cfg.Addrs = addrs
+	svc, err := d.Open(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // plan is all that a run does.
@@ -146,8 +148,8 @@ func (p *plan) addSheet(o *options, seed uint64) error {
 	if len(p.cells)+len(cells) > maxCells {
 		return usageErrorf("%s: its cells make a matrix of more than %d", o.get("workload").written(), maxCells)
 	}
-	if err := o.checkNames(cells); err != nil {
-		return err
+	if err := matrix.CheckNames(cells); err != nil {
+		return o.explain(err)
 	}
 	for _, c := range cells {
 		if o.workload != nil {
@@ -167,19 +169,16 @@ func (p *plan) addSheet(o *options, seed uint64) error {
 
 const maxTrials = 10_000
 
-// pipelinings are the values of -pipelining; default is whatever the library ships with.
-var pipelinings = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
-
 // add resolves one combination and takes it in, or notes why it makes no sense.
 func (p *plan) add(o *options, c spec.Plan) error {
 	asked, classes := c.Load, slices.Clone(c.Classes)
-	design, what, why := resolve(&c, p.targets)
-	if why != "" {
-		p.skip(what, why)
+	traits, err := matrix.Resolve(&c, p.targets.of(c.Driver).server())
+	if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
+		p.skip(misfit.What, misfit.Why)
 		p.places = append(p.places, -1)
 		return nil
 	}
-	if err := workloads.Check(c); err != nil {
+	if err != nil {
 		return o.explain(err)
 	}
 	c.Command = commandLine(p.options, c, p.targets)
@@ -192,24 +191,18 @@ func (p *plan) add(o *options, c spec.Plan) error {
 	p.cellOf[key] = len(p.cells)
 	p.places = append(p.places, len(p.cells))
 	p.cells = append(p.cells, cell{
-		plan: c, traits: design.Traits, warnings: warnings(c, design.Traits), asked: asked, classes: classes,
+		plan: c, traits: traits, warnings: warnings(c, traits), asked: asked, classes: classes,
 	})
 	return nil
 }
 
-// The null driver, and how its cells wait: as it does by default, though nobody ever has to.
-const (
-	nullDriver = "null"
-	nullWait   = wait.Backoff
-)
-
 // addNull takes in the null driver's cell for each load that there is, once: what the cells would be without their
-// lock. Nothing can outlast a lease there, so that is left out (of classes, settleLoads does it).
+// lock. Nothing can outlast a lease there, so that is left out (of classes, Resolve does it).
 func (p *plan) addNull() error {
 	for _, with := range p.cells {
 		c := with.plan
 		null := spec.Plan{
-			Driver: nullDriver, Wait: nullWait, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
+			Driver: matrix.Null, Wait: wait.Backoff, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
 			Load: with.asked, Classes: slices.Clone(with.classes), Workload: c.Workload, Keys: c.Keys,
 			Duration: c.Duration, Warmup: c.Warmup, Ops: c.Ops, MaxErrors: c.MaxErrors,
 			Seed: c.Seed, IOTimeout: c.IOTimeout, Oracle: c.Oracle,

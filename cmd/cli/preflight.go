@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // machineLimits are the limits of this machine that a run can hit. Zero means unknown.
@@ -25,10 +25,10 @@ const spareFiles = 64
 // check says what a cell lacks on this machine. The runtime has raised the soft limit on files to the hard one when
 // the program began (https://go.dev/issue/46279), so what is missing here needs the user.
 func (m machineLimits) check(c spec.Plan, network string) error {
-	conns := connections(c)
+	conns := matrix.Connections(&c)
 	all := conns * max(1, c.Nodes)
 	files := all + spareFiles
-	if network == string(embedded) {
+	if network == matrix.Embedded {
 		files += all // the other ends are ours too
 	}
 	if all > 0 && m.files > 0 && files > m.files {
@@ -84,7 +84,7 @@ func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int)
 	if err != nil {
 		return "", err
 	}
-	need, others, limit := connections(c), max(0, server.Connected-own), "its limit"
+	need, others, limit := matrix.Connections(&c), max(0, server.Connected-own), "its limit"
 	if s := serviceOf(c.Driver); s != nil && s.Limit != "" {
 		limit = s.Limit
 	}
@@ -100,31 +100,6 @@ func checkServer(ctx context.Context, c spec.Plan, svc drivers.Service, own int)
 	case need > server.MaxClients-others:
 		return fmt.Sprintf("the server has %d of its %d connections (%s) in use and this run needs up to %d: some may be refused",
 			others, server.MaxClients, limit, need), nil
-	}
-	return "", nil
-}
-
-// noNative is why -wait native is not possible.
-const noNative = "its sessions have no way of waiting of their own"
-
-// checkSession tells why the sessions of an open service cannot wait as the cell wants: -wait native where an option of
-// the library has taken away its own way, and -handover swap where they cannot pass a lock on.
-func checkSession(ctx context.Context, c spec.Plan, svc drivers.Service) (why string, err error) {
-	if c.Wait == wait.Native && !svc.Traits().Waits {
-		return noNative, nil
-	}
-	if c.Handover != wait.HandoverSwap {
-		return "", nil
-	}
-	s, err := svc.Session(ctx, 0)
-	if err != nil {
-		return "", err
-	}
-	if closer, ok := s.(interface{ Close() error }); ok {
-		defer closer.Close()
-	}
-	if _, ok := drivers.As[drivers.Passer](s); !ok {
-		return "its sessions cannot pass a lock on; -handover release works with it", nil
 	}
 	return "", nil
 }

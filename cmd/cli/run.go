@@ -21,6 +21,7 @@ import (
 	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -250,51 +251,30 @@ func (r *runner) trial(ctx context.Context, t turn) (err error) {
 	r.opened++
 	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
 	if err := r.ready(ctx, c); err != nil {
-		r.ran = true
 		return err
 	}
 	warning, err := r.checkServer(ctx, c, prefix)
 	if err != nil {
-		r.ran = true
 		return err
 	}
 	svc, err := r.fleet.open(ctx, c, prefix)
 	if err != nil {
-		r.ran = true
 		return err
 	}
 	hint := r.leftLine(c, "stopped at once")
 	r.hint.Store(&hint)
 	defer r.hint.Store(nil)
 	defer func() { r.closeService(c, svc) }()
-	why, err := checkSession(ctx, c, svc)
-	if why != "" {
-		way := c.Wait
-		if c.Handover != "" {
-			way += " -handover " + c.Handover
-		}
-		r.skip(t, fmt.Sprintf("%s %s -wait %s: %s", c.Driver, c.Lock, way, why))
-		return nil
-	}
+	beside, err := r.fleet.neighbour(ctx, c, prefix)
 	if err != nil {
-		r.ran = true
-		return err
-	}
-	beside, why, err := r.fleet.neighbour(ctx, c, prefix)
-	if why != "" {
-		r.skip(t, fmt.Sprintf("%s -probe: %s", c.Driver, why))
-		return nil
-	}
-	r.ran = true
-	if err != nil {
-		return err
+		return r.leaveOrFail(t, err)
 	}
 	defer beside.Close()
 	if err := checkRoom(c, svc); err != nil {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: pool(c), Replays: r.of(t.cell).options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.cell).options.replays.of(c),
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
@@ -307,18 +287,24 @@ func (r *runner) trial(ctx context.Context, t turn) (err error) {
 		r.sayLeft(c, left)
 	}
 	if err != nil {
-		return err
+		return r.leaveOrFail(t, err)
 	}
+	r.ran = true
 	if warning != "" {
 		rec.Warnings = append(rec.Warnings, warning)
 	}
 	return r.keep(ctx, t, rec)
 }
 
-// skip leaves out what is left of a cell, and says why.
-func (r *runner) skip(t turn, why string) {
-	r.say("skipped: " + why)
+// leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.
+func (r *runner) leaveOrFail(t turn, err error) error {
+	misfit, ok := errors.AsType[*matrix.Misfit](err)
+	if !ok {
+		return err
+	}
+	r.say("skipped: " + misfit.Error())
 	r.leaveOut(t.cell)
+	return nil
 }
 
 // leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
@@ -340,7 +326,7 @@ func (r *runner) say(line string) {
 
 // ready starts the cell's server, if it has none yet, and asks this machine for room.
 func (r *runner) ready(ctx context.Context, c spec.Plan) error {
-	if !inProcessDriver(c.Driver) {
+	if matrix.Addressed(c.Driver) {
 		if _, err := r.fleet.at(ctx, c); err != nil {
 			return err
 		}
@@ -353,7 +339,7 @@ func (r *runner) ready(ctx context.Context, c spec.Plan) error {
 func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	probe := c
 	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
-	if inProcessDriver(c.Driver) || libraryOf(c.Driver).Pinned(c.Lock) {
+	if !matrix.Addressed(c.Driver) || matrix.Library(c.Driver).Pinned(c.Lock) {
 		probe.Conns = 0
 	}
 	svc, err := r.fleet.open(ctx, probe, prefix)
@@ -361,7 +347,7 @@ func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (w
 		return "", err
 	}
 	defer svc.Close()
-	return checkServer(ctx, c, svc, connections(probe))
+	return checkServer(ctx, c, svc, matrix.Connections(&probe))
 }
 
 // keep completes a record, appends it to the file and judges it.
@@ -369,7 +355,7 @@ func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
 	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
 	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
 	rec.Env = r.env
-	if rec.Plan.Server == string(external) {
+	if rec.Plan.Server == matrix.External {
 		rec.Prefix = r.prefix()
 	}
 	r.fleet.describe(rec)

@@ -11,11 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // schemas are what has one, the default first.
@@ -165,8 +164,8 @@ func (f flagDef) schema() object {
 		either(integer, text(seedText))
 	case f.name == "driver": // YAML has a value of its own that is written null
 		either(text(wordText), object{"type": "null"})
-	case choices(f.name) != nil:
-		s["enum"] = choices(f.name)
+	case matrix.Choices(f.name) != nil:
+		s["enum"] = matrix.Choices(f.name)
 	case f.isSwitch() && f.axis:
 		s["enum"] = []any{spec.Off, spec.On, true, false, "true", "false"}
 	case f.isSwitch():
@@ -176,7 +175,7 @@ func (f flagDef) schema() object {
 		case "N", "OPS":
 			either(integer, text(integerText))
 		case "HZ":
-			either(object{"type": "number", "minimum": 0, "maximum": workloads.MaxProbe}, text(decimal))
+			either(object{"type": "number", "minimum": 0, "maximum": matrix.MaxProbe}, text(decimal))
 		case "TIME":
 			either(object{"const": 0}, text(timeText+"|0"))
 		case "TIMES":
@@ -198,29 +197,4 @@ func (f flagDef) schema() object {
 		}
 	}
 	return s
-}
-
-// choices are the values of a flag that has a fixed set of them.
-func choices(flag string) []string {
-	switch flag {
-	case "wait":
-		list := []string{waitAuto}
-		for _, k := range wait.Kinds() {
-			list = append(list, k.Name)
-		}
-		return list
-	case "handover":
-		return wait.Handovers()
-	case "pipelining":
-		return pipelinings
-	case "topology":
-		return topologies
-	case "durability":
-		return durabilities
-	case "release":
-		return releases
-	case "arrival":
-		return arrivals
-	}
-	return nil
 }

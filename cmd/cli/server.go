@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/drivers/quorum"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // fleet is the servers of a run: one deployment for each service, durability and topology that its cells ask for,
@@ -82,9 +82,9 @@ func newFleet(t targets, cells []cell) (*fleet, error) {
 	f := &fleet{targets: t, conns: map[deployment]int{}, running: map[deployment]*server{}}
 	for _, c := range cells {
 		d := deploymentOf(c.plan)
-		f.conns[d] = max(f.conns[d], connections(c.plan))
+		f.conns[d] = max(f.conns[d], matrix.Connections(&c.plan))
 	}
-	if len(f.list) == 0 || f.list[0].kind != external {
+	if len(f.list) == 0 || f.list[0].kind != matrix.External {
 		return f, nil
 	}
 	return f, f.readFiles(f.list[0].login)
@@ -114,14 +114,14 @@ func (f *fleet) start(ctx context.Context, c spec.Plan, d deployment) (*servers.
 	nothing := func() error { return nil }
 	t := f.of(c.Driver)
 	switch t.kind {
-	case private:
+	case matrix.Private:
 		return t.service.Start(ctx, servers.StartOptions{
 			Binary: t.binary, Durability: d.durability, Conns: f.conns[d],
 			Topology: string(d.topology), Nodes: d.nodes, Replicas: d.replicas,
 		})
-	case embedded:
+	case matrix.Embedded:
 		return t.service.Embedded(max(1, d.nodes))
-	case external:
+	case matrix.External:
 		return &servers.Running{URLs: t.urls, Network: t.network, Master: t.master, Close: nothing}, nil
 	}
 	return &servers.Running{Close: nothing}, nil
@@ -211,24 +211,18 @@ func (f tlsFiles) config() (*tls.Config, error) {
 
 // open opens the service for one cell.
 func (f *fleet) open(ctx context.Context, c spec.Plan, prefix string) (drivers.Service, error) {
-	d, err := driverOf(c)
+	d, err := matrix.Driver(&c)
 	if err != nil {
 		return nil, err
 	}
-	cfg := drivers.Config{
-		Lock: c.Lock, Prefix: prefix, Clients: c.Clients, Wakes: wakes(c), Blocks: blocks(c), Polls: polls(c),
-		TTL: c.TTL, Lockers: c.Lockers, Params: c.ParamMap(),
-		Conns: c.Conns, Pipelining: drivers.Pipelining(c.Pipelining), FlushDelay: c.FlushDelay, IOTimeout: c.IOTimeout,
-		Topology: drivers.Topology(c.Topology), Acks: c.Acks, NodeTimeout: c.NodeTimeout, Release: drivers.Release(c.Release),
-	}
-	if t := f.of(c.Driver); t.kind != inProcess {
+	cfg := matrix.Config(&c, prefix)
+	if t := f.of(c.Driver); t.kind != matrix.InProcess {
 		s, err := f.at(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		cfg.Addrs, cfg.Master = s.URLs, s.Master
 		cfg.Username, cfg.Password, cfg.Database, cfg.TLS = t.user, f.password, t.db, f.tlsConfig
-		cfg.Embedded = c.Server == string(embedded)
 	}
 	return d.Open(ctx, cfg)
 }
@@ -247,45 +241,23 @@ func (n neighbour) Close() {
 	}
 }
 
-// neighbour opens the one that sends a cell's probes, if it has any. why tells that its driver has no such request.
-func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n neighbour, why string, err error) {
+// neighbour opens the one that sends a cell's probes, if it has any. The error is a *matrix.Misfit if its driver has no such
+// request.
+func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n neighbour, err error) {
 	if c.Probe == 0 {
-		return n, "", nil
+		return n, nil
 	}
 	c.Clients, c.Conns, c.Lockers, c.Wait = 1, 0, 0, wait.None
 	svc, err := f.open(ctx, c, prefix+"neighbour:")
 	if err != nil {
-		return n, "", fmt.Errorf("opening the neighbour of -probe: %w", err)
+		return n, fmt.Errorf("opening the neighbour of -probe: %w", err)
 	}
 	prober, ok := drivers.As[drivers.Prober](svc)
 	if !ok {
-		return n, "its driver has no request that a neighbour would send", svc.Close()
+		_ = svc.Close()
+		return n, &matrix.Misfit{What: c.Driver + " -probe", Why: "its driver has no request that a neighbour would send"}
 	}
-	return neighbour{prober, svc}, "", nil
-}
-
-// driverOf is the cell's driver. Redlock is made of one for a single server, unless a lock library brings its own.
-func driverOf(c spec.Plan) (drivers.Driver, error) {
-	d, err := drivers.Lookup(c.Driver)
-	if err == nil && c.Topology == string(drivers.TopologyRedlock) && !libraryOf(c.Driver).Locks {
-		d = quorum.Driver{Node: d}
-	}
-	return d, err
-}
-
-// polls reports whether a refused client comes back by itself.
-func polls(c spec.Plan) bool { return c.Wait == wait.Poll || c.Wait == wait.Backoff }
-
-// wakes reports whether releases have to wake subscribers for the cell's way of waiting.
-func wakes(c spec.Plan) bool {
-	kind, err := wait.Find(c.Wait)
-	return err == nil && kind.Wakes
-}
-
-// blocks reports whether clients sleep on the server for the cell's way of waiting.
-func blocks(c spec.Plan) bool {
-	kind, err := wait.Find(c.Wait)
-	return err == nil && kind.Blocks
+	return neighbour{prober, svc}, nil
 }
 
 // describe fills the parts of the record's Server that the engine cannot know.
@@ -298,7 +270,7 @@ func (f *fleet) describe(rec *results.Record) {
 	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.Network
 	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.Persistence)
 	rec.Server.Durability = rec.Plan.Durability
-	if rec.Plan.Server != string(external) {
+	if rec.Plan.Server != matrix.External {
 		rec.Server.Addr = s.redacted()
 	}
 }
@@ -314,8 +286,8 @@ func (f *fleet) cpuOf(c spec.Plan) func() time.Duration {
 // networkOf is how a cell reaches its server, "embedded" for both ends in this process, and empty as long as it has
 // none.
 func (f *fleet) networkOf(c spec.Plan) string {
-	if c.Server == string(embedded) {
-		return string(embedded)
+	if c.Server == matrix.Embedded {
+		return matrix.Embedded
 	}
 	if s := f.running[deploymentOf(c)]; s != nil {
 		return s.Network

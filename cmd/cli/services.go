@@ -23,9 +23,6 @@ func serviceOf(driver string) *servers.Service {
 	return servers.Named(a.Service())
 }
 
-// inProcessDriver tells of a driver that needs no server.
-func inProcessDriver(name string) bool { return serviceOf(name) == nil }
-
 // servicesOf are the services of a list of drivers, each once, in the order in which they come.
 func servicesOf(driverNames []string) (list []*servers.Service) {
 	for _, name := range driverNames {

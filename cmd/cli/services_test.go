@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // Every driver that needs a server has a row for its service and one for its library.
@@ -17,7 +18,7 @@ func TestServices(t *testing.T) {
 		}
 		d, _ := drivers.Lookup(name)
 		_, addressed := d.(drivers.Addressed)
-		known := libraryOf(name).Module != ""
+		known := matrix.Library(name).Module != ""
 		if addressed != known {
 			t.Errorf("%s: it has addresses: %t; it has a library: %t", name, addressed, known)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // signalled runs lockbench, and calls interrupt once the trial is under way, with a function that sends a signal.
@@ -139,7 +140,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 // TestCloseWhileCellsRun closes the servers as a second signal does, while the run still reads which there are. The race
 // detector has to find nothing in it.
 func TestCloseWhileCellsRun(t *testing.T) {
-	c := spec.Plan{Driver: "rueidis", Server: string(private)}
+	c := spec.Plan{Driver: "rueidis", Server: matrix.Private}
 	closed := 0
 	f := &fleet{running: map[deployment]*server{
 		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},

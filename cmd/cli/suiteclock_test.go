@@ -61,7 +61,7 @@ var mayUseTime = map[string]string{
 	"drivers/zookeeper/open_test.go TestOpenErrors":          "of peers that never answer",
 	"results/sample_test.go sample":                          "a record's field",
 	"results/sample_test.go firstSample":                     "a record's field",
-	"workloads/spec_test.go TestCheck":                       "a plan's field",
+	"workloads/matrix/check_test.go TestCheck":               "a plan's field",
 }
 
 // hurries returns the places of a test file where it sleeps or has a time-out below a second, by the function that they

@@ -12,18 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
-)
-
-// serverKind says whose server it is; it is also the value of spec.Plan.Server.
-type serverKind string
-
-const (
-	private  serverKind = "private"  // a server that lockbench starts
-	embedded serverKind = "embedded" // a Redis look-alike in the process of lockbench
-	external serverKind = "external" // the user's, treated as production
-
-	// inProcess is no server at all: the drivers that need none. No flag asks for it, since it follows from -driver.
-	inProcess serverKind = "in-process"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // targets are the servers of a run before anything has been started or asked: one target for each service that its
@@ -36,7 +25,7 @@ type targets struct {
 // target is the server of one service, or several that make one.
 type target struct {
 	service *servers.Service
-	kind    serverKind
+	kind    string // as plans name it
 	why     string // for people: why this one
 	binary  string // private: the program
 	missing error  // private: there is no program; it says what to install
@@ -73,7 +62,16 @@ func (t targets) of(driver string) target {
 			}
 		}
 	}
-	return target{kind: inProcess}
+	return target{kind: matrix.InProcess}
+}
+
+// server is what plans for it are resolved with.
+func (t target) server() matrix.Server {
+	if t.missing == nil && t.kind == matrix.Embedded && t.service.Embedded == nil {
+		return matrix.Server{Kind: t.kind, Flag: "-server embedded",
+			Err: fmt.Errorf("only Redis has a stand-in inside lockbench; -server private starts %s", t.service.Name)}
+	}
+	return matrix.Server{Kind: t.kind, Err: t.missing}
 }
 
 // teach adds what logs in to the targets of both sides.
@@ -95,7 +93,7 @@ func (p plan) teach(s *secrets.Secrets) {
 // lines describe the targets without any secret, each in a line.
 func (t targets) lines() []string {
 	if len(t.list) == 0 {
-		return []string{fmt.Sprintf("%s (%s)", inProcess, t.why)}
+		return []string{fmt.Sprintf("%s (%s)", matrix.InProcess, t.why)}
 	}
 	var lines []string
 	for _, one := range t.list {
@@ -114,9 +112,9 @@ func (t target) String() string {
 	switch {
 	case t.missing != nil:
 		s += ", which is not here"
-	case t.kind == private:
+	case t.kind == matrix.Private:
 		s += " " + t.binary
-	case t.kind == external:
+	case t.kind == matrix.External:
 		s += " " + t.redacted
 	}
 	if t.why != "" {
@@ -132,7 +130,7 @@ func (t targets) join(other targets) (targets, bool) {
 	for _, b := range other.list {
 		known := false
 		for _, a := range t.list {
-			if (a.kind == external) != (b.kind == external) || a.login != b.login {
+			if (a.kind == matrix.External) != (b.kind == matrix.External) || a.login != b.login {
 				return targets{}, false
 			}
 			if a.service != b.service {
@@ -152,7 +150,7 @@ func (t targets) join(other targets) (targets, bool) {
 
 // flags are the flags that aim a run at the same target, by name; see commandLine.
 func (t target) flags() map[string]string {
-	if t.kind != external {
+	if t.kind != matrix.External {
 		return map[string]string{"server": string(t.kind)}
 	}
 	return map[string]string{
@@ -166,7 +164,7 @@ func (t target) flags() map[string]string {
 var externalFlags = []string{"master", "user", "password-file", "db", "tls-ca", "tls-cert", "tls-key", "tls-server-name"}
 
 // serverChoices are the values of -server.
-var serverChoices = []string{"auto", string(private), string(embedded), string(external)}
+var serverChoices = []string{"auto", matrix.Private, matrix.Embedded, matrix.External}
 
 // decideTargets picks the servers: -addr, else the service's own variable, else what -server says, where an explicit
 // -server overrides whatever is merely in the environment. find looks for the program of a service.
@@ -204,11 +202,12 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 		}
 		t.list = append(t.list, one)
 	}
-	if len(wanted) == 1 && t.list[0].missing != nil && !slices.ContainsFunc(names, inProcessDriver) {
+	inProcess := func(name string) bool { return !matrix.Addressed(name) }
+	if len(wanted) == 1 && t.list[0].missing != nil && !slices.ContainsFunc(names, inProcess) {
 		return targets{}, t.list[0].missing
 	}
 	return t, o.refuse(externalFlags,
-		"is for a server of yours, and this run has one of our own ("+string(t.list[0].kind)+"): give -addr")
+		"is for a server of yours, and this run has one of our own ("+t.list[0].kind+"): give -addr")
 }
 
 func unknownDriver(name string) bool {
@@ -225,18 +224,18 @@ func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (stri
 		}
 		return target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.Example())
 	case "embedded":
-		return target{service: s, kind: embedded, why: strings.Fields(kind.written())[0]}, nil
+		return target{service: s, kind: matrix.Embedded, why: strings.Fields(kind.written())[0]}, nil
 	}
 	binary, err := find(s)
 	switch {
 	case err == nil:
-		return target{service: s, kind: private, binary: binary}, nil
+		return target{service: s, kind: matrix.Private, binary: binary}, nil
 	case kind.text == "private":
-		return target{service: s, kind: private, missing: fmt.Errorf("-server private: %w", err)}, nil
+		return target{service: s, kind: matrix.Private, missing: fmt.Errorf("-server private: %w", err)}, nil
 	case s.Embedded != nil:
-		return target{service: s, kind: embedded, why: "no " + s.Name + "-server on PATH", fallback: true}, nil
+		return target{service: s, kind: matrix.Embedded, why: "no " + s.Name + "-server on PATH", fallback: true}, nil
 	}
-	return target{service: s, kind: private, missing: err}, nil
+	return target{service: s, kind: matrix.Private, missing: err}, nil
 }
 
 // describe completes the external targets.
@@ -247,7 +246,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 		return all, err
 	}
 	for _, s := range wanted {
-		t := target{service: s, kind: external, why: why, urls: addrs[s], login: l}
+		t := target{service: s, kind: matrix.External, why: why, urls: addrs[s], login: l}
 		if s.Database == servers.DatabaseNone {
 			t.db = ""
 		}

@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
@@ -46,7 +45,7 @@ var ofAClass = func() (names []string) {
 
 // vocabulary is what may stand in a workload.
 func vocabulary() file.Vocabulary {
-	v := file.Vocabulary{MaxClasses: workloads.MaxClasses, Elsewhere: elsewhere, Nearest: nearest}
+	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, Elsewhere: elsewhere, Nearest: nearest}
 	for _, f := range runFlags {
 		if f.inWorkload() {
 			v.Fields = append(v.Fields, file.Field{
@@ -251,12 +250,6 @@ func (o *options) classes(top spec.Load) ([]spec.Class, error) {
 		load, err := o.classLoad(c, top)
 		if err != nil {
 			return nil, err
-		}
-		if load.Clients < 1 || load.Clients > workloads.MaxClients { // the plan has the sum alone
-			return nil, o.explain(&workloads.FieldError{
-				Class: c.Name, Field: "clients", Value: strconv.Itoa(load.Clients),
-				Allowed: fmt.Sprintf("1 to %d", workloads.MaxClients),
-			})
 		}
 		if load.Open() && c.Find("think") == nil {
 			load.Think, load.ThinkDist = 0, spec.Times{} // the top's is for those who have time to

@@ -338,7 +338,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\narrival: poisson", "", "w.yaml:2:10: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\narrival: often\nrate: 5", "", `w.yaml:2:10: arrival often: unknown arrival "often"; there are constant, poisson`},
 		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml:2:26: class a: max-queue 5: only an open loop has a queue"},
-		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2:24: class a: arrival poisson: only arrivals at a rate read it, and the class has none"},
+		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2:24: class a: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml:3:24: class a: timeout 5s: with -wait none nobody waits"},
 		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml:2:7: hold 1ms: no class has it from there, since each sets its own"},
 		{"driver: memory\nclasses: {a: {hold: 2ms}}\ncells: [{clients: 4}, {hold: [3ms, 4ms]}]", "", "w.yaml:3:31: hold 3ms,4ms: no class has it from there, since each sets its own"},

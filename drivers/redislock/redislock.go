@@ -23,7 +23,7 @@ func init() { drivers.Register("redislock", driver{}) }
 // Library implements drivers.Described. There is one connection more, for what is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
-		Module: "github.com/bsm/redislock", Locks: true,
+		Module: "github.com/bsm/redislock", Locks: true, Pipelining: []drivers.Pipelining{drivers.PipeliningOff},
 		Conns: func(clients int, _ bool) int { return 1 + goredis.PoolSize(clients) },
 	}
 }

@@ -28,8 +28,9 @@ func init() { drivers.Register("redsync", driver{}) }
 // Library implements drivers.Described. There is one connection more, for what is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
-		Module: "github.com/go-redsync/redsync/v4", Locks: true, Topologies: []drivers.Topology{drivers.TopologyRedlock},
-		Conns: func(clients int, _ bool) int { return 1 + goredis.PoolSize(clients) },
+		Module: "github.com/go-redsync/redsync/v4", Locks: true, Pipelining: []drivers.Pipelining{drivers.PipeliningOff},
+		Topologies: []drivers.Topology{drivers.TopologyRedlock},
+		Conns:      func(clients int, _ bool) int { return 1 + goredis.PoolSize(clients) },
 	}
 }
 

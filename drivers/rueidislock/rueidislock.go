@@ -27,8 +27,9 @@ func init() { drivers.Register("rueidislock", driver{}) }
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: rueidis.Module, Locks: true, Pipelines: true, Multiplexes: true,
-		Conns:  func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
-		Shares: func(int) bool { return true },       // one Locker renews for them all
+		Pipelining: []drivers.Pipelining{drivers.PipeliningAuto},
+		Conns:      func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
+		Shares:     func(int) bool { return true },       // one Locker renews for them all
 	}
 }
 

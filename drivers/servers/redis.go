@@ -154,7 +154,7 @@ func findBinary(name string) (string, error) {
 func init() {
 	Register(&Service{
 		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
-		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber, Pipelines: true,
+		Packages: "redis-server", Limit: "maxclients", Database: DatabaseNumber,
 		Find: FindRedis, Start: runRedis, Embedded: runEmbedded,
 	})
 }

@@ -34,8 +34,6 @@ type Service struct {
 	// change what is measured, each with what to do instead.
 	Ignored map[string]string
 
-	Pipelines bool // its libraries can be told whether clients share connections
-
 	Find     func() (path string, err error) // the program that Start runs; the error says what to install. nil: there is none
 	Start    func(ctx context.Context, o StartOptions) (*Running, error)
 	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none

@@ -246,6 +246,9 @@ func (s Setting) Set(p *Plan, text string) error {
 	return v.Set(text)
 }
 
+// Clear unsets the value in p; for a setting of classes it changes only l, the load of p or of one of its classes.
+func (s Setting) Clear(p *Plan, l *Load) { s.at(p, l).Clear() }
+
 // Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l as Text
 // does.
 func (s Setting) Typed(p *Plan, l *Load) string {

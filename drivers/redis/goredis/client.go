@@ -15,6 +15,7 @@ import (
 // Driver is the driver that is registered as "go-redis".
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
+	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff},
 	Topologies: redis.Topologies,
 	Conns:      func(clients int, _ bool) int { return PoolSize(clients) },
 }}

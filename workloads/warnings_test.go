@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -16,62 +15,6 @@ func sound() spec.Plan {
 		Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1,
 		BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second, IOTimeout: time.Second,
 		Oracle: true, Server: "embedded",
-	}
-}
-
-func TestCheck(t *testing.T) {
-	if err := Check(sound()); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		change func(*spec.Plan)
-		field  string
-		want   string
-	}{
-		{func(p *spec.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
-		{func(p *spec.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
-		{func(p *spec.Plan) { p.Wait = "nap" }, "wait", "-wait nap: must be one of none, poll, backoff, pubsub, queue, block, native"},
-		{func(p *spec.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
-		{func(p *spec.Plan) { p.Hold = -1 }, "hold", "-hold -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Reentry = -1 }, "reentry", "-reentry -1: must be 1 to 1000"},
-		{func(p *spec.Plan) { p.Reentry = 1001 }, "reentry", "-reentry 1001: must be 1 to 1000"},
-		{func(p *spec.Plan) { p.Think = 25 * time.Hour }, "think", "-think 25h0m0s: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.TTL = 999 * time.Microsecond }, "ttl", "-ttl 999µs: must be 1ms to 24h"},
-		{func(p *spec.Plan) { p.Timeout = -time.Second }, "timeout", "-timeout -1s: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Wait = "poll" }, "poll", "-poll 0s: must be 1µs to 24h"},
-		{func(p *spec.Plan) { p.BackoffMin = 0 }, "backoff-min", "-backoff-min 0s: must be 1µs to 24h"},
-		{func(p *spec.Plan) { p.BackoffMax = 0 }, "backoff-max", "-backoff-max 0s: must be at least -backoff-min, which is 1ms"},
-		{func(p *spec.Plan) { p.Wait = "queue" }, "handover", `-handover "": must be one of release, swap`},
-		{func(p *spec.Plan) { p.Wait, p.Handover = "queue", "swap" }, "handover-max", "-handover-max 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Lockers = 2 }, "lockers", "-lockers 2: must be 1 to -clients, which is 1"},
-		{func(p *spec.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to -clients, which is 1"},
-		{func(p *spec.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be more than 0s and at most 168h"},
-		{func(p *spec.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
-		{func(p *spec.Plan) { p.Pipelining = "on" }, "pipelining", "-pipelining on: must be one of auto, off"},
-		{func(p *spec.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
-		{func(p *spec.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
-		{func(p *spec.Plan) { p.Durability = "strikt" }, "durability", `-durability strikt: must be one of relaxed, strict`},
-		{func(p *spec.Plan) { p.Server = "" }, "server", `-server "": must be one of private, embedded, external, in-process`},
-	} {
-		p := sound()
-		test.change(&p)
-		err := Check(p)
-		var field *FieldError
-		if !errors.As(err, &field) || field.Field != test.field || err.Error() != test.want {
-			t.Errorf("got  %v\nwant %s", err, test.want)
-		}
-	}
-}
-
-// TestCheckReadsWhatIsUsed leaves alone the times of other ways of waiting.
-func TestCheckReadsWhatIsUsed(t *testing.T) {
-	p := sound()
-	p.Wait, p.Poll, p.BackoffMin, p.BackoffMax = "none", -1, -1, -2
-	if err := Check(p); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -1,0 +1,160 @@
+package matrix
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// able is a design that can do everything.
+var able = drivers.Traits{
+	Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Blocks: true,
+}
+
+// sound returns a plan that nothing is wrong with.
+func sound() spec.Plan {
+	return spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute},
+		Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1,
+		BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second, IOTimeout: time.Second,
+		Oracle: true, Server: "embedded",
+	}
+}
+
+const ms = time.Millisecond
+
+func TestCheck(t *testing.T) {
+	if err := Check(sound(), able); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		change func(*spec.Plan)
+		field  string
+		want   string
+	}{
+		{func(p *spec.Plan) { p.Driver = "" }, "driver", `-driver "": must be the name of a driver`},
+		{func(p *spec.Plan) { p.Lock = "" }, "lock", `-lock "": must be the name of a lock design`},
+		{func(p *spec.Plan) { p.Wait = "nap" }, "wait", `-wait nap: unknown wait "nap"; there are none, poll, backoff, pubsub, queue, block, native`},
+		{func(p *spec.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
+		{func(p *spec.Plan) { p.Hold = -1 }, "hold", "-hold -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Reentry = -1 }, "reentry", "-reentry -1: must be 1 to 1000"},
+		{func(p *spec.Plan) { p.Reentry = 1001 }, "reentry", "-reentry 1001: must be 1 to 1000"},
+		{func(p *spec.Plan) { p.Think = 25 * time.Hour }, "think", "-think 25h0m0s: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.TTL = 999 * time.Microsecond }, "ttl", "-ttl 999µs: must be 1ms to 24h"},
+		{func(p *spec.Plan) { p.Timeout = -time.Second }, "timeout", "-timeout -1s: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Wait = "poll" }, "poll", "-poll 0s: must be 1µs to 24h"},
+		{func(p *spec.Plan) { p.BackoffMin = 0 }, "backoff-min", "-backoff-min 0s: must be 1µs to 24h"},
+		{func(p *spec.Plan) { p.BackoffMax = 0 }, "backoff-max", "-backoff-max 0s: must be at least -backoff-min, which is 1ms"},
+		{func(p *spec.Plan) { p.Wait = "queue" }, "handover", `-handover "": unknown handover ""; there are release, swap`},
+		{func(p *spec.Plan) { p.Wait, p.Handover = "queue", "swap" }, "handover-max", "-handover-max 0: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Wait, p.Lockers = "pubsub", 2 }, "lockers", "-lockers 2: must be 1 to -clients, which is 1"},
+		{func(p *spec.Plan) { p.Lockers = -1 }, "lockers", "-lockers -1: must be 1 to -clients, which is 1"},
+		{func(p *spec.Plan) { p.Duration = 0 }, "duration", "-duration 0s: must be more than 0s and at most 168h"},
+		{func(p *spec.Plan) { p.Warmup = -1 }, "warmup", "-warmup -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Conns = -1 }, "conns", "-conns -1: must be 0 to 100000"},
+		{func(p *spec.Plan) { p.Pipelining = "on" }, "pipelining", `-pipelining on: unknown pipelining "on"; there are default, auto, off`},
+		{func(p *spec.Plan) { p.FlushDelay = -1 }, "flush-delay", "-flush-delay -1ns: must be 0s to 1s"},
+		{func(p *spec.Plan) { p.IOTimeout = 0 }, "io-timeout", "-io-timeout 0s: must be 1ms to 1h"},
+		{func(p *spec.Plan) { p.Durability = "strikt" }, "durability", `-durability strikt: unknown durability "strikt"; there are relaxed, strict`},
+		{func(p *spec.Plan) { p.Server = "" }, "server", `-server "": unknown server ""; there are private, embedded, external, in-process`},
+	} {
+		p := sound()
+		test.change(&p)
+		err := Check(p, able)
+		var field *FieldError
+		if !errors.As(err, &field) || field.Field != test.field || err.Error() != test.want {
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+	}
+}
+
+// TestCheckReadsWhatIsUsed leaves alone the times of other ways of waiting.
+func TestCheckReadsWhatIsUsed(t *testing.T) {
+	p := sound()
+	p.Wait, p.Poll, p.BackoffMin, p.BackoffMax = "none", -1, -1, -2
+	if err := Check(p, able); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckLoads: what is wrong in one class says in which.
+func TestCheckLoads(t *testing.T) {
+	for _, test := range []struct {
+		change func(*spec.Plan)
+		want   string
+	}{
+		{func(p *spec.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Classes[1].Name = "" }, "class 2 of 2 has no name"},
+		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, "class online: there are two of that name"},
+		{func(p *spec.Plan) { p.Clients = 9 }, "-clients 9: must be the sum of the classes' clients, which is 2"},
+		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Classes[0].KeyDist = spec.Must(spec.ParseKeys("own@0-0")) }, ""},
+		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 1.1: must be 0 % to 100 %"},
+		{func(p *spec.Plan) { p.Classes[0].Crash, p.Classes[0].Overstay = 0.7, 0.4 },
+			"class online: -overstay 40%: must be at most what -crash 70% leaves of the holds"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue = -1 }, "class online: -max-queue -1: must be 0 or more"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue = 1 }, "class online: -max-queue 1: only an open loop has a queue: give -rate or -burst"},
+		{func(p *spec.Plan) { p.Classes[0].Arrival = "poisson" }, "class online: -arrival poisson: only arrivals at a -rate read it"},
+		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 0s to 24h"},
+		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
+		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "memory mutex class online -rate 5 -burst 1ms: clients come at a rate or in bursts, not both"},
+		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "memory mutex class online -burst 1ms -think 1ms: in an open loop arrivals come when they are due"},
+		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
+		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be more than 0s"},
+		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
+		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 64, ms }, ""},
+		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 65, ms }, "-nodes 65: must be 0 to 64"},
+		{func(p *spec.Plan) { p.Probe = -1 }, "-probe -1: must be 0, or requests a second from 0.01 to 1000"},
+	} {
+		p := sound()
+		p.Clients = 2
+		p.Classes = []spec.Class{{Name: "online", Load: sound().Load}, {Name: "batch", Load: sound().Load}}
+		test.change(&p)
+		err := Check(p, able)
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("refused: %v", err)
+		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)):
+			t.Errorf("got  %v\nwant %s", err, test.want)
+		}
+		if field, ok := errors.AsType[*FieldError](err); ok && strings.HasPrefix(test.want, "class ") && field.Class == "" {
+			t.Errorf("%v has no class", err)
+		}
+	}
+}
+
+// TestMisfits: what is wrong in one class says in which.
+func TestMisfits(t *testing.T) {
+	p := sound()
+	p.Overstay = 0.05
+	if err := Check(p, drivers.Traits{Expires: true}); err != nil {
+		t.Error(err)
+	}
+	for want, classes := range map[string][]spec.Class{
+		"memory mutex -overstay 5%: its holds do not end with a lease":             nil,
+		"memory mutex class batch -overstay 5%: its holds do not end with a lease": {{Name: "batch", Load: p.Load}},
+	} {
+		p.Classes = classes
+		err := Check(p, drivers.Traits{})
+		if _, ok := errors.AsType[*Misfit](err); !ok || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+func TestCheckProbe(t *testing.T) {
+	zero := 0.0
+	for rate, ok := range map[float64]bool{0: true, 0.01: true, 10: true, 1000: true, -1: false, 1e-12: false, 1001: false, zero / zero: false} {
+		p := sound()
+		p.Probe = rate
+		var field *FieldError
+		if err := Check(p, able); (err == nil) != ok || err != nil && (!errors.As(err, &field) || field.Field != "probe") {
+			t.Errorf("%v a second: %v", rate, err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// The names that settings take, and the defaults that other packages know.
+
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Auto is the way of waiting that leaves the choice to the design.
+const Auto = "auto"
+
+// Choices returns the values of a setting that has a fixed set of them, the usual one first, and nil for the others.
+func Choices(setting string) (names []string) {
+	switch setting {
+	case "wait":
+		names = []string{Auto}
+		for _, k := range wait.Kinds() {
+			names = append(names, k.Name)
+		}
+	case "handover":
+		names = wait.Handovers()
+	case "pipelining":
+		names = []string{"default", string(drivers.PipeliningAuto), string(drivers.PipeliningOff)}
+	case "topology":
+		for _, t := range []drivers.Topology{
+			drivers.TopologySingle, drivers.TopologyRedlock, drivers.TopologyReplicated,
+			drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble,
+		} {
+			names = append(names, string(t))
+		}
+	case "durability":
+		names = []string{"relaxed", "strict"}
+	case "release":
+		names = []string{"default"}
+		for _, r := range []drivers.Release{drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx} {
+			names = append(names, string(r))
+		}
+	case "arrival":
+		names = []string{spec.Constant, spec.Poisson}
+	}
+	return names
+}
+
+// Names returns the values of a setting that is chosen by a name, and nil for the others. Those of drivers and their locks
+// are other ones in a program with drivers of its own, which is why they are no Choices.
+func Names(setting string) []string {
+	switch setting {
+	case "driver":
+		return drivers.Names()
+	case "lock":
+		var locks []string
+		for _, name := range drivers.Names() {
+			d, _ := drivers.Lookup(name)
+			for _, design := range d.Designs() {
+				locks = append(locks, design.Name)
+			}
+		}
+		slices.Sort(locks)
+		return slices.Compact(locks)
+	}
+	return Choices(setting)
+}
+
+// CheckNames returns a *FieldError for the first name in plans that there is not, before plans are
+// resolved. A lock that some driver
+// has will do.
+func CheckNames(plans []spec.Plan) error {
+	for _, s := range spec.Settings {
+		known := Names(s.Name)
+		for i := range plans {
+			if name := s.Typed(&plans[i], &plans[i].Load); known != nil && name != "" {
+				if err := checkName(s.Name, name, known); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func checkName(field, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return &FieldError{Field: field, Value: name, Known: known,
+		Problem: fmt.Sprintf("unknown %s %q; there are %s", field, name, strings.Join(known, ", "))}
+}
+
+// Default returns the default of a setting as it is typed, and "" for none.
+func Default(s spec.Setting) string {
+	switch s.Name {
+	case "handover":
+		return wait.HandoverRelease
+	case "handover-max":
+		return strconv.Itoa(wait.DefaultHandoverMax)
+	case "poll":
+		return wait.DefaultPoll.String()
+	case "backoff-min":
+		return wait.DefaultBackoffMin.String()
+	case "backoff-max":
+		return wait.DefaultBackoffMax.String()
+	case "io-timeout":
+		return drivers.DefaultIOTimeout.String()
+	case "node-timeout":
+		return drivers.DefaultNodeTimeout.String()
+	}
+	return s.Default
+}
