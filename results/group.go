@@ -43,6 +43,9 @@ type Spread struct{ Median, Min, Max float64 }
 // First is the cell's first trial, which speaks for all of them about plan, traits, environment and server.
 func (c *Cell) First() *Record { return c.Trials[0] }
 
+// Plan returns the plan of the cell, its seed and command line those of the first trial.
+func (c *Cell) Plan() *spec.Plan { return &c.Trials[0].Plan }
+
 // Partial is why the cell's only trial ended early; empty for whole trials.
 func (c *Cell) Partial() string { return c.Trials[0].Partial }
 

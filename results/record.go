@@ -160,6 +160,14 @@ type Counts struct {
 	ErrorSample map[string]string `json:"error_sample,omitempty"` // the first error of each class, warm-up included
 }
 
+// Failed returns the number of requests that failed, of all classes.
+func (c Counts) Failed() (n int64) {
+	for _, of := range c.Errors {
+		n += of
+	}
+	return n
+}
+
 // Metric names a latency distribution.
 type Metric string
 

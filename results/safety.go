@@ -135,3 +135,6 @@ func (p *Power) plus(q *Power) *Power {
 		Sampled: p.Sampled + q.Sampled, SampledTime: p.SampledTime + q.SampledTime,
 	}
 }
+
+// OnlyPlanted reports whether there were violations, and all were such as the plan had asked for (-overstay).
+func (s Safety) OnlyPlanted() bool { return s.Violations > 0 && s.Violations == s.Overstayed }

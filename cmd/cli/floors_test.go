@@ -70,12 +70,13 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
-	{"results/html", []string{"results", "results/format", "results/stats", "results/metric", "results/compare", "results/render"}, nil},
+	{"results/html", []string{"results", "results/format", "results/stats", "results/metric", "results/view", "results/compare", "results/render"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},
+	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/history", []string{"results", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.

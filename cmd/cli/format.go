@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // exporter is a way to write a T: the cells of report, or the comparison of compare.
@@ -137,7 +138,7 @@ func writeHgrm(dir string, v reported) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	return export.Hgrm(v.cells, render.Labels(v.cells), func(name string, write func(io.Writer) error) error {
+	return export.Hgrm(v.cells, view.Labels(v.cells), func(name string, write func(io.Writer) error) error {
 		return replaceFile(filepath.Join(dir, name), write)
 	})
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // mutation changes fields of a record at random: each text may become the given one, and each number an extreme.
@@ -193,7 +194,7 @@ func checkCells(t *testing.T, cells []*results.Cell) {
 	for _, better := range []metric.Better{metric.Higher, metric.Lower} {
 		checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.Action(w, cells, better) }))
 	}
-	err := export.Hgrm(cells, render.Labels(cells), func(_ string, write func(io.Writer) error) error { return write(io.Discard) })
+	err := export.Hgrm(cells, view.Labels(cells), func(_ string, write func(io.Writer) error) error { return write(io.Discard) })
 	if err != nil {
 		t.Error(err)
 	}

@@ -191,3 +191,46 @@ func And(items []string) string {
 	}
 	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
 }
+
+// Labelled formats a count with a label before it, or nothing for none.
+func Labelled(label string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return label + " " + Count(n)
+}
+
+// Verb formats a count with the noun and verb that go with it: "1 hold was", "2 holds were".
+func Verb[N ~int | ~int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}
+
+// Upper returns s with its first letter in upper case.
+func Upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Few joins names as a sentence does; of more than most it names the first, and counts the rest.
+func Few(names []string, most int) string {
+	if len(names) > most+1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	if len(names) > 1 {
+		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	return strings.Join(names, "")
+}
+
+// FewClauses is Few for texts that have commas of their own.
+func FewClauses(texts []string, most int) string {
+	if len(texts) > most+1 {
+		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", Count(len(texts)-most))
+	}
+	return strings.Join(texts, "; ")
+}

@@ -64,7 +64,7 @@ func (t *contest) tables(list []judgement) (all []changeTable) {
 
 // table is that of a judgement. Of rows that say nothing new there are so many at the most.
 func (t *contest) table(g judgement) changeTable {
-	one := changeTable{Title: g.figure.Name, About: upper(g.figure.About), First: "cell", Judged: g.threshold != nil}
+	one := changeTable{Title: g.figure.Name, About: format.Upper(g.figure.About), First: "cell", Judged: g.threshold != nil}
 	if better := betterWhen(g.figure); better != "" {
 		one.About += "; " + better
 	}
@@ -105,7 +105,7 @@ func (t *contest) changeRow(r judged) changeRow {
 	row := changeRow{
 		ID: anchor(r), Name: t.name(r), Base: render.Spread(r.Figure, r.Change.Base), Head: render.Spread(r.Figure, r.Change.Head),
 		Change: render.Changed(r.Change.Ratio - 1), Interval: render.ChangeInterval(r.Change), P: render.P(r.Result),
-		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: upper(format.Line(r.Why)),
+		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: format.Upper(format.Line(r.Why)),
 	}
 	if row.Why != "" {
 		row.Why += "."

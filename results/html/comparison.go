@@ -16,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // WriteComparison writes a comparison. The same one makes the same bytes. Whatever regressed, improved, is inconclusive
@@ -35,8 +36,8 @@ type comparison struct {
 	Title, Mark, Class   string
 	Sides                []sideLine
 	Key                  []verdictCount
-	Takeaways            []takeaway
-	Criteria             []render.Item
+	Takeaways            []finding
+	Criteria             []view.Item
 	Charts               []forest
 	Uncharted            int // judged figures without a change in percent
 	Notes                []string
@@ -63,7 +64,7 @@ func (c *comparison) Noted() bool {
 // UnchartedText says what no chart of changes can show.
 func (c *comparison) UnchartedText() string {
 	return fmt.Sprintf("%s judged by the head's own value, or %s no change in percent: see the tables.",
-		verb(int64(c.Uncharted), "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[c.Uncharted == 1])
+		format.Verb(c.Uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[c.Uncharted == 1])
 }
 
 // verdictCount is how many cells, or figures of a single one, have a verdict.
@@ -230,7 +231,7 @@ func begun(s string) string {
 	if word, _, _ := strings.Cut(s, " "); strings.ContainsAny(word, "./-") {
 		return s
 	}
-	return upper(s)
+	return format.Upper(s)
 }
 
 const shownNotes = 6 // cells whose notes are open
@@ -268,8 +269,8 @@ func alone(labels []string) lone {
 }
 
 // criteria are what the verdicts were come to by.
-func (t *contest) criteria() (all []render.Item) {
-	say := func(label string, lines ...string) { all = append(all, render.Item{Label: label, Lines: lines}) }
+func (t *contest) criteria() (all []view.Item) {
+	say := func(label string, lines ...string) { all = append(all, view.Item{Label: label, Lines: lines}) }
 	var limits []string
 	for _, g := range t.judged {
 		limits = append(limits, glued(render.Limit(g.threshold)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -31,13 +32,13 @@ type course struct {
 }
 
 // courses are those of the cells that have a series, the ones beyond the first few apart.
-func (v *view) courses() (shown, folded []course) {
-	for i, c := range v.cells {
+func (v content) courses() (shown, folded []course) {
+	for i, c := range v.Cells {
 		for _, r := range c.Trials {
 			if len(r.Series) < 2 {
 				continue
 			}
-			one := drawCourse(v.names[i], r)
+			one := drawCourse(v.Names[i], r)
 			one.Badges, one.OfSeveral = badges(c), len(c.Trials) > 1
 			one.Steady = steadiness(c)
 			if len(shown) < shownCourses {
@@ -110,7 +111,7 @@ func drawCourse(name string, r *results.Record) course {
 	c.Rate = draw("Locks a second over time, "+name,
 		fmt.Sprintf("At most %s a second.", format.Three(rate)), yr, rates, "s1", true)
 	c.Latency = draw("Latency over time, "+name,
-		fmt.Sprintf("%s, at most %s in a second.", quantile, took(wait)), yw, waits, "s2", false)
+		fmt.Sprintf("%s, at most %s in a second.", quantile, metric.Duration.Format(wait)), yw, waits, "s2", false)
 	return c
 }
 

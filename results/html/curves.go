@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 const (
@@ -31,16 +33,16 @@ func chartsOf(all []lineChart) charts {
 	return charts{Shown: all[:n], Folded: all[n:], Small: len(all) > 1}
 }
 
-func (v *view) curves() charts {
+func (v content) curves() charts {
 	var all []lineChart
-	for _, g := range v.groups {
-		for from := 0; from < len(g.cells); from += curvesAChart {
-			to := min(from+curvesAChart, len(g.cells))
-			part := group{g.title, g.cells[from:to], g.names[from:to], g.index[from:to]}
-			if len(g.cells) > curvesAChart {
-				part.title = join(g.title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.cells)))
+	for _, g := range v.Groups {
+		for from := 0; from < len(g.Cells); from += curvesAChart {
+			to := min(from+curvesAChart, len(g.Cells))
+			part := view.Group{Title: g.Title, Cells: g.Cells[from:to], Names: g.Names[from:to], Index: g.Index[from:to]}
+			if len(g.Cells) > curvesAChart {
+				part.Title = join(g.Title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.Cells)))
 			}
-			if chart, any := part.curves(); any {
+			if chart, any := curvesOf(part); any {
 				all = append(all, chart)
 			}
 		}
@@ -59,8 +61,8 @@ func join(a, b string) string {
 	return a + " · " + b
 }
 
-// curves draws one line a cell, and in an open loop a broken one beside it for the acquisition without the queue before it.
-func (g group) curves() (chart lineChart, any bool) {
+// curvesOf draws one line a cell, and in an open loop a broken one beside it for the acquisition without the queue before it.
+func curvesOf(g view.Group) (chart lineChart, any bool) {
 	type curve struct {
 		name, class string
 		at          [][2]float64 // nines and nanoseconds
@@ -79,16 +81,16 @@ func (g group) curves() (chart lineChart, any bool) {
 		curves = append(curves, curve{name, class, at})
 	}
 	worst, worstAt := "", 0.0
-	for i, c := range g.cells {
-		m := waiting(c)
-		name := g.names[i]
-		if m == results.Response && len(g.cells) <= 3 {
+	for i, c := range g.Cells {
+		m := view.Waiting(c)
+		name := g.Names[i]
+		if m == results.Response && len(g.Cells) <= 3 {
 			add(name+" · acquire", colour(i)+dashed, c.Latency[results.Acquire])
 			name += " · response"
 		}
 		add(name, colour(i), c.Latency[m])
-		if t := p99(c); t > worstAt {
-			worst, worstAt = g.names[i], t
+		if t := view.P99(c); t > worstAt {
+			worst, worstAt = g.Names[i], t
 		}
 	}
 	if len(curves) == 0 {
@@ -103,9 +105,9 @@ func (g group) curves() (chart lineChart, any bool) {
 		}
 		all = append(all, s)
 	}
-	chart.Title = g.title
+	chart.Title = g.Title
 	if worst != "" {
-		chart.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, took(worstAt))
+		chart.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, metric.Duration.Format(worstAt))
 	}
 	return lines(chart, x, y, all, chartHeight), true
 }

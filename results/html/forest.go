@@ -61,7 +61,7 @@ func (t *contest) forests() (all []forest) {
 			continue
 		}
 		f := t.forest(g, g.figure.Name)
-		f.About = upper(g.figure.About)
+		f.About = format.Upper(g.figure.About)
 		if better := betterWhen(g.figure); better != "" {
 			f.About += "; " + better
 		}

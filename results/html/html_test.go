@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // recorded are the cells of a run that is kept with the scripts.
@@ -145,8 +146,8 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 func TestEveryCellIsThere(t *testing.T) {
 	cells := recorded(t, "study")
 	page := write(t, cells)
-	v := newView(cells)
-	for i, name := range v.names {
+	v := content{view.NewRun(cells)}
+	for i, name := range v.Names {
 		if !strings.Contains(page, fmt.Sprintf(`<details id="cell-%d"><summary>%s`, i+1, name)) {
 			t.Errorf("no details of %q", name)
 		}

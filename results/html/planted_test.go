@@ -9,6 +9,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // planted is a distribution with a value of its own for each percentile, in milliseconds from at: 1 for the median, and
@@ -51,7 +52,7 @@ func plantedCell(t *testing.T) *results.Cell {
 func TestPlantedPercentiles(t *testing.T) {
 	c := plantedCell(t)
 	c.Latency[results.Response] = results.Latency{} // the page shows what the clients wait for: here the acquisition
-	v := newView([]*results.Cell{c})
+	v := content{view.NewRun([]*results.Cell{c})}
 	ms := func(n int) string { return format.Duration(time.Duration(n) * time.Millisecond) }
 
 	for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {

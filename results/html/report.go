@@ -10,14 +10,16 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // report is all that the page says.
 type report struct {
 	Title, When, Common string
 	Key                 []keyFigure
-	Takeaways           []takeaway
+	Takeaways           []view.Finding
 	Throughput, Latency rowChart
 	Curves              charts
 	Courses, MoreCourse []course
@@ -48,7 +50,7 @@ type detail struct {
 	ID     int
 	Name   string
 	Badges []badge
-	Facts  []render.Item
+	Facts  []view.Item
 	Trials []trial
 }
 
@@ -77,13 +79,13 @@ type fullRow struct {
 	Class bool
 }
 
-func (v *view) report(o Options) *report {
+func (v content) report(o Options) *report {
 	r := &report{
-		Title: o.Title, When: v.when(), Common: v.common, Takeaways: v.takeaways(), Key: v.key(),
+		Title: o.Title, When: v.when(), Common: v.Common, Takeaways: v.Findings(), Key: v.key(),
 		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), Stairs: v.stairs(), Classes: v.classes(),
 		Fairness: v.fairness(), Costs: v.costs(), Full: v.full(), Warnings: v.warnings(), Details: v.details(),
-		Places: v.places(), Commands: v.commands(), Several: len(v.cells) > 1,
-		Open: slices.ContainsFunc(v.cells, (*results.Cell).Open),
+		Places: v.places(), Commands: v.commands(), Several: len(v.Cells) > 1,
+		Open: slices.ContainsFunc(v.Cells, (*results.Cell).Open),
 	}
 	if r.Title == "" {
 		r.Title = v.title()
@@ -95,10 +97,10 @@ func (v *view) report(o Options) *report {
 }
 
 // title is what was measured: the drivers, if they are few, and what they had to do.
-func (v *view) title() string {
+func (v content) title() string {
 	var drivers []string
 	load, several := "", false
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		p := c.First().Plan
 		if !slices.Contains(drivers, p.Driver) {
 			drivers = append(drivers, p.Driver)
@@ -107,7 +109,7 @@ func (v *view) title() string {
 		several = several || i > 0 && its != load
 		load = its
 	}
-	title := "Locks with " + listed(drivers, 5)
+	title := "Locks with " + format.Few(drivers, 5)
 	if several {
 		return title
 	}
@@ -115,9 +117,9 @@ func (v *view) title() string {
 }
 
 // when is from the first trial to the last.
-func (v *view) when() string {
-	first, last := v.cells[0].First().Started, v.cells[0].First().Started
-	for _, c := range v.cells {
+func (v content) when() string {
+	first, last := v.Cells[0].First().Started, v.Cells[0].First().Started
+	for _, c := range v.Cells {
 		for _, r := range c.Trials {
 			if r.Started.Before(first) {
 				first = r.Started
@@ -143,78 +145,77 @@ func span(first, last time.Time) string {
 	return a + " – " + b + " UTC"
 }
 
-func (v *view) key() (all []keyFigure) {
+func (v content) key() (all []keyFigure) {
 	trials := 0
 	var grants int64
-	for _, c := range v.cells {
+	for _, c := range v.Cells {
 		trials += len(c.Trials)
 		grants += c.Counts.Acquired
 	}
-	if len(v.cells) > 1 {
-		all = append(all, keyFigure{format.Count(len(v.cells)), "rows"})
+	if len(v.Cells) > 1 {
+		all = append(all, keyFigure{format.Count(len(v.Cells)), "rows"})
 	}
 	count, noun, _ := strings.Cut(format.Plural(trials, "trial"), " ")
 	all = append(all, keyFigure{count, noun},
 		keyFigure{format.Count(grants), "locks granted"})
-	if len(v.cells) == 1 {
-		all = append(all, keyFigure{format.Three(v.cells[0].Rate.Median), "locks/s"}, keyFigure{took(p99(v.cells[0])), "p99"})
+	if len(v.Cells) == 1 {
+		all = append(all, keyFigure{format.Three(v.Cells[0].Rate.Median), "locks/s"}, keyFigure{metric.Duration.Format(view.P99(v.Cells[0])), "p99"})
 	}
 	return all
 }
 
 // findings are what the two charts with a row a cell show, in a sentence.
-func (v *view) findings() (rate, wait string) {
-	if len(v.cells) == 1 {
-		c := v.cells[0]
-		return format.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + took(p99(c)) + " at the most."
+func (v content) findings() (rate, wait string) {
+	if len(v.Cells) == 1 {
+		c := v.Cells[0]
+		return format.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + metric.Duration.Format(view.P99(c)) + " at the most."
 	}
-	all := group{cells: v.cells, names: v.names}
-	byRate := all.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+	byRate := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := byRate[0], byRate[len(byRate)-1]
 	rate = fmt.Sprintf("From %s locks/s (%s) to %s locks/s (%s).",
-		format.Three(v.cells[low].Rate.Median), v.names[low], format.Three(v.cells[top].Rate.Median), v.names[top])
-	byWait := slices.DeleteFunc(all.sorted(p99), func(i int) bool { return !(p99(v.cells[i]) > 0) })
+		format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])
+	byWait := slices.DeleteFunc(v.Sorted(view.P99), func(i int) bool { return !(view.P99(v.Cells[i]) > 0) })
 	if len(byWait) > 0 {
 		top, low = byWait[0], byWait[len(byWait)-1]
 		wait = fmt.Sprintf("The p99 goes from %s (%s) to %s (%s).",
-			took(p99(v.cells[low])), v.names[low], took(p99(v.cells[top])), v.names[top])
+			metric.Duration.Format(view.P99(v.Cells[low])), v.Names[low], metric.Duration.Format(view.P99(v.Cells[top])), v.Names[top])
 	}
 	return rate, wait
 }
 
-func (v *view) full() fullTable {
-	s := render.Full(v.cells)
+func (v content) full() fullTable {
+	s := render.Full(v.Cells)
 	t := fullTable{Head: s.Head, Right: s.Right, Notes: s.Notes}
 	nth := 0 // class of the cell
 	for i, cells := range s.Rows {
 		class := i > 0 && s.Cells[i] == s.Cells[i-1]
-		name := v.names[s.Cells[i]]
+		name := v.Names[s.Cells[i]]
 		if nth++; !class {
 			nth = -1
 		} else {
-			name = format.Line(v.cells[s.Cells[i]].Classes[nth].Name)
+			name = format.Line(v.Cells[s.Cells[i]].Classes[nth].Name)
 		}
-		t.Rows = append(t.Rows, fullRow{name, cells, state(v.cells[s.Cells[i]]), class})
+		t.Rows = append(t.Rows, fullRow{name, cells, state(v.Cells[s.Cells[i]]), class})
 	}
 	return t
 }
 
 // warnings are those of the records, each with the cells that have it.
-func (v *view) warnings() (all []warning) {
+func (v content) warnings() (all []warning) {
 	var texts []string
 	names := map[string][]string{}
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		for _, w := range c.Warnings {
 			w = format.Line(w)
 			if names[w] == nil {
 				texts = append(texts, w)
 			}
-			names[w] = append(names[w], v.names[i])
+			names[w] = append(names[w], v.Names[i])
 		}
 	}
 	for _, text := range texts {
-		w := warning{Text: text, Names: listed(names[text], namedCells)}
-		if len(names[text]) == len(v.cells) {
+		w := warning{Text: text, Names: format.Few(names[text], view.NamedCells)}
+		if len(names[text]) == len(v.Cells) {
 			w.Names = ""
 		}
 		all = append(all, w)
@@ -222,14 +223,14 @@ func (v *view) warnings() (all []warning) {
 	return all
 }
 
-func (v *view) details() (all []detail) {
-	for i, c := range v.cells {
-		d := detail{ID: i + 1, Name: v.names[i], Badges: badges(c), Facts: render.Facts(c)}
+func (v content) details() (all []detail) {
+	for i, c := range v.Cells {
+		d := detail{ID: i + 1, Name: v.Names[i], Badges: badges(c), Facts: render.Facts(c)}
 		if len(c.Trials) > 1 {
 			for _, r := range c.Trials {
-				l := r.Latency[waiting(c)]
-				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), format.Three(r.Throughput()), took(l.Quantile(0.5)),
-					took(l.Quantile(0.99)), r.Started.UTC().Format(time.DateTime), r.ID})
+				l := r.Latency[view.Waiting(c)]
+				d.Trials = append(d.Trials, trial{fmt.Sprint(r.Trial), format.Three(r.Throughput()), metric.Duration.Format(l.Quantile(0.5)),
+					metric.Duration.Format(l.Quantile(0.99)), r.Started.UTC().Format(time.DateTime), r.ID})
 			}
 		}
 		all = append(all, d)
@@ -238,7 +239,7 @@ func (v *view) details() (all []detail) {
 }
 
 // places are where the cells ran: what is true of all once, and what differs with the designs of which it is true.
-func (v *view) places() (all []placed) {
+func (v content) places() (all []placed) {
 	type fact struct{ label, text string }
 	var facts []fact
 	names, count := map[fact][]string{}, map[fact]int{}
@@ -247,9 +248,9 @@ func (v *view) places() (all []placed) {
 		name string
 	}
 	named := map[nameOf]bool{}
-	for _, g := range v.groups {
-		for i, c := range g.cells {
-			for _, item := range render.Place(c) {
+	for _, g := range v.Groups {
+		for i, c := range g.Cells {
+			for _, item := range view.Place(c) {
 				f := fact{item.Label, strings.Join(item.Lines, " ")}
 				if f.text == "" {
 					continue
@@ -257,9 +258,9 @@ func (v *view) places() (all []placed) {
 				if count[f]++; count[f] == 1 {
 					facts = append(facts, f)
 				}
-				if of := (nameOf{f, g.names[i]}); !named[of] {
+				if of := (nameOf{f, g.Names[i]}); !named[of] {
 					named[of] = true
-					names[f] = append(names[f], g.names[i])
+					names[f] = append(names[f], g.Names[i])
 				}
 			}
 		}
@@ -268,8 +269,8 @@ func (v *view) places() (all []placed) {
 	slices.SortStableFunc(facts, func(a, b fact) int { return slices.Index(labels, a.label) - slices.Index(labels, b.label) })
 	for _, f := range facts {
 		p := placed{f.label, f.text, ""}
-		if count[f] < len(v.cells) {
-			p.Names = listed(names[f], 2*namedCells)
+		if count[f] < len(v.Cells) {
+			p.Names = format.Few(names[f], 2*view.NamedCells)
 		}
 		all = append(all, p)
 	}
@@ -277,10 +278,10 @@ func (v *view) places() (all []placed) {
 }
 
 // commands are the command lines that make the cells again, each once.
-func (v *view) commands() (all []command) {
+func (v content) commands() (all []command) {
 	var texts []string
 	names := map[string][]string{}
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		text := strings.TrimSpace(format.Line(c.First().Plan.Command))
 		if text == "" {
 			continue
@@ -288,10 +289,10 @@ func (v *view) commands() (all []command) {
 		if names[text] == nil {
 			texts = append(texts, text)
 		}
-		names[text] = append(names[text], v.names[i])
+		names[text] = append(names[text], v.Names[i])
 	}
 	for _, text := range texts {
-		all = append(all, command{listed(names[text], namedCells), text})
+		all = append(all, command{format.Few(names[text], view.NamedCells), text})
 	}
 	return all
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 const (
@@ -63,16 +63,16 @@ func (c *rowChart) fold(groups []rowGroup) {
 
 // throughput draws a bar a cell, from nothing to the median over its trials, with the interval or range of these and a dot
 // for each. Bars of a group share a scale.
-func (v *view) throughput() rowChart {
+func (v content) throughput() rowChart {
 	chart := rowChart{Title: "Granted locks a second"}
 	var groups []rowGroup
-	for _, g := range v.groups {
+	for _, g := range v.Groups {
 		most := 0.0
-		for _, c := range g.cells {
+		for _, c := range g.Cells {
 			most = math.Max(most, math.Max(c.Rate.Max, c.Rate.Median))
 		}
 		s := linear(most, 5, rateLabel)
-		group := rowGroup{Title: g.title, Axis: axis(s)}
+		group := rowGroup{Title: g.Title, Axis: axis(s)}
 		order := v.order(g, func(c *results.Cell) float64 { return c.Rate.Median })
 		for _, i := range order {
 			group.Rows = append(group.Rows, rateRow(g, i, s))
@@ -84,20 +84,20 @@ func (v *view) throughput() rowChart {
 }
 
 // order is by a figure where cells are rivals, and as they were run where they are not.
-func (v *view) order(g group, figure func(*results.Cell) float64) []int {
-	if v.rivals || len(v.cells) == 1 {
-		return g.sorted(figure)
+func (v content) order(g view.Group, figure func(*results.Cell) float64) []int {
+	if v.Rivals || len(v.Cells) == 1 {
+		return g.Sorted(figure)
 	}
-	return g.sorted(func(*results.Cell) float64 { return 0 })
+	return g.Sorted(func(*results.Cell) float64 { return 0 })
 }
 
-func rateRow(g group, i int, s scale) chartRow {
-	c := g.cells[i]
+func rateRow(g view.Group, i int, s scale) chartRow {
+	c := g.Cells[i]
 	d := drawing{height: rowHeight}
 	for _, t := range s.ticks {
 		d.line("grid", t.at, 0, t.at, rowHeight)
 	}
-	e := rates(c)
+	e := view.Rate(c)
 	d.rect("bar "+state(c), 0, 10, s.at(c.Rate.Median), rowHeight-10)
 	spread := ""
 	low, high := e.Low, e.High
@@ -117,8 +117,8 @@ func rateRow(g group, i int, s scale) chartRow {
 		}
 	}
 	value := format.Three(c.Rate.Median)
-	plot := d.svg("rowplot", sentence(g.names[i], value+" locks/s", spread), "", 0)
-	return chartRow{g.names[i], badges(c), plot, value, spread, g.index[i]}
+	plot := d.svg("rowplot", sentence(g.Names[i], value+" locks/s", spread), "", 0)
+	return chartRow{g.Names[i], badges(c), plot, value, spread, g.Index[i]}
 }
 
 // sentence is what is read out for a row.
@@ -136,10 +136,10 @@ func axis(s scale) template.HTML {
 }
 
 // latency draws how long clients waited: the median, p99 and p99.9 on one logarithmic scale for all cells.
-func (v *view) latency() rowChart {
+func (v content) latency() rowChart {
 	least, most := math.Inf(1), 0.0
-	for _, c := range v.cells {
-		l := c.Latency[waiting(c)]
+	for _, c := range v.Cells {
+		l := c.Latency[view.Waiting(c)]
 		for _, q := range []float64{0.5, 0.99, 0.999} {
 			if t := l.Quantile(q); t > 0 {
 				least, most = math.Min(least, t), math.Max(most, t)
@@ -152,9 +152,9 @@ func (v *view) latency() rowChart {
 	}
 	s := logTime(least, most)
 	var groups []rowGroup
-	for _, g := range v.groups {
-		group := rowGroup{Title: g.title, Axis: axis(s)}
-		for _, i := range v.order(g, func(c *results.Cell) float64 { return -p99(c) }) {
+	for _, g := range v.Groups {
+		group := rowGroup{Title: g.Title, Axis: axis(s)}
+		for _, i := range v.order(g, func(c *results.Cell) float64 { return -view.P99(c) }) {
 			group.Rows = append(group.Rows, rangeRow(g, i, s))
 		}
 		groups = append(groups, group)
@@ -163,9 +163,9 @@ func (v *view) latency() rowChart {
 	return chart
 }
 
-func rangeRow(g group, i int, s scale) chartRow {
-	c := g.cells[i]
-	l := c.Latency[waiting(c)]
+func rangeRow(g view.Group, i int, s scale) chartRow {
+	c := g.Cells[i]
+	l := c.Latency[view.Waiting(c)]
 	d := drawing{height: rowHeight}
 	for _, t := range s.ticks {
 		d.line("grid", t.at, 0, t.at, rowHeight)
@@ -182,29 +182,11 @@ func rangeRow(g group, i int, s scale) chartRow {
 	if !math.IsNaN(p50) {
 		d.dot("median "+state(c), s.at(p50), mid, 4.5)
 	}
-	value := "p99 " + took(p99)
-	beside := "p50 " + took(p50) + " · p99.9 " + took(p999)
-	if waiting(c) == results.Response {
+	value := "p99 " + metric.Duration.Format(p99)
+	beside := "p50 " + metric.Duration.Format(p50) + " · p99.9 " + metric.Duration.Format(p999)
+	if view.Waiting(c) == results.Response {
 		beside += " · response"
 	}
-	plot := d.svg("rowplot", sentence(g.names[i], value, beside), "", 0)
-	return chartRow{g.names[i], badges(c), plot, value, beside, g.index[i]}
-}
-
-// took writes a duration, or a dash for none.
-func took(ns float64) string {
-	if math.IsNaN(ns) {
-		return "–"
-	}
-	return format.Duration(time.Duration(ns))
-}
-
-// fewTrials tells whether some cells have fewer trials than an interval takes.
-func (v *view) fewTrials() (n int) {
-	for _, c := range v.cells {
-		if len(c.Trials) < stats.MinTrials {
-			n++
-		}
-	}
-	return n
+	plot := d.svg("rowplot", sentence(g.Names[i], value, beside), "", 0)
+	return chartRow{g.Names[i], badges(c), plot, value, beside, g.Index[i]}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // sideLine is what stands below the headline for a side.
@@ -35,7 +35,7 @@ func (t *contest) trials(side int) (all []*results.Record) {
 func (t *contest) about(s compare.Side, trials []*results.Record) string {
 	var parts []string
 	if len(s.Revisions) > 0 {
-		parts = append(parts, listed(cleaned(s.Revisions), namedCells))
+		parts = append(parts, format.Few(cleaned(s.Revisions), view.NamedCells))
 	}
 	parts = append(parts, format.Plural(s.Trials, "trial"))
 	if s.Partial > 0 {
@@ -92,7 +92,7 @@ func (t *contest) places() (all []sidedPlace) {
 func placesOf(trials []*results.Record) map[string][]string {
 	all := map[string][]string{}
 	for _, r := range trials {
-		for _, item := range render.Place(&results.Cell{Trials: []*results.Record{r}}) {
+		for _, item := range view.Place(&results.Cell{Trials: []*results.Record{r}}) {
 			if text := strings.Join(item.Lines, " "); text != "" && !slices.Contains(all[item.Label], text) {
 				all[item.Label] = append(all[item.Label], text)
 			}
@@ -131,7 +131,7 @@ func (t *contest) commands() (all []command, left int) {
 		if i == shownCommands {
 			return all, len(texts) - i
 		}
-		all = append(all, command{listed(names[text], namedCells), text})
+		all = append(all, command{format.Few(names[text], view.NamedCells), text})
 	}
 	return all, 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 )
 
 // stair is a cell whose rate goes in steps.
@@ -19,11 +20,11 @@ type stair struct {
 	Twice bool // each step was made twice
 }
 
-func (v *view) stairs() (all []stair) {
-	for i, c := range v.cells {
+func (v content) stairs() (all []stair) {
+	for i, c := range v.Cells {
 		for _, r := range c.Trials {
 			if len(r.Steps) > 0 {
-				all = append(all, drawStair(v.names[i], r))
+				all = append(all, drawStair(v.Names[i], r))
 				break
 			}
 		}
@@ -80,12 +81,12 @@ func drawStair(name string, r *results.Record) stair {
 		for _, s := range steps {
 			st.Table.Rows = append(st.Table.Rows, tableRow{Name: format.Three(s.Rate), Cells: texts(
 				strings.TrimPrefix(suffix, ", "), format.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
-				took(stepQuantile(s, 0.5)), took(stepQuantile(s, 0.99)), format.Duration(s.Max),
+				metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), format.Duration(s.Max),
 				format.Count(s.Dropped), format.Count(s.Queue))})
 		}
 	}
 	st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,
-		Finding: "The longest p99 of a step is " + took(worst) + "."}, x, y, all, chartHeight)
+		Finding: "The longest p99 of a step is " + metric.Duration.Format(worst) + "."}, x, y, all, chartHeight)
 	return st
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // table has a row a cell, or part of one, and numbers in all columns but the first.
@@ -62,18 +62,18 @@ func (t *table) fold() {
 }
 
 // rows adds those of all cells, load by load. A cell of which there is nothing to say has none.
-func (t *table) rows(v *view, of func(c *results.Cell) (cells []datum, any bool)) {
-	for _, g := range v.groups {
-		titled := g.title == ""
-		for i, c := range g.cells {
+func (t *table) rows(v content, of func(c *results.Cell) (cells []datum, any bool)) {
+	for _, g := range v.Groups {
+		titled := g.Title == ""
+		for i, c := range g.Cells {
 			cells, any := of(c)
 			if !any {
 				continue
 			}
 			if !titled {
-				t.Rows, titled = append(t.Rows, tableRow{Name: g.title, Group: true}), true
+				t.Rows, titled = append(t.Rows, tableRow{Name: g.Title, Group: true}), true
 			}
-			t.Rows = append(t.Rows, tableRow{Name: g.names[i], Badges: badges(c), Cells: cells})
+			t.Rows = append(t.Rows, tableRow{Name: g.Names[i], Badges: badges(c), Cells: cells})
 		}
 	}
 	t.fold()
@@ -89,7 +89,7 @@ func bar(part float64) template.HTML {
 }
 
 // fairness is who got the locks, and how fast a key went from one to the next.
-func (v *view) fairness() table {
+func (v content) fairness() table {
 	t := table{Caption: "Hand-off and fairness, by cell", Head: heads("cell", "hand-off p50", "hand-off p99",
 		"Jain's index", "fewest – most grants", "starved", "longest wait", "moved on", "longest run")}
 	t.rows(v, func(c *results.Cell) ([]datum, bool) {
@@ -106,7 +106,7 @@ func (v *view) fairness() table {
 		if f.Starved > 0 {
 			starved.Class = "warn"
 		}
-		return append(texts(took(h.Quantile(0.5)), took(h.Quantile(0.99))),
+		return append(texts(metric.Duration.Format(h.Quantile(0.5)), metric.Duration.Format(h.Quantile(0.99))),
 			datum{Text: fmt.Sprintf("%.2f", f.Jain), Bar: bar(f.Jain)},
 			datum{Text: format.Count(f.MinClient) + " – " + format.Count(f.MaxClient)}, starved,
 			datum{Text: format.Duration(f.LongestWait)}, datum{Text: moved}, datum{Text: run}), true
@@ -115,13 +115,13 @@ func (v *view) fairness() table {
 }
 
 // costs is what one granted lock cost. What no cell knows has no column.
-func (v *view) costs() table {
+func (v content) costs() table {
 	t := table{Caption: "Cost of one granted lock, by cell", Head: heads("cell")}
 	var shown []*metric.Metric
 	most := 0.0 // CPU time, for one scale of all bars
 	for _, m := range metric.Of(metric.Cost) {
 		known := false
-		for _, c := range v.cells {
+		for _, c := range v.Cells {
 			value := m.Of(c.Figures())
 			known = known || !math.IsNaN(value)
 			if m.Unit == metric.Micros && value > most {
@@ -155,14 +155,14 @@ func (v *view) costs() table {
 }
 
 // classes are the parts of loads that have several kinds of clients.
-func (v *view) classes() table {
+func (v content) classes() table {
 	t := table{Caption: "Classes of clients",
 		Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		if len(c.Classes) == 0 {
 			continue
 		}
-		t.Rows = append(t.Rows, tableRow{Name: v.names[i], Badges: badges(c),
+		t.Rows = append(t.Rows, tableRow{Name: v.Names[i], Badges: badges(c),
 			Cells: texts("", format.Three(c.Rate.Median), "", "", "", "", "")})
 		for n, k := range c.Classes {
 			clients := ""
@@ -175,7 +175,7 @@ func (v *view) classes() table {
 			}
 			l := k.Latency[m]
 			t.Rows = append(t.Rows, tableRow{Name: k.Name, Part: true, Cells: texts(clients, format.Three(k.Rate.Median),
-				took(l.Quantile(0.5)), took(l.Quantile(0.99)), format.Count(k.Counts.TimedOut),
+				metric.Duration.Format(l.Quantile(0.5)), metric.Duration.Format(l.Quantile(0.99)), format.Count(k.Counts.TimedOut),
 				format.Count(k.Starved), fmt.Sprintf("%.2f", k.Jain))})
 		}
 	}
@@ -218,12 +218,12 @@ func witnesses() []witness {
 }
 
 // safety is the oracle's report on all cells, and its evidence where there is any.
-func (v *view) safety() (t table, all []evidence) {
+func (v content) safety() (t table, all []evidence) {
 	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants", "watched", "violations",
 		"rate, or bound at 95 %", "longest overlap")}
 	var seen []witness // columns of what nobody saw would only take room
 	for _, w := range witnesses() {
-		if slices.ContainsFunc(v.cells, func(c *results.Cell) bool { return w.of(c) > 0 }) {
+		if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return w.of(c) > 0 }) {
 			seen, t.Head = append(seen, w), append(t.Head, w.head)
 		}
 	}
@@ -240,7 +240,7 @@ func (v *view) safety() (t table, all []evidence) {
 		switch {
 		case c.Violated():
 			violations.Class = "bad"
-		case overlapped(c):
+		case c.Safety.Breaches() > 0:
 			violations.Class = "warn"
 		}
 		watched := "unknown"
@@ -248,14 +248,14 @@ func (v *view) safety() (t table, all []evidence) {
 			watched = format.Count(s.Power.Watched)
 		}
 		cells := append(texts(claims, format.Count(s.Grants), watched), violations)
-		cells = append(cells, texts(rarity(s), took(orNaN(s.Longest)))...)
+		cells = append(cells, texts(rarity(s), metric.Duration.Format(orNaN(s.Longest)))...)
 		for _, w := range seen {
 			cells = append(cells, texts(metric.Count.Format(w.of(c)))...)
 		}
 		return cells, true
 	})
-	for i, c := range v.cells {
-		if e, any := evidenceOf(v.names[i], c); any {
+	for i, c := range v.Cells {
+		if e, any := evidenceOf(v.Names[i], c); any {
 			all = append(all, e)
 		}
 	}
@@ -282,10 +282,10 @@ func rarity(s results.Safety) string {
 
 func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 	s := c.Safety
-	if s.Violations == 0 && render.Witnesses(s) == "" {
+	if s.Violations == 0 && view.OtherWitnesses(s) == "" {
 		return e, false
 	}
-	e = evidence{Name: name, Verdict: upper(render.Safety(s)), Class: "warn"}
+	e = evidence{Name: name, Verdict: format.Upper(view.SafetyLine(s)), Class: "warn"}
 	switch {
 	case c.Violated():
 		e.Class = "bad"
@@ -294,10 +294,10 @@ func evidenceOf(name string, c *results.Cell) (e evidence, any bool) {
 		e.Class = "note"
 		e.Verdict += ". All of them were planted: the holder had been made to outlast its lease, " +
 			"which says nothing against the lock."
-	case overlapped(c):
+	case c.Safety.Breaches() > 0:
 		e.Verdict += ". The design does not claim mutual exclusion."
 	}
-	if w := render.Witnesses(s); w != "" {
+	if w := view.OtherWitnesses(s); w != "" {
 		e.Verdict += " Besides: " + w + "."
 	}
 	for i, event := range s.Events {

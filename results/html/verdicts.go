@@ -12,7 +12,11 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/view"
 )
+
+// finding is a sentence or two on the page.
+type finding struct{ Kind, Lead, Text string }
 
 // class is how a verdict is drawn.
 func class(v compare.Verdict) string {
@@ -36,7 +40,7 @@ func mark(v compare.Verdict) string {
 
 // headline is the verdict of the whole in a few words.
 func (t *contest) headline() string {
-	verdict := upper(string(t.Verdict))
+	verdict := format.Upper(string(t.Verdict))
 	if t.Verdict == compare.Unchanged {
 		if len(t.within()) > 0 {
 			verdict += " beyond the limit"
@@ -51,7 +55,7 @@ func (t *contest) headline() string {
 	case n == 0: // a cell that the head lacks
 		return verdict + ": " + format.Plural(len(t.Missing), "cell") + " of the base not in the head"
 	case t.single():
-		return verdict + ": " + listed(t.figuresOf(t.Verdict), namedCells)
+		return verdict + ": " + format.Few(t.figuresOf(t.Verdict), view.NamedCells)
 	}
 	return verdict + ": " + partOf(n, len(t.Cells))
 }
@@ -101,7 +105,7 @@ func (t *contest) tallies() (all []verdictCount) {
 }
 
 // takeaways are the verdicts figure by figure, the worst first, and what else decides the whole.
-func (t *contest) takeaways() (all []takeaway) {
+func (t *contest) takeaways() (all []finding) {
 	all = t.violated()
 	for _, v := range []compare.Verdict{compare.Regressed, compare.Inconclusive} {
 		for _, g := range t.judged {
@@ -118,10 +122,10 @@ func (t *contest) takeaways() (all []takeaway) {
 }
 
 // missing names the cells that the head lacks.
-func (t *contest) missing() takeaway {
+func (t *contest) missing() finding {
 	n := len(t.Missing)
-	one := takeaway{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
-		format.Plural(n, "cell"), joined(cleaned(t.Missing), namedCells))}
+	one := finding{"note", "Not compared:", fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
+		format.Plural(n, "cell"), format.FewClauses(cleaned(t.Missing), view.NamedCells))}
 	if t.Lacking {
 		one.Kind = "warn"
 		one.Text += " What did not run has not passed."
@@ -137,7 +141,7 @@ func cleaned(texts []string) (all []string) {
 }
 
 // violated says what no verdict does if violations are not among what is judged.
-func (t *contest) violated() []takeaway {
+func (t *contest) violated() []finding {
 	if slices.ContainsFunc(t.judged, func(g judgement) bool { return g.figure.Name == "violations" && g.verdict == compare.Regressed }) {
 		return nil
 	}
@@ -148,7 +152,7 @@ func (t *contest) violated() []takeaway {
 	if n == 0 {
 		return nil
 	}
-	return []takeaway{{"bad", "Mutual exclusion was violated", fmt.Sprintf("in %s of %s of the head, though the design claims it. "+
+	return []finding{{"bad", "Mutual exclusion was violated", fmt.Sprintf("in %s of %s of the head, though the design claims it. "+
 		"No threshold judges that here (-fail-on 'violations>0').", format.Count(n), format.Plural(len(of), "trial"))}}
 }
 
@@ -163,7 +167,7 @@ func (g judgement) of(v compare.Verdict) (list []judged) {
 }
 
 // worst says which results of a judgement have a verdict, the worst of them by name.
-func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
+func (t *contest) worst(g judgement, v compare.Verdict) []finding {
 	list := g.of(v)
 	if len(list) == 0 {
 		return nil
@@ -177,11 +181,11 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	}
 	kind := class(v)
 	if t.single() {
-		return []takeaway{{kind, lead + ":", t.sentence(list[0])}}
+		return []finding{{kind, lead + ":", t.sentence(list[0])}}
 	}
 	lead += " in " + partOf(len(list), len(t.Cells)) + ":"
 	if v == compare.Inconclusive {
-		return []takeaway{{kind, lead, t.doubts(list)}}
+		return []finding{{kind, lead, t.doubts(list)}}
 	}
 	text := t.moves(list)
 	switch {
@@ -190,7 +194,7 @@ func (t *contest) worst(g judgement, v compare.Verdict) []takeaway {
 	case v == compare.Regressed:
 		text += " The limit is " + limit(g.threshold) + "."
 	}
-	return []takeaway{{kind, lead, text}}
+	return []finding{{kind, lead, text}}
 }
 
 // moves says what became of a figure in some cells.
@@ -199,15 +203,7 @@ func (t *contest) moves(list []judged) string {
 	for _, r := range list {
 		names = append(names, t.names[r.cell]+", "+t.moved(r))
 	}
-	return joined(names, namedCells) + "."
-}
-
-// joined names the first few of texts that have commas of their own.
-func joined(texts []string, most int) string {
-	if len(texts) > most+1 {
-		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %s more", format.Count(int64(len(texts)-most)))
-	}
-	return strings.Join(texts, "; ")
+	return format.FewClauses(names, view.NamedCells) + "."
 }
 
 // limit is the value of a threshold, without its figure.
@@ -235,9 +231,9 @@ func (t *contest) sentence(r judged) string {
 	why := format.Line(r.Why)
 	switch {
 	case !r.Threshold.Relative && why != "":
-		return upper(why) + ", and the limit is " + limit(r.Threshold) + "."
+		return format.Upper(why) + ", and the limit is " + limit(r.Threshold) + "."
 	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
-		return upper(why) + "."
+		return format.Upper(why) + "."
 	}
 	text := t.moved(r)
 	switch {
@@ -268,7 +264,7 @@ func (t *contest) doubts(list []judged) string {
 	for i, reason := range reasons {
 		text := t.doubt(of[reason]) + "."
 		if i > 0 {
-			text = upper(text)
+			text = format.Upper(text)
 		}
 		var results []*compare.Result
 		for _, r := range of[reason] {
@@ -295,24 +291,24 @@ func (t *contest) doubt(list []judged) string {
 	if len(names) == len(t.Cells) {
 		return why
 	}
-	return why + " (" + listed(names, namedCells-1) + ")"
+	return why + " (" + format.Few(names, view.NamedCells-1) + ")"
 }
 
 // quiet tells of a judged figure that there is nothing to say of it.
 func (r judged) quiet() bool { return r.Verdict == compare.Unchanged && !render.Within(r.Result) }
 
 // within says which figures are worse, though their limit allows it.
-func (t *contest) within() (all []takeaway) {
+func (t *contest) within() (all []finding) {
 	for _, g := range t.judged {
 		list := slices.DeleteFunc(slices.Clone(g.results), func(r judged) bool { return !render.Within(r.Result) })
 		lead := g.figure.Name + " is worse within the limit"
 		switch {
 		case len(list) == 0:
 		case t.single():
-			all = append(all, takeaway{"note", lead + ":", t.moved(list[0]) + ". The limit is " + limit(g.threshold) + "."})
+			all = append(all, finding{"note", lead + ":", t.moved(list[0]) + ". The limit is " + limit(g.threshold) + "."})
 		default:
 			lead += " in " + partOf(len(list), len(t.Cells))
-			all = append(all, takeaway{"note", lead + ":", t.moves(list) + " The limit is " + limit(g.threshold) + "."})
+			all = append(all, finding{"note", lead + ":", t.moves(list) + " The limit is " + limit(g.threshold) + "."})
 		}
 	}
 	return all
@@ -320,7 +316,7 @@ func (t *contest) within() (all []takeaway) {
 
 // unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
 // by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
-func (t *contest) unchanged() []takeaway {
+func (t *contest) unchanged() []finding {
 	lead := "No loss beyond the limit:"
 	var changes, values []string // judged by their change, and by the head's own value
 	for _, g := range t.judged {
@@ -346,7 +342,7 @@ func (t *contest) unchanged() []takeaway {
 	}
 	var parts []string
 	if len(values) > 0 {
-		parts = append(parts, listed(values, 2*namedCells))
+		parts = append(parts, format.Few(values, 2*view.NamedCells))
 	}
 	switch len(changes) {
 	case 0:
@@ -354,12 +350,12 @@ func (t *contest) unchanged() []takeaway {
 	case 1:
 		parts = append(parts, changes[0]+", ruled out with 95 % confidence")
 	default:
-		parts = append(parts, listed(changes, 2*namedCells)+", each ruled out with 95 % confidence")
+		parts = append(parts, format.Few(changes, 2*view.NamedCells)+", each ruled out with 95 % confidence")
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return []takeaway{{"note", lead, strings.Join(parts, "; ") + "."}}
+	return []finding{{"note", lead, strings.Join(parts, "; ") + "."}}
 }
 
 // betterWhen says which way a figure improves.

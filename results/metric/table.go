@@ -92,12 +92,7 @@ var table = slices.Concat(
 		checked("wrong-releases", "wrong releases", "releases that removed another's lock", func(s *results.Safety) int64 { return s.WrongReleases }),
 		checked("fence-regress", "fence regressions", "fencing tokens not above the highest seen",
 			func(s *results.Safety) int64 { return s.FenceRegress }),
-		counted("errors", "requests that failed", func(c *results.Counts) (sum int64) {
-			for _, n := range c.Errors {
-				sum += n
-			}
-			return sum
-		}),
+		counted("errors", "requests that failed", (*results.Counts).Failed),
 		counted("unknown", "acquisitions whose answer an error hid", func(c *results.Counts) int64 { return c.Unknown }),
 		counted("lost", "holds that were no longer the holder's at their end", func(c *results.Counts) int64 { return c.Lost + c.LostRenewal }),
 		counted("timed-out", "acquisitions whose patience ran out", func(c *results.Counts) int64 { return c.TimedOut }),

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // Comparison writes c for a terminal: a row for each figure, under the name of its cell if there are several, then what a
@@ -115,7 +116,7 @@ func (t *comparison) measured() string {
 	if len(cells) == 0 {
 		return ""
 	}
-	return inCommon(cells)
+	return view.InCommon(cells)
 }
 
 // The parts of a row, in the order in which they go when there is no room for them.

@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 const labelWidth = 15
@@ -73,7 +74,7 @@ func (p *page) asked(c *results.Cell) {
 	if r.Plan.Wait != "" {
 		title += ", wait " + r.Plan.Wait
 	}
-	p.para(bold, "", title+": "+format.Plural(r.Plan.Clients, "client")+" on "+format.Plural(r.Plan.Keys, "key")+", "+loadLine(&r.Plan))
+	p.para(bold, "", title+": "+format.Plural(r.Plan.Clients, "client")+" on "+format.Plural(r.Plan.Keys, "key")+", "+view.LoadLine(&r.Plan))
 	if why := c.Partial(); why != "" {
 		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, format.Duration(r.Elapsed), length(&r.Plan)))
 	}
@@ -81,21 +82,21 @@ func (p *page) asked(c *results.Cell) {
 	if r.Plan.Workload != "" {
 		wanted = append(wanted, "workload "+r.Plan.Workload)
 	}
-	for _, a := range settings {
-		if v := a.value(c); v != "" && v != byClass && v != a.unsaid && !slices.Contains(toldOtherwise, a.title) {
-			wanted = append(wanted, a.title+" "+v+lastedInstead(c, a.title))
+	for _, a := range view.Settings {
+		if v := a.Value(c); v != "" && v != view.ByClass && v != a.Unsaid && !slices.Contains(toldOtherwise, a.Title) {
+			wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
 		}
 	}
 	p.item("", "asked", format.Join(wanted...))
 	for _, g := range r.Plan.Classes {
-		p.item("", "class", g.Name+": "+classText(&r.Plan, g))
+		p.item("", "class", g.Name+": "+view.ClassText(&r.Plan, g))
 	}
 	window := "measured " + format.Duration(r.Elapsed)
 	if n := len(c.Trials); n > 1 {
 		window = fmt.Sprintf("%d trials of %s", n, length(&r.Plan))
 	}
 	p.item("", "window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
-	p.item("", "claims", traitWords(r.Traits))
+	p.item("", "claims", view.TraitWords(r.Traits))
 	s := r.Server
 	persistence := ""
 	switch {
@@ -112,13 +113,13 @@ func (p *page) asked(c *results.Cell) {
 	if s.Durability != "" {
 		durability = "durability " + s.Durability
 	}
-	p.item("", "server", format.Join(strings.TrimSpace(s.Name+" "+s.Version), serverKind(c), s.Mode, durability, persistence, replicas,
+	p.item("", "server", format.Join(strings.TrimSpace(s.Name+" "+s.Version), view.ServerKind(c), s.Mode, durability, persistence, replicas,
 		connections(s.Connections), s.Network, s.Addr))
-	p.item("", "machine", machine(r.Env))
-	p.item("", "variables", variables(r.Env))
+	p.item("", "machine", view.Machine(r.Env))
+	p.item("", "variables", view.Variables(r.Env))
 	p.item("", "revision", r.Env.Revision)
 	p.item("", "side", r.Side)
-	p.item("", "with", format.Join(strings.TrimSpace("lockbench "+r.Env.Lockbench), libraries(r.Env)))
+	p.item("", "with", format.Join(strings.TrimSpace("lockbench "+r.Env.Lockbench), view.Libraries(r.Env)))
 	p.item("", "command", r.Plan.Command)
 }
 
@@ -151,10 +152,10 @@ func (p *page) throughput(c *results.Cell) {
 		color, verdict := "", "the books balance"
 		switch {
 		case c.Bound.Balanced():
-		case unbalancedCell(c):
-			color, verdict = yellow, unbalanced
+		case view.Unbalanced(c):
+			color, verdict = yellow, "figures contradict each other"
 		default:
-			verdict = unaccounted
+			verdict = "the rest went into requests that failed and the pauses after them"
 		}
 		p.item(color, "Little's law", fmt.Sprintf("recorded times account for %.0f %% of the clients' time: %s", 100*c.Bound.Little, verdict))
 	}
@@ -163,11 +164,11 @@ func (p *page) throughput(c *results.Cell) {
 		if !c.KeptUp() {
 			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
 			switch {
-			case b.LittleOpen < 1 && errorCount(c.Counts) > 0:
+			case b.LittleOpen < 1 && c.Counts.Failed() > 0:
 				verdict = "BEHIND, what failed or still waited when the window closed is in no latency"
 			case b.LittleOpen > 1:
 				verdict = "BEHIND, a backlog of the warm-up was worked off in the window"
-			case plan(c).Ops > 0 && c.Counts.Unfinished == 0:
+			case c.Plan().Ops > 0 && c.Counts.Unfinished == 0:
 				verdict = "BEHIND in the warm-up, and what was due then is in no figure, whenever it was served"
 			}
 		}
@@ -184,7 +185,7 @@ func (p *page) arrivals(c *results.Cell) {
 	}
 	n := c.Counts
 	served, granted, lost := n.Acquired, "", ""
-	for i, g := range plan(c).Classes {
+	for i, g := range c.Plan().Classes {
 		if i < len(c.Classes) && !g.Open() {
 			served -= c.Classes[i].Counts.Acquired
 		}
@@ -201,7 +202,7 @@ func (p *page) arrivals(c *results.Cell) {
 		waited = format.Percent(part) + " found all clients busy"
 	}
 	came := metric.PerSecond.Format(offered(c)) + " arrivals/s"
-	if plan(c).Ops > 0 {
+	if c.Plan().Ops > 0 {
 		came = format.Plural(n.Offered, "arrival")
 	}
 	p.item(color, "offered", format.Join(came, granted, waited, lost))
@@ -235,15 +236,12 @@ func (p *page) bound(c *results.Cell) {
 		return
 	}
 	p.item(yellow, "bound", text)
-	p.item(yellow, "", "BEATEN: "+boundBeaten)
+	p.item(yellow, "", "BEATEN: "+view.Meaning("beaten"))
 }
 
 // limit says what held the load up, as the legend of a table does.
 func (p *page) limit(c *results.Cell) {
-	for _, m := range marks {
-		if l := c.Limit(); l != results.NoLimit && m.word(c) == string(l) {
-			_, means, _ := strings.Cut(m.means, ": ")
-			p.item(yellow, "limit", strings.ToUpper(string(l))+": "+strings.TrimSuffix(means, "."))
-		}
+	if l := c.Limit(); l != results.NoLimit {
+		p.item(yellow, "limit", strings.ToUpper(string(l))+": "+view.Meaning(string(l)))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // facts are the axes about servers that follow from the driver, and a note for each driver.
@@ -21,17 +22,17 @@ type facts struct {
 func fold(cells []*results.Cell) (f facts) {
 	byDurability := differ(cells, "durability")
 	owner := func(c *results.Cell) string {
-		if p := plan(c); byDurability && p.Durability != "" {
+		if p := c.Plan(); byDurability && p.Durability != "" {
 			return p.Driver + " " + p.Durability
 		}
-		return plan(c).Driver
+		return c.Plan().Driver
 	}
 	if !severalServices(cells) {
 		return f
 	}
-	for _, a := range axes {
-		if _, differs := a.compare(cells); a.server && differs && follows(cells, owner, a) {
-			f.titles = append(f.titles, a.title)
+	for _, a := range view.Axes {
+		if _, differs := a.Compare(cells); a.Server && differs && follows(cells, owner, a) {
+			f.titles = append(f.titles, a.Title)
 		}
 	}
 	if f.titles == nil {
@@ -39,18 +40,18 @@ func fold(cells []*results.Cell) (f facts) {
 	}
 	var seen []string
 	for _, c := range cells {
-		if slices.Contains(seen, owner(c)) || serverKind(c) == "in-process" {
+		if slices.Contains(seen, owner(c)) || view.ServerKind(c) == "in-process" {
 			continue
 		}
 		seen = append(seen, owner(c))
 		var parts []string
-		for _, a := range axes {
-			switch v := a.value(c); {
-			case v == "" || !slices.Contains(f.titles, a.title):
-			case a.title == "server":
+		for _, a := range view.Axes {
+			switch v := a.Value(c); {
+			case v == "" || !slices.Contains(f.titles, a.Title):
+			case a.Title == "server":
 				parts = append(parts, v)
 			default:
-				parts = append(parts, a.title+format.Unbroken+v)
+				parts = append(parts, a.Title+format.Unbroken+v)
 			}
 		}
 		f.notes = append(f.notes, note{format.Clean(owner(c)) + ":", format.Join(parts...)})
@@ -63,7 +64,7 @@ func severalServices(cells []*results.Cell) bool {
 	first := ""
 	for _, c := range cells {
 		name := c.First().Server.Name
-		if serverKind(c) == "in-process" || name == "" {
+		if view.ServerKind(c) == "in-process" || name == "" {
 			continue
 		}
 		if first == "" {
@@ -77,16 +78,16 @@ func severalServices(cells []*results.Cell) bool {
 }
 
 func differ(cells []*results.Cell, title string) bool {
-	i := slices.IndexFunc(axes, func(a axis) bool { return a.title == title })
-	_, differs := axes[i].compare(cells)
+	i := slices.IndexFunc(view.Axes, func(a view.Axis) bool { return a.Title == title })
+	_, differs := view.Axes[i].Compare(cells)
 	return differs
 }
 
 // follows tells whether cells of the same owner have the same value.
-func follows(cells []*results.Cell, owner func(*results.Cell) string, a axis) bool {
+func follows(cells []*results.Cell, owner func(*results.Cell) string, a view.Axis) bool {
 	values := map[string]string{}
 	for _, c := range cells {
-		v := a.value(c)
+		v := a.Value(c)
 		if first, seen := values[owner(c)]; seen && first != v {
 			return false
 		}

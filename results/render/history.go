@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // HistoryOptions say what the output goes to, and how many points of each cell it lists.
@@ -64,35 +65,16 @@ func seriesNames(h *history.History) (names []string, common string) {
 	for _, s := range h.Series {
 		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
 	}
-	names = Labels(cells)
+	names = view.Labels(cells)
 	if len(cells) == 1 {
-		p := plan(cells[0])
+		p := cells[0].Plan()
 		names[0] = strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · ")
 	}
 	for i := range names {
 		names[i] = glueless(format.Clean(names[i]))
 	}
-	return names, inCommon(cells)
+	return names, view.InCommon(cells)
 }
-
-// inCommon is what all cells were asked for alike, and the kind of server and the machine if those are alike.
-func inCommon(cells []*results.Cell) string {
-	var shared []string
-	for _, a := range axes {
-		first, differs := a.compare(cells)
-		switch {
-		case differs || slices.Contains(changing, a.title) || a.server && a.title != "address":
-		case a.title == "load":
-			shared = append([]string{loadLine(plan(cells[0]))}, shared...)
-		case first != "" && first != a.unsaid:
-			shared = append(shared, a.title+format.Unbroken+first)
-		}
-	}
-	return format.Join(shared...)
-}
-
-// changing are the axes that belong to points, not to series.
-var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}
 
 // extent is how much there is.
 func extent(h *history.History) []string {

@@ -14,6 +14,7 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // grid is a table before it takes a format.
@@ -142,7 +143,7 @@ type page struct {
 	width int
 	color bool
 	lines []string
-	items *[]Item // nil, or: takes what has a label in place of lines; see Facts
+	items *[]view.Item // nil, or: takes what has a label in place of lines; see Facts
 }
 
 func (p *page) add(color string, lines ...string) {

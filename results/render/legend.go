@@ -68,10 +68,10 @@ const (
 	classClients = "clients / (their share of the locks × (hold + think + 2 round trips)), of the class that is nearest to it"
 )
 
-func classed(c *results.Cell) bool { return len(plan(c).Classes) > 0 }
+func classed(c *results.Cell) bool { return len(c.Plan().Classes) > 0 }
 
 func skewed(c *results.Cell) bool {
-	return slices.ContainsFunc(plan(c).Groups(), func(g spec.Class) bool { return !g.KeyDist.Uniform() })
+	return slices.ContainsFunc(c.Plan().Groups(), func(g spec.Class) bool { return !g.KeyDist.Uniform() })
 }
 
 // ideals are the estimates by what makes them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // notes numbers remarks; the same text has the same number.
@@ -38,15 +39,13 @@ func (t *table) remark(c *results.Cell) string {
 		words = append(words, "partial")
 		ref("partial: " + why + ", after " + format.Duration(c.First().Elapsed))
 	}
-	for _, f := range marks {
-		if word := f.word(c); word != "" {
-			words = append(words, word)
-		}
+	for _, f := range view.Flags(c) {
+		words = append(words, f.Word)
 	}
 	if c.Violated() {
 		ref("claims mutual exclusion, which was violated")
 	}
-	if text := otherWitnesses(c.Safety); text != "" {
+	if text := view.OtherWitnesses(c.Safety); text != "" {
 		ref(text)
 	}
 	for _, warning := range c.Warnings {
@@ -68,48 +67,12 @@ func (t *table) remark(c *results.Cell) string {
 func (t *table) wideAxes(c *results.Cell) string {
 	var parts []string
 	for _, a := range t.axes {
-		if v := a.value(c); a.wide && v != "" {
-			parts = append(parts, a.title+" "+v)
+		if v := a.Value(c); a.Wide && v != "" {
+			parts = append(parts, a.Title+" "+v)
 		}
 	}
 	return format.Join(parts...)
 }
-
-func errorCount(c results.Counts) int64 {
-	var n int64
-	for _, of := range c.Errors {
-		n += of
-	}
-	return n
-}
-
-// otherWitnesses tells what else went wrong with the safety of a cell, beside violations. Updates that were lost while
-// only planted violations happened were lost in those, and are no witness.
-func otherWitnesses(s results.Safety) string {
-	if onlyPlanted(s) {
-		s.LostUpdates = 0
-	}
-	var parts []string
-	for _, w := range []struct {
-		n    int64
-		noun string
-	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
-		if w.n > 0 {
-			parts = append(parts, format.Plural(w.n, w.noun))
-		}
-	}
-	if s.LostEarly > 0 {
-		parts = append(parts, verb(s.LostEarly, "release", "releases")+" found the lock gone before its lease can have ended")
-	}
-	text := strings.Join(parts, ", ")
-	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
-		text += ", which proves nothing here: " + s.Explained
-	}
-	return text
-}
-
-// onlyPlanted tells that all violations were such as the plan has asked for.
-func onlyPlanted(s results.Safety) bool { return s.Violations > 0 && s.Violations == s.Overstayed }
 
 // note is a line below a table.
 type note struct{ mark, text string }
@@ -130,13 +93,13 @@ func (t *table) below() []note {
 	}
 	t.sayTrials(say)
 	for _, a := range t.axes {
-		switch a.title {
+		switch a.Title {
 		case "kind":
 			say("Servers differ in kind (%s): rows of different kinds do not compare.", values(t.cells, a))
 		case "persistence":
 			say(persistenceDiffers)
 		case "claims":
-			say("Guarantees differ, so the rows are no ranking. Claims: %s.", legend(t.cells))
+			say("Guarantees differ, so the rows are no ranking. Claims: %s.", view.Legend(t.cells))
 			if holds := holdsEnd(t.cells); holds != "" {
 				say("%s", holds)
 			}
@@ -148,10 +111,8 @@ func (t *table) below() []note {
 	for _, text := range unlikeHolds(t.cells) {
 		say("%s", text)
 	}
-	for _, f := range marks {
-		if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
-			say("%s", f.means)
-		}
+	for _, f := range view.FlagsOf(t.cells) {
+		say("%s: %s.", f.Name, f.Means)
 	}
 	t.sayColumns(say)
 	planted := ""
@@ -175,12 +136,12 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 	spans := map[string]span{}
 	var order []string
 	for _, c := range cells {
-		p := plan(c)
+		p := c.Plan()
 		lasted := results.Lasted(&p.Load, c.Latency[results.Hold])
 		if len(p.Classes) > 0 || lasted == 0 {
 			continue
 		}
-		asked := drawn(p.HoldTimes())
+		asked := view.Drawn(p.HoldTimes())
 		s, known := spans[asked]
 		if !known {
 			order = append(order, asked)
@@ -198,28 +159,17 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 }
 
 // values lists the different values of an axis in the order of the rows.
-func values(cells []*results.Cell, a axis) string {
+func values(cells []*results.Cell, a view.Axis) string {
 	var all []string
 	seen := map[string]bool{}
 	for _, c := range cells {
-		v := a.value(c)
+		v := a.Value(c)
 		if v == "" {
 			v = "unknown"
 		}
 		if !seen[v] {
 			seen[v] = true
 			all = append(all, v)
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// legend explains the trait letters that occur.
-func legend(cells []*results.Cell) string {
-	var all []string
-	for _, trait := range traitNames {
-		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
-			all = append(all, trait.letter+format.Unbroken+trait.name)
 		}
 	}
 	return strings.Join(all, ", ")

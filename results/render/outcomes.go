@@ -11,29 +11,30 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // outcomes says how the acquisitions and releases ended, and who got the locks.
 func (p *page) outcomes(c *results.Cell) {
 	n := c.Counts
-	p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), some("contended", n.Contended), some("timed out", n.TimedOut),
-		some("cancelled", n.Canceled), some("unknown", n.Unknown), some("refused", n.Refused), some("unfinished", n.Unfinished)))
-	p.item("", "releases", format.Join("released "+format.Count(n.Released), some("lost", n.Lost), some("lost to a renewal", n.LostRenewal),
-		some("failed", n.ReleaseError), some("never, since the holder died:", n.Crashed)))
+	p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
+		format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused), format.Labelled("unfinished", n.Unfinished)))
+	p.item("", "releases", format.Join("released "+format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
+		format.Labelled("failed", n.ReleaseError), format.Labelled("never, since the holder died:", n.Crashed)))
 	if n.Overstayed > 0 {
 		p.item("", "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
 	}
 	if n.LostRenewal > 0 {
-		p.item(yellow, "", "lost to a renewal: "+lostRenewal)
+		p.item(yellow, "", "lost to a renewal: "+view.Meaning("lost"))
 	}
-	if plan(c).Renew {
-		p.item("", "renewals", format.Join("answered "+format.Count(n.Renewals-n.RenewError), some("failed", n.RenewError)))
+	if c.Plan().Renew {
+		p.item("", "renewals", format.Join("answered "+format.Count(n.Renewals-n.RenewError), format.Labelled("failed", n.RenewError)))
 	}
-	if plan(c).Reentry > 1 {
-		p.item("", "re-entries", format.Join("granted "+format.Count(n.Reentries), some("refused", n.ReentryRefused), some("failed", n.ReentryError)))
+	if c.Plan().Reentry > 1 {
+		p.item("", "re-entries", format.Join("granted "+format.Count(n.Reentries), format.Labelled("refused", n.ReentryRefused), format.Labelled("failed", n.ReentryError)))
 	}
 	if n.SplitVotes+n.LateGrants > 0 {
-		p.item("", "votes", format.Join(some("split", n.SplitVotes), some("late", n.LateGrants)))
+		p.item("", "votes", format.Join(format.Labelled("split", n.SplitVotes), format.Labelled("late", n.LateGrants)))
 	}
 	var failed []string
 	for i, count := range n.NodeErrors {
@@ -52,7 +53,7 @@ func (p *page) outcomes(c *results.Cell) {
 		p.item(yellow, "errors", text)
 	}
 	if n.Unknown > 0 {
-		p.item(yellow, "", unknownOutcome)
+		p.item(yellow, "", view.Meaning("unknown"))
 	}
 	f := c.Fairness
 	if n.Acquired == 0 {
@@ -60,20 +61,12 @@ func (p *page) outcomes(c *results.Cell) {
 	}
 	p.item("", "fairness", format.Join(fmt.Sprintf("Jain %.2f", f.Jain),
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
-		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(plan(c).Clients))),
+		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Plan().Clients))),
 		"longest wait "+format.Duration(f.LongestWait),
 		format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun)))
 	if f.Starved > 0 {
-		p.item(yellow, "", starved)
+		p.item(yellow, "", view.Meaning("starved"))
 	}
-}
-
-// some is a labelled count, or nothing for none.
-func some(label string, n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return label + " " + format.Count(n)
 }
 
 // safety is the oracle's verdict.
@@ -83,11 +76,11 @@ func (p *page) safety(c *results.Cell) {
 	if s.Breaches() > 0 {
 		color = alarm(c)
 	}
-	p.item(color, "safety", safetyLine(s))
+	p.item(color, "safety", view.SafetyLine(s))
 	p.item("", "", powerLine(s))
 	if s.Overstayed > 0 {
 		lost := ""
-		if onlyPlanted(s) && s.LostUpdates > 0 {
+		if s.OnlyPlanted() && s.LostUpdates > 0 {
 			lost = "; so are " + format.Plural(s.LostUpdates, "lost update")
 		}
 		p.item("", "", fmt.Sprintf("%s of them planted: the holder had been made to outlast its lease, "+
@@ -106,7 +99,7 @@ func (p *page) safety(c *results.Cell) {
 		overlaps = format.Join("longest overlap "+format.Duration(s.Longest), "in all "+format.Duration(s.Overlap))
 	}
 	p.item(color, "", format.Join(claim, overlaps))
-	p.item(red, "", otherWitnesses(s))
+	p.item(red, "", view.OtherWitnesses(s))
 	const shown = 3
 	for i, v := range s.Events {
 		if i == shown {
@@ -121,40 +114,6 @@ func (p *page) safety(c *results.Cell) {
 	}
 }
 
-// safetyLine says how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
-// that none could have been seen.
-func safetyLine(s results.Safety) string {
-	const subject = "mutual exclusion: "
-	grants := format.Plural(s.Grants, "grant")
-	switch {
-	case !s.Checked:
-		return subject + "not checked, the oracle was off"
-	case s.Grants == 0:
-		return subject + "no grants to check"
-	case s.Violations > 0 && s.Power != nil && s.Power.Watched > 0:
-		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", format.Plural(s.Violations, "violation"), grants,
-			format.Count(s.Power.Watched), format.Probability(float64(s.Violations)/float64(s.Power.Watched)))
-	case s.Violations > 0:
-		return fmt.Sprintf(subject+"%s in %s (%s each)", format.Plural(s.Violations, "violation"), grants,
-			format.Probability(float64(s.Violations)/float64(s.Grants)))
-	}
-	none := subject + "0 violations in " + grants
-	if s.Power == nil {
-		return none + "; how many of them could have shown one is unknown"
-	}
-	watched := format.Count(s.Power.Watched)
-	rate, ok := s.MaxRate()
-	switch {
-	case ok:
-		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, format.Probability(rate))
-	case s.Power.Watched == 0:
-		return none + ", and none could have been seen: no rival's try was answered while a key was held"
-	case s.Breaches() > 0:
-		return none + ", " + watched + " watched"
-	}
-	return none + ", only " + watched + " watched: too few to tell anything"
-}
-
 // powerLine explains what makes a grant watched, and says that the harness has made holds longer for that.
 func powerLine(s results.Safety) string {
 	if s.Power == nil || s.Power.Watched+s.Power.Sampled == 0 {
@@ -162,17 +121,10 @@ func powerLine(s results.Safety) string {
 	}
 	text := "watched: a rival's try was answered during the hold"
 	if n := s.Power.Sampled; n > 0 {
-		text = fmt.Sprintf("%s, for which %s made longer, by %s on average", text, verb(n, "hold was", "holds were"),
+		text = fmt.Sprintf("%s, for which %s made longer, by %s on average", text, format.Verb(n, "hold was", "holds were"),
 			format.Duration(s.Power.SampledTime/time.Duration(n)))
 	}
 	return text
-}
-
-func verb(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return format.Count(n) + " " + many
 }
 
 // costs is what one granted lock cost.

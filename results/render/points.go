@@ -17,6 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // points lists the latest points of a series.
@@ -241,7 +242,7 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 						ratio, p = step.Ratio, step.P
 					}
 				}
-				rows = append(rows, []string{text(names[i]), text(glueless(machine(s.Sample.Env))), pt.Started.UTC().Format(time.RFC3339),
+				rows = append(rows, []string{text(names[i]), text(glueless(view.Machine(s.Sample.Env))), pt.Started.UTC().Format(time.RFC3339),
 					text(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
 					l.Figure.Name, number(v.Median), number(v.Low), number(v.High), number(v.Min), number(v.Max), number(ratio), number(p)})
 			}

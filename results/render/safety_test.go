@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // TestSafetyLine: a bound stands only where something could have been seen, and what was seen is said.
@@ -29,7 +30,7 @@ func TestSafetyLine(t *testing.T) {
 		{"lost early", results.Safety{Grants: 1000, LostEarly: 12, Power: power(300, 0)}, "0 violations in 1,000 grants, 300 watched", ""},
 	} {
 		tc.safety.Checked = true
-		line, more := safetyLine(tc.safety), powerLine(tc.safety)
+		line, more := view.SafetyLine(tc.safety), powerLine(tc.safety)
 		if !strings.Contains(line, tc.want) || !strings.Contains(more, tc.more) {
 			t.Errorf("%s: %q, %q; want %q, %q", tc.name, line, more, tc.want, tc.more)
 		}
@@ -39,13 +40,13 @@ func TestSafetyLine(t *testing.T) {
 	}
 }
 
-func TestWitnesses(t *testing.T) {
+func TestOtherWitnesses(t *testing.T) {
 	s := results.Safety{Checked: true, Grants: 10, LostEarly: 1}
-	if got, want := Witnesses(s), "1 release found the lock gone before its lease can have ended"; got != want {
+	if got, want := view.OtherWitnesses(s), "1 release found the lock gone before its lease can have ended"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.LostEarly, s.Explained = 2, "the server was restarted"
-	if got := Witnesses(s); !strings.Contains(got, "2 releases found") || !strings.HasSuffix(got, "proves nothing here: the server was restarted") {
+	if got := view.OtherWitnesses(s); !strings.Contains(got, "2 releases found") || !strings.HasSuffix(got, "proves nothing here: the server was restarted") {
 		t.Errorf("%q", got)
 	}
 }

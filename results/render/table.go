@@ -8,14 +8,15 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // table is what a table of cells shows, before it takes a format.
 type table struct {
 	cells   []*results.Cell
-	common  string // what all cells share
-	facts   facts  // about each driver's server, if those follow from the driver
-	axes    []axis // in which they differ
+	common  string      // what all cells share
+	facts   facts       // about each driver's server, if those follow from the driver
+	axes    []view.Axis // in which they differ
 	columns []column
 	left    []string // names of the columns that were left out
 	notes   notes
@@ -26,18 +27,18 @@ func newTable(cells []*results.Cell) *table {
 	t := &table{cells: cells}
 	var common []string
 	folded := fold(cells)
-	for _, a := range axes {
-		first, differs := a.compare(cells)
+	for _, a := range view.Axes {
+		first, differs := a.Compare(cells)
 		switch {
-		case differs && slices.Contains(folded.titles, a.title):
+		case differs && slices.Contains(folded.titles, a.Title):
 		case differs:
 			t.axes = append(t.axes, a)
-		case a.title == "load":
-			common = append([]string{loadLine(plan(cells[0]))}, common...) // what everything else depends on
-		case a.title == "claims":
-			common = append(common, "claims: "+traitWords(cells[0].First().Traits))
-		case first != "" && first != a.unsaid:
-			common = append(common, a.title+format.Unbroken+first)
+		case a.Title == "load":
+			common = append([]string{view.LoadLine(cells[0].Plan())}, common...) // what everything else depends on
+		case a.Title == "claims":
+			common = append(common, "claims: "+view.TraitWords(cells[0].First().Traits))
+		case first != "" && first != a.Unsaid:
+			common = append(common, a.Title+format.Unbroken+first)
 		}
 	}
 	t.common, t.facts = format.Join(common...), folded
@@ -50,22 +51,8 @@ func newTable(cells []*results.Cell) *table {
 	for _, c := range cells {
 		t.remarks = append(t.remarks, t.remark(c))
 	}
-	t.axes = slices.DeleteFunc(t.axes, func(a axis) bool { return a.wide })
+	t.axes = slices.DeleteFunc(t.axes, func(a view.Axis) bool { return a.Wide })
 	return t
-}
-
-// compare tells whether cells differ in an axis, and the value of the first one that it applies to.
-func (a axis) compare(cells []*results.Cell) (first string, differs bool) {
-	for i, c := range cells {
-		v := a.value(c)
-		switch {
-		case i == 0 || a.some && first == "":
-			first = v
-		case v != first && !(a.some && v == ""):
-			return first, true
-		}
-	}
-	return first, false
 }
 
 // fit leaves columns out until the table is no wider than width, or none is left that may go.
@@ -128,11 +115,11 @@ func (t *table) grid() grid {
 		}
 	}
 	for _, a := range t.axes {
-		add("\n"+a.title, a.right, ofCell(func(r row) string {
-			if v := format.Clean(a.value(r.parent)); v != "" {
+		add("\n"+a.Title, a.Right, ofCell(func(r row) string {
+			if v := format.Clean(a.Value(r.parent)); v != "" {
 				return v
 			}
-			return cmp.Or(a.absent, format.None)
+			return cmp.Or(a.Absent, format.None)
 		}))
 	}
 	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return len(c.Classes) > 0 }) {
@@ -191,7 +178,7 @@ func alarm(c *results.Cell) string {
 	case c.Violated():
 		return red
 	case c.Partial() != "" || c.Generator.Saturated || c.Safety.Violations > 0 || c.Safety.Breaches() > 0,
-		c.Drifting > 0 || unbalancedCell(c) || !c.KeptUp():
+		c.Drifting > 0 || view.Unbalanced(c) || !c.KeptUp():
 		return yellow
 	}
 	return ""

@@ -1,4 +1,4 @@
-package html
+package view
 
 // The summary: what can be claimed, in sentences, and what cannot.
 
@@ -12,19 +12,19 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// takeaway is a sentence or two. Its kind is good, bad, warn or note.
-type takeaway struct{ Kind, Lead, Text string }
+// Finding is a sentence or two. Its kind is good, bad, warn or note.
+type Finding struct{ Kind, Lead, Text string }
 
 const (
-	namedCells = 4 // in a sentence
+	NamedCells = 4 // in a sentence
 	namedLoads = 6 // in the summary; more are counted
 )
 
-func (v *view) takeaways() (all []takeaway) {
+func (v *Run) Findings() (all []Finding) {
 	all = append(all, v.broken()...)
 	all = append(all, v.fastest()...)
 	all = append(all, v.exclusion()...)
@@ -32,31 +32,31 @@ func (v *view) takeaways() (all []takeaway) {
 }
 
 // broken says first what matters most.
-func (v *view) broken() (all []takeaway) {
+func (v *Run) broken() (all []Finding) {
 	var names, free []string
 	var planted int64
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		switch {
 		case c.Violated():
-			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.names[i],
+			names = append(names, fmt.Sprintf("%s (%s in %s%s)", v.Names[i],
 				format.Plural(c.Safety.Breaches(), "violation"), format.Plural(c.Safety.Grants, "grant"), invited(c)))
-		case overlapped(c):
-			free = append(free, v.names[i])
+		case c.Safety.Breaches() > 0:
+			free = append(free, v.Names[i])
 		}
 		planted += c.Safety.Overstayed
 	}
 	if names != nil {
-		all = append(all, takeaway{"bad", "Mutual exclusion was violated",
-			"by " + listed(names, namedCells) + ", though the design claims to exclude. Two clients held the same lock at once."})
+		all = append(all, Finding{"bad", "Mutual exclusion was violated",
+			"by " + format.Few(names, NamedCells) + ", though the design claims to exclude. Two clients held the same lock at once."})
 	}
 	if free != nil {
-		all = append(all, takeaway{"warn", "Two clients held the same lock at once",
-			"in " + listed(free, namedCells) + ", which does not claim mutual exclusion."})
+		all = append(all, Finding{"warn", "Two clients held the same lock at once",
+			"in " + format.Few(free, NamedCells) + ", which does not claim mutual exclusion."})
 	}
 	if planted > 0 {
-		all = append(all, takeaway{"note", "Planted violations:",
+		all = append(all, Finding{"note", "Planted violations:",
 			fmt.Sprintf("%s on purpose, by holders that were made to outlast their lease; they say nothing against a lock.",
-				verb(planted, "violation was made", "violations were made"))})
+				format.Verb(planted, "violation was made", "violations were made"))})
 	}
 	return all
 }
@@ -75,18 +75,11 @@ func invited(c *results.Cell) string {
 	return ""
 }
 
-func verb(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return format.Count(n) + " " + many
-}
-
 // exclusion says what it is worth that no violation was seen.
-func (v *view) exclusion() []takeaway {
+func (v *Run) exclusion() []Finding {
 	var grants, watched int64
 	clean, blind, unchecked := 0, 0, 0
-	for _, c := range v.cells {
+	for _, c := range v.Cells {
 		_, bounded := c.Safety.MaxRate()
 		switch {
 		case !c.Safety.Checked:
@@ -95,31 +88,31 @@ func (v *view) exclusion() []takeaway {
 			clean++
 			grants += c.Safety.Grants
 			watched += c.Safety.Power.Watched
-		case c.Safety.Violations == 0 && !overlapped(c):
+		case c.Safety.Violations == 0 && c.Safety.Breaches() == 0:
 			blind++
 		}
 	}
-	var all []takeaway
+	var all []Finding
 	if blind > 0 {
-		all = append(all, takeaway{"note", "No violation could have been seen",
-			"in " + fmt.Sprintf("%d of %s", blind, format.Plural(len(v.cells), "row")) + ": rivals were not, or hardly ever, refused " +
+		all = append(all, Finding{"note", "No violation could have been seen",
+			"in " + fmt.Sprintf("%d of %s", blind, format.Plural(len(v.Cells), "row")) + ": rivals were not, or hardly ever, refused " +
 				"while a key was held, or the records do not tell. Contention for fewer keys, or holds that take time, would show something."})
 	}
 	if clean > 0 {
 		where := "in any row"
-		if clean < len(v.cells) {
-			where = fmt.Sprintf("in %d of %d rows", clean, len(v.cells))
+		if clean < len(v.Cells) {
+			where = fmt.Sprintf("in %d of %d rows", clean, len(v.Cells))
 		}
-		if len(v.cells) == 1 {
+		if len(v.Cells) == 1 {
 			where = "in this run"
 		}
-		all = append(all, takeaway{"good", "No violation was seen " + where,
+		all = append(all, Finding{"good", "No violation was seen " + where,
 			fmt.Sprintf("over %s, %s of which were watched. That is a bound and not a proof: row by row it is in the section on safety.",
 				format.Plural(grants, "grant"), format.Count(watched))})
 	}
 	if unchecked > 0 {
-		all = append(all, takeaway{"warn", "Mutual exclusion was not checked",
-			fmt.Sprintf("in %s: the oracle was off.", rows(unchecked, len(v.cells)))})
+		all = append(all, Finding{"warn", "Mutual exclusion was not checked",
+			fmt.Sprintf("in %s: the oracle was off.", rows(unchecked, len(v.Cells)))})
 	}
 	return all
 }
@@ -135,44 +128,44 @@ func rows(n, of int) string {
 }
 
 // fastest says which cell of each load was fastest, as far as that can be told.
-func (v *view) fastest() (all []takeaway) {
-	if len(v.cells) == 1 {
+func (v *Run) fastest() (all []Finding) {
+	if len(v.Cells) == 1 {
 		return v.single()
 	}
-	if !v.rivals {
+	if !v.Rivals {
 		return v.across()
 	}
 	wins := map[string]int{}
 	told, level := 0, 0
-	for _, g := range v.groups {
+	for _, g := range v.Groups {
 		r := g.rank()
 		switch {
 		case r.winner >= 0:
-			wins[g.names[r.winner]]++
+			wins[g.Names[r.winner]]++
 		case r.text.Text != "":
 			level++
 		}
 		if r.text.Text != "" && told < namedLoads {
 			told++
-			if g.title != "" {
-				r.text.Lead = g.title + ": " + lower(r.text.Lead)
+			if g.Title != "" {
+				r.text.Lead = g.Title + ": " + lower(r.text.Lead)
 			}
 			r.text.Text += "."
 			all = append(all, r.text)
 		}
 	}
-	if len(v.groups) <= namedLoads {
+	if len(v.Groups) <= namedLoads {
 		return all
 	}
-	sum := tally(wins, level, len(v.groups))
-	if told > 1 && told < len(v.groups) {
+	sum := tally(wins, level, len(v.Groups))
+	if told > 1 && told < len(v.Groups) {
 		sum.Text += fmt.Sprintf(" Here are %d of them:", told)
 	}
-	return append([]takeaway{sum}, all...)
+	return append([]Finding{sum}, all...)
 }
 
 // tally counts the loads by what can be said of them; one in which fewer than two rows may be believed is none of the first two.
-func tally(wins map[string]int, level, loads int) takeaway {
+func tally(wins map[string]int, level, loads int) Finding {
 	rest := loads - level
 	var counts, parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
@@ -182,7 +175,7 @@ func tally(wins map[string]int, level, loads int) takeaway {
 		rest -= wins[name]
 	}
 	if counts != nil {
-		parts = append(parts, "first by more than the trials scatter came "+listed(counts, namedCells))
+		parts = append(parts, "first by more than the trials scatter came "+format.Few(counts, NamedCells))
 	}
 	if level > 0 {
 		parts = append(parts, fmt.Sprintf("in %d the first row cannot be told from the next", level))
@@ -190,13 +183,13 @@ func tally(wins map[string]int, level, loads int) takeaway {
 	if rest > 0 {
 		parts = append(parts, fmt.Sprintf("in %d there are no two rows that may be believed as they stand", rest))
 	}
-	return takeaway{"note", fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
+	return Finding{"note", fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
 }
 
 // single is the one cell of a run.
-func (v *view) single() []takeaway {
-	c := v.cells[0]
-	e := rates(c)
+func (v *Run) single() []Finding {
+	c := v.Cells[0]
+	e := Rate(c)
 	text := ""
 	switch {
 	case e.Known():
@@ -204,12 +197,12 @@ func (v *view) single() []takeaway {
 	case e.N > 1:
 		text = fmt.Sprintf(" (%s – %s in %d trials)", format.Three(e.Min), format.Three(e.Max), e.N)
 	}
-	l := c.Latency[waiting(c)]
+	l := c.Latency[Waiting(c)]
 	waited := ""
 	if t := l.Quantile(0.5); !math.IsNaN(t) {
-		waited = fmt.Sprintf("Half of the grants took less than %s", took(t))
+		waited = fmt.Sprintf("Half of the grants took less than %s", metric.Duration.Format(t))
 		if t := l.Quantile(0.99); !math.IsNaN(t) {
-			waited += fmt.Sprintf(", 99 %% less than %s", took(t))
+			waited += fmt.Sprintf(", 99 %% less than %s", metric.Duration.Format(t))
 		}
 		waited += "."
 	}
@@ -220,116 +213,112 @@ func (v *view) single() []takeaway {
 	if c.Bound.Beaten() {
 		bound += " The estimate was too low."
 	}
-	return []takeaway{{"note", format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
+	return []Finding{{"note", format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }
 
 // across spans rows whose loads differ, which are no rivals.
-func (v *view) across() []takeaway {
-	order := group{cells: v.cells}.sorted(func(c *results.Cell) float64 { return c.Rate.Median })
+func (v *Run) across() []Finding {
+	order := Group{Cells: v.Cells}.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := order[0], order[len(order)-1]
-	return []takeaway{{"note", "The rows had different loads, so they are no ranking:",
+	return []Finding{{"note", "The rows had different loads, so they are no ranking:",
 		fmt.Sprintf("from %s locks/s (%s) to %s locks/s (%s).",
-			format.Three(v.cells[low].Rate.Median), v.names[low], format.Three(v.cells[top].Rate.Median), v.names[top])}}
+			format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])}}
 }
 
 // ranking is what can be said about the rows of one load.
 type ranking struct {
 	winner int // -1 if none can be told from the next
-	text   takeaway
+	text   Finding
 }
 
 // rank compares rows that may be believed. In a closed loop the lock sets the rate; where arrivals set it, what tells is how
 // long they waited.
-func (g group) rank() ranking {
-	figure, estimate := func(c *results.Cell) float64 { return c.Rate.Median }, rates
-	byWait := slices.ContainsFunc(g.cells, (*results.Cell).Open)
+func (g Group) rank() ranking {
+	figure, estimate := func(c *results.Cell) float64 { return c.Rate.Median }, Rate
+	byWait := slices.ContainsFunc(g.Cells, (*results.Cell).Open)
 	if byWait {
-		figure, estimate = func(c *results.Cell) float64 { return -p99(c) }, negative(tails)
+		figure, estimate = func(c *results.Cell) float64 { return -P99(c) }, negative(Tail)
 	}
 	var fit []int
-	for _, i := range g.sorted(figure) {
-		if c := g.cells[i]; !overlapped(c) && len(doubts(c)) == 0 && !math.IsNaN(figure(c)) && c.Counts.Acquired > 0 {
+	for _, i := range g.Sorted(figure) {
+		if c := g.Cells[i]; c.Safety.Breaches() == 0 && len(Doubts(c)) == 0 && !math.IsNaN(figure(c)) && c.Counts.Acquired > 0 {
 			fit = append(fit, i)
 		}
 	}
 	if len(fit) < 2 {
 		return ranking{winner: -1}
 	}
-	first, next := g.cells[fit[0]], g.cells[fit[1]]
+	first, next := g.Cells[fit[0]], g.Cells[fit[1]]
 	how, sure := apart(estimate(first), estimate(next))
 	if !sure {
-		same := []string{g.names[fit[0]]}
+		same := []string{g.Names[fit[0]]}
 		for _, i := range fit[1:] {
-			if _, sure := apart(estimate(first), estimate(g.cells[i])); !sure {
-				same = append(same, g.names[i])
+			if _, sure := apart(estimate(first), estimate(g.Cells[i])); !sure {
+				same = append(same, g.Names[i])
 			}
 		}
 		what := fmt.Sprintf("%s had the most, %s locks/s, but", same[0], format.Three(first.Rate.Median))
 		if byWait {
-			what = fmt.Sprintf("%s had the lowest p99, %s, but", same[0], took(p99(first)))
+			what = fmt.Sprintf("%s had the lowest P99, %s, but", same[0], metric.Duration.Format(P99(first)))
 		}
-		return ranking{-1, takeaway{"note", "No fastest row.",
-			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, listed(same[1:], namedCells), how)}}
+		return ranking{-1, Finding{"note", "No fastest row.",
+			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, format.Few(same[1:], NamedCells), how)}}
 	}
-	lead := g.names[fit[0]] + " was fastest:"
+	lead := g.Names[fit[0]] + " was fastest:"
 	if !estimate(first).Known() || !estimate(next).Known() {
-		lead = g.names[fit[0]] + " came first:" // which is less
+		lead = g.Names[fit[0]] + " came first:" // which is less
 	}
 	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", format.Three(first.Rate.Median),
-		faster(first.Rate.Median, next.Rate.Median), g.names[fit[1]], how)
+		faster(first.Rate.Median, next.Rate.Median), g.Names[fit[1]], how)
 	if byWait {
-		lead = fmt.Sprintf("%s answered soonest:", g.names[fit[0]])
+		lead = fmt.Sprintf("%s answered soonest:", g.Names[fit[0]])
 		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s",
-			took(p99(first)), took(p99(next)), g.names[fit[1]], how)
+			metric.Duration.Format(P99(first)), metric.Duration.Format(P99(next)), g.Names[fit[1]], how)
 	} else {
 		text += g.wait(fit)
 	}
-	if a, b := render.Guarantees(first), render.Guarantees(next); a != b {
+	if a, b := Guarantees(first), Guarantees(next); a != b {
 		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
 	}
-	return ranking{fit[0], takeaway{"good", lead, text + g.leftOut(fit[0], figure)}}
+	return ranking{fit[0], Finding{"good", lead, text + g.leftOut(fit[0], figure)}}
 }
 
-// overlapped tells of a row in which two clients held a lock at once, not on purpose. Whether it claims to exclude or not: to
-// be faster than a lock by being none is no rank.
-func overlapped(c *results.Cell) bool { return c.Safety.Breaches() > 0 }
-
 // leftOut names the rows that would have come first if they could be believed.
-func (g group) leftOut(first int, figure func(*results.Cell) float64) string {
+func (g Group) leftOut(first int, figure func(*results.Cell) float64) string {
 	var names []string
-	for i, c := range g.cells {
-		if figure(c) <= figure(g.cells[first]) || math.IsNaN(figure(c)) {
+	for i, c := range g.Cells {
+		if figure(c) <= figure(g.Cells[first]) || math.IsNaN(figure(c)) {
 			continue
 		}
-		why := strings.Join(doubts(c), ", ")
-		if overlapped(c) {
+		why := strings.Join(Doubts(c), ", ")
+		if c.Safety.Breaches() > 0 {
 			why = "violated"
 		}
-		names = append(names, g.names[i]+" ("+why+")")
+		names = append(names, g.Names[i]+" ("+why+")")
 	}
 	if names == nil {
 		return ""
 	}
-	return ". Left out, though its figure was better: " + listed(names, namedCells)
+	return ". Left out, though its figure was better: " + format.Few(names, NamedCells)
 }
 
 // wait holds the p99 of the fastest row against the lowest.
-func (g group) wait(fit []int) string {
+func (g Group) wait(fit []int) string {
 	lowest := slices.MinFunc(fit, func(a, b int) int {
-		x, y := p99(g.cells[a]), p99(g.cells[b])
+		x, y := P99(g.Cells[a]), P99(g.Cells[b])
 		if math.IsNaN(x) || math.IsNaN(y) {
 			return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
 		}
 		return cmp.Compare(x, y)
 	})
-	mine, best := p99(g.cells[fit[0]]), p99(g.cells[lowest])
+	mine, best := P99(g.Cells[fit[0]]), P99(g.Cells[lowest])
 	switch {
 	case math.IsNaN(mine) || math.IsNaN(best):
 		return ""
 	case lowest == fit[0]:
-		return fmt.Sprintf(". It has the lowest p99 as well, %s", took(mine))
+		return fmt.Sprintf(". It has the lowest p99 as well, %s", metric.Duration.Format(mine))
 	}
-	return fmt.Sprintf(". Its p99 is %s; the lowest is that of %s, %s", took(mine), g.names[lowest], took(best))
+	return fmt.Sprintf(". Its p99 is %s; the lowest is that of %s, %s", metric.Duration.Format(mine), g.Names[lowest], metric.Duration.Format(best))
 }
 
 func negative(of func(*results.Cell) stats.Estimate) func(*results.Cell) stats.Estimate {
@@ -368,7 +357,7 @@ func faster(a, b float64) string {
 }
 
 // reservations say which rows are not to be believed as they stand, and why.
-func (v *view) reservations() (all []takeaway) {
+func (v *Run) reservations() (all []Finding) {
 	type doubt struct {
 		means string
 		names []string
@@ -382,32 +371,29 @@ func (v *view) reservations() (all []takeaway) {
 		}
 		found[key].names = append(found[key].names, name)
 	}
-	for i, c := range v.cells {
+	for i, c := range v.Cells {
 		if why := c.Partial(); why != "" {
-			note("partial", "it ended before its time ("+format.Line(why)+"), so its figures are no whole trial's.", v.names[i])
+			note("partial", "it ended before its time ("+format.Line(why)+"), so its figures are no whole trial's.", v.Names[i])
 		}
 		if c.First().Server.Kind == "embedded" {
 			note("embedded",
-				"measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.names[i])
+				"measured on a stand-in inside lockbench, which says nothing about a real server's speed.", v.Names[i])
 		}
-		words, means := render.Marks(c)
-		for n, word := range words {
-			key, _, _ := strings.Cut(word, " ")
-			_, text, _ := strings.Cut(means[n], ": ")
-			note(key, text, v.names[i])
+		for _, f := range Flags(c) {
+			note(f.Name, f.Means+".", v.Names[i])
 		}
 	}
 	for _, key := range order {
 		d := found[key]
-		where := listed(d.names, namedCells)
-		if len(d.names) == len(v.cells) {
-			where = rows(len(v.cells), len(v.cells))
+		where := format.Few(d.names, NamedCells)
+		if len(d.names) == len(v.Cells) {
+			where = rows(len(v.Cells), len(v.Cells))
 		}
-		all = append(all, takeaway{"warn", upper(key) + ":", where + " – " + d.means})
+		all = append(all, Finding{"warn", format.Upper(key) + ":", where + " – " + d.means})
 	}
-	if n := v.fewTrials(); n > 0 {
-		all = append(all, takeaway{"warn", "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
-			upper(rows(n, len(v.cells))), stats.MinTrials)})
+	if n := v.FewTrials(); n > 0 {
+		all = append(all, Finding{"warn", "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
+			format.Upper(rows(n, len(v.Cells))), stats.MinTrials)})
 	}
 	return all
 }
@@ -415,20 +401,12 @@ func (v *view) reservations() (all []takeaway) {
 // lower is for the word that begins a sentence, and leaves names as they are.
 func lower(s string) string { return strings.Replace(s, "No fastest", "no fastest", 1) }
 
-func upper(s string) string {
-	if s == "" {
-		return s
+// FewTrials returns how many cells have fewer trials than an interval takes.
+func (v *Run) FewTrials() (n int) {
+	for _, c := range v.Cells {
+		if len(c.Trials) < stats.MinTrials {
+			n++
+		}
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// listed names the first few and counts the rest.
-func listed(names []string, most int) string {
-	if len(names) > most+1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	if len(names) > 1 {
-		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	}
-	return strings.Join(names, "")
+	return n
 }

@@ -1,4 +1,4 @@
-package render
+package view
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestVariables(t *testing.T) {
 		{nil, ""},
 		{map[string]string{"GOGC": "50", "GODEBUG": "gctrace=1"}, "GODEBUG=gctrace=1, GOGC=50"},
 	} {
-		if got := variables(results.Env{Variables: tc.set}); got != tc.want {
+		if got := Variables(results.Env{Variables: tc.set}); got != tc.want {
 			t.Errorf("%v: %q, want %q", tc.set, got, tc.want)
 		}
 	}

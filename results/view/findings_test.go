@@ -1,8 +1,7 @@
-package html
+package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func said(t *testing.T, change func([]*results.Cell), recs ...[]*results.Record)
 		change(cells)
 	}
 	var lines []string
-	for _, s := range newView(cells).takeaways() {
+	for _, s := range NewRun(cells).Findings() {
 		lines = append(lines, s.Kind+": "+s.Lead+" "+s.Text)
 	}
 	return strings.Join(lines, "\n")
@@ -253,30 +252,5 @@ func TestInvited(t *testing.T) {
 		if got := invited(&results.Cell{Trials: []*results.Record{r}}); got != "" {
 			t.Errorf("renewed: %q", got)
 		}
-	}
-}
-
-// TestBadgesOfTheGenerator: what was paused is in doubt; an estimate that was beaten is marked, and says nothing against the
-// figure.
-func TestBadgesOfTheGenerator(t *testing.T) {
-	cells := func(change func(*results.Record)) []*results.Cell {
-		recs := trialsOf("set-nx", 1000)
-		change(recs[0])
-		all, err := results.Group(recs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	paused := cells(func(r *results.Record) { r.Generator.Pauses = []results.Pause{{Length: time.Second}} })
-	if got := badges(paused[0]); !slices.Equal(got, []badge{{"paused", "warn"}}) || state(paused[0]) != "warn" {
-		t.Errorf("paused: %v, %s", got, state(paused[0]))
-	}
-	beaten := cells(func(r *results.Record) { r.Bound.LocksPerS, r.Bound.Efficiency = 800, 1.3 })
-	if got := badges(beaten[0]); !slices.Equal(got, []badge{{"beaten", "warn"}}) || state(beaten[0]) != "good" {
-		t.Errorf("beaten: %v, %s", got, state(beaten[0]))
-	}
-	if page := write(t, beaten); !strings.Contains(page, "130 % of an estimate of what any lock could reach here. The estimate was too low.") {
-		t.Error("the page does not say that the estimate was too low")
 	}
 }

@@ -1,4 +1,4 @@
-package render
+package view
 
 // What was asked of the clients, in words.
 
@@ -18,8 +18,8 @@ import (
 // closed labels a load in which a client that waits sends nothing.
 const closed = "closed loop"
 
-// loadLine says whether the load is an open or a closed loop, and at which rate; of classes that differ, of each.
-func loadLine(p *spec.Plan) string {
+// LoadLine says whether the load is an open or a closed loop, and at which rate; of classes that differ, of each.
+func LoadLine(p *spec.Plan) string {
 	var lines, named []string
 	for _, g := range p.Groups() {
 		lines = append(lines, loadOf(g.Load))
@@ -47,7 +47,7 @@ func loadOf(l spec.Load) string {
 
 // loadShort is loadLine in few words, for a column.
 func loadShort(p *spec.Plan) string {
-	line := loadLine(p)
+	line := LoadLine(p)
 	l := p.Groups()[0].Load
 	open := "open, "
 	if l.Arrival == "poisson" {
@@ -56,7 +56,7 @@ func loadShort(p *spec.Plan) string {
 	parts := strings.Split(l.Rate.String(), ":")
 	switch {
 	case line != loadOf(l):
-		return byClass
+		return ByClass
 	case len(parts) == 3:
 		return open + number(parts[0]) + "–" + number(parts[1]) + "/s in " + timeText(parts[2])
 	case len(parts) == 4 && (parts[0] == "steps" || parts[0] == "ladder"):
@@ -65,8 +65,8 @@ func loadShort(p *spec.Plan) string {
 	return strings.Replace(line, "open loop, ", "open, ", 1)
 }
 
-// byClass stands for a setting in which classes differ.
-const byClass = "by class"
+// ByClass stands for a setting in which classes differ.
+const ByClass = "by class"
 
 // rateText writes a rate out that the plan has as in package pace: "5000", "1000:50000:10s", "steps:1000:50000:10",
 // "ladder:1000:50000:10". One that it does not know stays as it is.
@@ -100,8 +100,8 @@ func timeText(s string) string {
 	return s
 }
 
-// drawn is a distribution of times, or the one time that all have.
-func drawn(t spec.Times) string {
+// Drawn is a distribution of times, or the one time that all have.
+func Drawn(t spec.Times) string {
 	if d, fixed := t.Fixed(); fixed {
 		return format.Exact(d)
 	}
@@ -125,10 +125,10 @@ func ifCount(n int) string {
 // ofClasses is a setting of a plan's load, or byClass if its classes do not agree in it.
 func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
-		groups := plan(c).Groups()
+		groups := c.Plan().Groups()
 		for _, g := range groups[1:] {
 			if get(g.Load) != get(groups[0].Load) {
-				return byClass
+				return ByClass
 			}
 		}
 		return get(groups[0].Load)
@@ -139,19 +139,19 @@ func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 func classList(p *spec.Plan) string {
 	var all []string
 	for _, g := range p.Classes {
-		all = append(all, g.Name+" ("+classText(p, g)+")")
+		all = append(all, g.Name+" ("+ClassText(p, g)+")")
 	}
 	return strings.Join(all, "; ")
 }
 
-// classText is what a class does, as far as not all of the plan's classes do the same.
-func classText(p *spec.Plan, g spec.Class) string {
+// ClassText is what a class does, as far as not all of the plan's classes do the same.
+func ClassText(p *spec.Plan, g spec.Class) string {
 	parts := []string{format.Plural(g.Clients, "client")}
 	for _, s := range spec.Settings {
 		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
 			continue
 		}
-		label, get := axisOf(s).title+" ", func(l spec.Load) string { return loadText(s, l) }
+		label, get := axisOf(s).Title+" ", func(l spec.Load) string { return loadText(s, l) }
 		if s.Name == "rate" {
 			label, get = "", loadOf
 		}
@@ -166,9 +166,9 @@ func classText(p *spec.Plan, g spec.Class) string {
 func loadText(s spec.Setting, l spec.Load) string {
 	switch s.Name {
 	case "hold":
-		return drawn(l.HoldTimes())
+		return Drawn(l.HoldTimes())
 	case "think":
-		return drawn(l.ThinkTimes())
+		return Drawn(l.ThinkTimes())
 	case "timeout", "max-queue":
 		return cmp.Or(pretty(s, s.Text(nil, &l)), "endless")
 	}

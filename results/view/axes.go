@@ -1,0 +1,326 @@
+package view
+
+// The axes in which cells can differ: they are the leading columns of a table, or stand above it.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Axis is one thing in which cells can differ. Axes that agree in all cells are stated once above the table; the
+// others are its leading columns.
+type Axis struct {
+	Title  string
+	Value  func(c *results.Cell) string // "" if it does not apply
+	Absent string                       // what an empty value is written as in a column; empty: –
+	Right  bool                         // aligned right
+	Unsaid string                       // goes without saying if it is so in all cells
+	Some   bool                         // applies to some cells only: that it does not to others is no difference
+	Wide   bool                         // too long for a column: a difference goes into the notes of the row
+
+	// server says that it is a fact about the server. Where drivers of several services stand in one table, each service
+	// has its own, and what follows from the driver is said once for each below the table; see fold.
+	Server bool
+}
+
+var Axes = slices.Concat(
+	[]Axis{
+		{Title: "side", Value: func(c *results.Cell) string { return c.First().Side }},
+		{Title: "revision", Value: func(c *results.Cell) string { return c.First().Env.Revision }},
+		{Title: "workload", Value: func(c *results.Cell) string { return c.Plan().Workload }},
+	},
+	Settings,
+	[]Axis{
+		{Title: "classes", Wide: true, Value: func(c *results.Cell) string { return classList(c.Plan()) }},
+		{Title: "trials", Right: true, Unsaid: "1", Value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+		{Title: "kind", Value: func(c *results.Cell) string { return ServerKind(c) }},
+		{Title: "server", Some: true, Server: true, Value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
+		{Title: "mode", Some: true, Wide: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Mode })},
+		{Title: "persistence", Some: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Persistence })},
+		{Title: "replicas", Wide: true, Server: true, Value: func(c *results.Cell) string {
+			if n := c.First().Server.Replicas; n > 0 {
+				return strconv.Itoa(n)
+			}
+			return ""
+		}},
+		{Title: "network", Some: true, Wide: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Network })},
+		{Title: "address", Wide: true, Server: true, Value: func(c *results.Cell) string {
+			if ServerKind(c) != "external" {
+				return "" // made up for the run
+			}
+			return c.First().Server.Addr
+		}},
+		{Title: "claims", Value: func(c *results.Cell) string { return letters(c.First().Traits) }},
+		{Title: "machine", Wide: true, Value: func(c *results.Cell) string { return Machine(c.First().Env) }},
+		{Title: "lockbench", Wide: true, Value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
+		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return Libraries(c.First().Env) }},
+	},
+)
+
+// settings are the axes of settings, most of them under their names and as package spec writes them.
+var Settings = settingAxes()
+
+func settingAxes() (all []Axis) {
+	for _, s := range spec.Settings {
+		if slices.Contains(elsewhere, s.Name) {
+			continue
+		}
+		all = append(all, axisOf(s))
+	}
+	return all
+}
+
+func axisOf(s spec.Setting) Axis {
+	a := Axis{
+		Title: strings.ReplaceAll(s.Name, "-", " "),
+		Value: settingText(s),
+		Right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
+		Some:  s.Zero == "",
+	}
+	if change := unlike[s.Name]; change != nil {
+		change(&a)
+	}
+	return a
+}
+
+// elsewhere are the settings that another axis tells: the topology's, and the load's.
+var elsewhere = []string{"nodes", "replicas", "acks", "arrival", "burst"}
+
+// unlike is what is particular to a setting's axis.
+var unlike = map[string]func(a *Axis){
+	"topology": func(a *Axis) { a.Value = func(c *results.Cell) string { return topology(c.Plan()) } },
+	"reentry":  func(a *Axis) { a.Title = "re-entry" },
+	"clients":  func(a *Axis) { a.Value = func(c *results.Cell) string { return format.Count(int64(c.Plan().Clients)) } }, // of all classes
+	"rate": func(a *Axis) {
+		a.Title, a.Right, a.Value = "load", false, func(c *results.Cell) string { return loadShort(c.Plan()) }
+	},
+	"max-queue": func(a *Axis) { a.Some, a.Unsaid, a.Value = true, noLimit, maxQueue },
+	"key-dist":  func(a *Axis) { a.Right, a.Absent = false, "uniform" },
+	"hold":      func(a *Axis) { a.Value = ofClasses(func(l spec.Load) string { return Drawn(l.HoldTimes()) }) },
+	"think": func(a *Axis) {
+		a.Absent, a.Value = "0", ofClasses(func(l spec.Load) string { return unlessZero(Drawn(l.ThinkTimes())) })
+	},
+	"timeout":    func(a *Axis) { a.Absent = "endless" },
+	"try-only":   func(a *Axis) { a.Title, a.Absent = "try-only", "0 %" },
+	"crash":      func(a *Axis) { a.Absent = "0 %" },
+	"overstay":   func(a *Axis) { a.Absent = "0 %" },
+	"pipelining": func(a *Axis) { a.Right = false },
+	"param":      func(a *Axis) { a.Title = "params" },
+	"n":          func(a *Axis) { a.Title = "ops" },
+	"warmup":     func(a *Axis) { a.Title = "warm-up" },
+	"max-errors": func(a *Axis) { a.Wide, a.Absent = true, "never" },
+	"oracle":     func(a *Axis) { a.Wide, a.Value = true, onlyIf(func(p *spec.Plan) bool { return !p.Oracle }, spec.Off) },
+	"probe": func(a *Axis) {
+		text := a.Value
+		a.Absent, a.Value = "off", func(c *results.Cell) string {
+			if rate := text(c); rate != "" {
+				return rate + "/s"
+			}
+			return ""
+		}
+	},
+}
+
+func onlyIf(holds func(*spec.Plan) bool, text string) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if holds(c.Plan()) {
+			return text
+		}
+		return ""
+	}
+}
+
+// settingText returns a setting's value in a cell; of a setting of classes byClass if they do not agree.
+func settingText(s spec.Setting) func(*results.Cell) string {
+	if s.Class {
+		return ofClasses(func(l spec.Load) string { return pretty(s, s.Text(nil, &l)) })
+	}
+	return func(c *results.Cell) string { return pretty(s, s.Text(c.Plan(), nil)) }
+}
+
+// pretty writes what is typed as people read it: 10,000 and 5 ms.
+func pretty(s spec.Setting, typed string) string {
+	if typed == "" {
+		return ""
+	}
+	switch s.Value {
+	case "N", "OPS":
+		if n, err := spec.ParseInt(typed); err == nil {
+			return format.Count(n)
+		}
+	case "TIME":
+		if d, err := time.ParseDuration(typed); err == nil {
+			return format.Exact(d)
+		}
+	case "SHARE":
+		if f, err := spec.ParseShare(typed); err == nil {
+			return format.Percent(f)
+		}
+	}
+	return typed
+}
+
+const noLimit = "no limit"
+
+// maxQueue tells a queue without a limit from no queue at all, which a closed loop has.
+func maxQueue(c *results.Cell) string {
+	if p := c.Plan(); len(p.Classes) == 0 && p.Open() && p.MaxQueue == 0 {
+		return noLimit
+	}
+	return ofClasses(func(l spec.Load) string { return ifCount(l.MaxQueue) })(c)
+}
+
+// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
+// user's own.
+func topology(p *spec.Plan) string {
+	switch {
+	case p.Topology == "replicated" && p.Replicas > 0:
+		return fmt.Sprintf("replicated %d/%d", p.Acks, p.Replicas)
+	case p.Topology == "replicated":
+		return fmt.Sprintf("replicated %d", p.Acks)
+	case p.Nodes+p.Replicas > 0:
+		return fmt.Sprintf("%s %d", p.Topology, p.Nodes+p.Replicas)
+	}
+	return p.Topology
+}
+
+// ofServer is what a record says of its server; it does not apply where there is none.
+func ofServer(get func(results.Server) string) func(*results.Cell) string {
+	return func(c *results.Cell) string {
+		if ServerKind(c) == "in-process" {
+			return ""
+		}
+		return cmp.Or(get(c.First().Server), "unknown")
+	}
+}
+
+// ServerKind is what was measured, or what was asked for if the record does not say.
+func ServerKind(c *results.Cell) string {
+	if kind := c.First().Server.Kind; kind != "" {
+		return kind
+	}
+	return c.Plan().Server
+}
+
+// Machine describes where the load was made, and with what.
+func Machine(e results.Env) string {
+	cpu := format.Plural(e.CPUs, "CPU")
+	if e.CPU != "" {
+		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
+	}
+	if e.GOMAXPROCS != e.CPUs {
+		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
+	}
+	return format.Join(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
+}
+
+func Libraries(e results.Env) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
+		all = append(all, strings.TrimPrefix(name, "github.com/")+" "+e.Libraries[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+// Variables are the settings of the environment that change what is measured.
+func Variables(e results.Env) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e.Variables)) {
+		all = append(all, name+"="+e.Variables[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+// traits are the traits. Those that are guarantees have a letter that stands for them in a column; the others
+// are abilities, which make no two designs unlike.
+var traits = []struct {
+	letter, name string
+	has          func(results.Traits) bool
+}{
+	{"x", "exclusive", func(t results.Traits) bool { return t.Exclusive }},
+	{"o", "owned", func(t results.Traits) bool { return t.Owned }},
+	{"e", "expires", func(t results.Traits) bool { return t.Expires }},
+	{"s", "session-bound", func(t results.Traits) bool { return t.Session }},
+	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
+	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
+	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
+	{"", "renews", func(t results.Traits) bool { return t.Renews }},
+	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
+	{"", "waits", func(t results.Traits) bool { return t.Waits }},
+}
+
+func letters(t results.Traits) string {
+	s := ""
+	for _, trait := range traits {
+		if trait.has(t) {
+			s += trait.letter
+		}
+	}
+	return s
+}
+
+func TraitWords(t results.Traits) string {
+	var words []string
+	for _, trait := range traits {
+		if trait.has(t) {
+			words = append(words, trait.name)
+		}
+	}
+	if words == nil {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// Guarantees are what a cell's design claims, without its mere abilities, in words.
+func Guarantees(c *results.Cell) string {
+	var words []string
+	for _, t := range traits {
+		if t.letter != "" && t.has(c.First().Traits) {
+			words = append(words, t.name)
+		}
+	}
+	return cmp.Or(strings.Join(words, ", "), "nothing")
+}
+
+// Legend explains the trait letters that occur.
+func Legend(cells []*results.Cell) string {
+	var all []string
+	for _, trait := range traits {
+		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
+			all = append(all, trait.letter+format.Unbroken+trait.name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// Compare reports whether cells differ in a, and returns the value of the first one that it applies to.
+func (a Axis) Compare(cells []*results.Cell) (first string, differs bool) {
+	for i, c := range cells {
+		v := a.Value(c)
+		switch {
+		case i == 0 || a.Some && first == "":
+			first = v
+		case v != first && !(a.Some && v == ""):
+			return first, true
+		}
+	}
+	return first, false
+}
+
+// differing returns the axes in which cells differ.
+func differing(cells []*results.Cell) []Axis {
+	return slices.DeleteFunc(slices.Clone(Axes), func(a Axis) bool {
+		_, differs := a.Compare(cells)
+		return !differs
+	})
+}

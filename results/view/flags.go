@@ -1,0 +1,139 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// Flag is a word that marks the figures of a cell. It follows from the figures alone; whatever else a record has to say is in
+// its warnings.
+type Flag struct {
+	Name  string
+	Word  string // with a count, if there is one: "drifts 2/5"
+	Means string // what it says of the figures, as a clause
+	Doubt bool   // the figures are not to be believed as they stand
+}
+
+// flag is a row of the table of flags.
+type flag struct {
+	name  string
+	doubt bool
+	word  func(c *results.Cell) string // "" if it does not apply
+	means string
+}
+
+var flags = []flag{
+	when("saturated", true, func(c *results.Cell) bool { return c.Generator.Saturated },
+		"lockbench or its machine was the bottleneck, so this is not the lock's limit"),
+	when("paused", true, func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 },
+		"lockbench itself did not run for a while, which the latencies have in them, and leases may have ended meanwhile"),
+	{"drifts", true, drifting, "the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
+		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
+	when("unbalanced", false, Unbalanced, "by Little's law, figures contradict each other"),
+	when("beaten", false, func(c *results.Cell) bool { return c.Bound.Beaten() },
+		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
+			"locks changed hands without one, or arrivals from before the window were served in it"),
+	when("behind", true, func(c *results.Cell) bool { return !c.KeptUp() },
+		"by Little's law the clients did not keep up with the arrivals, "+
+			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency"),
+	limited(results.ClientLimited, "arrivals found all clients busy, and neither the lock nor the connections "+
+		"held those up: more clients would go faster, and the response shows what waiting for one took"),
+	limited(results.ConnectionLimited, "requests waited for a connection of the pool; more of them would go faster"),
+	limited(results.LockLimited, "arrivals found all clients busy with waiting for the lock, which does not keep "+
+		"up with the rate; more clients would only wait there"),
+	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
+	counted("starved", func(c *results.Cell) int64 { return int64(c.Fairness.Starved) },
+		"clients that were never granted a lock in the window; acquire latencies cannot show their waits"),
+	counted("errors", func(c *results.Cell) int64 { return c.Counts.Failed() },
+		"requests whose answer was not heard, or was a refusal; the record has the first of each class"),
+	counted("lost", func(c *results.Cell) int64 { return c.Counts.LostRenewal },
+		"holds cut short, since a renewal said \"not yours\" or none was confirmed in the lease's time"),
+	counted("unknown", func(c *results.Cell) int64 { return c.Counts.Unknown },
+		"an unknown outcome may have left a lock behind until its TTL, or the end of its session"),
+}
+
+// Flags returns the flags of c.
+func Flags(c *results.Cell) (all []Flag) {
+	for _, f := range flags {
+		if word := f.word(c); word != "" {
+			all = append(all, Flag{f.name, word, f.means, f.doubt})
+		}
+	}
+	return all
+}
+
+// FlagsOf returns the flags that any of the cells has, each once.
+func FlagsOf(cells []*results.Cell) (all []Flag) {
+	for _, f := range flags {
+		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
+			all = append(all, Flag{f.name, f.name, f.means, f.doubt})
+		}
+	}
+	return all
+}
+
+// Meaning returns what a flag says of the figures, as a clause.
+func Meaning(name string) string {
+	return flags[slices.IndexFunc(flags, func(f flag) bool { return f.name == name })].means
+}
+
+// Doubts returns why the figures of c are not to be believed as they stand, in a word each.
+func Doubts(c *results.Cell) (words []string) {
+	if c.Partial() != "" {
+		words = append(words, "partial")
+	}
+	for _, f := range Flags(c) {
+		if f.Doubt {
+			words = append(words, f.Name)
+		}
+	}
+	if c.First().Server.Kind == "embedded" {
+		words = append(words, "embedded")
+	}
+	return words
+}
+
+func when(name string, doubt bool, is func(*results.Cell) bool, means string) flag {
+	return flag{name, doubt, func(c *results.Cell) string {
+		if is(c) {
+			return name
+		}
+		return ""
+	}, means}
+}
+
+func counted(name string, of func(*results.Cell) int64, means string) flag {
+	return flag{name, false, func(c *results.Cell) string { return format.Labelled(name, of(c)) }, means}
+}
+
+// limited flags cells that are held up by l.
+func limited(l results.Limit, means string) flag {
+	return when(string(l), false, func(c *results.Cell) bool { return c.Limit() == l }, means)
+}
+
+// Unbalanced reports whether the figures of c contradict each other by Little's law, where no errors explain it.
+func Unbalanced(c *results.Cell) bool {
+	return c.Bound.Little > 0 && !c.Bound.Balanced() && (c.Bound.Little > 1 || c.Counts.Failed() == 0)
+}
+
+// drifting flags cells with trials that were not steady, and says in how many of several.
+func drifting(c *results.Cell) string {
+	switch {
+	case c.Drifting == 0:
+		return ""
+	case len(c.Trials) == 1:
+		return "drifts"
+	}
+	return fmt.Sprintf("drifts %d/%d", c.Drifting, len(c.Trials))
+}
+
+// Overflows returns how many values of all latencies were beyond the range of a histogram.
+func Overflows(c *results.Cell) (n int64) {
+	for _, l := range c.Latency {
+		n += l.Overflow
+	}
+	return n
+}

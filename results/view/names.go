@@ -1,0 +1,209 @@
+package view
+
+// Labels: what a cell is called where it has no row with columns.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// plainAxes are those whose values say what they are of.
+var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
+
+// Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
+// cell alone has none (""). No two are alike: what also differs, and is too long for a name, is said if nothing else
+// tells two cells apart, and in the end they are numbered.
+func Labels(cells []*results.Cell) []string {
+	labels := make([]string, len(cells))
+	if len(cells) < 2 {
+		return labels
+	}
+	add := func(in func(a Axis) bool, to func(i int) bool) {
+		for _, a := range differing(cells) {
+			if !in(a) {
+				continue
+			}
+			for i, c := range cells {
+				if v := format.Clean(a.Value(c)); to(i) {
+					labels[i] = joined(labels[i], a, v)
+				}
+			}
+		}
+	}
+	add(Axis.names, func(int) bool { return true })
+	had, cellsOf := slices.Clone(labels), counts(labels)
+	add(func(a Axis) bool { return !a.names() }, func(i int) bool { return cellsOf[had[i]] > 1 })
+	cellsOf = counts(labels)
+	numbered := map[string]int{}
+	for i, label := range labels {
+		if cellsOf[label] > 1 {
+			numbered[label]++
+			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", label, numbered[label]))
+		}
+	}
+	return labels
+}
+
+// names reports whether a is short enough for the name of a cell, and tells what was asked or where.
+func (a Axis) names() bool { return !a.Wide && a.Title != "trials" && a.Title != "claims" }
+
+// joined is the label with the value of one more axis.
+func joined(label string, a Axis, v string) string {
+	switch {
+	case v == "" && a.Absent == "":
+		return label
+	case v == "":
+		v = a.Absent
+	}
+	if !slices.Contains(plainAxes, a.Title) {
+		v = a.Title + " " + v
+	}
+	if label == "" {
+		return v
+	}
+	return label + " · " + v
+}
+
+// counts tells how often each text is in a list.
+func counts(list []string) map[string]int {
+	n := make(map[string]int, len(list))
+	for _, s := range list {
+		n[s]++
+	}
+	return n
+}
+
+// Names are cells by the axes in which they differ, without those that the others tell already, and what they have in common
+// but for what Place says. A single cell goes by its driver, lock and way of waiting, and a partial one is called so. No
+// two names are alike.
+func Names(cells []*results.Cell) (names []string, common string) {
+	names = shortest(cells)
+	for i, c := range cells {
+		if names[i] == "" {
+			p := c.Plan()
+			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" })
+			names[i] = format.Clean(strings.Join(parts, " · "))
+		}
+		if c.Partial() != "" {
+			names[i] += " · partial"
+		}
+	}
+	for _, a := range Axes {
+		switch first, differs := a.Compare(cells); {
+		case differs || first == "" || first == a.Unsaid || slices.Contains(placed, a.Title):
+		case a.Title == "load":
+			common = format.Join(LoadLine(cells[0].Plan()), common)
+		case a.Title == "claims":
+			common = format.Join(common, "claims: "+TraitWords(cells[0].First().Traits))
+		default:
+			common = format.Join(common, a.Title+format.Unbroken+first)
+		}
+	}
+	return names, format.Line(common)
+}
+
+// placed are the axes that Place speaks of.
+var placed = []string{
+	"kind", "server", "mode", "persistence", "replicas", "network", "address", "machine", "lockbench", "libraries",
+}
+
+// namingAxes stay in a name even if cells could be told apart without them.
+var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
+
+// shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
+// of its own, the server's version only makes names longer.
+func shortest(cells []*results.Cell) []string {
+	kept := slices.DeleteFunc(differing(cells), func(a Axis) bool { return !a.names() })
+	names := namesBy(kept, cells)
+	if distinct(names) < len(cells) {
+		return Labels(cells)
+	}
+	if slices.ContainsFunc(kept, func(a Axis) bool { return a.Title == "side" }) {
+		return names // what the other side has different is what a reader wants to know
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		if slices.Contains(namingAxes, kept[i].Title) {
+			continue
+		}
+		fewer := slices.Delete(slices.Clone(kept), i, i+1)
+		if shorter := namesBy(fewer, cells); distinct(shorter) == len(cells) {
+			kept, names = fewer, shorter
+		}
+	}
+	return names
+}
+
+func namesBy(kept []Axis, cells []*results.Cell) []string {
+	names := make([]string, len(cells))
+	for i, c := range cells {
+		for _, a := range kept {
+			names[i] = named(names[i], a, c)
+		}
+	}
+	return names
+}
+
+// named is joined, but for counts of clients and keys, which read better before what they count.
+func named(name string, a Axis, c *results.Cell) string {
+	v := format.Clean(a.Value(c))
+	if a.Title != "clients" && a.Title != "keys" {
+		return joined(name, a, v)
+	}
+	if v += " " + a.Title; v == "1 "+a.Title {
+		v = strings.TrimSuffix(v, "s")
+	}
+	return strings.TrimPrefix(name+" · "+v, " · ")
+}
+
+func distinct(names []string) int {
+	names = slices.Sorted(slices.Values(names))
+	return len(slices.Compact(names))
+}
+
+// loadAxes are what is asked of a lock, where all the others are what answers: cells that differ in one of these are no
+// rivals.
+var loadAxes = []string{"workload", "load", "max queue", "classes", "clients", "keys", "key dist", "hold", "think", "ttl",
+	"timeout", "try-only", "crash", "overstay", "re-entry", "ops", "probe", "kind", "durability", "machine"}
+
+// Loads sorts cells into those of the same load, on servers of the same kind: by index, in the order of the first of each.
+// Its title says what is particular to a load; with a single one it is empty.
+func Loads(cells []*results.Cell) (titles []string, members [][]int) {
+	ofLoad := slices.DeleteFunc(differing(cells), func(a Axis) bool { return !slices.Contains(loadAxes, a.Title) })
+	places := map[string]int{} // in titles
+	for i, c := range cells {
+		title := ""
+		for _, a := range ofLoad {
+			title = named(title, a, c)
+		}
+		at, seen := places[title]
+		if !seen {
+			at, titles, members = len(titles), append(titles, title), append(members, nil)
+			places[title] = at
+		}
+		members[at] = append(members[at], i)
+	}
+	return titles, members
+}
+
+// InCommon is what all cells were asked for alike, and the kind of server and the machine if those are alike.
+func InCommon(cells []*results.Cell) string {
+	var shared []string
+	for _, a := range Axes {
+		first, differs := a.Compare(cells)
+		switch {
+		case differs || slices.Contains(changing, a.Title) || a.Server && a.Title != "address":
+		case a.Title == "load":
+			shared = append([]string{LoadLine(cells[0].Plan())}, shared...)
+		case first != "" && first != a.Unsaid:
+			shared = append(shared, a.Title+format.Unbroken+first)
+		}
+	}
+	return format.Join(shared...)
+}
+
+// changing are the axes that belong to points, not to series.
+var changing = []string{"claims", "trials", "side", "revision", "lockbench", "libraries"}

@@ -1,0 +1,119 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// record is a trial of an empty plan, but for what makes names.
+func record(n int) *results.Record {
+	return &results.Record{
+		ID: fmt.Sprint(n), Trial: 1, Env: results.Env{Lockbench: "v0.1.0"},
+		Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Load: spec.Load{Clients: 64}, Oracle: true},
+	}
+}
+
+func TestLabels(t *testing.T) {
+	cell := func(change func(r *results.Record)) *results.Cell {
+		r := record(0)
+		change(r)
+		return &results.Cell{Trials: []*results.Record{r}}
+	}
+	same := func(*results.Record) {}
+	goRedis := func(r *results.Record) { r.Plan.Driver = "go-redis" }
+	for name, test := range map[string]struct {
+		cells []*results.Cell
+		want  []string
+	}{
+		"none":    {nil, []string{}},
+		"alone":   {[]*results.Cell{cell(same)}, []string{""}},
+		"drivers": {[]*results.Cell{cell(same), cell(goRedis)}, []string{"rueidis", "go-redis"}},
+		"what has to be named": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Driver, r.Plan.Clients = "go-redis", 5000 })},
+			[]string{"rueidis · clients 64", "go-redis · clients 5,000"},
+		},
+		"an absent value": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Think = time.Second }), cell(func(r *results.Record) { r.Plan.Renew = true })},
+			[]string{"think 0", "think 1 s", "renew on · think 0"},
+		},
+		"only in what is long": {
+			[]*results.Cell{cell(same), cell(goRedis), cell(func(r *results.Record) { r.Env.Lockbench = "v0.2.0" })},
+			[]string{"rueidis · lockbench v0.1.0", "go-redis", "rueidis · lockbench v0.2.0"},
+		},
+		"in nothing": {[]*results.Cell{cell(same), cell(same), cell(goRedis)}, []string{"rueidis #1", "rueidis #2", "go-redis"}},
+		"control characters": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Lock = "a\x1b[31m\nb" })},
+			[]string{"set-nx", "a [31m b"},
+		},
+	} {
+		if got := Labels(test.cells); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// planned are cells of one empty trial each, made different by change.
+func planned(t *testing.T, n int, change func(i int, r *results.Record)) []*results.Cell {
+	t.Helper()
+	var recs []*results.Record
+	for i := range n {
+		r := &results.Record{ID: string(rune('a' + i)), Run: "run", Cell: i, Elapsed: time.Second}
+		r.Plan.Driver, r.Plan.Lock, r.Plan.Wait, r.Plan.Clients, r.Plan.Keys = "d", "l", "w", 4, 1
+		r.Server = results.Server{Kind: "private", Name: "redis", Version: "7"}
+		change(i, r)
+		recs = append(recs, r)
+	}
+	cells, err := results.Group(recs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cells
+}
+
+func TestNames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		n      int
+		change func(i int, r *results.Record)
+		want   string
+	}{
+		"one cell": {1, func(int, *results.Record) {}, "d · l · w"},
+		"counts":   {2, func(i int, r *results.Record) { r.Plan.Clients = 1 + i }, "1 client; 2 clients"},
+		"two axes": {2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i }, "m; n"},
+		"what follows": {2, func(i int, r *results.Record) {
+			r.Plan.Driver, r.Server.Version = string(rune('x'+i)), string(rune('7'+i))
+		}, "x; y"},
+		"sides keep all": {2, func(i int, r *results.Record) { r.Side, r.Plan.Clients = []string{"base", "head"}[i], 4+i },
+			"side base · 4 clients; side head · 5 clients"},
+		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · w · partial"},
+		"too long to name": {2, func(i int, r *results.Record) { r.Env.CPU = strings.Repeat("c", 1+i) }, ""},
+	} {
+		names, common := Names(planned(t, tt.n, tt.change))
+		if got := strings.Join(names, "; "); got != tt.want && tt.want != "" {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+		if distinct(names) != tt.n {
+			t.Errorf("%s: names are alike: %q", name, names)
+		}
+		if strings.Contains(common, "redis") {
+			t.Errorf("%s: the place is among what is common: %s", name, common)
+		}
+	}
+}
+
+func TestLoads(t *testing.T) {
+	titles, members := Loads(planned(t, 4, func(i int, r *results.Record) {
+		r.Plan.Lock, r.Plan.Clients = string(rune('m'+i/2)), 4+i%2
+	}))
+	if want := []string{"4 clients", "5 clients"}; !slices.Equal(titles, want) {
+		t.Errorf("titles %q, want %q", titles, want)
+	}
+	if len(members) != 2 || !slices.Equal(members[0], []int{0, 2}) || !slices.Equal(members[1], []int{1, 3}) {
+		t.Errorf("members %v", members)
+	}
+}

@@ -1,0 +1,70 @@
+package view
+
+// The safety of a cell in words.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// OtherWitnesses tells what else went wrong with the safety of a cell, beside violations. Updates that were lost while
+// only planted violations happened were lost in those, and are no witness.
+func OtherWitnesses(s results.Safety) string {
+	if s.OnlyPlanted() {
+		s.LostUpdates = 0
+	}
+	var parts []string
+	for _, w := range []struct {
+		n    int64
+		noun string
+	}{{s.LostUpdates, "lost update"}, {s.WrongReleases, "wrong release"}, {s.FenceRegress, "fence regression"}} {
+		if w.n > 0 {
+			parts = append(parts, format.Plural(w.n, w.noun))
+		}
+	}
+	if s.LostEarly > 0 {
+		parts = append(parts, format.Verb(s.LostEarly, "release", "releases")+" found the lock gone before its lease can have ended")
+	}
+	text := strings.Join(parts, ", ")
+	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
+		text += ", which proves nothing here: " + s.Explained
+	}
+	return text
+}
+
+// SafetyLine says how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
+// that none could have been seen.
+func SafetyLine(s results.Safety) string {
+	const subject = "mutual exclusion: "
+	grants := format.Plural(s.Grants, "grant")
+	switch {
+	case !s.Checked:
+		return subject + "not checked, the oracle was off"
+	case s.Grants == 0:
+		return subject + "no grants to check"
+	case s.Violations > 0 && s.Power != nil && s.Power.Watched > 0:
+		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", format.Plural(s.Violations, "violation"), grants,
+			format.Count(s.Power.Watched), format.Probability(float64(s.Violations)/float64(s.Power.Watched)))
+	case s.Violations > 0:
+		return fmt.Sprintf(subject+"%s in %s (%s each)", format.Plural(s.Violations, "violation"), grants,
+			format.Probability(float64(s.Violations)/float64(s.Grants)))
+	}
+	none := subject + "0 violations in " + grants
+	if s.Power == nil {
+		return none + "; how many of them could have shown one is unknown"
+	}
+	watched := format.Count(s.Power.Watched)
+	rate, ok := s.MaxRate()
+	switch {
+	case ok:
+		return fmt.Sprintf("%s, %s watched (< %s each, 95 %%)", none, watched, format.Probability(rate))
+	case s.Power.Watched == 0:
+		return none + ", and none could have been seen: no rival's try was answered while a key was held"
+	case s.Breaches() > 0:
+		return none + ", " + watched + " watched"
+	}
+	return none + ", only " + watched + " watched: too few to tell anything"
+}
