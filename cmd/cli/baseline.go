@@ -47,7 +47,7 @@ func contestOf(o *options, run plan) (*contest, error) {
 		return &contest{how: how, head: "this run"}, checkBaseline(o)
 	}
 	how.Ignore = nil
-	return &contest{how: how, cells: len(run.cells) / 2, least: run.trials, head: cmp.Or(run.vsText(), "the same")},
+	return &contest{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")},
 		o.refuse([]string{"ignore"}, "the cells of -vs belong together by their places, whatever their flags")
 }
 
@@ -108,8 +108,8 @@ func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env
 // promised is the run as it will be once it is over, without any figure: enough to find the cells that match it.
 func (p plan) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
-	for i, c := range p.cells {
-		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.plan, Env: env, Server: results.Server{Kind: c.plan.Server}}
+	for i, c := range p.Cells {
+		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: env, Server: results.Server{Kind: c.Plan.Server}}
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}
 	return in

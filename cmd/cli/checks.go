@@ -19,7 +19,7 @@ func (p *plan) checkRead() error {
 		read := map[*option]bool{} // whether any cell reads it
 		for _, one := range p.read {
 			opt := one.from.get(r.Setting)
-			read[opt] = read[opt] || r.ReadBy(&one.plan)
+			read[opt] = read[opt] || r.ReadBy(&p.Cells[one.cell].Plan)
 		}
 		for _, one := range p.read { // in their order
 			if opt := one.from.get(r.Setting); !read[opt] && one.from.mustBeUsed(opt, r.Depends) {
@@ -62,8 +62,8 @@ func (p *plan) checkClasses() error {
 		o := p.options.with(c.Settings, c.Name)
 		for _, r := range matrix.Readers {
 			opt := o.get(r.Setting)
-			read := func(c cell) bool { return r.Reads(&c.plan, c.plan.Classes[i].Load) }
-			if c.Find(r.Setting) != nil && !opt.same(opt.text) && !slices.ContainsFunc(p.cells, read) {
+			read := func(c matrix.Cell) bool { return r.Reads(&c.Plan, c.Plan.Classes[i].Load) }
+			if c.Find(r.Setting) != nil && !opt.same(opt.text) && !slices.ContainsFunc(p.Cells, read) {
 				return o.complain(opt, "%s", r.Why(o.text))
 			}
 		}

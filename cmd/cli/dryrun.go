@@ -26,11 +26,11 @@ func (p plan) print(w io.Writer) error {
 		base, head = p.sides[0].plan, p.sides[1].plan
 	}
 	p.printServers(&b)
-	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), format.Plural(p.trials, "trial"), progress.Seconds(p.length(0)))
-	if len(p.order) > 1 {
+	fmt.Fprintf(&b, "# %s, %s of each, at least %s\n", p.size(), format.Plural(p.Trials, "trial"), progress.Seconds(p.Length(0)))
+	if len(p.Order) > 1 {
 		fmt.Fprintf(&b, "# order of the cells: %s\n", p.orderText())
 	}
-	for _, s := range p.skipped {
+	for _, s := range p.Skipped {
 		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
 	}
 	if len(p.sides) > 0 {
@@ -67,12 +67,12 @@ func (p plan) vsAgain() string {
 	text := p.vsText()
 	for _, name := range []string{"lock", "wait"} {
 		opt := p.sides[1].plan.options.get(name)
-		mine, differ := settings(p.cells[1].plan)[name], false
-		for i := 0; i < len(p.cells); i += 2 {
-			if settings(p.cells[i+1].plan)[name] != mine {
+		mine, differ := settings(p.Cells[1].Plan)[name], false
+		for i := 0; i < len(p.Cells); i += 2 {
+			if settings(p.Cells[i+1].Plan)[name] != mine {
 				mine = ""
 			}
-			differ = differ || settings(p.cells[i].plan)[name] != mine
+			differ = differ || settings(p.Cells[i].Plan)[name] != mine
 		}
 		if differ && mine != "" && opt.from != fromFlag {
 			text += " " + opt.assign(mine)
@@ -84,14 +84,14 @@ func (p plan) vsAgain() string {
 // size is how many cells there are, or pairs of them.
 func (p plan) size() string {
 	if len(p.sides) > 0 {
-		return format.Plural(int64(len(p.cells)/2), "pair") + " of cells"
+		return format.Plural(int64(len(p.Cells)/2), "pair") + " of cells"
 	}
-	return format.Plural(len(p.cells), "cell")
+	return format.Plural(len(p.Cells), "cell")
 }
 
 // printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
 func (p plan) printBody(b *strings.Builder, head plan) {
-	if len(p.cells) == 1 {
+	if len(p.Cells) == 1 {
 		p.printNotes(b, 0, "", head)
 	}
 	top, cells := p.split()
@@ -99,7 +99,7 @@ func (p plan) printBody(b *strings.Builder, head plan) {
 	if w := p.options.workload; w != nil && len(w.Classes) > 0 {
 		p.printClasses(b)
 	}
-	if len(p.cells) > 1 {
+	if len(p.Cells) > 1 {
 		b.WriteString("\ncells:\n")
 		for i, own := range cells {
 			p.printNotes(b, i, "  ", head)
@@ -123,18 +123,18 @@ var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", 
 // split divides the values of all cells into those that they have in common and those of each. A value may stand at the
 // top though some cells do not read it.
 func (p plan) split() (top []field, cells [][]field) {
-	values := make([]map[string]string, len(p.cells))
-	for i, c := range p.cells {
-		values[i] = settings(c.plan)
-		values[i]["clients"] = strconv.Itoa(c.asked.Clients)
+	values := make([]map[string]string, len(p.Cells))
+	for i, c := range p.Cells {
+		values[i] = settings(c.Plan)
+		values[i]["clients"] = strconv.Itoa(c.Load.Clients)
 	}
-	cells = make([][]field, len(p.cells))
+	cells = make([][]field, len(p.Cells))
 	for _, opt := range p.options.list {
 		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
 			continue
 		}
 		text, common := inCommon(values, opt.name)
-		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.cells[0].plan, text)
+		shown := slices.Contains(alwaysShown, opt.name) || !opt.usual(p.Cells[0].Plan, text)
 		switch {
 		case p.options.workload.overridden(opt.name):
 		case !common:
@@ -179,7 +179,7 @@ func (p plan) printTop(b *strings.Builder, top []field) {
 	for _, f := range top {
 		fmt.Fprintf(b, "%s: %s\n", f.name, yamlText(f.text))
 	}
-	fmt.Fprintf(b, "trials: %d\nseed: %d\n", p.trials, p.cells[0].plan.Seed)
+	fmt.Fprintf(b, "trials: %d\nseed: %d\n", p.Trials, p.Cells[0].Plan.Seed)
 }
 
 // printClasses writes the classes with what each sets for itself, in the canonical spelling.
@@ -210,26 +210,26 @@ func (p plan) printClasses(b *strings.Builder) {
 // printNotes writes what there is to say about a cell.
 func (p plan) printNotes(b *strings.Builder, i int, indent string, head plan) {
 	number := ""
-	if len(p.cells) > 1 {
+	if len(p.Cells) > 1 {
 		number = fmt.Sprintf("cell %d: ", i+1)
 	}
-	p.cells[i].printNotes(b, indent+"# "+number, indent+"#   ")
-	if i < len(head.cells) {
-		head.cells[i].printNotes(b, indent+"#   head: ", indent+"#     ")
+	printCell(b, p.Cells[i], indent+"# "+number, indent+"#   ")
+	if i < len(head.Cells) {
+		printCell(b, head.Cells[i], indent+"#   head: ", indent+"#     ")
 	}
 }
 
-func (c cell) printNotes(b *strings.Builder, first, more string) {
-	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.plan.Command))
-	notes := []string{fmt.Sprintf("%s %s -wait %s", c.plan.Driver, c.plan.Lock, c.plan.Wait), where(c.plan)}
-	if n := len(c.plan.Classes); n > 0 {
-		notes = append(notes, format.Plural(c.plan.Clients, "client")+" in "+classes(n))
+func printCell(b *strings.Builder, c matrix.Cell, first, more string) {
+	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.Plan.Command))
+	notes := []string{fmt.Sprintf("%s %s -wait %s", c.Plan.Driver, c.Plan.Lock, c.Plan.Wait), where(c.Plan)}
+	if n := len(c.Plan.Classes); n > 0 {
+		notes = append(notes, format.Plural(c.Plan.Clients, "client")+" in "+classes(n))
 	}
-	if c.plan.Renew {
-		notes = append(notes, fmt.Sprintf("renewed every %v", (c.plan.TTL/3).Round(time.Microsecond)))
+	if c.Plan.Renew {
+		notes = append(notes, fmt.Sprintf("renewed every %v", (c.Plan.TTL/3).Round(time.Microsecond)))
 	}
 	fmt.Fprintf(b, "%s%s\n", more, strings.Join(notes, ", "))
-	for _, text := range c.warnings {
+	for _, text := range warnings(c) {
 		fmt.Fprintf(b, "%swarning: %s\n", more, oneLine(text))
 	}
 }
@@ -275,15 +275,15 @@ func where(c spec.Plan) string {
 // orderText writes the cells in the order in which they run, the rounds set apart: 2h is the head of the second pair.
 func (p plan) orderText() string {
 	var rounds []string
-	for first := 0; first < len(p.order); first += len(p.cells) {
+	for first := 0; first < len(p.Order); first += len(p.Cells) {
 		var cells []string
-		for _, t := range p.order[first : first+len(p.cells)] {
+		for _, t := range p.Order[first : first+len(p.Cells)] {
 			if len(p.sides) == 0 {
-				cells = append(cells, fmt.Sprint(t.cell+1))
+				cells = append(cells, fmt.Sprint(t.Cell+1))
 				continue
 			}
-			c := p.cells[t.cell]
-			cells = append(cells, fmt.Sprintf("%d%c", c.pair+1, c.side[0]))
+			c := p.Cells[t.Cell]
+			cells = append(cells, fmt.Sprintf("%d%c", c.Pair+1, c.Side[0]))
 		}
 		rounds = append(rounds, strings.Join(cells, " "))
 	}

@@ -83,7 +83,7 @@ var floors = []rule{
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
-	{"workloads/matrix", []string{"drivers", "drivers/quorum", "drivers/wait", "results/format", "results/spec"}, nil},
+	{"workloads/matrix", []string{"drivers", "drivers/quorum", "drivers/wait", "results", "results/format", "results/spec"}, nil},
 	{
 		"workloads/observe", []string{"results", "results/metric", "workloads"},
 		[]string{"github.com/prometheus/client_golang", "github.com/prometheus/client_model", "github.com/HdrHistogram/hdrhistogram-go"},

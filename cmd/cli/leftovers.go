@@ -23,8 +23,8 @@ func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
 	var said []string
-	for _, turn := range r.order {
-		c, t := r.cells[turn.cell].plan, r.of(turn.cell).targets.of(r.cells[turn.cell].plan.Driver)
+	for _, turn := range r.Order {
+		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.of(r.Cells[turn.Cell].Plan.Driver)
 		line := r.cleanLine(t, c)
 		if t.kind != matrix.External || slices.Contains(said, line) {
 			continue

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/observe"
 )
 
@@ -99,7 +100,7 @@ func openLive(ctx context.Context, o *options, p plan, version string) (*live, e
 	}
 	if path := o.text("interval-log"); path != "" {
 		var err error
-		if l.log, err = observe.CreateLog(path, len(p.order) > 1, version); err != nil {
+		if l.log, err = observe.CreateLog(path, len(p.Order) > 1, version); err != nil {
 			l.metrics.Close()
 			return nil, fmt.Errorf("-interval-log: %w", err)
 		}
@@ -115,10 +116,10 @@ func (l *live) announce(w io.Writer) {
 }
 
 // follow shows a trial that is about to run.
-func (l *live) follow(run *workloads.Run, t turn) {
+func (l *live) follow(run *workloads.Run, t matrix.Trial) {
 	run.Watch = func(v workloads.View) {
-		l.metrics.Begin(v, observe.Trial{Cell: t.cell, Trial: t.trial})
-		l.log.Begin(v, observe.Trial{Cell: t.cell, Trial: t.trial})
+		l.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
+		l.log.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
 	}
 	if l.log != nil {
 		run.Interval = l.log.Write

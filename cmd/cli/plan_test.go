@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,15 +76,15 @@ func TestCommandMakesTheCell(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		for _, turn := range p.order {
+		for _, turn := range p.Order {
 			want := p.at(turn)
 			words := strings.ReplaceAll(strings.ReplaceAll(want.Command, `'\''`, `"`), "'", "")
 			again, err := planFor(t, strings.ReplaceAll(strings.TrimPrefix(words, "lockbench"), `"`, "'"), environment())
 			if err != nil {
 				t.Fatalf("%s: %v", want.Command, err)
 			}
-			if len(again.cells) != 1 || !reflect.DeepEqual(again.cells[0].plan, want) {
-				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.cells[0].plan, want)
+			if len(again.Cells) != 1 || !reflect.DeepEqual(again.Cells[0].Plan, want) {
+				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.Cells[0].Plan, want)
 			}
 			if strings.Contains(want.Command, "s3cret") {
 				t.Errorf("%s shows the password", want.Command)
@@ -94,48 +93,18 @@ func TestCommandMakesTheCell(t *testing.T) {
 	}
 }
 
-// TestOrder checks that every round has every cell, that rounds differ, and that a seed fixes them.
-func TestOrder(t *testing.T) {
-	turns := order(8, 5, 1)
-	rounds := map[string]bool{}
-	for trial := range 5 {
-		round := turns[trial*8 : trial*8+8]
-		cells := make([]int, 8)
-		for i, turn := range round {
-			if turn.trial != trial {
-				t.Fatalf("round %d has %+v", trial, turn)
-			}
-			cells[i] = turn.cell
-		}
-		rounds[fmt.Sprint(cells)] = true
-		slices.Sort(cells)
-		if !slices.Equal(cells, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
-			t.Errorf("round %d has the cells %v", trial, cells)
-		}
-	}
-	if len(rounds) < 4 {
-		t.Errorf("the rounds are hardly shuffled: %v", rounds)
-	}
-	if !slices.Equal(turns, order(8, 5, 1)) || slices.Equal(turns, order(8, 5, 2)) {
-		t.Error("the order does not depend on the seed alone")
-	}
-	if got := order(3, 1, 5); !slices.Equal(got, []turn{{0, 0}, {1, 0}, {2, 0}}) {
-		t.Errorf("a single round is shuffled: %v", got)
-	}
-}
-
 func TestPlanDefaults(t *testing.T) {
 	p, err := planFor(t, "", environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.cells[0].plan
-	if len(p.cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
+	c := p.Cells[0].Plan
+	if len(p.Cells) != 1 || c.Driver != "rueidis" || c.Lock != "set-nx" || c.Wait != wait.Backoff || c.Clients != 64 || c.Keys != 1 ||
 		c.TTL != 30*time.Second || c.Poll != 0 || c.BackoffMin != wait.DefaultBackoffMin || !c.Oracle || c.Server != "private" {
 		t.Errorf("%+v", c)
 	}
-	if len(p.cells[0].warnings) > 0 {
-		t.Errorf("the defaults warn: %q", p.cells[0].warnings)
+	if len(warnings(p.Cells[0])) > 0 {
+		t.Errorf("the defaults warn: %q", warnings(p.Cells[0]))
 	}
 }
 
@@ -218,30 +187,14 @@ func TestMatrixIsBounded(t *testing.T) {
 
 func TestSkipsAreSaidOnce(t *testing.T) {
 	p, err := planFor(t, "-driver memory,rueidis -lock set-nx -clients 1,2,3", environment())
-	if err != nil || len(p.cells) != 3 || len(p.skipped) != 1 {
-		t.Fatalf("%v, %d cells, %v", err, len(p.cells), p.skipped)
+	if err != nil || len(p.Cells) != 3 || len(p.Skipped) != 1 {
+		t.Fatalf("%v, %d cells, %v", err, len(p.Cells), p.Skipped)
 	}
-	if got, want := p.skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
+	if got, want := p.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := p.label(1), "clients 2"; got != want {
+	if got, want := p.Label(1), "clients 2"; got != want {
 		t.Errorf("label %q, want %q", got, want)
-	}
-}
-
-// What is left out is named once, also where the reason begins with its name.
-func TestSkipNamesOnce(t *testing.T) {
-	for _, test := range []struct {
-		s    skip
-		want string
-	}{
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 1, ""}, "etcd: no etcd"},
-		{skip{"", []string{"etcd"}, "etcd: no etcd", 2, ""}, "etcd: no etcd (2 cells)"},
-		{skip{"", []string{"etcd"}, "etcds are missing", 1, ""}, "etcd: etcds are missing"},
-	} {
-		if got := test.s.String(); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
-		}
 	}
 }
 
@@ -260,8 +213,8 @@ func TestPlanIsLinear(t *testing.T) {
 		least := math.Inf(1) // what other tests have left running allocates as well
 		for range 4 {
 			least = min(least, testing.AllocsPerRun(1, func() {
-				if p, err := planOf(o, targets{}); err != nil || len(p.cells) != cells {
-					t.Fatal(len(p.cells), err)
+				if p, err := planOf(o, targets{}); err != nil || len(p.Cells) != cells {
+					t.Fatal(len(p.Cells), err)
 				}
 			}))
 		}

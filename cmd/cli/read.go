@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // reader reads options and remembers the first that cannot be read.
 type reader struct {
-	o    *options
-	only map[string]bool // the axes that matrix reads; nil: all
-	err  error
+	o   *options
+	err error
 }
 
 func (r *reader) fail(opt *option, err error) {
@@ -34,87 +34,56 @@ func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
 	return v
 }
 
-// set reads the value number i of an option into p, and the file of times that it names.
-func (r *reader) set(p *spec.Plan, s spec.Setting, i int, text string) {
-	err := s.Set(p, text)
-	if err == nil {
-		err = r.o.replays.fill(&p.Load)
-	}
-	if err != nil && r.err == nil {
-		r.err = r.o.complainOf(r.o.get(s.Name), i, err)
-	}
-}
-
-// base is what the cells of a matrix have in common.
-func (r *reader) base(seed uint64) spec.Plan {
-	p := spec.Plan{Seed: seed}
-	for _, s := range spec.Settings {
-		if !s.Axis {
-			r.set(&p, s, 0, r.o.text(s.Name))
+// plans returns a plan for every combination of the options' values.
+func (r *reader) plans(seed uint64) []spec.Plan {
+	axes := r.axes(func(spec.Setting) bool { return true })
+	if r.err == nil {
+		if err := matrix.CheckNames(axes); err != nil {
+			r.err = r.o.explain(err)
 		}
 	}
-	if p.Ops > 0 && r.o.get("duration").from == fromDefault {
-		p.Duration = 0 // it takes as long as it takes
+	if r.err != nil {
+		return nil
 	}
-	return p
-}
-
-// matrix is base with every combination of the lists, the first setting turning slowest. Values that are the only ones of
-// their settings are read once.
-func (r *reader) matrix(base spec.Plan) []spec.Plan {
-	lists := map[string][]string{}
-	for _, s := range spec.Settings {
-		if !s.Axis || r.only != nil && !r.only[s.Name] {
-			continue
-		}
-		values := r.values(s)
-		if len(values) == 1 {
-			r.set(&base, s, 0, values[0])
-		}
-		if r.err != nil {
-			return nil
-		}
-		lists[s.Name] = values
+	plans, err := matrix.Expand(spec.Plan{Seed: seed}, axes, maxCells)
+	if err != nil {
+		r.err = usageErrorf("%w", err)
 	}
-	plans := []spec.Plan{base}
-	for _, s := range spec.Settings {
-		if values := lists[s.Name]; len(values) > 1 {
-			plans = r.cross(plans, s, values)
+	for i := range plans {
+		if p := &plans[i]; p.Ops > 0 && r.o.get("duration").from == fromDefault {
+			p.Duration = 0 // it takes as long as it takes
 		}
 	}
 	return plans
 }
 
-// values are those of a setting, as they are typed. There are none if nobody sets it and it has no default.
-func (r *reader) values(s spec.Setting) []string {
-	if opt := r.o.get(s.Name); opt.text == "" && opt.from == fromDefault {
-		return nil
-	}
-	return list(r, s.Name, func(text string) (string, error) {
-		var p spec.Plan
-		if err := s.Set(&p, text); err != nil {
-			return "", err
+// axes reads the values of some settings. A setting that nobody sets and that has no default has none.
+func (r *reader) axes(wanted func(spec.Setting) bool) (axes []matrix.Axis) {
+	for _, s := range spec.Settings {
+		if opt := r.o.get(s.Name); wanted(s) && (opt.text != "" || opt.from != fromDefault) {
+			axes = append(axes, matrix.Axis{Setting: s, Values: r.values(s)})
 		}
-		return cmp.Or(s.Typed(&p, &p.Load), text), nil // in one spelling, by which values are told apart
-	})
+	}
+	return axes
 }
 
-// cross returns for each plan one for every value of a setting.
-func (r *reader) cross(plans []spec.Plan, s spec.Setting, values []string) []spec.Plan {
-	if len(plans)*len(values) > maxCells {
-		r.err = usageErrorf("-%s: the lists make a matrix of more than %d cells", s.Name, maxCells)
-	}
-	if r.err != nil {
-		return nil
-	}
-	crossed := make([]spec.Plan, 0, len(plans)*len(values))
-	for _, p := range plans {
-		for i, text := range values {
-			r.set(&p, s, i, text)
-			crossed = append(crossed, p)
+// values reads those of a setting, with the files of times that they name.
+func (r *reader) values(s spec.Setting) (values []spec.Plan) {
+	read := func(text string) (string, error) {
+		var p spec.Plan
+		err := s.Set(&p, text)
+		if err == nil {
+			err = r.o.replays.fill(&p.Load)
 		}
+		values = append(values, p)
+		return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart
 	}
-	return crossed
+	if s.Axis {
+		list(r, s.Name, read)
+	} else {
+		scalar(r, s.Name, read)
+	}
+	return values
 }
 
 // list reads the comma list of an option.

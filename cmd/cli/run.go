@@ -52,7 +52,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	plan, err := planAll(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
 	if err != nil {
-		for _, s := range plan.skipped[min(1, len(plan.skipped)):] { // the error has the first
+		for _, s := range plan.Skipped[min(1, len(plan.Skipped)):] { // the error has the first
 			fmt.Fprintf(p.stderr, "lockbench: skipped: %v\n", s)
 		}
 		return err
@@ -101,7 +101,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	plan.announce(p.stderr)
 	live.announce(p.stderr)
 	if contest != nil {
-		contest.announceTrials(p.stderr, plan.trials, o.versus())
+		contest.announceTrials(p.stderr, plan.Trials, o.versus())
 	}
 
 	r := runner{
@@ -109,7 +109,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {
-		r.progress = progress.New(p.stderr, len(plan.order))
+		r.progress = progress.New(p.stderr, len(plan.Order))
 	}
 	defer func() { err = live.close(p.stderr, err) }()
 	return r.run(ctx, table)
@@ -118,18 +118,18 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *progress.Writer) {
 	var said []string
-	for i, c := range p.cells {
-		if t := p.of(i).targets.of(c.plan.Driver); t.fallback && !slices.Contains(said, t.why) {
+	for i, c := range p.Cells {
+		if t := p.of(i).targets.of(c.Plan.Driver); t.fallback && !slices.Contains(said, t.why) {
 			said = append(said, t.why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
 		}
 	}
-	for _, s := range p.skipped {
+	for _, s := range p.Skipped {
 		fmt.Fprintf(w, "lockbench: skipped: %v\n", s)
 	}
 	p.announceSame(w)
-	for _, c := range p.cells {
-		for _, text := range c.warnings {
+	for _, c := range p.Cells {
+		for _, text := range warnings(c) {
 			if !slices.Contains(said, text) {
 				said = append(said, text)
 				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
@@ -188,21 +188,21 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 	defer r.closeServer()
 	r.announcePrefix()
 
-	for i, t := range r.order {
+	for i, t := range r.Order {
 		if ctx.Err() != nil {
 			break
 		}
-		if r.out[t.cell] {
+		if r.out[t.Cell] {
 			continue
 		}
-		c := r.cells[t.cell].plan
-		r.progress.Begin(i+1, r.label(t.cell), c.Duration, r.length(i+1))
+		c := r.Cells[t.Cell].Plan
+		r.progress.Begin(i+1, r.Label(t.Cell), c.Duration, r.Length(i+1))
 		err := r.trial(ctx, t)
 		r.progress.End()
 		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
 			r.failed = true
-			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.cell), oneLine(err.Error()))
-			r.leaveOut(t.cell)
+			fmt.Fprintf(r.stderr, "lockbench: %s%s\n", r.name(t.Cell), oneLine(err.Error()))
+			r.leaveOut(t.Cell)
 		}
 	}
 	return r.finish(ctx, table)
@@ -244,10 +244,10 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 }
 
 // trial runs one trial and puts its record where it belongs. The error has stopped this cell, not the run.
-func (r *runner) trial(ctx context.Context, t turn) (err error) {
+func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	defer drivers.Catch(&err)
 	c := r.at(t)
-	r.fleet = r.fleets[r.cells[t.cell].side]
+	r.fleet = r.fleets[r.Cells[t.Cell].Side]
 	r.opened++
 	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
 	if err := r.ready(ctx, c); err != nil {
@@ -274,7 +274,7 @@ func (r *runner) trial(ctx context.Context, t turn) (err error) {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.cell).options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.of(c),
 		Neighbour: beside.Prober,
 	}
 	if r.progress != nil {
@@ -297,20 +297,20 @@ func (r *runner) trial(ctx context.Context, t turn) (err error) {
 }
 
 // leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.
-func (r *runner) leaveOrFail(t turn, err error) error {
+func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 	misfit, ok := errors.AsType[*matrix.Misfit](err)
 	if !ok {
 		return err
 	}
 	r.say("skipped: " + misfit.Error())
-	r.leaveOut(t.cell)
+	r.leaveOut(t.Cell)
 	return nil
 }
 
 // leaveOut drops the remaining trials of a cell, and those of its partner, which would have nothing to be compared with.
 func (r *runner) leaveOut(i int) {
 	r.out[i] = true
-	if partner, ok := r.partner(i); ok && !r.out[partner] {
+	if partner, ok := r.Partner(i); ok && !r.out[partner] {
 		r.out[partner] = true
 		r.say(r.name(partner) + "left out from here on, as there is nothing to compare it with")
 	}
@@ -351,9 +351,9 @@ func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (w
 }
 
 // keep completes a record, appends it to the file and judges it.
-func (r *runner) keep(ctx context.Context, t turn, rec *results.Record) error {
-	rec.Run, rec.Cell, rec.Trial = r.id, t.cell, t.trial+1
-	rec.Side, rec.Pair = r.cells[t.cell].side, r.cells[t.cell].pair
+func (r *runner) keep(ctx context.Context, t matrix.Trial, rec *results.Record) error {
+	rec.Run, rec.Cell, rec.Trial = r.id, t.Cell, t.Trial+1
+	rec.Side, rec.Pair = r.Cells[t.Cell].Side, r.Cells[t.Cell].Pair
 	rec.Env = r.env
 	if rec.Plan.Server == matrix.External {
 		rec.Prefix = r.prefix()

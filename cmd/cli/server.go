@@ -58,17 +58,17 @@ func (s *server) redacted() string {
 // started yet.
 func newFleets(p plan) (map[string]*fleet, error) {
 	if len(p.sides) == 0 {
-		f, err := newFleet(p.targets, p.cells)
+		f, err := newFleet(p.targets, p.Cells)
 		return map[string]*fleet{"": f}, err
 	}
 	base, head := p.sides[0], p.sides[1]
 	if all, ok := base.plan.targets.join(head.plan.targets); ok {
-		f, err := newFleet(all, p.cells)
+		f, err := newFleet(all, p.Cells)
 		return map[string]*fleet{base.name: f, head.name: f}, err
 	}
 	fleets := map[string]*fleet{}
 	for _, s := range p.sides {
-		f, err := newFleet(s.plan.targets, s.plan.cells)
+		f, err := newFleet(s.plan.targets, s.plan.Cells)
 		if err != nil {
 			return nil, err
 		}
@@ -78,11 +78,11 @@ func newFleets(p plan) (map[string]*fleet, error) {
 }
 
 // newFleet reads the files that external servers need.
-func newFleet(t targets, cells []cell) (*fleet, error) {
+func newFleet(t targets, cells []matrix.Cell) (*fleet, error) {
 	f := &fleet{targets: t, conns: map[deployment]int{}, running: map[deployment]*server{}}
 	for _, c := range cells {
-		d := deploymentOf(c.plan)
-		f.conns[d] = max(f.conns[d], matrix.Connections(&c.plan))
+		d := deploymentOf(c.Plan)
+		f.conns[d] = max(f.conns[d], matrix.Connections(&c.Plan))
 	}
 	if len(f.list) == 0 || f.list[0].kind != matrix.External {
 		return f, nil

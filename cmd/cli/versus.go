@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // versus tells whether the run has two sides. -vs with an empty text counts: it is a head like the base.
@@ -155,107 +154,30 @@ type side struct {
 	plan plan // its cells are those that have a partner, in the order of the pairs
 }
 
-// pairUp makes one plan of those of both sides. Cells belong together by their places in the matrix, and stand side by
-// side in the new one. A cell whose partner makes no sense is left out, for there is nothing to compare it with. That two
-// cells have the same plan is no reason to measure one of them only: it is how a machine's noise is found out.
+// pairUp makes one plan of those of both sides.
 func pairUp(base, head plan) (plan, error) {
-	p := base
-	p.cells, p.order = nil, nil
-	p.skipped = sidesSkipped(base.skipped, head.skipped)
-	sides := []side{{results.SideBase, base}, {results.SideHead, head}}
-	sides[0].plan.cells, sides[1].plan.cells = nil, nil
-	seen := map[[2]int]bool{}
-	for place, b := range base.places {
-		h := head.places[place]
-		switch {
-		case b < 0 && h < 0 || seen[[2]int{b, h}]:
-			continue
-		case h < 0:
-			p.alone(results.SideBase, base.cells[b], results.SideHead)
-			continue
-		case b < 0:
-			p.alone(results.SideHead, head.cells[h], results.SideBase)
-			continue
-		}
-		seen[[2]int{b, h}] = true
-		for i, c := range []cell{base.cells[b], head.cells[h]} {
-			c.side, c.pair = sides[i].name, len(p.cells)/2
-			sides[i].plan.cells = append(sides[i].plan.cells, c)
-		}
-		p.cells = append(p.cells, last(sides[0].plan.cells), last(sides[1].plan.cells))
+	p := plan{Matrix: *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed), options: base.options, targets: base.targets}
+	if len(p.Cells) == 0 {
+		return p, usageErrorf("nothing to compare: %s", p.Skipped[0])
 	}
-	if len(p.cells) == 0 {
-		return p, usageErrorf("nothing to compare: %s", p.skipped[0])
+	for i, one := range []plan{base, head} {
+		name := p.Cells[i].Side
+		p.sides = append(p.sides, side{name, plan{
+			Matrix: matrix.Matrix{Cells: p.Side(name), Trials: p.Trials}, options: one.options, targets: one.targets,
+		}})
 	}
-	p.sides = sides
-	p.order, p.differ = orderPairs(len(p.cells)/2, p.trials, p.cells[0].plan.Seed), differing(p.cells)
 	return p, nil
-}
-
-func last(cells []cell) cell { return cells[len(cells)-1] }
-
-// alone notes that a cell has no partner.
-func (p *plan) alone(side string, c cell, other string) {
-	p.skip(fmt.Sprintf("%s: %s %s -wait %s", side, c.plan.Driver, c.plan.Lock, c.plan.Wait),
-		"the "+other+" has no cell to compare it with")
-}
-
-// sidesSkipped says of which side a combination was left out, unless it is both.
-func sidesSkipped(base, head []skip) []skip {
-	var all []skip
-	for _, s := range base {
-		if !slices.ContainsFunc(head, func(h skip) bool { return reflect.DeepEqual(h, s) }) {
-			s.side = results.SideBase
-		}
-		all = append(all, s)
-	}
-	for _, s := range head {
-		if !slices.ContainsFunc(base, func(b skip) bool { return reflect.DeepEqual(b, s) }) {
-			s.side = results.SideHead
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The sides of a
-// pair follow one another, so that they meet the same machine, and each goes first in half of the rounds, drawn at random:
-// what a trial leaves behind for the next hits both alike.
-func orderPairs(pairs, trials int, seed uint64) []turn {
-	random := rand.New(rand.NewPCG(seed, 0x70616972))
-	headFirst := make([][]bool, pairs)
-	for i := range headFirst {
-		odd := random.IntN(2)
-		for trial := range trials {
-			headFirst[i] = append(headFirst[i], (trial+odd)%2 == 0)
-		}
-		random.Shuffle(trials, func(a, b int) {
-			headFirst[i][a], headFirst[i][b] = headFirst[i][b], headFirst[i][a]
-		})
-	}
-	turns := make([]turn, 0, 2*pairs*trials)
-	for _, t := range order(pairs, trials, seed) {
-		first, second := turn{2 * t.cell, t.trial}, turn{2*t.cell + 1, t.trial}
-		if headFirst[t.cell][t.trial] {
-			first, second = second, first
-		}
-		turns = append(turns, first, second)
-	}
-	return turns
 }
 
 // of is the plan of the side that a cell is on, which is p itself if there are no sides.
 func (p plan) of(i int) plan {
 	for _, s := range p.sides {
-		if s.name == p.cells[i].side {
+		if s.name == p.Cells[i].Side {
 			return s.plan
 		}
 	}
 	return p
 }
-
-// partner is the cell that number i is compared with, if it is with any.
-func (p plan) partner(i int) (int, bool) { return i ^ 1, len(p.sides) > 0 }
 
 // same are the pairs whose sides do not differ in anything, with how many pairs there are.
 func (p plan) same() (same []int, pairs int) {
@@ -263,12 +185,12 @@ func (p plan) same() (same []int, pairs int) {
 		return nil, 0
 	}
 	_, oneFleet := p.sides[0].plan.targets.join(p.sides[1].plan.targets)
-	for i := 0; i < len(p.cells); i += 2 {
-		if oneFleet && reflect.DeepEqual(p.cells[i].plan, p.cells[i+1].plan) {
+	for i := 0; i < len(p.Cells); i += 2 {
+		if oneFleet && reflect.DeepEqual(p.Cells[i].Plan, p.Cells[i+1].Plan) {
 			same = append(same, i)
 		}
 	}
-	return same, len(p.cells) / 2
+	return same, len(p.Cells) / 2
 }
 
 // announceSame says where a comparison can show nothing but noise, which is a fair wish.
@@ -278,7 +200,7 @@ func (p plan) announceSame(w io.Writer) {
 		fmt.Fprintln(w, "lockbench: base and head are the same twice: what will differ is this machine's noise")
 	default:
 		for _, i := range same {
-			fmt.Fprintf(w, "lockbench: %s: the same on both sides\n", p.labelOfPair(i))
+			fmt.Fprintf(w, "lockbench: %s: the same on both sides\n", p.PairLabel(i))
 		}
 	}
 }

@@ -23,8 +23,8 @@ func versusFor(t testing.TB, line, vs string, env environ) (plan, error) {
 
 // sidesOf lists the cells as side, pair and flags that tell them apart.
 func sidesOf(p plan) (list []string) {
-	for i, c := range p.cells {
-		list = append(list, fmt.Sprintf("%d %s", c.pair, p.label(i)))
+	for i, c := range p.Cells {
+		list = append(list, fmt.Sprintf("%d %s", c.Pair, p.Label(i)))
 	}
 	return list
 }
@@ -68,12 +68,12 @@ func TestVersusPairs(t *testing.T) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 			for i, s := range test.skipped {
-				if i >= len(p.skipped) || !strings.HasPrefix(p.skipped[i].String(), s) {
-					t.Errorf("skipped %q, want %q", p.skipped, test.skipped)
+				if i >= len(p.Skipped) || !strings.HasPrefix(p.Skipped[i].String(), s) {
+					t.Errorf("skipped %q, want %q", p.Skipped, test.skipped)
 				}
 			}
-			if len(test.skipped) != len(p.skipped) {
-				t.Errorf("skipped %q, want %q", p.skipped, test.skipped)
+			if len(test.skipped) != len(p.Skipped) {
+				t.Errorf("skipped %q, want %q", p.Skipped, test.skipped)
 			}
 		})
 	}
@@ -86,14 +86,14 @@ func TestVersusInherits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // the poll that the head does not read is no mistake
 	}
-	base, head := p.cells[0].plan, p.cells[1].plan
+	base, head := p.Cells[0].Plan, p.Cells[1].Plan
 	if head.Wait != "queue" || head.Poll != 0 || head.Hold != base.Hold || head.Keys != 7 || head.Seed != 5 || head.TTL.String() != "8s" || base.TTL.String() != "9s" {
 		t.Errorf("base %+v\nhead %+v", base, head)
 	}
 
 	p, err = versusFor(t, "-addr redis://a:1", "-server private", env)
-	if err != nil || p.cells[0].plan.Server != "external" || p.cells[1].plan.Server != "private" {
-		t.Errorf("%v %v", err, p.cells)
+	if err != nil || p.Cells[0].Plan.Server != "external" || p.Cells[1].Plan.Server != "private" {
+		t.Errorf("%v %v", err, p.Cells)
 	}
 }
 
@@ -144,43 +144,6 @@ func TestVersusRefusals(t *testing.T) {
 	}
 }
 
-// TestVersusOrder checks that each round has every cell once, the sides of a pair next to each other, and that each side
-// goes first in half of the rounds.
-func TestVersusOrder(t *testing.T) {
-	const pairs, trials = 4, 10
-	turns := orderPairs(pairs, trials, 1)
-	if len(turns) != 2*pairs*trials {
-		t.Fatalf("%d turns", len(turns))
-	}
-	seen, headFirst, patterns := map[turn]bool{}, map[int]int{}, map[string]bool{}
-	for i := 0; i < len(turns); i += 2 {
-		a, b := turns[i], turns[i+1]
-		if a.cell^1 != b.cell || a.trial != b.trial || a.trial != i/(2*pairs) || seen[a] || seen[b] {
-			t.Errorf("turns %d and %d are %v and %v", i, i+1, a, b)
-		}
-		seen[a], seen[b] = true, true
-		if a.cell%2 == 1 {
-			headFirst[a.cell/2]++
-		}
-		patterns[fmt.Sprint(a.cell/2, a.trial, a.cell%2)] = true
-	}
-	for pair := range pairs {
-		if headFirst[pair] != trials/2 {
-			t.Errorf("the head of pair %d goes first %d times", pair, headFirst[pair])
-		}
-	}
-	if slices.Equal(turns, orderPairs(pairs, trials, 2)) || !slices.Equal(turns, orderPairs(pairs, trials, 1)) {
-		t.Error("the order does not depend on the seed alone")
-	}
-	first := 0 // of a single trial it is the seed that decides
-	for seed := range uint64(100) {
-		first += orderPairs(1, 1, seed)[0].cell
-	}
-	if first < 30 || first > 70 {
-		t.Errorf("with one trial the head goes first for %d of 100 seeds", first)
-	}
-}
-
 // TestVersusCommand parses the command line of each trial: it must make that cell, alone and without its partner.
 func TestVersusCommand(t *testing.T) {
 	for _, test := range []struct{ line, vs string }{
@@ -203,7 +166,7 @@ func TestVersusCommand(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
 		}
-		for _, turn := range p.order {
+		for _, turn := range p.Order {
 			want := p.at(turn)
 			if strings.Contains(want.Command, "s3cret") || strings.Contains(want.Command, "-vs") {
 				t.Errorf("the command is %s", want.Command)
@@ -220,8 +183,8 @@ func TestVersusCommand(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", want.Command, err)
 			}
-			if len(again.cells) != 1 || !reflect.DeepEqual(again.cells[0].plan, want) {
-				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.cells[0].plan, want)
+			if len(again.Cells) != 1 || !reflect.DeepEqual(again.Cells[0].Plan, want) {
+				t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, again.Cells[0].Plan, want)
 			}
 		}
 	}
@@ -268,12 +231,12 @@ func TestVersusDryRun(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
-			if !slices.Equal(again.order, p.order) || len(again.cells) != len(p.cells) {
-				t.Fatalf("%d cells became %d:\n%s", len(p.cells), len(again.cells), text)
+			if !slices.Equal(again.Order, p.Order) || len(again.Cells) != len(p.Cells) {
+				t.Fatalf("%d cells became %d:\n%s", len(p.Cells), len(again.Cells), text)
 			}
-			for i, c := range again.cells {
-				want := p.cells[i]
-				if c.plan.Command = want.plan.Command; !reflect.DeepEqual(c.plan, want.plan) || c.side != want.side || c.pair != want.pair {
+			for i, c := range again.Cells {
+				want := p.Cells[i]
+				if c.Plan.Command = want.Plan.Command; !reflect.DeepEqual(c.Plan, want.Plan) || c.Side != want.Side || c.Pair != want.Pair {
 					t.Errorf("cell %d is\n%+v\nwant\n%+v", i, c, want)
 				}
 			}
@@ -311,9 +274,9 @@ func TestVersusServers(t *testing.T) {
 		if one := fleets[results.SideBase] == fleets[results.SideHead]; one != test.one {
 			t.Errorf("%s -vs %q: one fleet: %v", test.line, test.vs, one)
 		}
-		for i, c := range p.cells {
-			if want := p.of(i).targets.of(c.plan.Driver).urls; !slices.Equal(fleets[c.side].of(c.plan.Driver).urls, want) {
-				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.side, want)
+		for i, c := range p.Cells {
+			if want := p.of(i).targets.of(c.Plan.Driver).urls; !slices.Equal(fleets[c.Side].of(c.Plan.Driver).urls, want) {
+				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
 		}
 	}

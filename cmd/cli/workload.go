@@ -259,15 +259,16 @@ func (o *options) classes(top spec.Load) ([]spec.Class, error) {
 	return list, nil
 }
 
-// classLoad is the top with what a class sets in place.
+// classLoad returns the top with what a class sets in place.
 func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
-	r := reader{o: o.with(c.Settings, c.Name), only: map[string]bool{}}
-	for _, s := range c.Settings {
-		r.only[s.Field] = true
-	}
-	plans := r.matrix(spec.Plan{Load: top})
+	r := reader{o: o.with(c.Settings, c.Name)}
+	axes := r.axes(func(s spec.Setting) bool { return c.Find(s.Name) != nil })
 	if r.err != nil {
 		return top, r.err
+	}
+	plans, err := matrix.Expand(spec.Plan{Load: top}, axes, 1)
+	if err != nil {
+		return top, usageErrorf("%w", err)
 	}
 	return plans[0].Load, nil
 }

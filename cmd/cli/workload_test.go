@@ -65,14 +65,14 @@ func roundTrip(t testing.TB, p plan, servers string) {
 	if got, want := withoutSkipped(printed(t, again)), withoutSkipped(text); got != want {
 		t.Errorf("it is printed as\n%s\nand then as\n%s", want, got)
 	}
-	if len(again.cells) != len(p.cells) || !slices.Equal(again.order, p.order) {
-		t.Fatalf("%d cells became %d:\n%s", len(p.cells), len(again.cells), text)
+	if len(again.Cells) != len(p.Cells) || !slices.Equal(again.Order, p.Order) {
+		t.Fatalf("%d cells became %d:\n%s", len(p.Cells), len(again.Cells), text)
 	}
-	for i, c := range again.cells {
-		want := p.cells[i]
-		c.plan.Workload, want.plan.Workload = "", ""   // the name of another file
-		c.asked, want.asked = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
-		c.classes, want.classes = nil, nil
+	for i, c := range again.Cells {
+		want := p.Cells[i]
+		c.Plan.Workload, want.Plan.Workload = "", "" // the name of another file
+		c.Load, want.Load = spec.Load{}, spec.Load{} // a flag's value that is read by none is not written down
+		c.Classes, want.Classes = nil, nil
 		if !reflect.DeepEqual(c, want) {
 			t.Errorf("cell %d is\n%+v\nwant\n%+v", i+1, c, want)
 		}
@@ -141,7 +141,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := p.cells[0].plan
+		c := p.Cells[0].Plan
 		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.of(c)) != 1 {
 			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.of(c))
 		}
@@ -194,12 +194,12 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		line := randomLine(rand.New(rand.NewPCG(seed, 1)))
 		p, err := planFor(t, line, environment())
-		if err != nil || len(p.cells) > 200 {
+		if err != nil || len(p.Cells) > 200 {
 			return
 		}
 		roundTrip(t, p, "")
-		for _, c := range p.cells {
-			remake(t, c.plan)
+		for _, c := range p.Cells {
+			remake(t, c.Plan)
 		}
 		if t.Failed() {
 			t.Log(line)
@@ -220,11 +220,11 @@ func remake(t testing.TB, want spec.Plan) {
 		t.Errorf("%s: %v", want.Command, err)
 		return
 	}
-	got := again.cells[0].plan
+	got := again.Cells[0].Plan
 	if len(want.Classes) == 0 { // its name is that of no setting, and it has none to go with
 		got.Workload, want.Workload = "", ""
 	}
-	if len(again.cells) != 1 || !reflect.DeepEqual(got, want) {
+	if len(again.Cells) != 1 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s\nmakes %+v\nwant  %+v", want.Command, got, want)
 	}
 }
@@ -268,7 +268,7 @@ func TestWorkloadCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, turn := range p.order {
+		for _, turn := range p.Order {
 			remake(t, p.at(turn))
 		}
 	}
@@ -281,17 +281,17 @@ func TestOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.cells[0].plan
+	c := p.Cells[0].Plan
 	if c.Clients != 30 || c.Keys != 40 || c.Hold != 5*time.Millisecond || c.TTL != 30*time.Second || c.Workload != "w" {
 		t.Errorf("%+v", c)
 	}
 	p, err = planOfWorkload(t, "{name: mine, driver: memory, n: 100}", "-duration 1s", environment())
-	if err != nil || p.cells[0].plan.Duration != time.Second || p.cells[0].plan.Ops != 100 || p.cells[0].plan.Workload != "mine" {
-		t.Errorf("%v %+v", err, p.cells)
+	if err != nil || p.Cells[0].Plan.Duration != time.Second || p.Cells[0].Plan.Ops != 100 || p.Cells[0].Plan.Workload != "mine" {
+		t.Errorf("%v %+v", err, p.Cells)
 	}
 	p, err = planOfWorkload(t, "driver: memory\nrate: 5k\nmax-queue: 10\narrival: poisson\n", "-rate 0", environment())
-	if err != nil || p.cells[0].plan.Open() || p.cells[0].plan.MaxQueue != 0 { // what went with the rate is no mistake then
-		t.Errorf("%v %+v", err, p.cells)
+	if err != nil || p.Cells[0].Plan.Open() || p.Cells[0].Plan.MaxQueue != 0 { // what went with the rate is no mistake then
+		t.Errorf("%v %+v", err, p.Cells)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := p.cells[0].plan
+	c := p.Cells[0].Plan
 	want := []spec.Class{
 		{Name: "closed", Load: spec.Load{Clients: 6, Hold: 2 * time.Millisecond, Think: 3 * time.Millisecond, TTL: 30 * time.Second, Timeout: 4 * time.Second}},
 		{Name: "open", Load: spec.Load{Clients: 6, Hold: time.Millisecond, HoldDist: spec.Must(spec.ParseTimes("exp:1ms")), TTL: 9 * time.Second, Timeout: 4 * time.Second, Rate: spec.Must(spec.ParseRate("100")), Arrival: "poisson"}},
@@ -384,9 +384,9 @@ func TestNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	var null []string
-	for _, c := range p.cells {
-		if c.plan.Driver == "null" {
-			null = append(null, c.plan.Command)
+	for _, c := range p.Cells {
+		if c.Plan.Driver == "null" {
+			null = append(null, c.Plan.Command)
 		}
 	}
 	want := []string{
@@ -395,8 +395,8 @@ func TestNull(t *testing.T) {
 		"lockbench -driver null -lock none -wait backoff -clients 3",
 		"lockbench -driver null -lock none -wait backoff -clients 3 -hold exp:1ms",
 	}
-	if !slices.Equal(null, want) || len(p.cells) != 4*4+4 {
-		t.Errorf("%d cells, and %q", len(p.cells), null)
+	if !slices.Equal(null, want) || len(p.Cells) != 4*4+4 {
+		t.Errorf("%d cells, and %q", len(p.Cells), null)
 	}
 }
 
@@ -412,14 +412,14 @@ func TestPresets(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := p.options.workload
-			if w.Name != name || w.About == "" || len(w.About) > 110 || len(p.cells) != 1 || p.length(0) > 40*time.Second {
-				t.Errorf("name %q, about %q, %d cells, %v", w.Name, w.About, len(p.cells), p.length(0))
+			if w.Name != name || w.About == "" || len(w.About) > 110 || len(p.Cells) != 1 || p.Length(0) > 40*time.Second {
+				t.Errorf("name %q, about %q, %d cells, %v", w.Name, w.About, len(p.Cells), p.Length(0))
 			}
-			if warned := p.cells[0].warnings; len(warned) > 0 {
+			if warned := warnings(p.Cells[0]); len(warned) > 0 {
 				t.Errorf("it warns: %q", warned)
 			}
 			roundTrip(t, p, "")
-			remake(t, p.cells[0].plan)
+			remake(t, p.Cells[0].Plan)
 			for _, driver := range []string{"zookeeper", "etcd", "mysql", "postgres", "redislock"} {
 				if _, err := planFor(t, "-workload "+name+" -driver "+driver, environment()); err != nil {
 					t.Errorf("-driver %s: %v", driver, err)
@@ -467,11 +467,11 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.skipped) > 0 {
-		t.Errorf("it has cells that cannot run: %v", p.skipped)
+	if len(p.Skipped) > 0 {
+		t.Errorf("it has cells that cannot run: %v", p.Skipped)
 	}
 	roundTrip(t, p, "")
-	for _, c := range p.cells {
-		remake(t, c.plan)
+	for _, c := range p.Cells {
+		remake(t, c.Plan)
 	}
 }

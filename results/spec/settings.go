@@ -221,6 +221,7 @@ type derived string
 func (v derived) String() string   { return string(v) }
 func (v derived) Set(string) error { return errors.New("must not be set") }
 func (v derived) Clear()           {}
+func (v derived) copy(value)       {}
 
 // Find returns the setting of a name, and whether there is one.
 func Find(name string) (Setting, bool) {
@@ -248,6 +249,9 @@ func (s Setting) Set(p *Plan, text string) error {
 
 // Clear unsets the value in p; for a setting of classes it changes only l, the load of p or of one of its classes.
 func (s Setting) Clear(p *Plan, l *Load) { s.at(p, l).Clear() }
+
+// Copy copies the value from one plan to another; for a setting of classes that of their own loads.
+func (s Setting) Copy(to, from *Plan) { s.at(to, &to.Load).copy(s.at(from, &from.Load)) }
 
 // Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l as Text
 // does.

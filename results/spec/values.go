@@ -18,6 +18,7 @@ type value interface {
 	String() string
 	Set(text string) error
 	Clear()
+	copy(from value) // of the same setting
 }
 
 type field[T any] struct {
@@ -29,6 +30,7 @@ type field[T any] struct {
 
 func (f field[T]) String() string { return f.format(*f.of) }
 func (f field[T]) Clear()         { *f.of = f.zero }
+func (f field[T]) copy(v value)   { *f.of = *v.(field[T]).of }
 
 func (f field[T]) Set(text string) error {
 	v, err := f.parse(text)
@@ -198,6 +200,9 @@ type times struct {
 
 func (v times) String() string { return FormatTimes(timesOf(*v.fixed, *v.drawn)) }
 func (v times) Clear()         { *v.fixed, *v.drawn = 0, Times{} }
+func (v times) copy(from value) {
+	*v.fixed, *v.drawn = *from.(times).fixed, *from.(times).drawn
+}
 
 // Set leaves the file that a distribution names to whoever reads files: its mean is unknown until then.
 func (v times) Set(text string) error {

@@ -68,15 +68,14 @@ func Names(setting string) []string {
 	return Choices(setting)
 }
 
-// CheckNames returns a *FieldError for the first name in plans that there is not, before plans are
-// resolved. A lock that some driver
-// has will do.
-func CheckNames(plans []spec.Plan) error {
-	for _, s := range spec.Settings {
-		known := Names(s.Name)
-		for i := range plans {
-			if name := s.Typed(&plans[i], &plans[i].Load); known != nil && name != "" {
-				if err := checkName(s.Name, name, known); err != nil {
+// CheckNames returns a *FieldError for the first value of axes that is none of the names that there are. A lock that some
+// driver has will do.
+func CheckNames(axes []Axis) error {
+	for _, a := range axes {
+		known := Names(a.Setting.Name)
+		for i := range a.Values {
+			if p := &a.Values[i]; known != nil {
+				if err := checkName(a.Setting.Name, a.Setting.Typed(p, &p.Load), known); err != nil {
 					return err
 				}
 			}

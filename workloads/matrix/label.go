@@ -1,0 +1,51 @@
+// What tells the cells of a matrix apart, for progress and for messages.
+
+package matrix
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// compare finds the axes in which cells differ.
+func (m *Matrix) compare() {
+	m.differ = nil
+	for _, s := range spec.Settings {
+		if s.Axis && slices.ContainsFunc(m.Cells, func(c Cell) bool { return c.typed(s) != m.Cells[0].typed(s) }) {
+			m.differ = append(m.differ, s)
+		}
+	}
+}
+
+func (c *Cell) typed(s spec.Setting) string { return s.Typed(&c.Plan, &c.Plan.Load) }
+
+// Label tells a cell from the others: its side, and the settings in which they differ, with their values.
+func (m *Matrix) Label(i int) string {
+	return m.label(i, m.Cells[i].Side, func(spec.Setting) bool { return true })
+}
+
+// PairLabel tells the pair of a cell from the others, by the settings in which both of its cells agree.
+func (m *Matrix) PairLabel(i int) string {
+	partner, _ := m.Partner(i)
+	return m.label(i, "", func(s spec.Setting) bool { return m.Cells[i].typed(s) == m.Cells[partner].typed(s) })
+}
+
+func (m *Matrix) label(i int, side string, shown func(spec.Setting) bool) string {
+	var parts []string
+	if side != "" {
+		parts = append(parts, side)
+	}
+	for _, s := range m.differ {
+		value := m.Cells[i].typed(s)
+		switch {
+		case value == "" || !shown(s):
+		case s.Speaks:
+			parts = append(parts, value)
+		default:
+			parts = append(parts, s.Name+" "+value)
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,197 @@
+// The matrix: plans become cells, and cells trials in an order.
+
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Matrix is the cells of a run, and the order of their trials.
+type Matrix struct {
+	Cells   []Cell
+	Skipped []Skip
+	Trials  int     // of each cell
+	Order   []Trial // in which they run
+
+	places []int          // of each plan that was added its cell, or -1 if it makes no sense
+	cellOf map[string]int // by what it runs
+	differ []spec.Setting // in which cells differ
+}
+
+// Cell is one combination of settings.
+type Cell struct {
+	Plan   spec.Plan
+	Traits drivers.Traits // of its design
+
+	// Load and Classes are what was asked for, before anything was cleared.
+	Load    spec.Load
+	Classes []spec.Class
+
+	Side string // of a matrix with two sides; see results.Record
+	Pair int
+}
+
+// Trial is one trial of one cell; both count from 0.
+type Trial struct{ Cell, Trial int }
+
+// Axis is a setting with the values that it takes in turn. Each is read from a plan.
+type Axis struct {
+	Setting spec.Setting
+	Values  []spec.Plan
+}
+
+// Expand returns base with every combination of values, the first axis turning slowest. If there are more than most, it names
+// the axis that makes so many.
+func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
+	plans := []spec.Plan{base}
+	for _, a := range axes {
+		if len(plans)*len(a.Values) > most {
+			return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
+		}
+		crossed := make([]spec.Plan, 0, len(plans)*len(a.Values))
+		for _, p := range plans {
+			for i := range a.Values {
+				a.Setting.Copy(&p, &a.Values[i])
+				crossed = append(crossed, p)
+			}
+		}
+		plans = crossed
+	}
+	return plans, nil
+}
+
+// Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
+// What makes no sense is skipped. It returns the number of the cell, or -1 for none, and a *FieldError if the plan cannot run.
+func (m *Matrix) Add(p spec.Plan, s Server) (cell int, err error) {
+	load, classes := p.Load, slices.Clone(p.Classes)
+	traits, err := Resolve(&p, s)
+	if misfit, ok := errors.AsType[*Misfit](err); ok {
+		m.skip(misfit)
+		m.places = append(m.places, -1)
+		return -1, nil
+	}
+	if err != nil {
+		return -1, err
+	}
+	key := fmt.Sprintf("%#v", p)
+	cell, known := m.cellOf[key]
+	if !known {
+		if m.cellOf == nil {
+			m.cellOf = map[string]int{}
+		}
+		cell = len(m.Cells)
+		m.cellOf[key] = cell
+		m.Cells = append(m.Cells, Cell{Plan: p, Traits: traits, Load: load, Classes: classes})
+	}
+	m.places = append(m.places, cell)
+	return cell, nil
+}
+
+// AddNull adds the null driver's cell for each load that there is, once: what the cells would be without their lock. It waits
+// as it does by default, though nobody ever has to. Nothing can outlast a lease there, so that is left out (of classes, Resolve
+// does it).
+func (m *Matrix) AddNull() error {
+	for _, with := range m.Cells {
+		p := with.Plan
+		null := spec.Plan{
+			Driver: Null, Wait: wait.Backoff, BackoffMin: wait.DefaultBackoffMin, BackoffMax: wait.DefaultBackoffMax,
+			Load: with.Load, Classes: slices.Clone(with.Classes), Workload: p.Workload, Keys: p.Keys,
+			Duration: p.Duration, Warmup: p.Warmup, Ops: p.Ops, MaxErrors: p.MaxErrors,
+			Seed: p.Seed, IOTimeout: p.IOTimeout, Oracle: p.Oracle,
+		}
+		null.Overstay = 0
+		if _, err := m.Add(null, Server{Kind: InProcess}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Skip is a combination that makes no sense, with the reason. It stands for several cells, and for several values of one flag
+// if the reason is the same.
+type Skip struct {
+	what   string // up to the value: "zookeeper -lock"; empty if that is all
+	values []string
+	why    string
+	cells  int
+	side   string // that it is about, if the matrix has two and it is not about both
+}
+
+func (s Skip) String() string {
+	text := strings.TrimSpace(s.what + " " + strings.Join(s.values, ", "))
+	if !strings.HasPrefix(s.why, text+": ") { // which would say it twice
+		text += ": " + s.why
+	} else {
+		text = s.why
+	}
+	if s.side != "" {
+		text = s.side + ": " + text
+	}
+	if s.cells > 1 {
+		text += fmt.Sprintf(" (%d cells)", s.cells)
+	}
+	return text
+}
+
+// skip notes that a cell is left out.
+func (m *Matrix) skip(misfit *Misfit) {
+	head, value := "", misfit.What
+	if i := strings.LastIndexByte(value, ' '); i >= 0 {
+		head, value = value[:i], value[i+1:]
+	}
+	for i := range m.Skipped {
+		s := &m.Skipped[i]
+		if s.what != head || s.why != misfit.Why {
+			continue
+		}
+		s.cells++
+		if !slices.Contains(s.values, value) {
+			s.values = append(s.values, value)
+		}
+		return
+	}
+	m.Skipped = append(m.Skipped, Skip{what: head, values: []string{value}, why: misfit.Why, cells: 1})
+}
+
+// Schedule fixes the order of the trials.
+func (m *Matrix) Schedule(trials int, seed uint64) {
+	m.Trials, m.Order = trials, order(len(m.Cells), trials, seed)
+	m.compare()
+}
+
+// order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells alike.
+// Shuffle each round so that no cell always runs after the same one; a single round keeps the order written.
+func order(cells, trials int, seed uint64) []Trial {
+	random := rand.New(rand.NewPCG(seed, 0x6c6f636b))
+	all := make([]Trial, 0, cells*trials)
+	for trial := range trials {
+		round := make([]Trial, cells)
+		for i := range round {
+			round[i] = Trial{i, trial}
+		}
+		if trials > 1 {
+			random.Shuffle(cells, func(i, j int) { round[i], round[j] = round[j], round[i] })
+		}
+		all = append(all, round...)
+	}
+	return all
+}
+
+// Length returns how long the trials from number i on will take at least.
+func (m *Matrix) Length(from int) time.Duration {
+	var sum time.Duration
+	for _, t := range m.Order[from:] {
+		p := &m.Cells[t.Cell].Plan
+		sum += p.Warmup + p.Duration
+	}
+	return sum
+}
