@@ -1,6 +1,6 @@
 package fault
 
-// The same faults for drivers without a wire, such as memory.
+// The same faults for drivers without a network, such as memory.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Driver wraps a driver whose services then obey Outage and Mute as if they were reached over a network. Try,
-// Release, Listen and Probe are covered; other capabilities are found unharmed through Unwrap.
+// Driver wraps a driver whose services then obey Outage and Mute as if they were reached over a network. That applies
+// to Try, Release, Listen and Probe; other capabilities are found through Unwrap and work as usual.
 type Driver struct {
 	drivers.Driver
 
@@ -28,7 +28,7 @@ func NewDriver(d drivers.Driver) *Driver {
 	return &Driver{Driver: d, listeners: map[*listener]struct{}{}}
 }
 
-// Outage makes every request fail before it reaches the lock, and loses wake-ups, until restore is called.
+// Outage makes every request fail before it reaches the lock, and drops wake-ups, until restore is called.
 func (d *Driver) Outage() (restore func()) {
 	d.set(func() { d.down = true })
 	return func() {
@@ -39,7 +39,7 @@ func (d *Driver) Outage() (restore func()) {
 	}
 }
 
-// Mute lets requests take effect and loses their replies, until restore is called.
+// Mute lets requests take effect and drops their replies, until restore is called.
 func (d *Driver) Mute() (restore func()) {
 	d.set(func() { d.mute = true })
 	return func() { d.set(func() { d.mute = false }) }
@@ -150,7 +150,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return s.driver.through("fault: release", func() (bool, error) { return s.Session.Release(ctx, l) })
 }
 
-// probed is a service that can do what a neighbour would do, who suffers as well.
+// probed is a service whose probes obey the faults as well.
 type probed struct {
 	*service
 	prober drivers.Prober
@@ -162,7 +162,7 @@ func (s probed) Probe(ctx context.Context) error {
 	return err
 }
 
-// through sends one request over the wire that is not there.
+// through sends one request over the imaginary network.
 func (d *Driver) through(op string, request func() (bool, error)) (bool, error) {
 	down, mute := d.state()
 	if down {

@@ -1,6 +1,6 @@
 package fault
 
-// How the proxy moves bytes: a reader stamps what arrives and a writer lets each piece go when its time has come.
+// How the proxy moves bytes: a reader stamps what arrives, and a writer passes each piece on when its time has come.
 
 import (
 	"io"
@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// inFlight bounds the pieces between reader and writer. A full line stops the reader, and with it the sender.
+// inFlight bounds the pieces between reader and writer. A full channel stops the reader, and with it the sender.
 const inFlight = 64
 
-// readSize bounds a piece, and is memory of each direction of each link: drivers whose clients have a connection each
-// make hundreds.
+// readSize bounds a piece. Each direction of each link has a buffer of that size: drivers whose clients have a
+// connection each make hundreds.
 const readSize = 4 << 10
 
-// piece is what one read brought.
+// piece is the result of one read.
 type piece struct {
 	data []byte
 	read time.Time
 }
 
-// forward moves one direction of a link. It passes an orderly end on, and the second to end closes the link; on
-// any failure it closes the link at once.
+// forward moves one direction of a link. It passes an orderly end on, and the second one to end closes the link; any
+// failure closes the link at once.
 func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 	line := make(chan piece, inFlight)
-	var end error // of the reading; may be read once line is closed
+	var end error // of the reading; set before line is closed
 	p.running.Go(func() {
 		defer close(line)
 		end = read(l, from, line)
@@ -51,7 +51,7 @@ func (p *Proxy) forward(l *link, d Direction, from, to net.Conn) {
 	p.drop(l)
 }
 
-// read fills the line until the connection ends or is cut.
+// read fills line until the connection ends or is cut.
 func read(l *link, from net.Conn, line chan<- piece) error {
 	for {
 		buf := make([]byte, readSize)
@@ -69,7 +69,7 @@ func read(l *link, from net.Conn, line chan<- piece) error {
 	}
 }
 
-// pass waits until a piece may go on. send is false for a piece that is lost, ok for a link that was cut.
+// pass waits until a piece may go on. send is false for a piece that is dropped, ok for a link that was cut.
 func (p *Proxy) pass(l *link, d Direction, piece piece) (send, ok bool) {
 	for {
 		p.mu.Lock()

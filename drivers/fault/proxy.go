@@ -1,6 +1,6 @@
-// Package fault breaks the way between a client and a server on purpose: Proxy does it on the wire for any service,
-// Driver in the process for drivers that have no wire. It exists for tests and for the scenarios that prove what
-// a design does when it cannot hear the answer.
+// Package fault breaks the path between a client and a server on purpose: Proxy does it on the network for any service,
+// Driver inside the process for drivers without a network. It is for tests, and for scenarios that show what a design
+// does when it does not receive the answer.
 package fault
 
 import (
@@ -21,8 +21,8 @@ const (
 	Replies                   // from the server to the client
 )
 
-// Proxy listens on a loopback port and forwards every connection to a target. Its faults apply to all
-// connections, present and future, until Resume.
+// Proxy listens on a loopback port and forwards every connection to a target. Its faults apply to all connections,
+// present and future, until Resume.
 type Proxy struct {
 	network, target string
 	listener        net.Listener
@@ -36,7 +36,7 @@ type Proxy struct {
 	changed chan struct{} // closed and replaced whenever a way changes
 }
 
-// way is what happens to the bytes of one direction.
+// way is the state of one direction.
 type way struct {
 	hold, drop bool
 	delay      time.Duration
@@ -46,7 +46,7 @@ type way struct {
 type link struct {
 	ends  [2]net.Conn   // client, server
 	cut   chan struct{} // closed with the connections
-	ended atomic.Int32  // how many directions came to an orderly end
+	ended atomic.Int32  // directions that came to an orderly end
 }
 
 // NewProxy starts a proxy to target, which is host:port or unix:///path.
@@ -67,25 +67,25 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr returns the host:port that clients connect to in place of the target.
+// Addr returns the host:port that clients connect to instead of the target.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Hold keeps the bytes of a direction back until Resume; none are lost.
 func (p *Proxy) Hold(d Direction) { p.change(func() { p.way[d].hold = true }) }
 
-// Drop swallows the bytes of a direction. A connection that lost some is of no further use: cut it.
+// Drop drops the bytes of a direction. A connection that lost some is useless: cut it.
 func (p *Proxy) Drop(d Direction) { p.change(func() { p.way[d].drop = true }) }
 
-// Delay makes every byte of a direction arrive that much later. It adds latency and takes no bandwidth away.
+// Delay makes every byte of a direction arrive that much later. It adds latency but does not reduce bandwidth.
 func (p *Proxy) Delay(d Direction, by time.Duration) { p.change(func() { p.way[d].delay = by }) }
 
 // Refuse resets every new connection as soon as it is made.
 func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
-// Resume ends every fault. Bytes that were held go on their way.
+// Resume ends every fault. Bytes that were held are sent on.
 func (p *Proxy) Resume() { p.change(func() { p.way, p.refuse = [2]way{}, false }) }
 
-// Cut breaks every connection. New ones are welcome.
+// Cut breaks every connection. New ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	links := p.links
@@ -103,9 +103,9 @@ func (p *Proxy) Outage() (restore func()) {
 	return p.Resume
 }
 
-// Mute lets requests through and loses the replies, until restore is called. That cuts the connections, since
-// whatever was waiting on them would take a later reply for its own. New ones are refused meanwhile: they would lose
-// their first replies, and never know.
+// Mute lets requests through and drops the replies, until restore is called. restore cuts the connections, because a
+// request waiting on one of them would take a later reply for its own. It refuses new ones meanwhile: they would lose
+// their first replies without noticing.
 func (p *Proxy) Mute() (restore func()) {
 	p.Drop(Replies)
 	return func() { p.Outage()() }
@@ -181,7 +181,7 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// close is called once, by whoever took the link out of the proxy's set.
+// close is called once, by the function that removed the link from the proxy's set.
 func (l *link) close(end func(net.Conn)) {
 	close(l.cut)
 	end(l.ends[0])

@@ -1,4 +1,4 @@
-// What can be said of an address of Redis without connecting to it.
+// What is known of a Redis address without connecting to it.
 package redis
 
 import "github.com/lockbench/lockbench/drivers"
@@ -9,7 +9,7 @@ type Addresses struct{}
 // Service returns "redis".
 func (Addresses) Service() string { return "redis" }
 
-// ReadAddr reads what ParseTarget reads.
+// ReadAddr parses what ParseTarget parses.
 func (Addresses) ReadAddr(addr string) (drivers.Addr, error) {
 	t, err := ParseTarget(addr)
 	if err != nil {

@@ -23,26 +23,26 @@ var (
 )
 
 const (
-	// tokensSuffix makes the name of a key's list of tokens, which never has more than one: whoever sleeps gets it at
-	// once, the longest sleeper first, and a second one that nobody takes would only wake somebody for nothing. It is
-	// left whether somebody sleeps or not, because a client that was refused just now is about to.
+	// tokensSuffix makes the name of a key's list of tokens. The list has at most one token: the client that has slept
+	// longest takes it at once, and a second one would wake a client for nothing. A release leaves it even if no client
+	// sleeps, because a client that was just refused may be about to.
 	tokensSuffix = ":tokens"
 
-	// tokenLife is how long a token waits for somebody to come. It is only for him who was refused before the release
-	// and has not begun to sleep yet: those who come later find the lock free.
+	// tokenLife is how long a token is kept. It is only for a client that was refused before the release and does not
+	// sleep yet: those that come later find the lock free.
 	tokenLife = "10000" // ms
 )
 
-// sleeper is a session that can sleep on the server; it is a drivers.Blocker. The connection is the session's own and
-// made past the client library: neither library ends a blocked command when its context does (both only know of
-// deadlines), go-redis would hand the connection back to its pool, and rueidis keeps at most so many.
+// sleeper is a session that can sleep on the server; it is a drivers.Blocker. The session has its own connection, made
+// without the client library: neither library ends a blocked command when its context ends (both only know deadlines),
+// go-redis would return the connection to its pool, and rueidis limits their number.
 type sleeper struct {
 	drivers.Session
-	commands session // of its own buffers
+	commands session // with its own buffers
 	popper   *popper
 }
 
-// Unwrap finds the design's capabilities.
+// Unwrap returns the design's session.
 func (s *sleeper) Unwrap() drivers.Session { return s.Session }
 
 // Block implements drivers.Blocker with BLPOP.
@@ -50,7 +50,7 @@ func (s *sleeper) Block(ctx context.Context, l *drivers.Lease, d time.Duration) 
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	d = max(d, time.Millisecond) // 0 would be for ever
+	d = max(d, time.Millisecond) // 0 would mean for ever
 	seconds := strconv.FormatFloat(float64((d+time.Millisecond-1)/time.Millisecond)/1000, 'f', 3, 64)
 	woken, err := s.popper.pop(ctx, []string{"BLPOP", l.Key + tokensSuffix, seconds}, d)
 	switch {
@@ -77,8 +77,7 @@ func (s *sleeper) Close() error {
 	return nil
 }
 
-// Crash implements drivers.Crasher: the connection is all that the session has for itself, and there is nothing to say
-// on it.
+// Crash implements drivers.Crasher: the connection is all that the session owns, and closing it sends nothing.
 func (s *sleeper) Crash() {
 	svc := s.commands.svc
 	svc.mu.Lock()
@@ -87,7 +86,7 @@ func (s *sleeper) Crash() {
 	s.popper.close()
 }
 
-// compareLeavingToken makes the command of a release that wakes a sleeper.
+// compareLeavingToken returns the command of a release that wakes a sleeper.
 //
 //go:noinline
 func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
@@ -98,14 +97,14 @@ func (s *tagged) compareLeavingToken(l *drivers.Lease) []string {
 	return args
 }
 
-// rouses reports whether a release can leave a token, which a script does, and clients can sleep where it is left: each has a
-// connection to the one server.
+// rouses reports whether releases can wake sleepers: they must be scripts, and clients must reach the token, which
+// takes a single server.
 func (s *service) rouses() bool {
 	several := s.cfg.Topology == drivers.TopologySentinel || s.cfg.Topology == drivers.TopologyCluster
 	return !several && s.cfg.Release == drivers.ReleaseLua
 }
 
-// sleeping makes s a sleeper, whose connection ends with the service at the latest.
+// sleeping returns inner as a sleeper. The service closes its connection at the latest.
 func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 	p := &popper{options: s.options}
 	s.mu.Lock()
@@ -117,7 +116,7 @@ func (s *service) sleeping(inner drivers.Session) (drivers.Session, error) {
 	return &sleeper{Session: inner, commands: session{conn: s.conn, svc: s}, popper: p}, nil
 }
 
-// withTokens returns the names of locks and of their lists of tokens.
+// withTokens returns the keys of locks and of their lists of tokens.
 func withTokens(keys []string) []string {
 	all := make([]string, 0, 2*len(keys))
 	for _, key := range keys {

@@ -1,4 +1,4 @@
-// A Redis Cluster: one connection of the library routes by key, and one to each node does what has no key.
+// A Redis Cluster: one connection of the library routes by key, and one to each node is for commands without a key.
 package redis
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// clusterConn is a Conn for a cluster. The library's own subscriptions are not used: they keep to one node, and what
-// they do when a slot moves differs.
+// clusterConn is a Conn for a cluster. It does not use the library's own subscriptions: they stay with one node, and
+// libraries differ in what they do when a slot moves.
 type clusterConn struct {
 	Conn // routes by key
 	open func(ctx context.Context, o Options) (Conn, error)
 	o    Options
 
 	mu     sync.Mutex
-	nodes  map[string]Conn // by address; made when they are first needed
-	lent   map[string]Conn // likewise, with as many connections as were asked for
-	ranges []slotRange     // as they were last heard of
+	nodes  map[string]Conn // by address; made when needed
+	lent   map[string]Conn // likewise, with the configured number of connections
+	ranges []slotRange     // as last heard
 	closed bool
 }
 
@@ -34,21 +34,21 @@ func dialCluster(ctx context.Context, open func(context.Context, Options) (Conn,
 	return &clusterConn{Conn: conn, open: open, o: o, nodes: map[string]Conn{}, lent: map[string]Conn{}}, nil
 }
 
-// node returns a connection to one node, for subscriptions and questions about the node itself.
+// node returns a connection to one node, for subscriptions and for questions about the node.
 func (c *clusterConn) node(ctx context.Context, addr string) (Conn, error) {
 	o := c.o
 	o.Pipelining, o.FlushDelay, o.Conns = drivers.PipeliningDefault, 0, 1
 	return c.connect(ctx, addr, c.nodes, o)
 }
 
-// lender returns a connection to one node that lends connections, as many as were asked for.
+// lender returns a connection to one node that lends connections, up to the configured number.
 func (c *clusterConn) lender(ctx context.Context, addr string) (Conn, error) {
 	o := c.o
 	o.Pipelining, o.FlushDelay, o.Wakes = drivers.PipeliningOff, 0, false
 	return c.connect(ctx, addr, c.lent, o)
 }
 
-// connect finds the connection to a node among those that there are, or makes it.
+// connect returns the existing connection to a node, or makes it.
 func (c *clusterConn) connect(ctx context.Context, addr string, among map[string]Conn, o Options) (Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *clusterConn) connect(ctx context.Context, addr string, among map[string
 	return conn, nil
 }
 
-// Dedicated implements Conn: the connection leads to the node that has the key's slot, as far as is known.
+// Dedicated implements Conn: the connection leads to the node that has the key's slot, as far as known.
 func (c *clusterConn) Dedicated(ctx context.Context, key string, f func(Link) error) error {
 	addr := c.lastKnown(Slot(key))
 	if addr == "" {
@@ -136,7 +136,8 @@ type slotRange struct {
 	addr     string
 }
 
-// slots asks for the ranges of slots; any node can tell. The library chooses the node and may hit on a dead one.
+// slots asks any node for the ranges of slots. The library chooses the node and may choose a dead one, so it is asked
+// up to three times.
 func (c *clusterConn) slots(ctx context.Context) (ranges []slotRange, err error) {
 	for range 3 {
 		var reply Reply
@@ -167,7 +168,7 @@ func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
 			return nil, Unexpected("CLUSTER SLOTS has a range or a port that makes no sense")
 		}
 		host := primary[0].text
-		if host == "" || host == "?" { // it does not know its own name: the one by which it was found is right
+		if host == "" || host == "?" { // it does not know its own name: the one that found it is right
 			host = c.o.Target.Host
 		}
 		ranges = append(ranges, slotRange{from, to, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
@@ -189,7 +190,7 @@ func (c *clusterConn) primaries(ctx context.Context) ([]string, error) {
 	return slices.Compact(addrs), nil
 }
 
-// Subscribe implements Conn with a connection to each primary, or to any one of them where publications go to all.
+// Subscribe implements Conn with a connection to each primary, or to any one of them if publications go to all.
 func (c *clusterConn) Subscribe(ctx context.Context, message func(channel, payload string)) (Subscription, error) {
 	ranges, err := c.slots(ctx)
 	if err != nil {
@@ -232,8 +233,8 @@ func (c *clusterConn) Subscribe(ctx context.Context, message func(channel, paylo
 	return s, nil
 }
 
-// clusterSubscription is a Subscription over one to each node. It ends with the first of them, also when a node no
-// longer has the slot of a channel: whoever wants to hear on begins anew, with the slots as they are then.
+// clusterSubscription combines the Subscriptions of all nodes. It ends with the first of them, also when a node loses
+// the slot of a channel: the caller then subscribes again, with the slots as they are by then.
 type clusterSubscription struct {
 	ranges   []slotRange
 	sharded  bool
@@ -243,13 +244,13 @@ type clusterSubscription struct {
 	closing  sync.Once
 }
 
-// Add implements Subscription. The channels of a request have to be in one slot.
+// Add implements Subscription. The channels of one request must be in one slot.
 func (s *clusterSubscription) Add(ctx context.Context, channels ...string) error {
 	return s.each(channels, func(sub Subscription, names []string) error {
 		err := sub.Add(ctx, names...)
 		if e, ok := asServerError(err); ok && (e.Code() == "MOVED" || e.Code() == "CLUSTERDOWN") {
 			s.closeAll()
-			return Closed // not a refusal: there is another node to ask
+			return Closed // not a refusal: another node has the slot
 		}
 		return err
 	})
@@ -275,7 +276,7 @@ func (s *clusterSubscription) each(channels []string, do func(sub Subscription, 
 		sub := s.subs[addrOf(s.ranges, Slot(names[0]))]
 		if sub == nil {
 			s.closeAll()
-			return Closed // nobody serves the slot now
+			return Closed // no node serves the slot now
 		}
 		if err := do(sub, names[:n]); err != nil {
 			return err

@@ -1,26 +1,26 @@
-// The commands in a stream to a server, and those among them whose replies a guard has to judge.
+// The commands in a stream to a server, and those whose replies a guard has to check.
 package redis
 
 import "bytes"
 
-// commandScanner follows a stream of commands, which are arrays of strings. It has to find each one: a guard that counts too
-// few refuses a reply that is in order, and one that counts too many passes on a reply that is not.
+// commandScanner follows a stream of commands, which are arrays of strings. It must find each one: a guard that counts
+// too few rejects a valid reply, and one that counts too many passes an invalid one on.
 type commandScanner struct {
-	head    byte  // the kind of the head under way, or 0
-	n       int64 // what it has announced so far
-	args    int64 // of the command under way
-	left    int64 // of them, those that have not begun
-	rest    int64 // bytes of the argument under way that have not come, CRLF included
+	head    byte  // the first byte of the current head, or 0
+	n       int64 // its number so far
+	args    int64 // of the current command
+	left    int64 // arguments of it that have not begun
+	rest    int64 // bytes of the current argument that have not come, including CRLF
 	judged  bool  // the command's name is in judged
-	size    int   // of name, while that is under way
+	size    int   // of name, so far
 	name    [16]byte
 	subSize int // of sub
 	sub     [32]byte
 }
 
-// scan reads the next piece of the stream and returns how many commands have become known in it: a command is when its name
-// is whole, or its second word if the reply is to be judged. found is called with the words of the latter and the
-// number of commands before it in the piece.
+// scan reads the next piece of the stream and returns the number of commands that it completes. A command is complete
+// when its name is, or its second word if the reply is to be judged. For the latter, scan calls found with both words,
+// the number of arguments, and the number of commands before it in the piece.
 func (s *commandScanner) scan(b []byte, found func(name, sub string, args, before int64)) (commands int64) {
 	for i := 0; i < len(b); {
 		if s.left == 0 && s.rest == 0 && s.head == 0 {
@@ -81,8 +81,8 @@ func (s *commandScanner) scan(b []byte, found func(name, sub string, args, befor
 	return commands
 }
 
-// unjudged returns how long the command at the beginning of b is if it is whole and its reply needs no judgement, else 0.
-// Nearly all commands are of this kind, and reading them in one go takes two thirds of the time.
+// unjudged returns the length of the command at the beginning of b if it is whole and its reply needs no check,
+// otherwise 0. Nearly all commands are of this kind, and reading them at once takes two thirds of the time.
 func unjudged(b []byte) int {
 	args, i := length(b, 0)
 	if i > len(b) {
@@ -99,8 +99,8 @@ func unjudged(b []byte) int {
 	return i
 }
 
-// length reads the number in the head at b[i] and returns where the bytes behind the head begin, which is beyond b if the
-// head is not whole.
+// length reads the number in the head at b[i] and returns where the next bytes begin, which is beyond b if the head is
+// not whole.
 func length(b []byte, i int) (n, next int) {
 	for i++; i < len(b); i++ {
 		if b[i] == '\r' {
@@ -111,10 +111,10 @@ func length(b []byte, i int) (n, next int) {
 	return 0, len(b) + 1
 }
 
-// word returns an argument without the CRLF behind it.
+// word returns an argument without its CRLF.
 func word(b []byte) []byte { return bytes.TrimSuffix(b, []byte("\r\n")) }
 
-// judged reports whether the guard has to judge the reply to the command.
+// judged reports whether the guard has to check the reply to the command.
 func judged(name []byte) bool {
 	switch len(name) {
 	case len("PING"):

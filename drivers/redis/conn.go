@@ -1,4 +1,4 @@
-// The seam between the designs and a client library.
+// The interface between the designs and a client library.
 package redis
 
 import (
@@ -10,36 +10,34 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Conn is what a design needs of a client library: a client, pooled or multiplexed as the library has it. It is safe
-// for concurrent use.
+// Conn is what a design needs from a client library: a client, pooled or multiplexed. It is safe for concurrent use.
 type Conn interface {
-	// Do sends one command, once, and returns its reply. args[0] is the command's name in capitals and args[key]
-	// its first key, by which a library chooses a connection or a node; key 0 says that there is none. Do copies
-	// args before it returns, whether it succeeds or not: the caller reuses the slice. An error reply is a
-	// ServerError.
+	// Do sends one command, once, and returns its reply. args[0] is the command's name in capitals and args[key] its
+	// first key, which chooses the connection or node; key 0 means that there is none. Do copies args before it
+	// returns, whether it succeeds or not: the caller reuses the slice. An error reply is a ServerError.
 	Do(ctx context.Context, args []string, key int) (Reply, error)
 
-	// Dedicated lends f a connection that nobody else uses meanwhile, to the server that has key. What f leaves open
-	// on it (a WATCH, a MULTI) would be the next user's: it cleans up, unless the connection is broken.
+	// Dedicated lends f a connection, exclusively, to the server that has key. f must undo what it began on it (a
+	// WATCH, a MULTI), unless the connection is broken: otherwise the next user would get it.
 	Dedicated(ctx context.Context, key string, f func(Link) error) error
 
-	// Subscribe opens a connection that receives what is published. message is called from one goroutine, in
-	// order, and does not block. ctx bounds only the opening.
+	// Subscribe opens a connection that receives publications. message is called from one goroutine, in order, and does
+	// not block. ctx bounds only the opening.
 	Subscribe(ctx context.Context, message func(channel, payload string)) (Subscription, error)
 
-	// Close ends every connection and goroutine. Subscriptions are closed before it is called.
+	// Close ends every connection and goroutine. Subscriptions must be closed before.
 	Close() error
 }
 
 // Link is one connection. One goroutine uses it.
 type Link interface {
-	// Send sends commands in one go, and returns their replies, as many as there are commands. The error is the first
-	// that any of them has met with.
+	// Send sends commands at once and returns their replies, as many as there are commands. The error is the first of
+	// any of them.
 	Send(ctx context.Context, commands ...[]string) ([]Reply, error)
 }
 
-// Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection:
-// whoever wants another one opens it.
+// Subscription is one connection in subscribing mode. It is safe for concurrent use. It ends with its connection; for
+// another one, subscribe again.
 type Subscription interface {
 	Add(ctx context.Context, channels ...string) error    // returns when the server has confirmed all of them
 	Remove(ctx context.Context, channels ...string) error // need not wait for the server
@@ -47,18 +45,18 @@ type Subscription interface {
 	Close() error
 }
 
-// Closed is the error of a Conn or Subscription that is used after it was closed.
+// Closed is the error of a Conn or Subscription that was closed.
 var Closed error = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.ErrClosed}
 
-// Reply is what a server answers to one command. It is four words, which is the most that the compiler still keeps in
-// registers on the way through the calls of an operation.
+// Reply is the server's answer to one command. It has four words, the most that the compiler keeps in registers through
+// the calls of an operation.
 type Reply struct {
 	kind *replyKind // nil is the nil reply
 	n    int64
 	text string
 }
 
-// replyKind is one of the kinds below, or an array's own.
+// replyKind is one of the kinds below, or belongs to an array.
 type replyKind struct {
 	name  string
 	items []Reply
@@ -71,7 +69,7 @@ var (
 
 const arrayName = "an array"
 
-// Nil, Text, Int and Array make replies; the status +OK is a Text like a bulk string is.
+// Nil, Text, Int and Array make replies; the status +OK is a Text, like a bulk string.
 func Nil() Reply                 { return Reply{} }
 func Text(s string) Reply        { return Reply{kind: textReply, text: s} }
 func Int(n int64) Reply          { return Reply{kind: intReply, n: n} }

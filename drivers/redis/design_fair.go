@@ -1,6 +1,7 @@
-// The design fair: a line on the server, first come, first served, after Redisson's RedissonFairLock and the queue of
-// ZooKeeper's lock recipe. A release makes the head of the line the owner and tells that one's process alone, so there is
-// no herd and no race: who is told has the lock already. It costs more commands a lock than any other design here.
+// The design fair: a queue on the server, first come, first served, after Redisson's RedissonFairLock and the queue of
+// ZooKeeper's lock recipe. A release makes the head of the line the owner and notifies only that client's process, so
+// there is no herd and no race: the notified client already has the lock. It needs more commands per lock than any
+// other design here.
 package redis
 
 import (
@@ -25,19 +26,19 @@ var (
 	fairReleaseScript = NewScript(fairLineSource + fairReleaseSource)
 )
 
-// lineKind makes the name of a key's line.
+// lineKind is the kind of key for a lock's line.
 const lineKind = "line"
 
 var fair = design{
 	Design: drivers.Design{
 		Name:   "fair",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true, Waits: true},
-		Models: "a FIFO of waiters on the server, as Redisson's fair lock and ZooKeeper's recipe have it",
-		Wrong: "several commands more a lock; a waiter that dies in line may cost the others one TTL; besides, what is " +
-			"wrong with set-nx",
+		Models: "a FIFO of waiters on the server, like Redisson's fair lock and ZooKeeper's recipe",
+		Wrong: "several more commands per lock; a waiter that dies in line may cost the others one TTL; also the faults " +
+			"of set-nx",
 	},
-	beside:  []string{lineKind},
-	prepare: openInbox,
+	extraKeys: []string{lineKind},
+	prepare:   openInbox,
 	session: func(s session) drivers.Session {
 		return &fairSession{tagged: tagged{s}, bell: make(chan struct{}, 1)}
 	},
@@ -45,20 +46,20 @@ var fair = design{
 
 type fairSession struct {
 	tagged
-	line  besideOf
+	line  extraKeyCache
 	place place         // in the line, if it stands in one
 	bell  chan struct{} // rings when the place may have become the lock
 	timer *time.Timer
-	heard int64 // when the place became the lock, by the server's clock and the inbox, whose lock guards it; 0: it has not
+	heard int64 // when the place became the lock, by the server's clock, or 0; guarded by the inbox's mutex
 }
 
-// Try implements drivers.Session. Who stands in no line takes the lock if it is free and nobody waits, and takes no place
-// in line if not: a client that is refused and goes away would stand in the way. Wait takes a place; with Config.Polls,
-// where nobody calls it, Try does.
+// Try implements drivers.Session. A client that is not in line takes the lock if it is free and no client waits;
+// otherwise it takes no place in line, because a client that is refused and goes away would block the others. Wait
+// takes a place; so does Try with Config.Polls, where Wait is not called.
 func (s *fairSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	if s.place.owner != "" && s.place.key != l.Key {
-		s.forget() // it has given up without a word; the place is not kept for long
+		s.forget() // it gave up without leaving; its place is dropped soon
 	}
 	switch {
 	case s.place.owner != "" && s.granted(l):
@@ -77,12 +78,12 @@ func (s *fairSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err != nil {
 		return false, opTry.fail(err)
 	}
-	return reply.kind == nil, nil // else how long the holder's lease still lasts
+	return reply.kind == nil, nil // otherwise the rest of the holder's lease
 }
 
-// Release implements drivers.Session: it hands the lock to the first in line, or deletes it if nobody waits.
+// Release implements drivers.Session: it hands the lock to the first in line, or deletes it if there is none.
 func (s *fairSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if l.Owner != "" && l.Owner == s.place.owner { // the outcome of a Try that stood in line is unknown
+	if l.Owner != "" && l.Owner == s.place.owner { // the outcome of a Try in line is unknown
 		return opRelease.count(s.leave(ctx))
 	}
 	args := s.call2(fairReleaseScript, l.Key, s.line.of(s.svc.cfg.Prefix, lineKind, l.Key))

@@ -1,5 +1,5 @@
-// The design fenced: set-nx with a fencing token, as M. Kleppmann asks for in "How to do distributed locking" (2016). The
-// token grows from each acquisition of a key to the next, so that the resource can turn a holder away that has overstayed.
+// The design fenced: set-nx with a fencing token, as M. Kleppmann asks for in "How to do distributed locking" (2016).
+// The token grows with each acquisition of a key, so that the resource can reject a holder whose lease is over.
 package redis
 
 import (
@@ -14,9 +14,9 @@ var fencedTrySource string
 
 var fencedTryScript = NewScript(fencedTrySource)
 
-// fenceKind makes the name of a key's counter. Each grant keeps it for a day longer than the lease, so that no crashed run
-// leaves it for ever. After a day without a grant the tokens begin again at 1: a holder that has renewed one lease for so
-// long then carries a higher token than its successors, and a resource that has seen it turns them away.
+// fenceKind is the kind of key for a lock's counter. Each grant keeps it for a day longer than the lease, so that no
+// crashed run leaves it for ever. After a day without a grant the tokens begin at 1 again: a holder that has renewed
+// one lease for that long then has a higher token than its successors, and a resource that has seen it rejects them.
 const fenceKind = "fence"
 
 var fenced = design{
@@ -28,16 +28,16 @@ var fenced = design{
 			"fail-over can issue a token twice",
 		Releases: compareAndDelete,
 	},
-	beside:  []string{fenceKind},
-	session: func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },
+	extraKeys: []string{fenceKind},
+	session:   func(s session) drivers.Session { return &fencedSession{tagged: tagged{s}} },
 }
 
 type fencedSession struct {
 	tagged
-	counter besideOf
+	counter extraKeyCache
 }
 
-// Try implements drivers.Session with a script that sets the key and counts in the one case that it is free.
+// Try implements drivers.Session with a script that, if the key is free, sets it and counts.
 func (s *fencedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	args, err := s.set(l)
 	if err != nil {
@@ -51,11 +51,11 @@ func (s *fencedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error)
 	if err != nil {
 		return false, opTry.fail(err)
 	}
-	l.Fence = uint64(fence) // 0: somebody else's
+	l.Fence = uint64(fence) // 0: another client holds it
 	return fence > 0, nil
 }
 
-// set makes the command of Try.
+// set returns the command of Try.
 //
 //go:noinline
 func (s *fencedSession) set(l *drivers.Lease) ([]string, error) {

@@ -1,7 +1,7 @@
 // The design getset: the lock of the Ruby library redis-objects (Redis::Lock), after the old recipe on the SETNX page.
-// The value is the time at which the lease ends, by the client's clock. Whoever finds it past writes his own by GETSET,
-// and has won if the old value is still past. Losers thereby overwrite the winner's time stamp, the value names nobody,
-// and a clock that is ahead takes locks that are held.
+// The value is the time at which the lease ends, by the client's clock. A client that finds it past writes its own by
+// GETSET, and has won if the old value is still past. So losers overwrite the winner's time stamp, the value identifies
+// no owner, and a client whose clock is ahead takes locks that are held.
 package redis
 
 import (
@@ -25,14 +25,14 @@ var getset = design{
 
 type getsetSession struct{ untagged }
 
-// Try implements drivers.Session with SETNX and, if somebody is there, GET and perhaps GETSET. redis-objects adds a
-// second to the lease that it was asked for; here it is as long as in the other designs.
+// Try implements drivers.Session with SETNX and, if the key exists, GET and perhaps GETSET. redis-objects adds a second
+// to the requested lease; here it is as long as in the other designs.
 func (s *getsetSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if _, err := s.millis(l.TTL); err != nil {
 		return false, opTry.fail(err)
 	}
 	l.Reset()
-	l.ValidUntil = time.Now().Add(l.TTL).Round(0) // the clock on the wall, as the recipe has it
+	l.ValidUntil = time.Now().Add(l.TTL).Round(0) // wall clock, as in the recipe
 	held, err := opTry.count(s.do(ctx, append(s.args[:0], "SETNX", l.Key, stamp(l.ValidUntil))))
 	if held || err != nil {
 		return held, err
@@ -45,7 +45,8 @@ func (s *getsetSession) Try(ctx context.Context, l *drivers.Lease) (bool, error)
 	return err == nil && old.Before(time.Now()), err
 }
 
-// Release implements drivers.Session with DEL key, unless the own stamp is past: then the lock may be another's by now.
+// Release implements drivers.Session with DEL key, unless its own stamp is past: then the lock may be another client's
+// by now.
 func (s *getsetSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if !l.ValidUntil.IsZero() && !l.ValidUntil.After(time.Now()) {
 		return false, nil
@@ -53,16 +54,16 @@ func (s *getsetSession) Release(ctx context.Context, l *drivers.Lease) (bool, er
 	return s.untagged.Release(ctx, l)
 }
 
-// Remaining implements drivers.Remainer by the holder's stamp: the server knows of no expiry.
+// Remaining implements drivers.Remainer by the holder's stamp: the server knows no expiry.
 func (s *getsetSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	end, err := readStamp(s.do(ctx, append(s.args[:0], "GET", l.Key)))
 	return max(0, time.Until(end)), err
 }
 
-// stamp spells a time in seconds, as Ruby's Time#to_f does.
+// stamp formats a time in seconds, like Ruby's Time#to_f.
 func stamp(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', 6, 64) }
 
-// readStamp reads one back. No value, or one that is no number, counts as the year 1970, as Ruby's to_f has it.
+// readStamp parses a stamp. Like Ruby's to_f it takes a missing or invalid value for the year 1970.
 func readStamp(reply Reply, err error) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, opTry.fail(err)

@@ -1,5 +1,5 @@
-// The design lua-setnx-expire: setnx-expire made atomic by a script, as articles mend it that do not know SET's NX and
-// PX. What it does not mend: the value names nobody, so a late release frees the next holder's lock.
+// The design lua-setnx-expire: setnx-expire made atomic by a script, the fix of articles that do not know SET's NX and
+// PX. It leaves one fault: the value identifies no owner, so a late release frees the next holder's lock.
 package redis
 
 import (

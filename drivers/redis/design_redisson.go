@@ -1,7 +1,7 @@
-// The design redisson: RLock of the Java library Redisson (RedissonLock), on its own wire format, so that it can share a
-// lock with a Java process. The lock is a hash with one field for the holder, "<uuid of the process>:<thread>", and how
-// often he has entered. A thread's name is the same in all its acquisitions, so a release that comes too late frees what
-// the same thread has acquired since; and a retried request counts twice.
+// The design redisson: RLock of the Java library Redisson (RedissonLock), on its own wire format, so that it can share
+// a lock with a Java process. The lock is a hash with one field for the holder, "<uuid of the process>:<thread>", that
+// counts its entries. A thread has the same name in all its acquisitions, so a late release frees what the same thread
+// has acquired since; and a retried request counts twice.
 package redis
 
 import (
@@ -18,7 +18,7 @@ var redisson = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
 		Wrong: "a late release frees what the same thread has acquired since, and a retried request counts twice; " +
-			"besides, what is wrong with set-nx",
+			"also the faults of set-nx",
 	},
 	channel: &redissonChannels,
 	prepare: func(_ context.Context, s *service) error {
@@ -26,7 +26,7 @@ var redisson = design{
 		return nil
 	},
 	session: func(s session) drivers.Session {
-		thread := s.svc.threads.Add(1) // and not the client's number: who comes after a client that died is another thread
+		thread := s.svc.threads.Add(1) // not the client's number: the successor of a client that died is another thread
 		return &redissonSession{session: s, owner: s.svc.process + ":" + strconv.FormatInt(thread, 10)}
 	},
 }
@@ -40,7 +40,7 @@ type redissonSession struct {
 	}
 }
 
-// Try implements drivers.Session with a script, which returns nil or how long the holder's lease still lasts.
+// Try implements drivers.Session with a script that returns nil or the rest of the holder's lease.
 func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *redissonSession) Try(ctx context.Context, l *drivers.Lease) (bool, erro
 	return false, nil
 }
 
-// Remaining implements drivers.Remainer from the reply to the last Try, if that was refused and the lease that it told of
-// is not over yet.
+// Remaining implements drivers.Remainer from the reply to the last Try, if that was refused and that lease is not over
+// yet.
 func (s *redissonSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	if l.Key == s.refused.key {
 		if rest := time.Until(s.refused.until); rest > 0 {
@@ -74,8 +74,9 @@ func (s *redissonSession) Remaining(ctx context.Context, l *drivers.Lease) (time
 	return s.session.Remaining(ctx, l)
 }
 
-// Release implements drivers.Session with a script: one entry less, and at none the key is deleted and that published,
-// whether anybody listens or not. While entries are left it sets the full lease again, as Redisson does.
+// Release implements drivers.Session with a script: it removes one entry and, after the last one, deletes the key and
+// publishes that, whether or not anything listens. While entries are left it sets the full lease again, as Redisson
+// does.
 func (s *redissonSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *redissonSession) Release(ctx context.Context, l *drivers.Lease) (bool, 
 	return err == nil, err
 }
 
-// Renew implements drivers.Renewer as Redisson's watchdog does.
+// Renew implements drivers.Renewer like Redisson's watchdog.
 func (s *redissonSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {

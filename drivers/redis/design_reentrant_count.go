@@ -1,5 +1,5 @@
-// The design reentrant-count: set-nx under a counter that each thread keeps for itself, the ThreadLocal design of Java
-// articles. To enter again costs no command, and so it neither extends the lease nor finds out that it is lost.
+// The design reentrant-count: set-nx under a counter that each thread keeps locally, the ThreadLocal design of Java
+// articles. To enter again costs no command, so it neither extends the lease nor notices that it is lost.
 package redis
 
 import (
@@ -13,8 +13,8 @@ var reentrantCount = design{
 		Name:   "reentrant-count",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "set-nx under a ThreadLocal counter, as Java articles make a Redis lock re-entrant",
-		Wrong: "an inner section runs on what is left of the lease, and enters even when that is lost; besides, what " +
-			"is wrong with set-nx",
+		Wrong: "an inner section runs on what is left of the lease, and enters even when that is lost; also the faults " +
+			"of set-nx",
 		Releases: compareAndDelete,
 	},
 	session: func(s session) drivers.Session {
@@ -24,7 +24,7 @@ var reentrantCount = design{
 
 type reentrantCountSession struct {
 	setNXSession
-	holds map[string]entered // by key; what an article's ThreadLocal holds
+	holds map[string]entered // by key; the ThreadLocal of an article
 }
 
 type entered struct {
@@ -32,7 +32,7 @@ type entered struct {
 	times int
 }
 
-// Try implements drivers.Session: by counting where the session is in already, and else with SET key owner NX PX ttl.
+// Try implements drivers.Session: it counts if the session is already in, otherwise it sends SET key owner NX PX ttl.
 func (s *reentrantCountSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if in, again := s.holds[l.Key]; again {
 		l.Reset()
@@ -47,8 +47,8 @@ func (s *reentrantCountSession) Try(ctx context.Context, l *drivers.Lease) (bool
 	return held, err
 }
 
-// Release implements drivers.Session: it counts, and the last one out compares and deletes. The count is gone before the
-// server is asked, whatever it answers.
+// Release implements drivers.Session: it counts, and the last one out compares and deletes. The count is gone before
+// the server is asked, whatever it answers.
 func (s *reentrantCountSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if in, inside := s.holds[l.Key]; inside && in.owner == l.Owner {
 		if in.times > 1 {

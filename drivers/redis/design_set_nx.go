@@ -1,5 +1,5 @@
-// The design set-nx: the lock of the Redis manual's SET page ("Patterns"), and of redsync, redislock and rueidislock
-// on one node. It is right for as long as no one holds longer than his lease.
+// The design set-nx: the lock of the Redis manual's SET page ("Patterns"), and of redsync, redislock and rueidislock on
+// one node. It is correct as long as no holder outlives its lease.
 package redis
 
 import (

@@ -1,5 +1,5 @@
-// The design set-nx-del: SET with NX and PX, and a plain DEL, as client libraries' READMEs and quick-start guides show
-// it. The lock expires, but the value names nobody: a late release frees the next holder's lock.
+// The design set-nx-del: SET with NX and PX, and a plain DEL, as in the READMEs and quick-start guides of client
+// libraries. The lock expires, but the value identifies no owner: a late release frees the next holder's lock.
 package redis
 
 import (

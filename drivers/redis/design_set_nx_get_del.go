@@ -1,6 +1,6 @@
-// The design set-nx-get-del: set-nx whose release compares in the client, GET and then DEL, as home-made locks do that
-// have heard of owner tokens and not of scripts. In the gap between the two the lease may end and the next holder come
-// in: then it is his lock that is deleted.
+// The design set-nx-get-del: set-nx whose release compares in the client, GET and then DEL, as in home-made locks that
+// know owner tokens but not scripts. Between the two the lease may end and the next holder come in: then the release
+// deletes the next holder's lock.
 package redis
 
 import (
@@ -14,8 +14,8 @@ var setNXGetDel = design{
 		Name:   "set-nx-get-del",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true},
 		Models: "SET key owner NX PX ttl; GET, compare in the client, DEL: the home-made version of set-nx",
-		Wrong: "a lease that ends between GET and DEL lets the release free the next holder's lock; besides, what is " +
-			"wrong with set-nx",
+		Wrong: "a lease that ends between GET and DEL lets the release free the next holder's lock; also the faults of " +
+			"set-nx",
 	},
 	session: func(s session) drivers.Session { return &setNXGetDelSession{setNXSession{tagged{s}}} },
 }

@@ -1,5 +1,5 @@
-// The design setnx: the oldest recipe there is, SETNX and DEL, still found in tutorials. A holder that dies keeps
-// the lock for ever, and anyone can release it.
+// The design setnx: the oldest recipe, SETNX and DEL, still found in tutorials. A holder that dies keeps the lock for
+// ever, and anyone can release it.
 package redis
 
 import (

@@ -1,5 +1,5 @@
-// The design setnx-expire: SETNX and then EXPIRE, as most articles before Redis 2.6.12 had it and many still do. A
-// holder that dies between the two commands locks it for ever; the value names nobody, so anyone can release it.
+// The design setnx-expire: SETNX and then EXPIRE, as in most articles before Redis 2.6.12 and many since. A holder that
+// dies between the two commands locks it for ever; the value identifies no owner, so anyone can release it.
 package redis
 
 import (
@@ -21,8 +21,8 @@ var setnxExpire = design{
 
 type setnxExpireSession struct{ untagged }
 
-// Try implements drivers.Session with SETNX key 1 and, if that was granted, PEXPIRE key ttl. It does not look at the
-// answer to the second, as the recipe does not: a stranger's release in between goes unnoticed.
+// Try implements drivers.Session with SETNX key 1 and, if that was granted, PEXPIRE key ttl. Like the recipe it ignores
+// the answer to the second, so it does not notice a release by another client in between.
 func (s *setnxExpireSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Dialling, for both client libraries alike, and a first greeting that finds out what a server is.
+// Dialling, for both client libraries, and a first greeting that checks the server.
 package redis
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Dial makes one connection to the target within the I/O time-out, TLS included, with a guard on what the server sends.
-// Client libraries use it in place of their own, so that what is compared is not how they dial. Its errors are of class
+// Dial makes one connection to the target within the I/O time-out, including TLS, with a guard on what the server
+// sends. Client libraries use it instead of their own, so that dialling is the same for all. Its errors are of class
 // connect, or canceled if ctx is.
 func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	switch o.Topology {
@@ -30,7 +30,7 @@ func (o Options) Dial(ctx context.Context) (net.Conn, error) {
 	return o.dialGuarded(ctx, o.Target)
 }
 
-// DialTo is Dial to a server that was found by another one, at host:port.
+// DialTo is Dial for a server that another one named, at host:port.
 func (o Options) DialTo(ctx context.Context, addr string) (net.Conn, error) {
 	t, err := o.at(addr)
 	if err != nil {
@@ -47,7 +47,7 @@ func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
 	return o.guarded(conn), nil
 }
 
-// at returns the target at an address that a server has told; it is logged in to like the one that was given.
+// at returns a target for an address named by a server, with the same login as the given one.
 func (o Options) at(addr string) (Target, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o Options) dial(ctx context.Context, t Target) (net.Conn, error) {
 	return secure, nil
 }
 
-// unconnected returns the error of a connection that was not made, be it that the caller has withdrawn.
+// unconnected returns the error of a connection that was not made, perhaps because ctx was cancelled.
 func unconnected(ctx context.Context, err error) error {
 	class := drivers.ClassConnect
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -114,9 +114,9 @@ func explainTLS(err error) error {
 	return fmt.Errorf("TLS handshake: %w", err)
 }
 
-// greet makes sure that there is a Redis server at the target, that it lets us in and that it answers; then it lets
-// more ask it for more. It speaks for itself, without a client library: the libraries differ in what they make of a
-// web server, a missing TLS layer or a wrong password, and take differently long over it.
+// greet checks that there is a Redis server at the target that accepts the login and answers; then it calls more. It
+// uses no client library, because libraries differ in how they report a web server, a missing TLS layer or a wrong
+// password, and how long they take.
 func (o Options) greet(ctx context.Context, t Target, more func(*link) error) error {
 	conn, err := o.dial(ctx, t)
 	if err != nil {
@@ -127,7 +127,7 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
 }
 
-// introduce logs in on a new connection and then lets more ask it for more. It leaves no deadline on it.
+// introduce logs in on a new connection and then calls more. It leaves no deadline on it.
 func (o Options) introduce(ctx context.Context, t Target, l *link, more func(*link) error) error {
 	deadline := time.Now().Add(o.IO())
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
@@ -165,7 +165,7 @@ func greeting(t Target) (commands [][]string) {
 	return append(commands, []string{"PING"})
 }
 
-// checkGreeting judges the first line of a reply.
+// checkGreeting checks the first line of a reply.
 func checkGreeting(line []byte, err error) error {
 	switch {
 	case bytes.HasPrefix(line, []byte("HTTP/")):
@@ -212,7 +212,7 @@ func explainGreeting(ctx context.Context, t Target, err error) error {
 	return err
 }
 
-// encode spells a command in the server's protocol.
+// encode encodes a command in the server's protocol.
 func encode(command []string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(command))
 	for _, arg := range command {

@@ -1,4 +1,4 @@
-// What can go wrong, sorted into the classes of package drivers.
+// Errors, sorted into the classes of package drivers.
 package redis
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// ServerError is the text of an error reply, its leading code included: "NOAUTH Authentication required.".
+// ServerError is the text of an error reply, including its leading code: "NOAUTH Authentication required.".
 //
-// An error reply means that the request has had no effect. That includes replies from inside a script, because
-// scripts change a lock with their last command; see Script.
+// An error reply means that the request had no effect. That includes replies from inside a script, because scripts
+// change a lock with their last command; see Script.
 type ServerError string
 
-// NewServerError makes one of an error reply. A server that does not know a command quotes its arguments, and those of
-// AUTH and HELLO are passwords: the quotation is cut off.
+// NewServerError returns the error for an error reply. A server that does not know a command quotes its arguments, and
+// those of AUTH and HELLO are passwords, so the quotation is cut off.
 func NewServerError(text string) ServerError {
 	text, _, _ = strings.Cut(text, ", with args beginning with")
 	return ServerError(text)
@@ -28,13 +28,13 @@ func (e ServerError) Code() string {
 	return code
 }
 
-// Class sorts the error: wrong or missing credentials and permissions are ClassAuth, everything else is ClassServer.
+// Class returns ClassAuth for wrong or missing credentials and permissions, and ClassServer for everything else.
 func (e ServerError) Class() drivers.Class {
 	switch e.Code() {
 	case "NOAUTH", "WRONGPASS", "NOPERM":
 		return drivers.ClassAuth
 	case "ERR":
-		// Before Redis 6.2 a wrong password had no code of its own, and what a script may not do still has none.
+		// Before Redis 6.2 a wrong password had no code of its own; what a script must not do still has none.
 		for _, text := range []string{"ERR invalid password", "ERR The user executing the script can't ", "ERR ACL failure in script"} {
 			if strings.HasPrefix(string(e), text) {
 				return drivers.ClassAuth
@@ -44,7 +44,7 @@ func (e ServerError) Class() drivers.Class {
 	return drivers.ClassServer
 }
 
-// fail says what was attempted when err happened, and gives it a class.
+// fail wraps err with the operation and a class.
 func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "redis: " + op, Err: err}
 }

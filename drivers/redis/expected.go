@@ -1,4 +1,4 @@
-// Replies that a library takes for granted: their form, and their place among the others.
+// Replies that a library takes for granted: their form, and their order.
 package redis
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// expectation is a command whose reply has to have a certain form.
+// expectation is a command whose reply must have a certain form.
 type expectation struct {
 	number  int64 // of the command
 	form    form
-	left    int64 // channels of which the subscription is not confirmed
-	partial bool  // others of the command are confirmed
+	left    int64 // channels whose subscription is not confirmed yet
+	partial bool  // other channels of the command are confirmed
 }
 
 type form int
@@ -20,15 +20,15 @@ const (
 	subscription form = iota
 	unsubscription
 	pong
-	pongBehind // of the PING that rueidis sends behind an end of subscriptions
+	pongBehind // of the PING that rueidis sends after an unsubscription
 	hello2
 	hello3
 	role
 	primary
 )
 
-// expect notes a command whose reply is to be judged, before it is sent. before is the number of commands that are to be
-// sent with it and have not been counted.
+// expect records a command whose reply is to be checked, before it is sent. before is the number of commands sent with
+// it that are not counted yet.
 func (g *guard) expect(name, sub string, args, before int64) {
 	x := expectation{number: g.asked.Load() + before + 1}
 	switch name = strings.ToUpper(name); {
@@ -61,7 +61,7 @@ func (g *guard) expect(name, sub string, args, before int64) {
 	}
 }
 
-// due returns the expectation of the next reply, or nil. The caller holds the lock.
+// due returns the expectation of the next reply, or nil. The caller holds the mutex.
 func (g *guard) due() *expectation {
 	if len(g.expected) > 0 && g.expected[0].number == g.answered+1 {
 		return &g.expected[0]
@@ -69,7 +69,7 @@ func (g *guard) due() *expectation {
 	return nil
 }
 
-// met drops the first expectation. The caller holds the lock.
+// met drops the first expectation. The caller holds the mutex.
 func (g *guard) met() {
 	if g.expected = g.expected[1:]; len(g.expected) == 0 {
 		g.expected = nil
@@ -79,7 +79,7 @@ func (g *guard) met() {
 	}
 }
 
-// confirmed notes that a subscription is confirmed, which is a reply when all of the command are.
+// confirmed records that a subscription is confirmed. It counts as the reply once all of the command are.
 func (g *guard) confirmed() (whole bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +95,7 @@ func (g *guard) confirmed() (whole bool, err error) {
 	return true, nil
 }
 
-// ended notes that a subscription has ended, which is a reply if that is due.
+// ended records that a subscription has ended. It counts as a reply if one is due.
 func (g *guard) ended() (due bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +111,7 @@ func (g *guard) ended() (due bool, err error) {
 	return false, nil
 }
 
-// judge is called when the reply to the first expectation has come.
+// judge checks the reply to the first expectation.
 func (g *guard) judge() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +131,7 @@ func (g *guard) judge() error {
 		good = (failed || r.kind == '+') && pongLike(r.message) || pair
 	case hello2:
 		good = failed || r.kind == '*' && r.proto == "2"
-	case hello3: // some servers speak version 2 only, and say so
+	case hello3: // some servers only speak version 2, and say so
 		good = failed || (r.kind == '%' || r.kind == '*') && (r.proto == "2" || r.proto == "3")
 		g.resp3 = !failed && r.proto == "3"
 	case role:
@@ -146,8 +146,8 @@ func (g *guard) judge() error {
 	return nil
 }
 
-// pongLike reports whether rueidis takes a reply for that to its PING behind an end of subscriptions. If it errs, it panics
-// over the next reply.
+// pongLike reports whether rueidis takes a message for the reply to its PING after an unsubscription. If rueidis errs,
+// it panics at the next reply.
 func pongLike(message []byte) bool {
 	return string(message) == "PONG" || bytes.HasPrefix(message, []byte("LOADING")) || bytes.HasPrefix(message, []byte("BUSY")) ||
 		bytes.Contains(message, []byte("'ping'"))

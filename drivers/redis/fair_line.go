@@ -1,4 +1,4 @@
-// Standing in the line of the design fair.
+// Standing in line in the design fair.
 package redis
 
 import (
@@ -21,41 +21,41 @@ var (
 	fairLeaveScript = NewScript(fairLineSource + fairLeaveSource + fairReleaseSource)
 )
 
-// A place is kept for so long, or until the waiter's deadline if that comes first, and kept anew after half of the time:
-// a line gets rid of a dead process after the whole of it. A client that polls may have gone away without a word, so
-// its place is kept for less; one that comes back less often than that is not served in its turn.
+// A place is kept for this time, or until the waiter's deadline if that comes first, and renewed after half of it; so a
+// line drops a dead process after all of it. A client that polls may have gone away without leaving, so its place is
+// kept for less; a client that polls less often loses its turn.
 const (
 	placeTime       = 10 * time.Second
 	polledPlaceTime = 2 * time.Second
 )
 
-// serverTick is how far a time that the server tells may be from the truth: it counts whole milliseconds.
+// serverTick is the error of a time that the server reports: it counts whole milliseconds.
 const serverTick = time.Millisecond
 
-// place is where a session stands in line. One session stands in one line at a time.
+// place is a session's place in line. A session has one place at a time.
 type place struct {
 	key   string
-	owner string // the token that the lock will carry; empty: it stands in no line
+	owner string // the token that the lock will carry; empty: not in line
 	ttl   string
 
 	sent  time.Time // when the last request was sent…
-	at    int64     // …that was answered at this time of the server, in milliseconds of its clock; 0: none was
-	kept  int64     // until when the place is kept, in milliseconds of the server's clock
-	again time.Time // when it has to be kept anew
-	rest  time.Time // when the holder's lease ends, as far as is known
+	at    int64     // …that was answered at this server time, in milliseconds; 0: none was
+	kept  int64     // until when the place is kept, in milliseconds of server time
+	again time.Time // when to renew it
+	rest  time.Time // when the holder's lease ends, as far as known
 
 	valid time.Time // if the lock was granted in reply to a request: until when
 }
 
-// stand takes a place in line, or looks how it goes with the one that the session has. It reports whether the lock is
-// granted, which the session remembers in its place until granted is asked.
+// stand takes a place in line, or checks the place that the session has. It reports whether the lock is granted, which
+// the session remembers in its place until granted is called.
 func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, error) {
 	ttl, err := s.millis(l.TTL)
 	if err != nil {
 		return false, o.fail(err)
 	}
 	p := &s.place
-	if p.owner == "" || p.at == 0 { // after an error it is not known whether there is a place: better a new one
+	if p.owner == "" || p.at == 0 { // after an error it is unknown whether there is a place: take a new one
 		s.forget()
 		p.key, p.owner, p.ttl = l.Key, s.owners.Next(), ttl
 		s.svc.inbox.enter(s)
@@ -82,7 +82,7 @@ func (s *fairSession) stand(ctx context.Context, o op, l *drivers.Lease) (bool, 
 		return false, o.fail(err)
 	}
 	p.sent, p.at = sent, at
-	p.rest = sent.Add(placeTime) // if the owner's lease never ends, which is not of our making
+	p.rest = sent.Add(placeTime) // if the owner's lease never ends, which this driver does not do
 	if rest >= 0 {
 		p.rest = time.Now().Add(time.Duration(rest)*time.Millisecond + serverTick)
 	}
@@ -107,9 +107,9 @@ func (s *fairSession) placeTime(l *drivers.Lease) time.Duration {
 	return life
 }
 
-// granted takes the lock that the place has become, if it has and if that is not long past. Without asking the server
-// again it knows until when: by the server's clock the grant came some time after its last reply, and that was not
-// before the request for it was sent.
+// granted takes the lock that the place has become, if it has and it is still valid. It knows until when without asking
+// the server again: the grant came, by the server's clock, some time after its last reply, which in turn is not earlier
+// than the request for it.
 func (s *fairSession) granted(l *drivers.Lease) bool {
 	p := &s.place
 	valid := p.valid
@@ -124,7 +124,7 @@ func (s *fairSession) granted(l *drivers.Lease) bool {
 	return time.Now().Before(valid)
 }
 
-// forget leaves the line without a word to the server.
+// forget leaves the line without telling the server.
 func (s *fairSession) forget() {
 	if s.place.owner != "" {
 		s.svc.inbox.leave(s)
@@ -136,8 +136,8 @@ func (s *fairSession) forget() {
 	}
 }
 
-// Wait implements drivers.Waiter. The first one of an acquisition takes a place in line; as that is one step with a look
-// at the lock, it may sleep at once.
+// Wait implements drivers.Waiter. The first Wait of an acquisition takes a place in line. That is one step with a check
+// of the lock, so it may sleep at once.
 func (s *fairSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil || s.left(l) <= 0 {
 		return err
@@ -175,8 +175,8 @@ func (s *fairSession) left(l *drivers.Lease) time.Duration {
 	return time.Until(l.Deadline)
 }
 
-// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile. Clients that poll leave,
-// too: of a place whose client has gone without a word the server cannot tell that nobody will use the lock.
+// Leave implements drivers.Waiter: it gives up the place, and the lock if it has come meanwhile. Clients that poll
+// leave too: the server cannot tell that the client of a place has gone and will not use the lock.
 func (s *fairSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.place.owner == "" {
 		return nil

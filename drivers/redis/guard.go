@@ -1,8 +1,8 @@
-// A guard between the network and a client library: it passes on no reply that the library would come to grief over.
+// A guard between the network and a client library: it passes on no reply that would crash the library.
 //
-// The libraries take a server at its word. They allocate what the head of a reply announces, grow a line without end,
-// recurse as deep as arrays are nested, index arrays that are too short, and rueidis panics in a goroutine of its own on a
-// length below 0 or a reply that nobody has asked for. No recover of ours reaches that.
+// The libraries trust servers. They allocate what the head of a reply announces, grow a line without end, recurse as
+// deep as arrays are nested, and index arrays that are too short; rueidis panics in its own goroutine on a negative
+// length or an unrequested reply, where no recover here can catch it.
 package redis
 
 import (
@@ -14,33 +14,33 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// guard is a connection that fails with an error of class protocol as soon as the server sends something out of order.
-// What came before is passed on.
+// guard is a connection that fails with an error of class protocol as soon as the server sends something invalid. It
+// passes on what came before.
 type guard struct {
 	net.Conn
 	replies  scanner
-	err      error // of the replies, after which nothing more is read
+	err      error // of the replies; nothing is read after it
 	answered int64
-	known    int64 // replies up to this one need no judgement and have been asked for
-	resp3    bool  // arrays are replies, also on a connection with subscriptions
+	known    int64 // replies up to this one need no check and were requested
+	resp3    bool  // arrays are replies, even on a connection with subscriptions
 
-	subscribed bool // a subscription was confirmed: the server may speak unasked
+	subscribed bool // a subscription was confirmed: the server may send unasked
 
-	_ [128]byte // those who write are on another processor
+	_ [128]byte // writers are on another processor
 
-	commands commandScanner // of those who write, who take turns
-	left     int64          // the number of the latest command that ends subscriptions
+	commands commandScanner // of the writers, which take turns
+	left     int64          // the number of the latest unsubscription
 	counter
 
-	// Told by those who write:
-	asked atomic.Int64 // commands
+	// Set by writers:
+	asked atomic.Int64 // commands sent
 	next  atomic.Int64 // the number of the first of expected, or 0
 
 	mu       sync.Mutex
 	expected []expectation // in the order of the commands
 }
 
-// guarded puts a guard on a connection.
+// guarded wraps a connection in a guard.
 func (o Options) guarded(conn net.Conn) net.Conn {
 	g := &guard{Conn: conn}
 	g.start(o.sent)
@@ -57,7 +57,7 @@ func (o Options) guarded(conn net.Conn) net.Conn {
 	return g
 }
 
-// NetConn returns the connection under it, as that of a tls.Conn.
+// NetConn returns the underlying connection, like tls.Conn's.
 func (g *guard) NetConn() net.Conn { return g.Conn }
 
 // Read implements net.Conn.
@@ -76,8 +76,8 @@ func (g *guard) Read(b []byte) (int, error) {
 	return good, nil
 }
 
-// Write implements net.Conn. It counts the commands, and the bytes, before the server can answer them. The bytes are
-// counted here and not by a sender below it, whose frame costs 0.06 us a command.
+// Write implements net.Conn. It counts the commands and the bytes before the server can answer them. It counts the
+// bytes itself because a sender below it would cost 0.06 µs per command.
 func (g *guard) Write(b []byte) (int, error) {
 	g.asked.Add(g.commands.scan(b, g.expect))
 	g.bytes.Add(int64(len(b)))
@@ -94,7 +94,7 @@ func (g *guard) Close() error {
 	return g.Conn.Close()
 }
 
-// received is called for each reply, and for what the server sends unasked.
+// received handles each reply, and what the server sends unasked.
 func (g *guard) received() error {
 	r := &g.replies
 	switch {
@@ -107,12 +107,12 @@ func (g *guard) received() error {
 	return g.reply()
 }
 
-// reply is called for whatever answers a command.
+// reply handles the answer to a command.
 func (g *guard) reply() error {
 	if g.answered++; g.answered <= g.known {
 		return nil
 	}
-	asked := g.asked.Load() // before next, which is told first
+	asked := g.asked.Load() // before next, which is set first
 	if g.answered > asked {
 		return breach("a reply that nothing was asked for")
 	}
@@ -129,7 +129,7 @@ func (g *guard) reply() error {
 	return nil
 }
 
-// notified is called for a message, or the confirmation of a subscription or of its end.
+// notified handles a message, or the confirmation of a subscription or an unsubscription.
 func (g *guard) notified() error {
 	e := &g.replies.elements
 	if g.replies.count == 0 || !e[0].isString() {
@@ -148,7 +148,7 @@ func (g *guard) notified() error {
 		return g.reply()
 	case g.replies.ends():
 		due, err := g.ended()
-		if err != nil || !due { // it comes unasked, or is one more of the same command
+		if err != nil || !due { // it was not asked for, or is one more of the same command
 			return err
 		}
 		return g.reply()
@@ -162,13 +162,13 @@ func (s *scanner) confirms() bool {
 	return e.is("subscribe") || e.is("ssubscribe") || e.is("psubscribe")
 }
 
-// ends reports whether an array confirms the end of a subscription.
+// ends reports whether an array confirms an unsubscription.
 func (s *scanner) ends() bool {
 	e := &s.elements[0]
 	return e.is("unsubscribe") || e.is("sunsubscribe") || e.is("punsubscribe")
 }
 
-// wellFormed reports whether an event has what the libraries look for in it without asking.
+// wellFormed reports whether an event has what the libraries use of it without checking.
 func (s *scanner) wellFormed() bool {
 	e := &s.elements
 	switch {
@@ -186,7 +186,7 @@ func (s *scanner) wellFormed() bool {
 	return true
 }
 
-// spacesOfSentinel returns how many spaces a message of a sentinel on the channel has at least.
+// spacesOfSentinel returns the minimum of spaces in a sentinel's message on the channel.
 func spacesOfSentinel(channel *element) int {
 	switch {
 	case channel.is("+switch-master"): // NAME OLD-HOST OLD-PORT HOST PORT

@@ -1,4 +1,4 @@
-// The inbox of a process: one channel on which it hears which of its waiters has become the owner of a lock.
+// The inbox of a process: the channel that tells which of its waiters has become the owner of a lock.
 package redis
 
 import (
@@ -29,12 +29,12 @@ func openInbox(ctx context.Context, s *service) error {
 	return l.Add(ctx, s.inbox.channel)
 }
 
-// deliver reads a message: the token of the new owner, and the server's time in milliseconds.
+// deliver parses a message: the token of the new owner, and the server's time in milliseconds.
 func (in *inbox) deliver(_, message string) {
 	owner, at, _ := strings.Cut(message, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
-		return // none of ours
+		return // not from this design
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -44,7 +44,7 @@ func (in *inbox) deliver(_, message string) {
 	}
 }
 
-// lost has everybody look for himself, because messages may be lost.
+// lost makes all waiters check, because messages may be lost.
 func (in *inbox) lost() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -73,7 +73,7 @@ func (in *inbox) leave(s *fairSession) {
 	in.mu.Unlock()
 }
 
-// heardBy returns when the place of s became the lock, and 0 if it is not known to have.
+// heardBy returns when the place of s became the lock, or 0 if that is not known.
 func (in *inbox) heardBy(s *fairSession) int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()

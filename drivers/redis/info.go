@@ -1,4 +1,4 @@
-// Reading INFO.
+// Parsing INFO.
 package redis
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// parseInfo reads the reply to INFO: lines "field:value", comments with # and empty lines.
+// parseInfo parses the reply to INFO: lines "field:value", comments with # and empty lines.
 func parseInfo(text string) (map[string]string, error) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -29,10 +29,10 @@ func parseInfo(text string) (map[string]string, error) {
 	return fields, nil
 }
 
-// info are the fields of an INFO reply. Fields that are missing or make no sense are unknown.
+// info has the fields of an INFO reply. Fields that are missing or make no sense are unknown.
 type info map[string]string
 
-// number returns a count from 0, or unknown.
+// number returns a count, or unknown.
 func (f info) number(field string, unknown int64) int64 {
 	n, err := strconv.ParseInt(f[field], 10, 64)
 	if err != nil || n < 0 {
@@ -49,7 +49,7 @@ func (f info) server() drivers.Server {
 		MaxClients: int(min(f.number("maxclients", 0), math.MaxInt32)),
 		Connected:  int(min(f.number("connected_clients", 0), math.MaxInt32)),
 	}
-	// Forks keep a redis_version for the sake of clients and add their own.
+	// Forks keep a redis_version for compatibility and add their own.
 	for _, name := range []string{"valkey", "dragonfly", "kvrocks", "redis"} {
 		if version, ok := f[name+"_version"]; ok {
 			s.Name, s.Version = name, version
@@ -59,8 +59,8 @@ func (f info) server() drivers.Server {
 	return s
 }
 
-// usage returns the running total. total_commands_processed counts commands inside scripts too: on 7.0.15 ten EVALs of two
-// GETs each raise it by thirty, as they do the sum of commandstats.
+// usage returns the running total. total_commands_processed includes commands inside scripts: on 7.0.15 ten EVALs of
+// two GETs each raise it by thirty, like the sum of commandstats.
 func (f info) usage() drivers.Usage {
 	return drivers.Usage{
 		CPU:      f.cpu(),
@@ -73,7 +73,7 @@ func (f info) usage() drivers.Usage {
 func (f info) cpu() time.Duration {
 	var total time.Duration
 	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
-		// Twelve decimal places at most: time.ParseDuration is exact where a float is not.
+		// Twelve decimal places at most: time.ParseDuration is exact, a float is not.
 		d, err := time.ParseDuration(f[field] + "s")
 		if err != nil || d < 0 || total+d < total {
 			return -1
@@ -84,7 +84,7 @@ func (f info) cpu() time.Duration {
 }
 
 // persistence says what the server writes to disk. save is its configuration of snapshots and fsync that of the
-// append-only file; known reports whether the server let us ask for them.
+// append-only file; known reports whether the server allowed asking for them.
 func (f info) persistence(save, fsync string, known bool) string {
 	var parts []string
 	if known && save != "" {

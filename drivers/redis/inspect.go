@@ -1,4 +1,4 @@
-// Asking the server what it is and what it has spent.
+// Asking the server what it is and what it has used.
 package redis
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Inspect implements drivers.Inspector with INFO, and CONFIG GET where the server permits it. It changes nothing.
-// What the server does not tell is unknown, which is no error.
+// Inspect implements drivers.Inspector with INFO, and CONFIG GET if the server permits it. It changes nothing. What the
+// server does not tell is unknown, which is not an error.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	server, usage, err := s.inspectAll(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// inspectAll inspects the server, the one that is primary now, or all primaries of a cluster.
+// inspectAll inspects the server, the current primary, or all primaries of a cluster.
 func (s *service) inspectAll(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	cluster, ok := s.conn.(*clusterConn)
 	if !ok {
@@ -48,7 +48,7 @@ func (s *service) inspectAll(ctx context.Context) (drivers.Server, drivers.Usage
 	return all.server, all.usage, nil
 }
 
-// clusterReport sums up what the primaries of a cluster say.
+// clusterReport sums up the reports of the primaries of a cluster.
 type clusterReport struct {
 	server drivers.Server
 	usage  drivers.Usage
@@ -62,15 +62,15 @@ func (r *clusterReport) add(s drivers.Server, u drivers.Usage) {
 	}
 	r.server.Version = both(r.server.Version, s.Version)
 	r.server.Persistence = both(r.server.Persistence, s.Persistence)
-	r.server.RunID += "+" + s.RunID // another one when any of them restarts or is replaced
+	r.server.RunID += "+" + s.RunID // changes when any of them restarts or is replaced
 	r.server.Replicas += s.Replicas
-	// Connections are limited node by node: the fullest one is what counts.
+	// Connections are limited per node: the fullest one counts.
 	r.server.Connected = max(r.server.Connected, s.Connected)
 	r.server.MaxClients = min(r.server.MaxClients, s.MaxClients)
 	r.usage = r.usage.Plus(u)
 }
 
-// both names what some nodes have and what others have.
+// both joins the values of different nodes.
 func both(a, b string) string {
 	if slices.Contains(strings.Split(a, ", "), b) {
 		return a
@@ -78,7 +78,7 @@ func both(a, b string) string {
 	return a + ", " + b
 }
 
-// inspect inspects the server at the other end of conn.
+// inspect inspects the server that conn leads to.
 func (s *service) inspect(ctx context.Context, conn Conn) (drivers.Server, drivers.Usage, error) {
 	fields, err := askInfo(ctx, conn)
 	if err != nil {
@@ -117,7 +117,7 @@ func askInfo(ctx context.Context, conn Conn) (info, error) {
 	return parseInfo(text)
 }
 
-// askConfig asks for one parameter; known is false if the server refuses to tell it or has none of that name.
+// askConfig asks for one parameter; known is false if the server refuses, or does not know the parameter.
 func askConfig(ctx context.Context, conn Conn, name string) (value string, known bool, err error) {
 	reply, err := conn.Do(ctx, []string{"CONFIG", "GET", name}, 0)
 	if _, refused := asServerError(err); refused {

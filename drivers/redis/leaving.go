@@ -1,17 +1,16 @@
-// Telling an end that was asked for from one that was not.
+// Telling requested unsubscriptions from others.
 package redis
 
 import "sync"
 
-// Leaving counts the channels that a sharded subscription was told to leave. The server also takes them away by
-// itself, with the same message, when their slot moves to another node. The zero value is ready; it is safe for
-// concurrent use.
+// Leaving counts the channels that a sharded subscription was told to leave. The server also removes them itself, with
+// the same message, when their slot moves to another node. The zero value is ready; it is safe for concurrent use.
 type Leaving struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// Expect is called before the channels are left.
+// Expect must be called before the channels are left.
 func (l *Leaving) Expect(channels []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -23,7 +22,7 @@ func (l *Leaving) Expect(channels []string) {
 	}
 }
 
-// Expected takes note of the server's message and reports whether it was asked for.
+// Expected records the server's message and reports whether it was requested.
 func (l *Leaving) Expected(channel string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

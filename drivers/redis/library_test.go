@@ -17,9 +17,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-func openBeside(t *testing.T, d redis.Driver, cfg drivers.Config, names func(string) []string) (*redis.Beside, []redis.Options) {
+func openBase(t *testing.T, d redis.Driver, cfg drivers.Config, names func(string) []string) (*redis.Base, []redis.Options) {
 	t.Helper()
-	b, options, err := redis.OpenBeside(t.Context(), d, cfg, names)
+	b, options, err := redis.OpenBase(t.Context(), d, cfg, names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +32,9 @@ func openBeside(t *testing.T, d redis.Driver, cfg drivers.Config, names func(str
 }
 
 // The library's own clients are set up as they were asked for, whatever the connection beside them needs.
-func TestBesideOptions(t *testing.T) {
+func TestBaseOptions(t *testing.T) {
 	one, two := servertest.Embedded(t).URL(), servertest.Embedded(t).URL()
-	_, options := openBeside(t, goredis.Driver, drivers.Config{
+	_, options := openBase(t, goredis.Driver, drivers.Config{
 		Addrs: []string{one, two}, Embedded: true, Topology: drivers.TopologyRedlock,
 		Clients: 64, Conns: 7, Pipelining: drivers.PipeliningOff, Database: "3", IOTimeout: time.Second,
 	}, nil)
@@ -52,9 +52,9 @@ func TestBesideOptions(t *testing.T) {
 }
 
 // Every node is cleaned, of the keys that the library makes of a lock, and what the nodes have spent is summed.
-func TestBesideOfTwoNodes(t *testing.T) {
+func TestBaseOfTwoNodes(t *testing.T) {
 	nodes := []string{startRedis(t, servers.RedisOptions{}).URL(), startRedis(t, servers.RedisOptions{}).URL()}
-	b, _ := openBeside(t, goredis.Driver, drivers.Config{Addrs: nodes}, func(key string) []string {
+	b, _ := openBase(t, goredis.Driver, drivers.Config{Addrs: nodes}, func(key string) []string {
 		return []string{"lib:0:" + key, "lib:1:" + key}
 	})
 	before := usage(t, b)
@@ -99,7 +99,7 @@ func usage(t *testing.T, s drivers.Inspector) drivers.Usage {
 
 // The connection lies idle while the library works. One that has broken meanwhile must not keep the clean-up from
 // being done.
-func TestBesideAfterAnOutage(t *testing.T) {
+func TestBaseAfterOutage(t *testing.T) {
 	for name, d := range map[string]redis.Driver{"go-redis": goredis.Driver, "rueidis": rueidis.Driver} {
 		t.Run(name, func(t *testing.T) {
 			proxy, err := fault.NewProxy(strings.TrimPrefix(servertest.Embedded(t).URL(), "redis://"))
@@ -107,7 +107,7 @@ func TestBesideAfterAnOutage(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { proxy.Close() })
-			b, _ := openBeside(t, d, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true}, nil)
+			b, _ := openBase(t, d, drivers.Config{Addrs: []string{proxy.Addr()}, Embedded: true}, nil)
 			proxy.Outage()()
 			if err := b.Clean(t.Context(), []string{"k"}); err != nil {
 				t.Error(err)
@@ -128,11 +128,11 @@ func TestWholeMillis(t *testing.T) {
 	}
 }
 
-func TestBesideRefuses(t *testing.T) {
+func TestBaseRefuses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	good := servertest.Embedded(t).URL()
-	_, _, err := redis.OpenBeside(ctx, goredis.Driver, drivers.Config{Addrs: []string{good, "redis://u:s3cret@127.0.0.1:1"}, Embedded: true}, nil)
+	_, _, err := redis.OpenBase(ctx, goredis.Driver, drivers.Config{Addrs: []string{good, "redis://u:s3cret@127.0.0.1:1"}, Embedded: true}, nil)
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v; want the address of the node that is not there, and no password", err)
 	}

@@ -22,13 +22,13 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 	return l, nil
 }
 
-// listen opens a subscription that message hears from. channel names the channels of what is added, and lost is called
-// when messages may have been lost.
+// listen opens a subscription whose messages go to message. channel returns the channel of an added key, and lost is
+// called when messages may have been lost.
 func (s *service) listen(ctx context.Context, channel func(key string) string, message func(channel, payload string),
 	lost func()) (*listener, error) {
 	l := &listener{
 		conn:     s.conn,
-		patience: s.cfg.IO(),
+		timeout:  s.cfg.IO(),
 		channel:  channel,
 		message:  message,
 		channels: map[string]struct{}{},
@@ -54,27 +54,27 @@ func (s *service) listen(ctx context.Context, channel func(key string) string, m
 }
 
 type listener struct {
-	conn     Conn
-	patience time.Duration // with one attempt to connect anew
-	channel  func(key string) string
-	message  func(channel, payload string)
+	conn    Conn
+	timeout time.Duration // for one attempt to reconnect
+	channel func(key string) string
+	message func(channel, payload string)
 
 	ctx    context.Context // done when the listener is closed
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when keep has returned
 	closed func()        // tells the service
 
-	// turns keep Add and Remove of one channel in the order in which they changed channels, so that the server and
-	// the map agree in the end. Different channels rarely meet in one.
+	// turns keep Add and Remove of one channel in the order in which they changed channels, so that the server and the
+	// map agree in the end. Two channels rarely share one.
 	turns [64]chan struct{}
 
 	mu       sync.Mutex
-	channels map[string]struct{} // that should be subscribed
-	sub      Subscription        // nil while there is none
+	channels map[string]struct{} // to be subscribed
+	sub      Subscription        // nil if there is none
 	ready    chan struct{}       // closed when there is one
 }
 
-// Add implements drivers.Listener. While there is no connection it waits for the next one.
+// Add implements drivers.Listener. Without a connection it waits for the next one.
 func (l *listener) Add(ctx context.Context, key string) error {
 	channel := l.channel(key)
 	leave, err := l.enter(ctx, channel, nil)
@@ -108,12 +108,12 @@ func (l *listener) add(ctx context.Context, channel string) error {
 			return err
 		}
 		select {
-		case <-sub.Done(): // the connection is gone: with the next one, perhaps
+		case <-sub.Done(): // the connection is gone: try the next one
 		case <-l.ctx.Done():
 			return Closed
 		case <-ctx.Done():
 			return err
-		case <-time.After(l.patience):
+		case <-time.After(l.timeout):
 			return err
 		}
 		l.lose(sub)
@@ -144,7 +144,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// enter waits for the channel's turn, but not once broken is closed; the caller leaves when it is done.
+// enter waits for the channel's turn, unless broken is closed; the caller must call leave.
 func (l *listener) enter(ctx context.Context, channel string, broken <-chan struct{}) (leave func(), err error) {
 	turn := l.turns[maphash.String(turnSeed, channel)%uint64(len(l.turns))]
 	select {
@@ -187,7 +187,7 @@ func (l *listener) set(sub Subscription) {
 	l.mu.Unlock()
 }
 
-// lose takes note that sub is broken.
+// lose records that sub is broken.
 func (l *listener) lose(sub Subscription) {
 	l.mu.Lock()
 	if l.sub == sub {
@@ -196,7 +196,7 @@ func (l *listener) lose(sub Subscription) {
 	l.mu.Unlock()
 }
 
-// forget drops a channel and answers what it may have been subscribed on.
+// forget drops a channel and returns the subscription that it may have been on.
 func (l *listener) forget(channel string) Subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,8 +204,8 @@ func (l *listener) forget(channel string) Subscription {
 	return l.sub
 }
 
-// keep replaces the subscription whenever it breaks, until the listener is closed. lost is called afterwards: what
-// was published in between has not been heard.
+// keep replaces the subscription whenever it breaks, until the listener is closed. It calls lost afterwards, because
+// publications in between were missed.
 func (l *listener) keep(sub Subscription, lost func()) {
 	defer close(l.ended)
 	for {
@@ -240,7 +240,7 @@ func (l *listener) renew() Subscription {
 }
 
 func (l *listener) resubscribe() (Subscription, error) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.patience)
+	ctx, cancel := context.WithTimeout(l.ctx, l.timeout)
 	defer cancel()
 	sub, err := l.conn.Subscribe(ctx, l.message)
 	if err != nil {
@@ -256,15 +256,15 @@ func (l *listener) resubscribe() (Subscription, error) {
 		}
 	}
 	l.set(sub)
-	// Channels that were removed meanwhile had no connection to be removed from.
+	// Channels that were removed meanwhile could not be removed from a connection.
 	for _, channel := range wanted {
 		l.drop(ctx, sub, channel)
 	}
 	return sub, nil
 }
 
-// drop unsubscribes from a channel that is no longer wanted. It does not wait for its turn once sub is broken: who has
-// the turn may be waiting for the next connection.
+// drop unsubscribes from a channel that is no longer wanted. It does not wait for its turn once sub is broken: the
+// turn's owner may be waiting for the next connection.
 func (l *listener) drop(ctx context.Context, sub Subscription, channel string) {
 	leave, err := l.enter(ctx, channel, sub.Done())
 	if err != nil {

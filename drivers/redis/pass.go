@@ -1,4 +1,4 @@
-// Handing a held lock over: one script swaps the owner, so that the lock is never free in between.
+// Passing a held lock on: one script swaps the owner, so that the lock is never free in between.
 package redis
 
 import (
@@ -15,15 +15,15 @@ var passSource string
 var passFencedSource string
 
 var (
-	passScript       = NewScript(passSource)       // compare the owner, then set the next one and his lease
+	passScript       = NewScript(passSource)       // compare the owner, then set the next one and its lease
 	passFencedScript = NewScript(passFencedSource) // the same, and count
 )
 
-// setNXPasser is a client of the design set-nx. It is apart from setNXSession because others build on that one, whose
+// setNXPasser is a client of the design set-nx. It is a type of its own because others build on setNXSession whose
 // locks are more than their key.
 type setNXPasser struct{ setNXSession }
 
-// Pass implements drivers.Passer. Nothing is published: whoever waits elsewhere has nothing to try for.
+// Pass implements drivers.Passer. It publishes nothing, because other waiters have nothing to try for.
 func (s *setNXPasser) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
 	args, err := s.swap(from, to)
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *setNXPasser) Pass(ctx context.Context, from, to *drivers.Lease) (bool, 
 	return opPass.count(s.run(ctx, passScript, args))
 }
 
-// swap makes the command of Pass. The next owner's token comes from the passing client, whose goroutine runs this; it
-// is as random as his own would be.
+// swap returns the command of Pass. The next owner's token comes from the passing client, whose goroutine runs this; it
+// is equally random.
 //
 //go:noinline
 func (s *setNXPasser) swap(from, to *drivers.Lease) ([]string, error) {
@@ -46,7 +46,7 @@ func (s *setNXPasser) swap(from, to *drivers.Lease) ([]string, error) {
 	return append(s.call(passScript, from.Key), from.Owner, to.Owner, ttl), nil
 }
 
-// Pass implements drivers.Passer. The next owner gets a fencing token of his own.
+// Pass implements drivers.Passer. The next owner gets a new fencing token.
 func (s *fencedSession) Pass(ctx context.Context, from, to *drivers.Lease) (bool, error) {
 	args, err := s.swap(from, to)
 	if err != nil {

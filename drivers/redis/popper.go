@@ -1,4 +1,4 @@
-// A bare connection on which one client sleeps: it blocks for as long as it likes, and ends when it is told to.
+// A bare connection on which one client sleeps: it can block for any time, and can be interrupted.
 package redis
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// popper is a connection of one client's own, which is made when it is first needed and again after it broke. pop is
-// used by one goroutine at a time, close by any.
+// popper is a connection of one client, made when it is first needed and again after it broke. One goroutine at a time
+// uses pop, any goroutine close.
 type popper struct {
 	options Options
 
@@ -23,11 +23,11 @@ type popper struct {
 	reader *bufio.Reader
 }
 
-// longAgo ends a read that is under way.
+// longAgo is a deadline that ends a read under way.
 var longAgo = time.Unix(1, 0)
 
-// pop sends a command that takes something from a list, waiting for d at the most, and reports whether there was
-// something. If the server does not answer within the I/O time-out after that, the connection is given up.
+// pop sends a command that takes an element from a list, waiting for at most d, and reports whether there was one. If
+// the server does not answer within the I/O time-out after that, pop drops the connection.
 func (p *popper) pop(ctx context.Context, command []string, d time.Duration) (bool, error) {
 	conn, err := p.connect(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *popper) connect(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	if p.reader == nil {
-		p.reader = bufio.NewReaderSize(conn, 512) // for replies of a hundred bytes, on connections by the thousand
+		p.reader = bufio.NewReaderSize(conn, 512) // replies have a hundred bytes, and there are thousands of connections
 	} else {
 		p.reader.Reset(conn)
 	}
@@ -105,7 +105,7 @@ func (p *popper) exchange(conn net.Conn, command []string) (bool, error) {
 	return false, Unexpected("got " + strconv.Quote(string(line)) + " where a list and an element were due")
 }
 
-// skip reads a bulk string past.
+// skip skips a bulk string.
 func (p *popper) skip() error {
 	line, err := p.reader.ReadSlice('\n')
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *popper) skip() error {
 	return err
 }
 
-// explain says that a place was closed, which a connection tells in words of its own.
+// explain returns Closed after close, because the connection's own error differs.
 func (p *popper) explain(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *popper) explain(err error) error {
 	return err
 }
 
-// drop gives a broken connection up.
+// drop closes a broken connection.
 func (p *popper) drop(conn net.Conn) {
 	conn.Close()
 	p.mu.Lock()

@@ -1,4 +1,4 @@
-// Where the servers may be that other servers tell of: a cluster's nodes, and the primary that sentinels know.
+// Where servers may be that other servers name: a cluster's nodes, and the sentinels' primary.
 package redis
 
 import (
@@ -17,9 +17,9 @@ func (o Options) given(t Target) bool {
 		slices.ContainsFunc(o.Given, func(g Target) bool { return g.Host == t.Host && g.Port == t.Port })
 }
 
-// stayWithin returns the net.Dialer's ControlContext: it is asked with the address that a name stands for, before anything is
-// sent there. A server may lead lockbench, and the password with it, only to addresses of a kind that the user has named.
-// Whoever wants to go elsewhere names an address there as well.
+// stayWithin is a net.Dialer's ControlContext: it is called with the resolved address, before anything is sent there. A
+// server may direct lockbench, and with it the password, only to addresses of a kind that the user has named. To allow
+// others, the user names one of them.
 func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -29,7 +29,7 @@ func (o Options) stayWithin(ctx context.Context, _, address string, _ syscall.Ra
 	for _, t := range o.Given {
 		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", t.Host)
 		if err != nil {
-			continue // it names nothing now
+			continue // it does not resolve now
 		}
 		for _, a := range addrs {
 			kinds = append(kinds, network(a))
@@ -51,7 +51,7 @@ func network(a netip.Addr) string {
 	switch a = a.Unmap(); {
 	case a.IsLoopback():
 		return "loopback"
-	case a.IsLinkLocalUnicast(): // where clouds answer questions about a machine's secrets
+	case a.IsLinkLocalUnicast(): // where clouds serve a machine's secrets
 		return "link-local"
 	case a.IsPrivate(), carrierGrade.Contains(a):
 		return "private"

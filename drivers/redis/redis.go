@@ -1,6 +1,5 @@
-// Package redis holds the lock designs that live on a Redis server, each in a file of its own, over the little that
-// they need of a client library (Conn). It imports no client library: the packages goredis and rueidis bring one
-// each and register a Driver.
+// Package redis has the lock designs for Redis servers, each in its own file, on top of a small interface to a client
+// library (Conn). It imports no client library: the packages goredis and rueidis each bring one and register a Driver.
 package redis
 
 import (
@@ -19,31 +18,30 @@ type Driver struct {
 	Addresses
 	Client drivers.Library
 
-	// Dial opens the client library. Errors of the server are ServerErrors, and those that the library has
-	// invented itself are drivers.Errors or wrap one of the standard library.
+	// Dial opens the client library. Errors of the server are ServerErrors; the library's own are drivers.Errors or
+	// wrap one of the standard library.
 	Dial func(ctx context.Context, o Options) (Conn, error)
 }
 
 // Library implements drivers.Described.
 func (d Driver) Library() drivers.Library { return d.Client }
 
-// Topologies are those that a client library of Redis can have besides the single server.
+// Topologies are those that a client library of Redis can support besides the single server.
 var Topologies = []drivers.Topology{
 	drivers.TopologyRedlock, drivers.TopologyReplicated, drivers.TopologySentinel, drivers.TopologyCluster,
 }
 
-// Options are what a client library has to be set up with: the Config that Open was given, and the servers that it
-// names.
+// Options are the settings for a client library: the Config given to Open, and the servers that it names.
 type Options struct {
 	drivers.Config
-	Target  Target   // the server, or the first of the Targets, which are logged in to alike
-	Targets []Target // the sentinels, or nodes of the cluster, that were given
-	Given   []Target // what the user has named: servers that these tell of are to be in the same networks
+	Target  Target   // the server, or the first of the Targets, which all have the same login
+	Targets []Target // the given sentinels, or nodes of the cluster
+	Given   []Target // what the user has named: servers that these name must be in the same networks
 
-	SentinelAuth bool // the sentinels want the credentials that the servers want; else none
-	Sharded      bool // subscriptions are made with SSUBSCRIBE
+	SentinelAuth bool // the sentinels require the servers' credentials; otherwise none
+	Sharded      bool // subscriptions use SSUBSCRIBE
 
-	sent *sent // by all connections that are made with these options; nil: nobody asks
+	sent *sent // by all connections made with these options; nil: not counted
 }
 
 // Designs implements drivers.Driver.
@@ -69,21 +67,21 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: &sent{open: map[*counter]struct{}{}}}
 	o.Addrs = nil
 	for _, t := range targets {
-		o.Addrs = append(o.Addrs, t.Redacted()) // lest the password of a URL is printed with whatever keeps cfg
+		o.Addrs = append(o.Addrs, t.Redacted()) // without the password, because cfg may be printed
 	}
 	cfg.Addrs = o.Addrs
 	names := strings.Join(o.Addrs, ", ")
 	if err := o.meet(ctx); err != nil {
 		return nil, fail("open "+names, err)
 	}
-	o.Sharded = o.Sharded && !design.Traits.Fair // whose channels are a process's, and no key's
+	o.Sharded = o.Sharded && !design.Traits.Fair // its channels belong to a process, not to a key
 	conn, err := d.dial(ctx, o)
 	if err != nil {
 		return nil, fail("open "+names, err)
 	}
 	s := &service{
 		cfg: cfg, options: o, conn: conn, design: design, traits: chosen.Traits, sharded: o.Sharded,
-		listeners: map[*listener]struct{}{}, poppers: map[*popper]struct{}{}, neighbour: drivers.Absent(cfg.Prefix),
+		listeners: map[*listener]struct{}{}, poppers: map[*popper]struct{}{}, absentKey: drivers.Absent(cfg.Prefix),
 	}
 	if s.names = s.design.channel; s.names == nil {
 		s.names = &releasedChannels
@@ -106,7 +104,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// dial opens the client library, which in a cluster alone does not do for everything.
+// dial opens the client library. In a cluster it is not enough for everything.
 func (d Driver) dial(ctx context.Context, o Options) (Conn, error) {
 	if o.Topology == drivers.TopologyCluster {
 		return dialCluster(ctx, d.Dial, o)
@@ -123,13 +121,13 @@ type service struct {
 	design    design
 	sharded   bool // releases are published with SPUBLISH
 	names     *channelNames
-	process   string       // names this process, where a design needs that
-	threads   atomic.Int64 // of the process that it has had, where a design numbers them
+	process   string       // identifies this process, for designs that need that
+	threads   atomic.Int64 // of the process so far, for designs that number them
 	inbox     *inbox       // nil unless the design has one
-	neighbour string       // the key that Probe asks for, of which there is none
+	absentKey string       // the key that Probe reads; it does not exist
 
 	mu        sync.Mutex
-	listeners map[*listener]struct{} // that Close has to close; nil once it was called
+	listeners map[*listener]struct{} // for Close to close; nil once it was called
 	poppers   map[*popper]struct{}   // likewise
 }
 
@@ -176,7 +174,7 @@ func (s *service) Close() error {
 	return nil
 }
 
-// remember notes a listener that Close has to close. It answers false if Close was here before.
+// remember records a listener for Close. It returns false if Close was called before.
 func (s *service) remember(l *listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,10 +199,10 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Probe implements drivers.Prober with GET of a key that is not there: on the server, on whichever is primary now, or on
-// the one node of a cluster that has the key's slot, as a neighbour's data is on one of them.
+// Probe implements drivers.Prober with GET of a key that does not exist: on the server, on the current primary, or on
+// the one node of a cluster that has the key's slot, like another application's data.
 func (s *service) Probe(ctx context.Context) error {
-	reply, err := s.conn.Do(ctx, []string{"GET", s.neighbour}, 1)
+	reply, err := s.conn.Do(ctx, []string{"GET", s.absentKey}, 1)
 	if err == nil && reply.kind != nil {
 		err = reply.unexpected("nil")
 	}
@@ -214,12 +212,12 @@ func (s *service) Probe(ctx context.Context) error {
 	return nil
 }
 
-// cleanBatch is how many keys one DEL takes: few enough not to hold up a server that others use.
+// cleanBatch is the number of keys that one DEL deletes: few enough not to delay other users of the server.
 const cleanBatch = 256
 
 // Clean implements drivers.Cleaner. It deletes by name, whoever owns the locks.
 func (s *service) Clean(ctx context.Context, keys []string) error {
-	keys = s.withBeside(keys)
+	keys = s.withExtraKeys(keys)
 	if s.traits.Blocks {
 		keys = withTokens(keys)
 	}
@@ -229,7 +227,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove deletes keys, those of a cluster's slot at a time.
+// remove deletes keys; in a cluster, one slot at a time.
 func (s *service) remove(ctx context.Context, keys []string) error {
 	if s.cfg.Topology == drivers.TopologyCluster {
 		keys = bySlot(keys)
@@ -249,12 +247,12 @@ func (s *service) remove(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// withBeside adds the further keys that the design makes of each lock.
-func (s *service) withBeside(keys []string) []string {
+// withExtraKeys adds the further keys that the design makes for each lock.
+func (s *service) withExtraKeys(keys []string) []string {
 	all := slices.Clip(keys)
-	for _, kind := range s.design.beside {
+	for _, kind := range s.design.extraKeys {
 		for _, key := range keys {
-			all = append(all, beside(s.cfg.Prefix, kind, key))
+			all = append(all, extraKey(s.cfg.Prefix, kind, key))
 		}
 	}
 	return all

@@ -1,4 +1,4 @@
-// The wire format of Redisson: its scripts and the names that it gives.
+// The wire format of Redisson: its scripts and names.
 package redis
 
 import (
@@ -23,9 +23,9 @@ var (
 	redissonRenewScript   = NewScript(redissonRenewSource)
 )
 
-// redissonChannels are Redisson's, and the one name that does not begin with the run's prefix: Redisson's listeners hear
-// nothing else. A key with a brace is taken to have a hash tag. (A key that is all hash tag, "{a}", shares a channel with
-// "a", here as there; no run has such keys.)
+// redissonChannels are Redisson's, and the only names that do not begin with the run's prefix, because Redisson's
+// listeners hear nothing else. A key with a brace is taken to have a hash tag. (A key that is all hash tag, "{a}",
+// shares a channel with "a", as in Redisson; no run has such keys.)
 var redissonChannels = channelNames{
 	of: func(key string) string {
 		if strings.Contains(key, "{") {
@@ -48,7 +48,7 @@ const (
 	redissonUnlock  = "0" // LockPubSub.UNLOCK_MESSAGE
 )
 
-// uuid makes a random one, as Java's randomUUID does.
+// uuid returns a random UUID, like Java's randomUUID.
 func uuid() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -1,4 +1,4 @@
-// Giving a lock up: delete it whoever holds it, or compare and delete in one of four spellings (-release).
+// Releasing a lock: delete it whoever holds it, or compare and delete in one of four variants (-release).
 package redis
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// untagged is a session of a design whose key carries nobody's token.
+// untagged is a session of a design whose key carries no owner token.
 type untagged struct{ session }
 
-// Release implements drivers.Session with DEL key. A script takes its place only to publish in the same round trip.
+// Release implements drivers.Session with DEL key. A script replaces it only to publish in the same round trip.
 func (s *untagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return opRelease.count(s.remove(ctx, l.Key))
 }
@@ -30,7 +30,7 @@ func (s *session) remove(ctx context.Context, key string) (Reply, error) {
 // tagged is a session of a design whose key carries the holder's token.
 type tagged struct{ session }
 
-// compareAndDelete are the spellings that a design has that releases by tagged.Release.
+// compareAndDelete are the variants of designs that release by tagged.Release.
 var compareAndDelete = []drivers.Release{
 	drivers.ReleaseLua, drivers.ReleaseWatch, drivers.ReleaseDelIfEq, drivers.ReleaseDelEx,
 }
@@ -43,7 +43,7 @@ func (s *tagged) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return opRelease.count(s.run(ctx, releaseScript, s.compare(l)))
 }
 
-// compare makes the command of Release. It is not inlined, so that what it needs is off the stack while the client
+// compare returns the command of Release. It is not inlined, so that its locals are off the stack while the client
 // waits for the server.
 //
 //go:noinline
@@ -77,9 +77,9 @@ func (s *tagged) releaseOtherwise(ctx context.Context, l *drivers.Lease) (owned 
 		return owned, nil
 	}
 	if owned && s.wakes {
-		// A second request, which the other spellings do without: the command publishes nothing, and what was
-		// published before it would wake waiters to a lock that is still there. A client that dies in between leaves
-		// them asleep until the end of the lease.
+		// A second request, unlike the other variants: the command publishes nothing, and publishing before it would
+		// wake waiters while the lock is still there. If the client dies in between, they sleep until the end of the
+		// lease.
 		if _, err := s.conn.Do(ctx, s.publication(l.Key), 1); err != nil {
 			return false, opRelease.halfway(err)
 		}
@@ -95,15 +95,15 @@ func (s *session) publication(key string) []string {
 	return []string{"PUBLISH", key + releasedSuffix, ""}
 }
 
-// watch deletes in a transaction that fails if the key has changed since it was looked at. Then it looks again, because
-// a renewal changes the key too. The publication is part of the transaction.
+// watch deletes in a transaction that fails if the key has changed since it was read. Then it reads again, because a
+// renewal changes the key too. The publication is part of the transaction.
 func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned bool, err error) {
 	transaction := [][]string{{"MULTI"}, {"DEL", l.Key}, {"EXEC"}}
 	if s.wakes {
 		transaction = slices.Insert(transaction, 1, s.publication(l.Key))
 	}
 	defer func() {
-		if err != nil { // which may have left a WATCH or MULTI on a connection that lives on
+		if err != nil { // it may have left a WATCH or MULTI on a reused connection
 			clean := context.WithoutCancel(ctx)
 			link.Send(clean, []string{"DISCARD"})
 			link.Send(clean, []string{"UNWATCH"})
@@ -114,7 +114,7 @@ func (s *tagged) watch(ctx context.Context, link Link, l *drivers.Lease) (owned 
 		if err != nil {
 			return false, err
 		}
-		if value, err := seen[1].AsText(); err != nil || value != l.Owner { // nil, or somebody else's
+		if value, err := seen[1].AsText(); err != nil || value != l.Owner { // nil, or another owner
 			_, err := link.Send(ctx, []string{"UNWATCH"})
 			return false, err
 		}
@@ -140,7 +140,7 @@ func (s *tagged) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return opRenew.count(s.run(ctx, renewScript, append(s.call(renewScript, l.Key), l.Owner, ttl)))
 }
 
-// set makes the command SET key owner NX PX ttl. Like compare it is not inlined.
+// set returns the command SET key owner NX PX ttl. Like compare it is not inlined.
 //
 //go:noinline
 func (s *tagged) set(l *drivers.Lease) ([]string, error) {
@@ -153,7 +153,7 @@ func (s *tagged) set(l *drivers.Lease) ([]string, error) {
 	return append(s.args[:0], "SET", l.Key, l.Owner, "NX", "PX", ttl), nil
 }
 
-// chooseRelease settles how the design releases, and refuses what it or the server cannot do.
+// chooseRelease decides how the design releases, and rejects what it or the server cannot do.
 func (s *service) chooseRelease(ctx context.Context) error {
 	wanted, able := s.cfg.Release, s.design.Releases
 	switch {
@@ -166,7 +166,7 @@ func (s *service) chooseRelease(ctx context.Context) error {
 		return fmt.Errorf("the lock %s has one way to release, which is not compare-and-delete: drop the release %q",
 			s.design.Name, wanted)
 	case !slices.Contains(able, wanted):
-		return fmt.Errorf("the release %q is unknown; there are %s", wanted, spelled(able))
+		return fmt.Errorf("the release %q is unknown; there are %s", wanted, names(able))
 	}
 	switch wanted {
 	case drivers.ReleaseDelIfEq:
@@ -180,7 +180,7 @@ func (s *service) chooseRelease(ctx context.Context) error {
 	return nil
 }
 
-func spelled(releases []drivers.Release) string {
+func names(releases []drivers.Release) string {
 	names := make([]string, len(releases))
 	for i, r := range releases {
 		names[i] = string(r)
@@ -195,7 +195,7 @@ func (s *service) needs(ctx context.Context, command, who string) error {
 		return fmt.Errorf("asking the server by COMMAND INFO whether it has %s, for the release %s: %w",
 			command, s.cfg.Release, err)
 	}
-	known, err := reply.AsArray() // of one element for the one question, or of all commands where it is not understood
+	known, err := reply.AsArray() // one element for the one question, or all commands if it is not understood
 	if err != nil {
 		return err
 	}

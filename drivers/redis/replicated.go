@@ -1,7 +1,7 @@
-// The topology replicated: an acquisition counts when so many replicas have acknowledged it. It is what Redisson does
-// in place of its deprecated RedLock: any design, followed by WAIT on the same connection.
+// The topology replicated: an acquisition counts when enough replicas have acknowledged it. Redisson uses this instead
+// of its deprecated RedLock: any design, followed by WAIT on the same connection.
 //
-// A lock that was acknowledged survives the promotion of a replica that has acknowledged it, and of no other.
+// An acknowledged lock survives the promotion of a replica that has acknowledged it, and of no other.
 package redis
 
 import (
@@ -16,12 +16,12 @@ import (
 
 // Waiter is a Conn that can follow a command with WAIT.
 type Waiter interface {
-	// DoWait sends a command as Do does, and the command wait, a WAIT, on the same connection in the same round trip.
-	// reply and err are those of the first; acked is what WAIT has answered, and waitErr why it has not.
+	// DoWait sends a command like Do, and then the command wait, a WAIT, on the same connection in the same round trip.
+	// reply and err are those of the first; acked is the answer to WAIT, and waitErr its error.
 	DoWait(ctx context.Context, args []string, key int, wait []string) (reply Reply, err error, acked int64, waitErr error)
 }
 
-// replicate has every session of the service wait for replicas. It refuses a server that has too few of them, because
+// replicate makes every session of the service wait for replicas. It rejects a server with too few of them, because
 // each acquisition would fail.
 func (s *service) replicate(ctx context.Context) error {
 	waiter, ok := s.conn.(Waiter)
@@ -29,7 +29,7 @@ func (s *service) replicate(ctx context.Context) error {
 		return errors.New("this client library cannot wait for replicas")
 	}
 	if s.design.Traits.Fair {
-		return errors.New("the releaser hands this lock over, and nobody waits for replicas to acknowledge that: choose another lock")
+		return errors.New("the releaser hands this lock over without waiting for replicas: choose another lock")
 	}
 	acks, limit := max(s.cfg.Acks, 1), s.cfg.NodeTimeout
 	if limit <= 0 {
@@ -53,7 +53,7 @@ func (s *service) replicate(ctx context.Context) error {
 	if err := s.catchUp(ctx, waiter, acks); err != nil {
 		return err
 	}
-	limit = max(limit, time.Millisecond) // 0 would be without end
+	limit = max(limit, time.Millisecond) // 0 would mean without end
 	wait := []string{"WAIT", strconv.Itoa(acks), strconv.FormatInt(limit.Milliseconds(), 10)}
 	inner := s.design.session
 	s.design.session = func(one session) drivers.Session {
@@ -72,11 +72,11 @@ const (
 	// catchUpLimit is how long replicas may take to catch up before the service is refused: a first copy of a small
 	// private server takes milliseconds, and seconds on a busy machine.
 	catchUpLimit = 20 * time.Second
-	catchUpEach  = 100 * time.Millisecond // each WAIT
+	catchUpEach  = 100 * time.Millisecond // for each WAIT
 )
 
-// catchUp returns when so many replicas have acknowledged a write, so that no load begins while they are still being
-// connected or read their first copy. That the server counts them as connected is not enough.
+// catchUp returns when enough replicas have acknowledged a write, so that no load begins while they still connect or
+// read their first copy. That the server counts them as connected is not enough.
 func (s *service) catchUp(ctx context.Context, waiter Waiter, acks int) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpLimit)
 	defer cancel()
@@ -99,8 +99,8 @@ func (s *service) catchUp(ctx context.Context, waiter Waiter, acks int) error {
 	}
 }
 
-// waitingConn is the Conn of one session. While it is armed, WAIT follows each command. An attempt that is refused has
-// written nothing, but waits all the same for what others have written on that connection.
+// waitingConn is the Conn of one session. While it is armed, WAIT follows each command. A refused attempt has written
+// nothing, but still waits for what others have written on that connection.
 type waitingConn struct {
 	Conn
 	waiter Waiter
@@ -108,11 +108,11 @@ type waitingConn struct {
 	wait   []string // the command
 
 	armed bool
-	acked int64 // what the last WAIT has answered,
-	err   error // or why it has not
+	acked int64 // the answer to the last WAIT,
+	err   error // or its error
 }
 
-// arm has WAIT follow what is sent next. If nothing is sent, there is nothing to acknowledge.
+// arm makes WAIT follow the next command. If nothing is sent, there is nothing to acknowledge.
 func (c *waitingConn) arm() { c.armed, c.acked, c.err = true, int64(c.acks), nil }
 
 // Do implements Conn.
@@ -129,11 +129,10 @@ type replicatedSession struct {
 	conn *waitingConn
 }
 
-// Unwrap lets the capabilities of the design be found; what they write is not waited for.
+// Unwrap returns the design's session; what its other capabilities write is not waited for.
 func (s *replicatedSession) Unwrap() drivers.Session { return s.Session }
 
-// Try implements drivers.Session. A lock that too few replicas acknowledge is released, and the error is of class
-// unacked.
+// Try implements drivers.Session. A lock that too few replicas acknowledge is released; the error is of class unacked.
 func (s *replicatedSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	s.conn.arm()
 	held, err := s.Session.Try(ctx, l)
@@ -141,7 +140,7 @@ func (s *replicatedSession) Try(ctx context.Context, l *drivers.Lease) (bool, er
 	return s.confirm(ctx, held, err, opTry, l)
 }
 
-// replicatedPasser is a replicated session that can pass a lock on, for which the same holds.
+// replicatedPasser is a replicated session that can pass a lock on, with the same guarantee.
 type replicatedPasser struct {
 	*replicatedSession
 	passer drivers.Passer
@@ -162,7 +161,7 @@ func (s *replicatedSession) confirm(ctx context.Context, held bool, err error, o
 	return false, s.giveBack(ctx, o, l)
 }
 
-// giveBack releases what was not acknowledged. If that fails the outcome is unknown, like that of any such error.
+// giveBack releases what was not acknowledged. If that fails, the outcome is unknown, as with any such error.
 func (s *replicatedSession) giveBack(ctx context.Context, o op, l *drivers.Lease) error {
 	why := s.conn.err
 	if why == nil {

@@ -1,4 +1,4 @@
-// Where each reply in a stream ends, and whether it may be passed on to a client library at all.
+// Where each reply in a stream ends, and whether a client library may get it.
 package redis
 
 import (
@@ -6,38 +6,38 @@ import (
 	"fmt"
 )
 
-// The limits of a reply. The largest that lockbench sees of one server is INFO, with some 20 kB. A cluster whose slots
-// are scattered answers CLUSTER SLOTS with 16,384 rows, which weigh some 30 MB.
+// The limits of a reply. The largest from a single server is INFO, with some 20 kB. A cluster whose slots are scattered
+// answers CLUSTER SLOTS with 16,384 rows, which weigh some 30 MB.
 const (
 	maxWeight        = 1 << 20
 	maxWeightCluster = 64 << 20
-	elementWeight    = 64 // what a client library allocates for an element of an array, in bytes
+	elementWeight    = 64 // what a client library allocates for an array element, in bytes
 	maxNesting       = 16
 	maxLine          = 16 << 10 // longer than any error message
 )
 
-// scanner follows a stream of replies. It is strict: what two readers might understand differently is an error, because
-// the scanner and the library behind it have to agree where a value ends.
+// scanner follows a stream of replies. It is strict: the scanner and the library behind it must agree on where a value
+// ends, so anything ambiguous is an error.
 type scanner struct {
-	limit int64        // on the weight of a reply: its bytes, and elementWeight for each element
+	limit int64        // of a reply's weight: its bytes, and elementWeight per element
 	ended func() error // called at the end of each reply
 
-	part   []byte // the beginning of a line that has not come to its end
-	rest   int64  // bytes of a string that have not come, CRLF included
+	part   []byte // the beginning of an incomplete line
+	rest   int64  // bytes of a string that have not come, including CRLF
 	nested int
 	left   [maxNesting]int64 // elements that have not come, for each open array
 
-	// The reply under way, or in ended the one that is complete:
+	// The current reply, or in ended the complete one:
 	weight   int64
 	kind     byte       // its first byte, or '_' for a null of version 2
 	message  []byte     // the text of a simple string or an error
-	count    int        // elements of the array that have begun
+	count    int        // elements of the array so far
 	elements [5]element // the first four, and the latest
-	mixed    bool       // an array in the array has an element that is no string
+	mixed    bool       // an array in the array has an element that is not a string
 	proto    string     // the number that follows "proto" in the array
 }
 
-// element is what the guard has to know of an element of an array.
+// element is what the guard needs to know of an array element.
 type element struct {
 	kind   byte // as scanner.kind
 	spaces int  // in a string
@@ -52,16 +52,16 @@ func (e *element) is(text string) bool {
 	return e.isString() && string(bytes.TrimRight(e.text[:e.size], "\r\n")) == text
 }
 
-// add takes in the next piece of a string.
+// add appends the next piece of a string.
 func (e *element) add(piece []byte) {
 	e.size += copy(e.text[e.size:], piece)
 	e.spaces += bytes.Count(piece, []byte(" "))
 }
 
-// latest returns the element of the array that has begun last.
+// latest returns the latest element of the array.
 func (s *scanner) latest() *element { return &s.elements[min(s.count, len(s.elements))-1] }
 
-// scan reads the next piece of the stream. It returns how many bytes may be passed on, and why no more than that.
+// scan reads the next piece of the stream. It returns how many bytes may be passed on, and an error if that is not all.
 func (s *scanner) scan(b []byte) (int, error) {
 	for i := 0; i < len(b); {
 		if s.rest > 0 {
@@ -134,7 +134,7 @@ func (s *scanner) line(line []byte) error {
 	return s.end()
 }
 
-// begin notes a value whose line has come.
+// begin records a value whose line is complete.
 func (s *scanner) begin(kind byte, value []byte) {
 	if (kind == '$' || kind == '*') && string(value) == "-1" {
 		kind = '_'
@@ -200,7 +200,7 @@ func (s *scanner) head(kind byte, value []byte) error {
 	return nil
 }
 
-// end closes a value, and each array that it was the last element of.
+// end closes a value, and each array that ends with it.
 func (s *scanner) end() error {
 	for s.nested > 0 {
 		if s.left[s.nested-1]--; s.left[s.nested-1] > 0 {
@@ -211,7 +211,7 @@ func (s *scanner) end() error {
 	return s.ended()
 }
 
-// redirects rejects errors by which a server sends a client elsewhere without saying where: rueidis crashes on them.
+// redirects rejects errors that redirect a client without an address: rueidis crashes on them.
 func redirects(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("ERR ")) // as rueidis does
 	fields := 3

@@ -30,21 +30,21 @@ var (
 
 // Script is a Lua script that runs atomically on the server.
 //
-// A script changes the lock with its last command and with no other. A script that fails halfway keeps the effect of
-// what it has done (a publication that the ACL forbids fails after a DEL has happened), and so only this order makes
-// it true that an error reply means "no effect". For the same reason it publishes before it deletes: no one can look
-// at the lock before the script has ended.
+// A script changes the lock with its last command only. A script that fails halfway keeps the effects so far (a
+// publication that the ACL forbids fails after a DEL has happened), so only this order guarantees that an error reply
+// means "no effect". For the same reason it publishes before it deletes: no client can look at the lock before the
+// script has ended.
 type Script struct {
 	source string
 	sha    string
 	needs  string // the commands that it calls
 
-	sharded *Script // what publishes with SPUBLISH; nil if it publishes nothing
+	sharded *Script // the variant that publishes with SPUBLISH; nil if it publishes nothing
 }
 
 var scriptCall = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
-// NewScript makes a Script of its source.
+// NewScript returns the Script with that source.
 func NewScript(source string) *Script {
 	sum := sha1.Sum([]byte(source))
 	var needs []string
@@ -58,10 +58,10 @@ func NewScript(source string) *Script {
 	return script
 }
 
-// plainPublish is how a script begins to publish.
+// plainPublish is the beginning of a script's publish call.
 const plainPublish = "redis.call('PUBLISH', "
 
-// form returns the variant of a script for the service at hand.
+// form returns the variant of a script for the service.
 func (s *session) form(script *Script) *Script {
 	if s.sharded && script.sharded != nil {
 		return script.sharded
@@ -75,12 +75,11 @@ func (s *session) call(script *Script, key string) []string {
 }
 
 // call2 is call for a script with two keys.
-func (s *session) call2(script *Script, key, beside string) []string {
-	return append(s.args[:0], "EVALSHA", s.form(script).sha, "2", key, beside)
+func (s *session) call2(script *Script, key, extra string) []string {
+	return append(s.args[:0], "EVALSHA", s.form(script).sha, "2", key, extra)
 }
 
-// run sends what call has begun: it runs the script by its hash and, when the server does not know it (yet, or any
-// more), by its source.
+// run sends what call has begun: it runs the script by its hash and, if the server does not know it, by its source.
 func (s *session) run(ctx context.Context, script *Script, args []string) (Reply, error) {
 	reply, err := s.conn.Do(ctx, args, 3)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *session) rerun(ctx context.Context, script *Script, args []string, err 
 		reply, err = s.conn.Do(ctx, args, 3)
 	}
 	if err != nil && classOf(err) == drivers.ClassAuth {
-		// The server does not say which command of a script it minds.
+		// The server does not say which command of a script it rejects.
 		err = fmt.Errorf("%w: a user of this lock must be permitted EVALSHA, EVAL and what the script calls: %s", err, script.needs)
 	}
 	return reply, err

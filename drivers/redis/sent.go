@@ -1,4 +1,4 @@
-// How many bytes a service has sent, as its server counts them: without TLS.
+// The number of bytes that a service has sent, as its server counts them: without TLS.
 package redis
 
 import (
@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// sent counts what connections send. Each has a counter to itself, so that those of many clients share none.
+// sent counts what connections send. Each has its own counter, so that many clients do not share one.
 type sent struct {
 	mu   sync.Mutex
 	open map[*counter]struct{}
-	past int64 // by connections that were closed
+	past int64 // by closed connections
 }
 
 // total returns what all connections have sent so far.
@@ -27,11 +27,11 @@ func (s *sent) total() int64 {
 
 // counter counts what one connection sends.
 type counter struct {
-	of    *sent // nil: nobody asks
+	of    *sent // nil: not counted
 	bytes atomic.Int64
 }
 
-// start makes it one of those that s adds up.
+// start adds the counter to s.
 func (c *counter) start(s *sent) {
 	if c.of = s; s == nil {
 		return
@@ -41,7 +41,7 @@ func (c *counter) start(s *sent) {
 	s.open[c] = struct{}{}
 }
 
-// end follows the last Write.
+// end must follow the last Write.
 func (c *counter) end() {
 	if c.of == nil {
 		return
@@ -54,7 +54,7 @@ func (c *counter) end() {
 	}
 }
 
-// sender is a connection that counts, and does nothing else.
+// sender is a connection that only counts.
 type sender struct {
 	net.Conn
 	counter
@@ -67,7 +67,7 @@ func (o Options) counted(conn net.Conn) net.Conn {
 	return s
 }
 
-// Write implements net.Conn. It counts first, since the server may have read what is written before Write returns.
+// Write implements net.Conn. It counts first, because the server may read the bytes before Write returns.
 func (s *sender) Write(b []byte) (int, error) {
 	s.bytes.Add(int64(len(b)))
 	n, err := s.Conn.Write(b)
@@ -81,11 +81,11 @@ func (s *sender) Close() error {
 	return s.Conn.Close()
 }
 
-// Sent implements drivers.Sender. What client libraries send by themselves counts as well.
+// Sent implements drivers.Sender. It includes what client libraries send by themselves.
 func (s *service) Sent() int64 { return s.options.sent.total() }
 
 // Sent implements drivers.Sender.
-func (b *Beside) Sent() (all int64) {
+func (b *Base) Sent() (all int64) {
 	for _, n := range b.nodes {
 		all += n.Sent()
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// design is a lock design and the way to make a client of it.
+// design is a lock design and how to make a client of it.
 type design struct {
 	drivers.Design
 	session func(session) drivers.Session
 
-	// What few designs have besides; nil is none.
-	beside  []string                                    // kinds of further keys that it makes of each lock; see beside
-	channel *channelNames                               // of the channels on which releases are published; nil is releasedChannels
-	prepare func(ctx context.Context, s *service) error // opens what the sessions of a service share
+	// What only some designs have; nil if they do not.
+	extraKeys []string                                    // kinds of further keys for each lock; see extraKey
+	channel   *channelNames                               // the channels on which releases are published; nil is releasedChannels
+	prepare   func(ctx context.Context, s *service) error // opens what the sessions of a service share
 }
 
-// designs are all designs, the default one first, and then as they came up in history.
+// designs are all designs: the default, and then the others in historical order.
 var designs = []design{
 	setNX, plainSETNX, setnxExpire, luaSetnxExpire, setNXDel, setNXGetDel, getset,
 	reentrantCount, redisson, fenced, fair,
@@ -31,28 +31,27 @@ var designs = []design{
 
 // session is what a client of any design needs. One goroutine uses it at a time, so it owns its buffers.
 //
-// The fields are in the order in which a request needs them, and few enough to take up four cache lines and no part of
-// a fifth: with hundreds of clients none of them is near when its turn comes.
+// The fields are in the order in which a request needs them, and few enough to fill exactly four cache lines: with
+// hundreds of clients, none of them is cached when its turn comes.
 type session struct {
 	conn    Conn
 	svc     *service
 	wakes   bool // publish releases
-	sharded bool // and with SPUBLISH
+	sharded bool // with SPUBLISH
 	blocks  bool // leave a token at releases
 	owners  drivers.Owners
 	ttl     time.Duration
 	ttlText string     // ttl in milliseconds, formatted once
-	args    [10]string // of the command being made; Conn copies them
+	args    [10]string // of the next command; Conn copies them
 }
 
-// do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than to
-// have it copied there: with hundreds of clients, what each of them touches is what the adapter costs.
+// do sends a command about a key, which is args[1]. The caller has appended it to s.args[:0], which is cheaper than
+// copying it: with hundreds of clients, the cost of the adapter is the memory that each of them touches.
 func (s *session) do(ctx context.Context, args []string) (Reply, error) {
 	return s.conn.Do(ctx, args, 1)
 }
 
-// millis spells a lease in the server's unit. Fractions are rounded up: a lock that expired before its TTL would be a
-// broken promise.
+// millis formats a lease in the server's unit. It rounds up: a lock must not expire before its TTL.
 func (s *session) millis(ttl time.Duration) (string, error) {
 	if ttl == s.ttl && s.ttlText != "" {
 		return s.ttlText, nil
@@ -79,18 +78,18 @@ func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	case ms < 0: // no expiry
 		return -1, nil
 	}
-	// PTTL rounds: a key in its last half millisecond answers 0 and is still there.
+	// PTTL rounds: a key in its last half millisecond returns 0 and is still there.
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond), nil
 }
 
 // Adopt implements drivers.Adopter for every design whose tokens come from owners.
 func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
 
-// releasedSuffix makes the name of a key's channel. It comes last, so that the channel begins with the run's own
-// prefix and keeps the key's hash tag, if it has one.
+// releasedSuffix makes the name of a key's channel. It is a suffix, so that the channel begins with the run's prefix
+// and keeps the key's hash tag, if any.
 const releasedSuffix = ":released"
 
-// channelNames are how the channel of a key is called, and the way back.
+// channelNames maps a key to its channel, and back.
 type channelNames struct{ of, key func(string) string }
 
 var releasedChannels = channelNames{
@@ -98,28 +97,28 @@ var releasedChannels = channelNames{
 	key: func(channel string) string { return strings.TrimSuffix(channel, releasedSuffix) },
 }
 
-// beside names a further key of a lock: its counter, its line. The name begins with the run's own prefix, and it lies in
-// the lock's slot of a cluster: it has the lock's hash tag or, if there is none, the lock's whole name for one. (That
-// cannot be done for a name with a brace and without a tag, such as "a}b".)
-func beside(prefix, kind, key string) string {
+// extraKey returns the name of a further key of a lock: its counter, its line. The name begins with the run's prefix
+// and is in the lock's cluster slot: it has the lock's hash tag or, if there is none, the lock's whole name as one.
+// (That is impossible for a name with a brace but without a tag, such as "a}b".)
+func extraKey(prefix, kind, key string) string {
 	if tagged := strings.IndexByte(key, '{'); tagged >= 0 && strings.IndexByte(key[tagged:], '}') > 1 {
 		return prefix + kind + ":" + key
 	}
 	return prefix + kind + ":{" + key + "}"
 }
 
-// besideOf remembers the last name that beside has made, which spares clients that stay with a key an allocation.
-type besideOf struct{ key, name string }
+// extraKeyCache remembers the last name that extraKey made, which saves an allocation for clients that stay with a key.
+type extraKeyCache struct{ key, name string }
 
-func (b *besideOf) of(prefix, kind, key string) string {
+func (b *extraKeyCache) of(prefix, kind, key string) string {
 	if b.key != key {
-		b.key, b.name = key, beside(prefix, kind, key)
+		b.key, b.name = key, extraKey(prefix, kind, key)
 	}
 	return b.name
 }
 
-// op names what a request was for, and reads the answer to it. Its methods take what do and run return as it is, so
-// that a design keeps nothing on the stack while it waits for the server.
+// op is the purpose of a request, and reads the answer to it. Its methods take the results of do and run as they are,
+// so that a design keeps nothing on the stack while it waits for the server.
 type op uint8
 
 const (
@@ -138,8 +137,8 @@ func (o op) String() string {
 
 func (o op) fail(err error) error { return fail(o.String(), err) }
 
-// halfway returns fail for the second of two requests, when the first one has had its effect: then not even the server's
-// refusal means that nothing has happened.
+// halfway returns fail for the second of two requests, when the first one had an effect: then even the server's refusal
+// does not mean that nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)
 	if drivers.NoEffect(err) {
@@ -148,7 +147,7 @@ func (o op) halfway(err error) error {
 	return err
 }
 
-// count reads the reply of a script or command that answers how many locks it has touched.
+// count reads the reply of a script or command that returns how many locks it changed.
 //
 //go:noinline
 func (o op) count(reply Reply, err error) (bool, error) {
@@ -162,7 +161,7 @@ func (o op) count(reply Reply, err error) (bool, error) {
 	return n > 0, nil
 }
 
-// granted reads the reply to SET … NX: OK when it was set, nil when something was there.
+// granted reads the reply to SET … NX: OK if it was set, nil if the key exists.
 //
 //go:noinline
 func (o op) granted(reply Reply, err error) (bool, error) {
@@ -179,7 +178,7 @@ func (o op) granted(reply Reply, err error) (bool, error) {
 
 func asServerError(err error) (ServerError, bool) {
 	if err == nil {
-		return "", false // before e is made, which lives on the heap
+		return "", false // before e is made, which is on the heap
 	}
 	var e ServerError
 	ok := errors.As(err, &e)

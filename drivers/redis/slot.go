@@ -1,4 +1,4 @@
-// Where a key lives in a Redis Cluster.
+// The slot of a key in a Redis Cluster.
 package redis
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Slots is how many slots a Redis Cluster has.
+// Slots is the number of slots of a Redis Cluster.
 const Slots = 16384
 
 // Slot returns the slot of a key: the CRC16 of its hash tag, or of the whole key if it has none, modulo Slots. See
@@ -22,14 +22,14 @@ func Slot(key string) int {
 	return int(crc % Slots)
 }
 
-// hashTag returns what stands between the first { of a key and the } that follows, unless it is nothing.
+// hashTag returns the text between the first { of a key and the next }, unless it is empty.
 func hashTag(key string) (string, bool) {
 	_, rest, open := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(rest, "}")
 	return tag, open && closed && tag != ""
 }
 
-// crcTable is that of CRC-16/XMODEM: polynomial 0x1021, nothing reflected.
+// crcTable is the table of CRC-16/XMODEM: polynomial 0x1021, not reflected.
 var crcTable = func() (table [256]uint16) {
 	for i := range table {
 		crc := uint16(i) << 8
@@ -45,11 +45,11 @@ var crcTable = func() (table [256]uint16) {
 	return table
 }()
 
-// shardedMark ends the channels whose name was given a hash tag, so that none of them is another key's.
+// shardedMark ends channels that were given a hash tag, so that they differ from other keys' channels.
 const shardedMark = "!"
 
-// shardChannel returns the name under which a sharded publication for a key's channel travels: one in the key's slot, as
-// scripts may publish nowhere else. Keys with a } and without a hash tag have none; lockbench makes no such keys.
+// shardChannel returns the name of a key's channel for sharded publications: one in the key's slot, because scripts may
+// publish nowhere else. Keys with a } and without a hash tag have none; lockbench makes no such keys.
 func shardChannel(channel string) string {
 	if _, tagged := hashTag(channel); tagged {
 		return channel
@@ -58,7 +58,7 @@ func shardChannel(channel string) string {
 	return "{" + key + "}" + channel[len(key):] + shardedMark
 }
 
-// unshardChannel takes shardChannel back.
+// unshardChannel reverses shardChannel.
 func unshardChannel(name string) string {
 	wrapped, ok := strings.CutSuffix(name, shardedMark)
 	if !ok || !strings.HasPrefix(wrapped, "{") {
@@ -71,8 +71,8 @@ func unshardChannel(name string) string {
 	return key + rest
 }
 
-// shardPublish is put before a script that publishes to make it do so by SPUBLISH; it follows shardChannel. A channel
-// that is not the key's is published to all nodes, as ever; a design that has such ones subscribes to them likewise.
+// shardPublish is put before a script that publishes, to make it use SPUBLISH; it follows shardChannel. A channel that
+// is not the key's is still published to all nodes; designs with such channels subscribe to them likewise.
 const shardPublish = `local function publish(channel, message)
 	local open = string.find(channel, '{', 1, true)
 	local close = open and string.find(channel, '}', open + 1, true)
@@ -86,7 +86,7 @@ const shardPublish = `local function publish(channel, message)
 end
 `
 
-// bySlot returns the keys in an order in which those of a slot are together.
+// bySlot returns the keys ordered by slot.
 func bySlot(keys []string) []string {
 	return slices.SortedStableFunc(slices.Values(keys), func(a, b string) int { return Slot(a) - Slot(b) })
 }

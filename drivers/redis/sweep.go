@@ -10,16 +10,16 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// scanCount is how many keys one SCAN looks at: few enough not to hold up a server that others use.
+// scanCount is the number of keys that one SCAN looks at: few enough not to delay other users of the server.
 const scanCount = "1000"
 
-// Sweep implements drivers.Sweeper with SCAN and DEL, on every primary of a cluster. The keys of rueidislock, which do not
-// begin with the prefix, end by themselves.
+// Sweep implements drivers.Sweeper with SCAN and DEL, on every primary of a cluster. The keys of rueidislock, which do
+// not begin with the prefix, expire by themselves.
 func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
 	if cfg.Prefix == "" {
 		return nil, fail("sweep", drivers.ErrNoPrefix)
 	}
-	if cfg.Topology == drivers.TopologyReplicated { // no replica has to answer
+	if cfg.Topology == drivers.TopologyReplicated { // replicas need not answer
 		cfg.Topology = drivers.TopologySingle
 	}
 	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Wakes, cfg.Blocks = setNX.Name, 1, 1, false, false
@@ -33,7 +33,7 @@ func (d Driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	if err != nil {
 		return nil, fail("sweep", err)
 	}
-	found := map[string]bool{} // SCAN may answer a key twice
+	found := map[string]bool{} // SCAN may return a key twice
 	for _, conn := range conns {
 		err := scan(ctx, conn, cfg.Prefix, func(keys []string) error {
 			for _, key := range keys {
@@ -70,7 +70,7 @@ func (s *service) primaries(ctx context.Context) ([]Conn, error) {
 	return conns, nil
 }
 
-// scan calls each with the keys of one server that begin with the prefix, some at a time.
+// scan calls each with the keys of one server that begin with the prefix, in batches.
 func scan(ctx context.Context, conn Conn, prefix string, each func(keys []string) error) error {
 	for cursor := "0"; ; {
 		reply, err := conn.Do(ctx, []string{"SCAN", cursor, "MATCH", literal.Replace(prefix) + "*", "COUNT", scanCount}, 0)
@@ -90,7 +90,7 @@ func scan(ctx context.Context, conn Conn, prefix string, each func(keys []string
 		}
 		var keys []string
 		for _, item := range items {
-			if key, _ := item.AsText(); strings.HasPrefix(key, prefix) { // the server's pattern is not trusted with it
+			if key, _ := item.AsText(); strings.HasPrefix(key, prefix) { // not trusting the server's matching
 				keys = append(keys, key)
 			}
 		}
@@ -103,5 +103,5 @@ func scan(ctx context.Context, conn Conn, prefix string, each func(keys []string
 	}
 }
 
-// literal takes the meaning from the characters that have one in a pattern of Redis.
+// literal escapes the special characters of Redis's patterns.
 var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

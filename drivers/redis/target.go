@@ -1,4 +1,4 @@
-// Where the server is: addresses and URLs.
+// The address of a server.
 package redis
 
 import (
@@ -24,10 +24,10 @@ type Target struct {
 	TLS      *tls.Config // nil: no TLS
 }
 
-// DefaultPort is the port of an address that names none.
+// DefaultPort is the port of an address without one.
 const DefaultPort = 6379
 
-// ParseTarget reads one of
+// ParseTarget parses one of
 //
 //	host[:port]
 //	redis://[[user]:password@]host[:port][/database]
@@ -72,7 +72,7 @@ func ParseTarget(s string) (Target, error) {
 	case "unix":
 		err = t.parseUnix(authority, path, query)
 	default:
-		err = errors.New("the address has a scheme that is none of redis://, rediss:// and unix://")
+		err = errors.New("the address has a scheme other than redis://, rediss:// and unix://")
 	}
 	if err != nil {
 		return Target{}, err
@@ -190,8 +190,8 @@ func parseDatabase(s string) (int, error) {
 	return int(n), nil
 }
 
-// targetsOf returns the targets that cfg names: one server, or the sentinels or nodes by which to find the others. Those
-// are to be logged in to alike, as servers are that they name.
+// targetsOf returns the targets that cfg names: one server, or the sentinels or nodes by which to find the others.
+// These need the same login as the servers that they name.
 func targetsOf(cfg drivers.Config) ([]Target, error) {
 	many := cfg.Topology == drivers.TopologySentinel || cfg.Topology == drivers.TopologyCluster
 	switch n := len(cfg.Addrs); {
@@ -265,7 +265,7 @@ func (t Target) Network() string {
 	return "tcp"
 }
 
-// Addr returns what to dial: the socket's path or host:port.
+// Addr returns the address to dial: the socket's path or host:port.
 func (t Target) Addr() string {
 	if t.Path != "" {
 		return t.Path
@@ -273,7 +273,7 @@ func (t Target) Addr() string {
 	return net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
 }
 
-// Redacted returns the target as a URL that ParseTarget reads, without user and password.
+// Redacted returns the target as a URL that ParseTarget accepts, without user and password.
 func (t Target) Redacted() string {
 	if t.Path != "" {
 		s := "unix://" + strings.ReplaceAll((&url.URL{Path: t.Path}).EscapedPath(), "@", "%40")

@@ -1,4 +1,4 @@
-// Finding out by whom a lock is served before a client library is set up.
+// Finding out which servers serve a lock, before a client library is set up.
 package redis
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// meet greets the servers that were given, and fails if they are not what the topology says. It completes o.
+// meet greets the given servers, and fails if they do not fit the topology. It completes o.
 func (o *Options) meet(ctx context.Context) error {
 	switch o.Topology {
 	case drivers.TopologySentinel:
@@ -25,7 +25,7 @@ func (o *Options) meet(ctx context.Context) error {
 	}
 	return o.greet(ctx, o.Target, func(l *link) error {
 		if o.Embedded {
-			return nil // it is but one thing
+			return nil // miniredis has no modes
 		}
 		fields, err := l.info("server")
 		if err != nil {
@@ -41,8 +41,8 @@ func (o *Options) meet(ctx context.Context) error {
 	})
 }
 
-// meetAll greets each target. One that answers is enough, as is one for the client libraries; but whoever answers has
-// to be the right one, or an address is wrong. Those that answer become the first ones.
+// meetAll greets each target. One that answers is enough, as for the client libraries; but each that answers must be
+// the right one, otherwise an address is wrong. Those that answer become the first ones.
 func (o *Options) meetAll(meet func(t Target) error) error {
 	var present, missing []Target
 	var absent []error
@@ -89,12 +89,12 @@ func (o *Options) meetSentinels(ctx context.Context) error {
 				return err
 			}
 			if mode := fields.server().Mode; mode != "sentinel" && mode != "" {
-				return errors.New("the server is no sentinel: give the addresses of the sentinels, or choose another topology")
+				return errors.New("the server is not a sentinel: give the addresses of the sentinels, or choose another topology")
 			}
 			primary, err = o.askMaster(l)
 			return err
 		}
-		// Without a password of its own a sentinel refuses any that it is given.
+		// Without a password of its own, a sentinel rejects any that it is given.
 		err := o.greet(ctx, bare, ask)
 		if e, ok := asServerError(err); ok && e.Code() == "NOAUTH" && t.Password != "" {
 			bare.Username, bare.Password = t.Username, t.Password
@@ -117,7 +117,7 @@ func (o *Options) meetSentinels(ctx context.Context) error {
 	return nil
 }
 
-// askMaster asks a sentinel for the primary's address. Without a name for it there has to be one primary only.
+// askMaster asks a sentinel for the primary's address. Without a name for it there must be only one primary.
 func (o *Options) askMaster(l *link) (addr string, err error) {
 	if o.Master == "" {
 		names, err := l.masters()
@@ -149,7 +149,7 @@ func (o *Options) askMaster(l *link) (addr string, err error) {
 
 func list(names []string) string {
 	if len(names) == 0 {
-		return "none at all"
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }
@@ -167,7 +167,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 			}
 			reply, err := l.ask("CLUSTER", "INFO")
 			if e, ok := asServerError(err); ok && (strings.Contains(string(e), "cluster support disabled") || strings.HasPrefix(string(e), "ERR unknown command")) {
-				return errors.New("the server is no node of a cluster (cluster_enabled is 0): choose topology single")
+				return errors.New("the server is not a node of a cluster (cluster_enabled is 0): choose topology single")
 			} else if ok {
 				return nil // not permitted
 			}
@@ -179,7 +179,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 				return err
 			}
 			if state["cluster_state"] == "fail" {
-				// What the server would answer to every command about a key.
+				// This is the server's answer to every command about a key.
 				return fmt.Errorf("%w: %s of %d slots are served: start the nodes that are missing, or give their slots to others (redis-cli --cluster fix)",
 					ServerError("CLUSTERDOWN The cluster is down"), state["cluster_slots_ok"], Slots)
 			}
@@ -190,7 +190,7 @@ func (o *Options) meetCluster(ctx context.Context) error {
 	})
 }
 
-// sharded reports whether the server knows sharded publications.
+// sharded reports whether the server supports sharded publications.
 func (o *Options) sharded(l *link) bool {
 	reply, err := l.ask("COMMAND", "INFO", "SSUBSCRIBE")
 	if err != nil {
@@ -200,7 +200,7 @@ func (o *Options) sharded(l *link) bool {
 	return len(items) == 1 && items[0].kind != nil
 }
 
-// link is a connection that is used for the first questions only.
+// link is a connection for the first questions only.
 type link struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -250,7 +250,7 @@ func (l *link) ask(command ...string) (Reply, error) {
 	return l.read(0)
 }
 
-// maxDepth and maxReply bound what a server may make us read.
+// maxDepth and maxReply bound what a server can make the client read.
 const maxDepth, maxReply = 8, 1 << 20
 
 // read reads a reply in version 2 of the protocol.

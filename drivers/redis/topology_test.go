@@ -44,7 +44,7 @@ func TestTopologyMistakes(t *testing.T) {
 		{"node as single", drivers.Config{Addrs: cluster.URLs()[:1]}, "choose topology cluster"},
 		{"sentinel as single", drivers.Config{Addrs: trio.URLs()}, "choose topology sentinel"},
 		{"single as cluster", drivers.Config{Topology: asCluster, Addrs: []string{single}}, "choose topology single"},
-		{"one of them no node", drivers.Config{Topology: asCluster, Addrs: append(cluster.URLs(), single)}, single[len("redis://"):] + ": the server is no node of a cluster"},
+		{"one of them no node", drivers.Config{Topology: asCluster, Addrs: append(cluster.URLs(), single)}, single[len("redis://"):] + ": the server is not a node of a cluster"},
 		{"sentinel as cluster", drivers.Config{Topology: asCluster, Addrs: trio.URLs()}, "choose topology sentinel"},
 		{"single as sentinel", drivers.Config{Topology: asSentinel, Master: "lockbench", Addrs: []string{single}}, "give the addresses of the sentinels"},
 		{"unknown primary", drivers.Config{Topology: asSentinel, Master: "mymaster", Addrs: trio.URLs()}, `no primary by the name "mymaster", but lockbench`},

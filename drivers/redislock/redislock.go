@@ -1,7 +1,7 @@
-// Package redislock drives github.com/bsm/redislock as it ships, over go-redis, and registers it as "redislock".
+// Package redislock drives github.com/bsm/redislock unchanged, over go-redis, and registers it as "redislock".
 //
 // The lock is one key with a token; an attempt and a release are one script each. The library waits (-wait native) by
-// asking again as its RetryStrategy says, of which it ships three.
+// retrying according to its RetryStrategy, of which there are three.
 package redislock
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func init() { drivers.Register("redislock", driver{}) }
 
-// Library implements drivers.Described. There is one connection more, for what is not a lock.
+// Library implements drivers.Described. There is one more connection, for everything that is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: "github.com/bsm/redislock", Locks: true, Pipelining: []drivers.Pipelining{drivers.PipeliningOff},
@@ -76,11 +76,11 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err := cfg.OneServer(); err != nil {
 		return nil, err
 	}
-	beside, options, err := redis.OpenBeside(ctx, goredis.Driver, cfg, nil)
+	base, options, err := redis.OpenBase(ctx, goredis.Driver, cfg, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Beside: beside, retry: retry}
+	s := &service{Base: base, retry: retry}
 	for range max(1, cfg.Lockers) {
 		client, err := goredis.NewClient(options[0])
 		if err != nil {
@@ -88,13 +88,13 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 			return nil, err
 		}
 		s.clients = append(s.clients, client)
-		s.lockers = append(s.lockers, locker{redislock.New(client), redislock.New(forger{client})})
+		s.lockers = append(s.lockers, locker{redislock.New(client), redislock.New(stubScripter{client})})
 	}
 	return s, nil
 }
 
-// strategyOf makes the function that makes the library's RetryStrategy of one wait: they count, so that each wait
-// needs its own. It is nil for none.
+// strategyOf returns the function that makes the library's RetryStrategy of one wait; each wait needs its own, because
+// they count. It is nil for none.
 func strategyOf(p drivers.ParamValues) (func() redislock.RetryStrategy, error) {
 	low, high, limit := p.Time("retry-min"), p.Time("retry-max"), p.Int("retry-limit")
 	var base func() redislock.RetryStrategy
@@ -118,14 +118,14 @@ func strategyOf(p drivers.ParamValues) (func() redislock.RetryStrategy, error) {
 	return func() redislock.RetryStrategy { return redislock.LimitRetry(base(), limit) }, nil
 }
 
-// locker is one process's worth of the library.
+// locker is the library's client of one process.
 type locker struct {
 	*redislock.Client
-	forge *redislock.Client // see forger
+	stub *redislock.Client // see stubScripter
 }
 
 type service struct {
-	*redis.Beside
+	*redis.Base
 	retry   func() redislock.RetryStrategy
 	clients []*goredislib.Client
 	lockers []locker
@@ -149,7 +149,7 @@ func (s *service) Traits() drivers.Traits {
 
 // Close implements drivers.Service.
 func (s *service) Close() error {
-	errs := []error{s.Beside.Close()}
+	errs := []error{s.Base.Close()}
 	for _, c := range s.clients {
 		errs = append(errs, c.Close())
 	}
@@ -161,12 +161,12 @@ func (s *service) Close() error {
 
 func fail(op string, err error) error { return redis.Fail("redislock: "+op, goredis.Translate(err)) }
 
-// forger makes the library's Lock of a token, without a request: the library itself makes one only of an answer, so
-// that an attempt whose answer was not heard could not be released.
-type forger struct{ goredislib.Scripter }
+// stubScripter makes the library's Lock from a token without a request. The library itself makes one only from an
+// answer, so that an attempt without an answer could not be released.
+type stubScripter struct{ goredislib.Scripter }
 
-// EvalSha answers the script that obtains a lock, which alone has three arguments, and passes the others on.
-func (f forger) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *goredislib.Cmd {
+// EvalSha answers the script that obtains a lock itself (the only one with three arguments) and passes the others on.
+func (f stubScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *goredislib.Cmd {
 	if len(args) < 3 {
 		return f.Scripter.EvalSha(ctx, sha, keys, args...)
 	}
@@ -175,10 +175,10 @@ func (f forger) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return cmd
 }
 
-// lock returns the library's Lock for a lease that it may have no Lock for. An empty owner gets a token that nobody has.
+// lock returns the library's Lock for a lease, which may have none. An empty owner gets a new token.
 func (k locker) lock(l *drivers.Lease) (*redislock.Lock, error) {
 	if lock, ok := l.Aux.(*redislock.Lock); ok && lock.Key() == l.Key && lock.Token() == l.Owner {
 		return lock, nil
 	}
-	return k.forge.Obtain(context.Background(), l.Key, time.Second, &redislock.Options{Token: l.Owner})
+	return k.stub.Obtain(context.Background(), l.Key, time.Second, &redislock.Options{Token: l.Owner})
 }

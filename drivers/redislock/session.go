@@ -18,8 +18,8 @@ type session struct {
 	owners drivers.Owners
 }
 
-// Try implements drivers.Session with one Obtain. The token is ours, so that it is known before anything is sent; the
-// library's are of the same kind and length.
+// Try implements drivers.Session with one Obtain. It chooses the token, so that it is known before anything is sent;
+// the library's tokens are of the same kind and length.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -83,20 +83,20 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return false, fail("renew", err)
 }
 
-// waiter is a session whose retry strategy can wait.
+// waiter is a session with a retry strategy, so it can wait.
 type waiter struct {
 	*session
 	retry func() redislock.RetryStrategy
-	won   drivers.Lease // by Wait, for the next Try to confirm; its Key is empty if there is none
+	won   drivers.Lease // won by Wait, for the next Try to confirm; its Key is empty if there is none
 }
 
-// Wait implements drivers.Waiter with one Obtain that retries, for as long as the library does: until the strategy has
-// had enough, until the deadline, or for a TTL if there is none.
+// Wait implements drivers.Waiter with one Obtain that retries for as long as the library does: until the strategy gives
+// up, until the deadline, or for a TTL if there is none.
 func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limited, cancel, over := redis.Patience(ctx, l)
+	limited, cancel, over := redis.UntilDeadline(ctx, l)
 	if over {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	case errors.Is(err, redislock.ErrNotObtained):
 		return nil
 	}
-	// The end of the context may have cut a request short whose effect nobody will see.
+	// The end of the context may have cut a request short that has taken effect.
 	w.giveUp(ctx, &own)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -120,7 +120,7 @@ func (w *waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil // the lease's deadline, or the library's own limit
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
-		return nil // the same, as the connection says it
+		return nil // the same, as the connection reports it
 	}
 	return fail("wait", err)
 }
@@ -144,7 +144,7 @@ func (w *waiter) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (w *waiter) Leave(ctx context.Context, l *drivers.Lease) error {
 	if w.won.Key == "" {
 		return nil

@@ -1,9 +1,8 @@
-// Package redsync drives github.com/go-redsync/redsync as it ships, over go-redis, and registers it as "redsync".
+// Package redsync drives github.com/go-redsync/redsync unchanged, over go-redis, and registers it as "redsync".
 //
-// The lock is one key on each node with a token, held with a majority of the nodes: with one address it is a lock on
-// one server, with several (topology redlock) the library's own Redlock. Each failed attempt is taken back with a
-// release on every node. The library waits (-wait native) by asking again after a random delay, a limited number of
-// times.
+// The lock is a key with a token on each node, held with a majority of the nodes: with one address it is a lock on one
+// server, with several (topology redlock) the library's own Redlock. The library undoes each failed attempt with a
+// release on every node. It waits (-wait native) by retrying after a random delay, a limited number of times.
 package redsync
 
 import (
@@ -25,7 +24,7 @@ import (
 
 func init() { drivers.Register("redsync", driver{}) }
 
-// Library implements drivers.Described. There is one connection more, for what is not a lock.
+// Library implements drivers.Described. There is one more connection, for everything that is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: "github.com/go-redsync/redsync/v4", Locks: true, Pipelining: []drivers.Pipelining{drivers.PipeliningOff},
@@ -88,11 +87,11 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	case nodes == 0:
 		return nil, errors.New("there are no addresses: give one for each node")
 	}
-	beside, nodes, err := redis.OpenBeside(ctx, goredis.Driver, cfg, nil)
+	base, nodes, err := redis.OpenBase(ctx, goredis.Driver, cfg, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Beside: beside, options: options, nodes: len(nodes)}
+	s := &service{Base: base, options: options, nodes: len(nodes)}
 	for range max(1, cfg.Lockers) {
 		var pools []redsyncredis.Pool
 		for _, node := range nodes {
@@ -109,8 +108,8 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// optionsOf returns the library's options. WithSetNXOnExtend is not among them: it has a renewal bring a lost lease back,
-// which would then count as never lost.
+// optionsOf returns the library's options, without WithSetNXOnExtend: with that, a renewal restores a lost lease, which
+// would then count as never lost.
 func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	options := []redsync.Option{
 		redsync.WithTries(p.Int("tries")),
@@ -137,11 +136,11 @@ func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 }
 
 type service struct {
-	*redis.Beside
+	*redis.Base
 	options []redsync.Option
 	nodes   int
 	clients []*goredislib.Client
-	lockers []*redsync.Redsync // one a process
+	lockers []*redsync.Redsync // one per process
 }
 
 // Session implements drivers.Service.
@@ -154,7 +153,7 @@ func (s *service) Traits() drivers.Traits { return design.Traits }
 
 // Close implements drivers.Service.
 func (s *service) Close() error {
-	errs := []error{s.Beside.Close()}
+	errs := []error{s.Base.Close()}
 	for _, c := range s.clients {
 		errs = append(errs, c.Close())
 	}

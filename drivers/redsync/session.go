@@ -17,11 +17,11 @@ type session struct {
 	options []redsync.Option
 	nodes   int
 	owners  drivers.Owners
-	won     drivers.Lease // by Wait, for the next Try to confirm; its Key is empty if there is none
+	won     drivers.Lease // won by Wait, for the next Try to confirm; its Key is empty if there is none
 }
 
-// mutex makes the library's Mutex of a lease. The token is the lease's Owner, so that it is known before anything is
-// sent and a lock whose answer was not heard can be released.
+// mutex returns the library's Mutex for a lease. The token is the lease's Owner, so it is known before anything is
+// sent, and a lock without an answer can be released.
 func (s *session) mutex(l *drivers.Lease) (*redsync.Mutex, error) {
 	if m, ok := l.Aux.(*redsync.Mutex); ok && m.Name() == l.Key && m.Value() == l.Owner {
 		return m, nil
@@ -63,7 +63,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return false, nil
 }
 
-// confirm hands over what Wait has won.
+// confirm returns in l what Wait has won.
 func (s *session) confirm(l *drivers.Lease) bool {
 	l.Reset()
 	l.Owner, l.ValidUntil, l.Aux = s.won.Owner, s.won.ValidUntil, s.won.Aux
@@ -71,14 +71,14 @@ func (s *session) confirm(l *drivers.Lease) bool {
 	return true
 }
 
-// failed tells an attempt that failed because others hold the lock, which is an answer, from one that so many nodes
-// did not answer that it had to fail: nil is the answer, and else it is what those nodes said.
+// failed returns nil if an attempt failed because others hold the lock, which is an answer. If it failed because too
+// few nodes answered, it returns the errors of the others.
 func (s *session) failed(err error) error {
 	if taken := (*redsync.ErrTaken)(nil); errors.As(err, &taken) {
 		return nil // by a majority
 	}
 	if err == redsync.ErrFailed {
-		return nil // granted too late, which the library has taken back, or the library's tries are used up
+		return nil // granted too late, which the library has undone, or its tries are used up
 	}
 	failures := failuresOf(err)
 	if len(failures) == 0 {
@@ -88,12 +88,12 @@ func (s *session) failed(err error) error {
 		return err
 	}
 	if s.quorate(failures) {
-		return nil // the nodes that did answer could have granted it
+		return nil // the nodes that answered could have granted it
 	}
 	return errors.Join(failures...)
 }
 
-// quorate reports whether a majority of the nodes has answered: more than half of them.
+// quorate reports whether a majority of the nodes has answered.
 func (s *session) quorate(failures []error) bool { return s.nodes-len(failures) >= s.nodes/2+1 }
 
 // failuresOf returns the errors of the nodes that did not answer, with their classes.
@@ -110,7 +110,7 @@ func failuresOf(err error) (failures []error) {
 	return nil
 }
 
-// Release implements drivers.Session. A majority that says that the lock is not ours outweighs nodes that say nothing.
+// Release implements drivers.Session. A majority that says the lock is not held decides, whatever the other nodes.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return s.ask("release", ctx, l, (*redsync.Mutex).UnlockContext)
 }
@@ -118,7 +118,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Renew implements drivers.Renewer.
 func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if m, ok := l.Aux.(*redsync.Mutex); ok && m.Name() == l.Key {
-		l.Aux = nil // it has the TTL of the acquisition, and the lease may ask for another
+		l.Aux = nil // it has the TTL of the acquisition, and the lease may have another
 	}
 	return s.ask("renew", ctx, l, func(m *redsync.Mutex, ctx context.Context) (bool, error) {
 		owned, err := m.ExtendContext(ctx)
@@ -155,7 +155,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limited, cancel, over := redis.Patience(ctx, l)
+	limited, cancel, over := redis.UntilDeadline(ctx, l)
 	if over {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		return nil
 	}
 	if err = s.failed(err); err != nil || limited.Err() != nil {
-		// The end of the context may have cut a request short, or the release with which the library takes it back.
+		// The end of the context may have cut short a request, or the release with which the library undoes it.
 		s.giveUp(ctx, &own)
 	}
 	switch {
@@ -191,7 +191,7 @@ func (s *session) giveUp(ctx context.Context, l *drivers.Lease) {
 	s.Release(ctx, l)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
 	if s.won.Key == "" {
 		return nil

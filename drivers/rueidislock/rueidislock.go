@@ -1,8 +1,8 @@
-// Package rueidislock drives github.com/redis/rueidis/rueidislock as it ships and registers it as "rueidislock".
+// Package rueidislock drives github.com/redis/rueidis/rueidislock unchanged and registers it as "rueidislock".
 //
-// A Locker stands for a process: its clients wait (-wait native) in a queue of its own, and the server's client-side
-// cache invalidations wake it when a key changes. It renews what is held by itself, until the holder releases it or
-// the process ends. Its release has no answer; the driver overhears the one that the server gives (see ear.go).
+// A Locker stands for a process: its clients wait (-wait native) in its local queue, and the invalidations of the
+// server's client-side caching wake it when a key changes. It renews what is held, until the holder releases it or the
+// process ends. Its release returns nothing, so the driver intercepts the server's answer (see interceptor.go).
 package rueidislock
 
 import (
@@ -23,20 +23,20 @@ import (
 
 func init() { drivers.Register("rueidislock", driver{}) }
 
-// Library implements drivers.Described. There is one connection more, for what is not a lock.
+// Library implements drivers.Described. There is one more connection, for everything that is not a lock.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: rueidis.Module, Locks: true, Pipelines: true, Multiplexes: true,
 		Pipelining: []drivers.Pipelining{drivers.PipeliningAuto},
-		Conns:      func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library insists on
-		Shares:     func(int) bool { return true },       // one Locker renews for them all
+		Conns:      func(int, bool) int { return 1 + 1 }, // PipelineMultiplex -1, which the library requires
+		Shares:     func(int) bool { return true },       // one Locker renews all their locks
 	}
 }
 
 type driver struct{ redis.Addresses }
 
-// Session is claimed and not Expires: a client that neither releases nor ends its process keeps the lock for ever, since
-// its Locker goes on renewing. When the process dies the lock comes free after Config.TTL.
+// It has Session and not Expires: a client that neither releases nor ends its process keeps the lock for ever, because
+// its Locker goes on renewing it. When the process dies, the lock becomes free after Config.TTL.
 var design = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
@@ -74,7 +74,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	_, params, err := drivers.Chosen(d, cfg)
 	if err == nil {
-		err = cfg.OneServer() // on which all of the library's keys lie
+		err = cfg.OneServer() // because all of the library's keys are on it
 	}
 	switch {
 	case err != nil:
@@ -85,14 +85,14 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, errors.New("pipelining off is not possible: the library sends the commands of all clients over one connection")
 	}
 	if cfg.TTL == 0 {
-		cfg.TTL = 5 * time.Second // the library's own
+		cfg.TTL = 5 * time.Second // the library's default
 	}
 	if _, err := redis.WholeMillis(cfg.TTL); err != nil {
 		return nil, err
 	}
 	cfg.Conns = 1
 	option := rueidislock.LockerOption{
-		KeyPrefix:      strings.TrimSuffix(cfg.Prefix, ":"), // empty is the library's own
+		KeyPrefix:      strings.TrimSuffix(cfg.Prefix, ":"), // empty means the library's default
 		KeyValidity:    cfg.TTL,
 		ExtendInterval: params.Time("extend-interval"),
 		TryNextAfter:   params.Time("try-next-after"),
@@ -104,16 +104,16 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		option.KeyPrefix = "rueidislock"
 	}
 	keys := keysOf(option.KeyPrefix, params.Int("key-majority"))
-	beside, options, err := redis.OpenBeside(ctx, rueidis.Driver, cfg, keys)
+	base, options, err := redis.OpenBase(ctx, rueidis.Driver, cfg, keys)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Beside: beside, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL}
+	s := &service{Base: base, keys: keys, majority: params.Int("key-majority"), ttl: cfg.TTL}
 	if option.ClientOption, s.connections, err = rueidis.ClientOption(options[0]); err != nil {
 		s.Close()
 		return nil, err
 	}
-	option.ClientOption.DisableCache = cfg.Embedded // which has no CLIENT TRACKING
+	option.ClientOption.DisableCache = cfg.Embedded // miniredis has no CLIENT TRACKING
 	for range max(1, cfg.Lockers) {
 		if err := s.add(option); err != nil {
 			s.Close()
@@ -123,7 +123,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// keysOf makes the function that tells the keys of a lock, which the library numbers.
+// keysOf returns the function that returns the keys of a lock, which the library numbers.
 func keysOf(prefix string, majority int) func(name string) []string {
 	return func(name string) []string {
 		keys := make([]string, 2*majority-1)
@@ -134,14 +134,14 @@ func keysOf(prefix string, majority int) func(name string) []string {
 	}
 }
 
-// locker is one process's worth of the library.
+// locker is the library's Locker of one process.
 type locker struct {
 	rueidislock.Locker
-	ear *ear
+	interceptor *interceptor
 }
 
 type service struct {
-	*redis.Beside
+	*redis.Base
 	keys        func(name string) []string
 	majority    int
 	ttl         time.Duration
@@ -150,7 +150,7 @@ type service struct {
 }
 
 func (s *service) add(option rueidislock.LockerOption) error {
-	e := &ear{prefix: option.KeyPrefix, keys: 2*s.majority - 1}
+	e := &interceptor{prefix: option.KeyPrefix, keys: 2*s.majority - 1}
 	option.ClientBuilder = func(o rueidislib.ClientOption) (client rueidislib.Client, err error) {
 		if o.OnInvalidations != nil {
 			o.OnInvalidations = e.checked(o.OnInvalidations)
@@ -176,14 +176,14 @@ func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits { return design.Traits }
 
-// Close implements drivers.Service. A Locker that is closed lets go of what it holds while its client closes, and extends
-// it with contexts that are over: without the end of their connections some would be left behind.
+// Close implements drivers.Service. A closed Locker releases what it holds while its client closes, but also extends it
+// with contexts that are over: unless their connections end, some would be left behind.
 func (s *service) Close() error {
 	for _, l := range s.lockers {
 		l.Close()
 	}
 	s.connections.Close()
-	if err := s.Beside.Close(); err != nil {
+	if err := s.Base.Close(); err != nil {
 		return fail("close", err)
 	}
 	return nil

@@ -143,7 +143,7 @@ func TestEarForgets(t *testing.T) {
 	if owned, err := a.Release(t.Context(), l); !owned || err != nil {
 		t.Fatal(owned, err)
 	}
-	a.ear.holds.Range(func(token, _ any) bool {
+	a.interceptor.holds.Range(func(token, _ any) bool {
 		t.Errorf("it still listens for %q", token)
 		return true
 	})
@@ -188,7 +188,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 		{"one of two keys heard", &hold{heard: 1, err: context.DeadlineExceeded}, false},
 		{"not asked", &hold{}, false},
 	} {
-		s := &session{locker: locker{gaveUp{h: tt.h}, &ear{}}}
+		s := &session{locker: locker{gaveUp{h: tt.h}, &interceptor{}}}
 		held, err := s.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
 		if held || (err == nil) != tt.want {
 			t.Errorf("%s: Try answered %v, %v", tt.name, held, err)
@@ -199,7 +199,7 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 // A wait ends after a TTL, even if nobody ever wakes it.
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &session{locker: locker{deaf{}, &ear{}}, service: &service{ttl: time.Minute}}
+		s := &session{locker: locker{deaf{}, &interceptor{}}, service: &service{ttl: time.Minute}}
 		for _, tt := range []struct{ patience, want time.Duration }{
 			{0, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 0},
 		} {
@@ -237,7 +237,7 @@ func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, 
 
 // One wait makes many attempts, each with a token of its own, and only the last one counts.
 func TestEarExpectsTheLastToken(t *testing.T) {
-	e, h := &ear{}, &hold{removed: 1, heard: 1, err: context.Canceled}
+	e, h := &interceptor{}, &hold{removed: 1, heard: 1, err: context.Canceled}
 	e.expect(h, "first")
 	e.expect(h, "second")
 	if _, known := e.holds.Load("first"); known || h.owner() != "second" {
@@ -257,7 +257,7 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 		if lost {
 			cancel()
 		}
-		s := &session{locker: locker{nil, &ear{}}, service: &service{majority: 1}}
+		s := &session{locker: locker{nil, &interceptor{}}, service: &service{majority: 1}}
 		owned, err := s.giveUp(&hold{ctx: ctx, end: func() {}, removed: 1})
 		if owned == lost || err != nil {
 			t.Errorf("lost %t: giving it up answered %v, %v", lost, owned, err)
@@ -269,7 +269,7 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 // then. The library's client would connect again for that (see Connections); goleak would find what is left.
 func TestClosedStaysClosed(t *testing.T) {
 	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
-	client := sessionOf(t, svc, 0).ear
+	client := sessionOf(t, svc, 0).interceptor
 	if err := svc.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,20 +12,19 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// session is no drivers.Crasher: its Locker renews what all its clients hold, for as long as it lives.
+// session is not a drivers.Crasher: its Locker renews what all its clients hold, as long as it lives.
 type session struct {
 	locker
 	service *service
-	won     *hold // by Wait, for the next Try to confirm
+	won     *hold // won by Wait, for the next Try to confirm
 	key     string
 }
 
-// acquisition is one of the library's two: TryWithContext and WithContext.
+// acquisition is a function of the library: TryWithContext or WithContext.
 type acquisition func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 
-// acquire runs one. The library holds a lock for as long as the context that it was acquired with, so that context is
-// one of the hold's own: the caller's context and the deadline end it until the lock is held, and have no more to do
-// with it then.
+// acquire calls do. The library holds a lock as long as the context that it was acquired with, so the hold has its own
+// context: the caller's context and the deadline end it until the lock is held, but not afterwards.
 func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Lease, do acquisition) (*hold, error) {
 	h := &hold{}
 	own, cancel := context.WithCancel(context.WithValue(context.Background(), holdOf{}, h))
@@ -38,28 +37,28 @@ func (s *session) acquire(ctx context.Context, deadline time.Time, l *drivers.Le
 		timer = time.AfterFunc(time.Until(deadline), cancel)
 	}
 	held, release, err := do(own, l.Key)
-	undisturbed := stop()
+	inTime := stop()
 	if timer != nil {
-		undisturbed = timer.Stop() && undisturbed
+		inTime = timer.Stop() && inTime
 	}
 	if err != nil {
-		s.ear.forget(h)
+		s.interceptor.forget(h)
 		cancel()
 		return h, err
 	}
 	h.ctx, h.end = held, func() { release(); cancel() }
-	if !undisturbed { // granted at the last moment, and given up as the wait was
+	if !inTime { // granted at the last moment: undo it
 		_, err := s.giveUp(h)
 		return h, errors.Join(context.Canceled, err)
 	}
 	return h, nil
 }
 
-// giveUp releases a hold and reports whether it was still ours. The library has been through with it when end returns.
+// giveUp releases a hold and reports whether it was still held. When end returns, the library has sent the release.
 func (s *session) giveUp(h *hold) (owned bool, err error) {
 	lost := h.ctx.Err() != nil
 	h.end()
-	s.ear.forget(h)
+	s.interceptor.forget(h)
 	removed, err := h.answer()
 	if removed >= s.service.majority {
 		return !lost, nil
@@ -67,10 +66,9 @@ func (s *session) giveUp(h *hold) (owned bool, err error) {
 	return false, err
 }
 
-// Try implements drivers.Session. It confirms what Wait has won, unless it is lost since. The lease is Config.TTL,
-// whatever l.TTL is: the library fixes it at set-up. A server that is alive but does not answer within the library's
-// own time-out (try-next-after) has said no, as far as the library is concerned, which has then taken the attempt
-// back.
+// Try implements drivers.Session. It confirms what Wait has won, unless that is lost meanwhile. The lease is
+// Config.TTL, whatever l.TTL is, because the library fixes it at set-up. If a live server does not answer within the
+// library's own time-out (try-next-after), the library counts that as a no, and has undone the attempt.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -92,18 +90,19 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded) && h.takenBack():
+	case errors.Is(err, context.DeadlineExceeded) && h.undone():
 		return false, nil
 	}
 	return false, fail("try", err)
 }
 
-// compareAndDelete is the library's own script, for what it has no hold of any more.
+// compareAndDelete is the library's own script, for locks of which it has no hold any more.
 var compareAndDelete = rueidislib.NewLuaScript(
 	`if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0`)
 
-// Release implements drivers.Session. What is held the library releases. An attempt whose answer was not heard it has
-// released already, but perhaps without being heard: that is asked for again, as is a lease that was never tried.
+// Release implements drivers.Session. If the lock is held, the library releases it. The library has already released an
+// attempt without an answer, perhaps without an answer again: then it is released once more, like a lease that was
+// never tried.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fail("release", err)
@@ -118,7 +117,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	removed := 0
 	for _, key := range s.service.keys(l.Key) {
-		n, err := compareAndDelete.Exec(ctx, s.ear.Client, []string{key}, []string{l.Owner}).AsInt64()
+		n, err := compareAndDelete.Exec(ctx, s.interceptor.Client, []string{key}, []string{l.Owner}).AsInt64()
 		if err != nil {
 			return false, fail("release", err)
 		}
@@ -128,8 +127,8 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 }
 
 // Wait implements drivers.Waiter with the library's queue. It ends after a TTL at the latest, because the queue may
-// lose a wake-up: a failed attempt can count itself out of it twice, and whoever then stands in a queue that the
-// library takes for empty is not woken any more (v1.0.79, 23 of 6,000 waiters in a test of the library alone).
+// lose a wake-up: a failed attempt can count itself out of it twice, and a client in a queue that the library takes for
+// empty is not woken any more (v1.0.79, 23 of 6,000 waiters in a test of the library alone).
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +153,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	return fail("wait", err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (s *session) Leave(context.Context, *drivers.Lease) error {
 	won := s.won
 	if won == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// pipeliner is the library's, with two bounds that it lacks. A command waits for the batches before it, and each batch for a
-// new connection where the server hangs: that makes several I/O time-outs in a row, and Close sends what is left.
+// pipeliner is the library's automatic pipeliner with two more bounds. Without them, a command waits for the batches
+// before it, and each batch for a new connection if the server hangs, which adds up to several I/O time-outs; and Close
+// sends what is left.
 type pipeliner struct {
 	auto  *goredis.AutoPipeliner
 	io    time.Duration
@@ -21,24 +22,24 @@ type pipeliner struct {
 	end   context.CancelFunc // of all connections
 }
 
-// limit is the deadline of all commands that begin within a while, because a timer for each of them costs too much.
+// limit is the deadline of all commands that begin within a while, because a timer for each costs too much.
 type limit struct {
 	ctx   context.Context
-	until time.Time // later commands take a new one
+	until time.Time // later commands need a new one
 }
 
-// dialAuto opens a client that sends through the automatic pipeliner. Its deferred side is used, because the blocking
-// side does not honour a context once a command is queued.
+// dialAuto opens a client that uses the automatic pipeliner. It uses the deferred calls, because the blocking ones do
+// not honour a context once a command is queued.
 func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
 	auto := goredis.DefaultBlockingAutoPipelineOptions()
 	auto.MaxFlushDelay = o.FlushDelay
 	if o.Conns > 1 {
-		// More than one batch under way at a time gives up the order between clients, which no lock relies on.
+		// Several batches at a time give up the order between clients, which no lock relies on.
 		auto.MaxConcurrentBatches = o.Conns
 		auto.Unordered = true
 	}
 	options.PipelinePoolSize = o.Conns
-	options.MinIdleConns = 0 // the pipeliner has a pool of its own
+	options.MinIdleConns = 0 // the pipeliner has its own pool
 	life, end := context.WithCancel(context.Background())
 	dial := options.Dialer
 	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -61,8 +62,8 @@ func dialAuto(o redis.Options, options *goredis.Options) (redis.Conn, error) {
 	return &conn{client: client, auto: &pipeliner{auto: library, io: o.IO(), end: end}, io: o.IO()}, nil
 }
 
-// do sends a command and waits for the reply, for one to one and a quarter I/O time-outs at most. The error says, like that
-// of a reply that does not come, that the outcome is unknown.
+// do sends a command and waits for the reply, for one to one and a quarter I/O time-outs at most. Like that of a
+// missing reply, its error leaves the outcome unknown.
 func (p *pipeliner) do(ctx context.Context, cmd *goredis.Cmd) error {
 	if ctx.Done() == nil {
 		return p.auto.Submit(ctx, cmd).WaitContext(p.within())
@@ -72,7 +73,7 @@ func (p *pipeliner) do(ctx context.Context, cmd *goredis.Cmd) error {
 	return p.auto.Submit(ctx, cmd).WaitContext(bounded)
 }
 
-// within returns the context of a command that begins now and has none of its own.
+// within returns a context for a command that begins now and has none of its own.
 func (p *pipeliner) within() context.Context {
 	now := time.Now()
 	l := p.limit.Load()
@@ -89,7 +90,7 @@ func (p *pipeliner) within() context.Context {
 	return ctx
 }
 
-// close ends the connections first: nobody waits for what the library would send now.
+// close ends the connections first, so that the library sends nothing more.
 func (p *pipeliner) close() error {
 	p.end()
 	return p.auto.Close()

@@ -1,4 +1,4 @@
-// The client as other packages need it: the drivers of lock libraries that send their own commands through go-redis.
+// The client for other packages: the drivers of lock libraries that send their own commands through go-redis.
 package goredis
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// Driver is the driver that is registered as "go-redis".
+// Driver is the driver registered as "go-redis".
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
 	Pipelining: []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff},
@@ -20,14 +20,15 @@ var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Conns:      func(clients int, _ bool) int { return PoolSize(clients) },
 }}
 
-// Module is the client library.
+// Module is the client library's Go module.
 const Module = "github.com/redis/go-redis/v9"
 
-// PoolSize returns how many connections that many clients open at most: 10 a processor, and the pool opens one when none is idle.
+// PoolSize returns the number of connections that the clients open at most: 10 per processor; the pool opens one when
+// none is idle.
 func PoolSize(clients int) int { return min(clients, 10*runtime.GOMAXPROCS(0)) }
 
-// NewClient makes a client that is set up as it is for the designs: no retries, deadlines honoured. It connects when
-// it is first used. A lock library sends one command at a time on a connection, so that pipelining is refused.
+// NewClient makes a client with the settings of the designs: no retries, deadlines honoured. It connects when it is
+// first used. A lock library sends one command at a time on a connection, so pipelining is rejected.
 func NewClient(o redis.Options) (*goredis.Client, error) {
 	switch {
 	case o.Conns < 0:
@@ -40,5 +41,5 @@ func NewClient(o redis.Options) (*goredis.Client, error) {
 	return goredis.NewClient(poolOptions(o)), nil
 }
 
-// Translate gives the library's own errors their class, as package redis wants them.
+// Translate gives the library's own errors their class.
 func Translate(err error) error { return translate(err) }

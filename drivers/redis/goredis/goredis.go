@@ -1,7 +1,7 @@
 // Package goredis drives the Redis lock designs through github.com/redis/go-redis and registers them as "go-redis".
 //
-// The library keeps a pool of connections and sends one command at a time on each. With pipelining "auto" its
-// automatic pipeliner is used, which is experimental and not the library's default.
+// The library has a pool of connections and sends one command at a time on each. Pipelining "auto" uses its automatic
+// pipeliner, which is experimental and not the default.
 package goredis
 
 import (
@@ -24,7 +24,7 @@ import (
 
 func init() {
 	drivers.Register("go-redis", Driver)
-	// The library writes to standard error when a connection cannot be made. Whoever called hears of it anyway.
+	// The library writes to standard error when a connection fails. The caller gets that error anyway.
 	goredis.SetLogger(&logging.VoidLogger{})
 }
 
@@ -70,12 +70,12 @@ func poolOptions(o redis.Options) *goredis.Options {
 		PoolTimeout:           io,
 		PoolSize:              o.Conns,
 
-		// Two commands fewer on each new connection, which servers before 7.2 do not know anyway.
+		// This saves two commands on each new connection, which servers before 7.2 do not know anyway.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if o.Conns > 0 && o.Clients > 0 {
-		// Connected in advance, so that a run with a given number of connections has them from the start.
+		// Connect in advance, so that a run with a given number of connections has them from the start.
 		options.MinIdleConns = min(o.Conns, o.Clients)
 	}
 	return options
@@ -86,11 +86,11 @@ type conn struct {
 	io      time.Duration
 	auto    *pipeliner // nil without pipelining
 	cluster bool
-	sharded bool // subscriptions are made with SSUBSCRIBE
+	sharded bool // subscriptions use SSUBSCRIBE
 }
 
-// request carries the arguments of a command in one allocation: the library writes a *string as it writes a string,
-// and a pointer needs no box. It is not reused, because a queue may hold it after Do has given up.
+// request carries the arguments of a command in one allocation: the library writes a *string like a string, and a
+// pointer needs no box. It is not reused, because a queue may hold it after Do has returned.
 type request struct {
 	text [inline]string
 	args [inline]any
@@ -116,7 +116,7 @@ func newArgs(args []string) []any {
 	return r.args[:len(args)]
 }
 
-// lower spells a command's name as the library looks it up; it would make a new string each time otherwise.
+// lower returns a command's name in lower case, as the library needs it; for the frequent ones it avoids a new string.
 func lower(name string) string {
 	switch name {
 	case "SET":
@@ -130,7 +130,7 @@ func lower(name string) string {
 // Do implements redis.Conn.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return redis.Reply{}, err // the pipeliner would send it nevertheless
+		return redis.Reply{}, err // the pipeliner would send it anyway
 	}
 	cmd := goredis.NewCmd(ctx, newArgs(args)...)
 	cmd.SetFirstKeyPos(int8(key))
@@ -151,7 +151,7 @@ func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	return reply(cmd.Val())
 }
 
-// DoWait implements redis.Waiter with a pipeline, which has one connection to itself also where others are shared.
+// DoWait implements redis.Waiter with a pipeline, which has its own connection even if others are shared.
 func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (answer redis.Reply, err error, acked int64, waitErr error) {
 	cmd := goredis.NewCmd(ctx, newArgs(args)...)
 	cmd.SetFirstKeyPos(int8(key))
@@ -188,7 +188,7 @@ func reply(value any) (redis.Reply, error) {
 			}
 		}
 		return redis.Array(items...), nil
-	case map[any]any: // as an array of names and values, like before RESP3
+	case map[any]any: // as an array of names and values, as before RESP3
 		var items []redis.Reply
 		for name, value := range v {
 			pair, err := reply([]any{name, value})
@@ -241,9 +241,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// Dedicated implements redis.Conn. The connection comes from the pool, also where commands are pipelined.
+// Dedicated implements redis.Conn. The connection comes from the pool, even if commands are pipelined.
 func (c *conn) Dedicated(_ context.Context, _ string, f func(redis.Link) error) error {
-	lent := c.client.(*goredis.Client).Conn() // in a cluster it is asked of a node
+	lent := c.client.(*goredis.Client).Conn() // in a cluster it is requested from a node
 	defer lent.Close()
 	return f(link{lent})
 }
@@ -257,7 +257,7 @@ func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, er
 	for i, args := range commands {
 		sent[i] = pipe.Do(ctx, newArgs(args)...)
 	}
-	pipe.Exec(ctx) // whose error is that of the first command that has one, a nil reply included
+	pipe.Exec(ctx) // its error is that of the first command with one, including a nil reply
 	replies := make([]redis.Reply, len(sent))
 	for i, cmd := range sent {
 		var err error
@@ -277,7 +277,7 @@ func (l link) Send(ctx context.Context, commands ...[]string) ([]redis.Reply, er
 // Subscribe implements redis.Conn.
 func (c *conn) Subscribe(ctx context.Context, message func(channel, payload string)) (redis.Subscription, error) {
 	pubsub := c.client.Subscribe(ctx)
-	if err := pubsub.Ping(ctx); err != nil { // which makes it connect
+	if err := pubsub.Ping(ctx); err != nil { // this makes it connect
 		pubsub.Close()
 		return nil, translate(err)
 	}
@@ -287,8 +287,8 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel, payload stri
 	return s, nil
 }
 
-// subscription is a redis.Subscription over the library's PubSub. That reconnects by itself, but does not tell; so
-// the first error ends it.
+// subscription is a redis.Subscription over the library's PubSub, which reconnects by itself without telling. So the
+// first error ends the subscription.
 type subscription struct {
 	pubsub  *goredis.PubSub
 	io      time.Duration
@@ -300,13 +300,13 @@ type subscription struct {
 	done    chan struct{} // closed when receive has returned
 
 	mu      sync.Mutex
-	waiting map[string][]*pending // by channel, in the order in which they were sent
+	waiting map[string][]*pending // by channel, in the order of sending
 }
 
 // pending is a SUBSCRIBE that the server has not confirmed for all its channels.
 type pending struct {
 	left   int
-	answer chan error // takes one
+	answer chan error // buffered
 }
 
 // Add implements redis.Subscription.
@@ -325,7 +325,7 @@ func (s *subscription) Add(ctx context.Context, channels ...string) error {
 	}
 }
 
-// send holds the lock while it writes, so that the order on the wire is the order in waiting.
+// send holds the mutex while it writes, so that waiting has the order of the connection.
 func (s *subscription) send(ctx context.Context, p *pending, channels []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -343,12 +343,12 @@ func (s *subscription) send(ctx context.Context, p *pending, channels []string) 
 	})
 }
 
-// write sends something. The caller's context is not passed on: the library takes a write that was given no time for a
-// broken connection, and with that one every listener's.
+// write calls send. It does not pass the caller's context on: the library takes a write without time for a broken
+// connection, which all listeners share.
 func (s *subscription) write(ctx context.Context, send func(ctx context.Context) error) error {
 	err := send(context.WithoutCancel(ctx))
 	if err != nil {
-		s.pubsub.Close() // which may have a new connection already, and receive is not to go on with that
+		s.pubsub.Close() // it may have a new connection already, which receive must not use
 	}
 	return err
 }
@@ -378,8 +378,8 @@ func (s *subscription) Close() error {
 	return err
 }
 
-// receive passes on what the server sends. When that is nothing for as long as a request may take it asks the server
-// for a sign of life, and gives the connection up when none comes: a link can die without a word.
+// receive passes on what the server sends. After a silence of one I/O time-out it sends a PING, and gives up the
+// connection after another one: a connection can die silently.
 func (s *subscription) receive() {
 	defer close(s.done)
 	asked := false
@@ -434,7 +434,7 @@ func (s *subscription) confirm(channel string) {
 	}
 }
 
-// refuse fails all that wait: an error reply does not say which of them it is meant for.
+// refuse fails all that wait: an error reply does not say which of them it is for.
 func (s *subscription) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -449,6 +449,6 @@ func (s *subscription) refuse(err error) {
 func (p *pending) settle(err error) {
 	select {
 	case p.answer <- err:
-	default: // it has its answer
+	default: // it has its answer already
 	}
 }

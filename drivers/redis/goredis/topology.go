@@ -1,4 +1,4 @@
-// Servers that others know: sentinels and clusters.
+// Servers that others name: sentinels and clusters.
 package goredis
 
 import (
@@ -43,8 +43,8 @@ func newClient(o redis.Options, options *goredis.Options) *goredis.Client {
 	return goredis.NewFailoverClient(failover)
 }
 
-// redirects is how often a command may be sent on to another node. That is no retry: MOVED and ASK say that it was not
-// executed.
+// redirects is how often a command may be sent on to another node. That is not a retry: MOVED and ASK mean that it was
+// not executed.
 const redirects = 3
 
 // dialCluster opens a client for a cluster, with a pool for each node.
@@ -79,8 +79,8 @@ func dialCluster(o redis.Options) (redis.Conn, error) {
 	return &conn{client: client, io: o.IO(), cluster: true}, nil
 }
 
-// once is a command that is not sent again. The cluster client takes its number of redirections for that of retries
-// too, whatever MaxRetries says, and would repeat a command whose connection broke.
+// once is a command that is not sent again. The cluster client uses its number of redirections for retries too,
+// whatever MaxRetries says, and would repeat a command whose connection broke.
 type once struct{ *goredis.Cmd }
 
 func (once) NoRetry() bool { return true }
@@ -93,7 +93,7 @@ func addrs(o redis.Options) []string {
 	return list
 }
 
-// dialer dials where a server is said to be.
+// dialer dials the address that a server names.
 func dialer(o redis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) { return o.DialTo(ctx, addr) }
 }

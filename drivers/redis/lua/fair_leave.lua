@@ -1,5 +1,5 @@
--- Gives up the caller's place in line; if he has none any more he may be the owner, and then what follows gives that up.
--- ARGV[1] token, ARGV[2] the place as it stands in line ('': it is not known, and looked for)
+-- Gives up the caller's place in line. If it has none any more it may be the owner, and what follows releases the lock.
+-- ARGV[1] token, ARGV[2] the place as it is in the list ('': unknown, search for it)
 local place = ARGV[2]
 if place == '' then
 	for _, other in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do

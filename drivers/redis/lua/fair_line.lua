@@ -1,4 +1,4 @@
--- What the scripts of the design fair begin with.
+-- The scripts of the design fair begin with this.
 -- KEYS[1] lock: the owner's token. KEYS[2] line: a list of places, each "<kept until> <lease> <token> <channel>", where
 -- the channel is the inbox of the waiter's process, and times are in milliseconds.
 
@@ -7,9 +7,9 @@ local function now()
 	return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Makes the first in line the owner, with the lease that he has asked for, and tells his process so; answers his token and
--- lease, or false if nobody waits. Places that were kept for long enough are dropped. If the message cannot be sent, the
--- script fails with the lock as it was, and one place is lost: who had it takes another one when he looks next.
+-- Makes the first in line the owner, with the lease that it asked for, and notifies its process. Returns its token and
+-- lease, or false if the line is empty. Expired places are dropped. If the message cannot be sent, the script fails
+-- without changing the lock, and one place is lost: its client takes another one when it looks next.
 local function handOver()
 	local at
 	local place = redis.call('LPOP', KEYS[2])

@@ -1,4 +1,4 @@
--- Gives the lock up if it is still the caller's: the first in line gets it. Answers how many locks that were: 0 or 1.
+-- Releases the lock if it is still the caller's: the first in line gets it. Returns how many locks it released: 0 or 1.
 -- ARGV[1] token
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0

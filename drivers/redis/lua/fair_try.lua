@@ -1,5 +1,5 @@
--- Takes the lock if it is free and nobody waits; answers nil, or for how long the owner's lease still lasts. If the
--- owner has died it is the first in line who gets the lock.
+-- Takes the lock if it is free and the line is empty; returns nil, or the rest of the owner's lease. If the owner has
+-- died, the first in line gets the lock.
 -- ARGV[1] token, ARGV[2] lease
 local rest = redis.call('PTTL', KEYS[1])
 if rest ~= -2 then

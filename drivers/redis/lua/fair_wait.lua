@@ -1,7 +1,7 @@
--- Takes the lock, or a place in line, or keeps the one that the caller has; answers whether the lock is the caller's (1 or
--- 0), for how long the owner's lease still lasts, and the time.
--- ARGV[1] token, ARGV[2] lease, ARGV[3] channel, ARGV[4] for how long to keep the place from now ('0': as long as it is
--- kept), ARGV[5] until when it is kept ('': the caller has none yet)
+-- Takes the lock, takes a place in line, or renews the caller's place. Returns whether the lock is the caller's (1 or
+-- 0), the rest of the owner's lease, and the time.
+-- ARGV[1] token, ARGV[2] lease, ARGV[3] channel, ARGV[4] for how long to keep the place from now ('0': unchanged),
+-- ARGV[5] until when it is kept ('': the caller has none yet)
 local at = now()
 local rest = redis.call('PTTL', KEYS[1])
 if rest == -2 then

@@ -1,5 +1,5 @@
--- Takes the lock if it is free; answers the fencing token, or 0 if it is not free. It counts before it takes the lock: a
--- counter that cannot be counted up must not leave a lock behind. The counter outlives each lease by a day.
+-- Takes the lock if it is free; returns the fencing token, or 0 if the lock is not free. It counts before it takes the
+-- lock: a counter that cannot be incremented must not leave a lock behind. The counter outlives each lease by a day.
 -- KEYS[1] lock, KEYS[2] counter, ARGV[1] owner, ARGV[2] lease in milliseconds
 if redis.call('EXISTS', KEYS[1]) == 1 then
 	return 0

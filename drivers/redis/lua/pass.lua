@@ -1,4 +1,4 @@
--- Makes the lock the next owner's, with a full lease, if it is still the caller's; answers 1, or 0 if it is lost.
+-- Makes the next owner the lock's owner, with a full lease, if it is still the caller's; returns 1, or 0 if it is lost.
 -- KEYS[1] lock, ARGV[1] owner, ARGV[2] next owner, ARGV[3] lease in milliseconds
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0

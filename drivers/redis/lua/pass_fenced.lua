@@ -1,5 +1,5 @@
--- Makes the lock the next owner's, with a full lease, if it is still the caller's; answers his fencing token, or 0 if the
--- lock is lost. It counts before it changes the lock, and keeps the counter for a day, as the script that takes it does.
+-- Makes the next owner the lock's owner, with a full lease, if it is still the caller's; returns the new fencing token,
+-- or 0 if the lock is lost. It counts before it changes the lock, and keeps the counter for a day, like fenced_try.lua.
 -- KEYS[1] lock, KEYS[2] counter, ARGV[1] owner, ARGV[2] next owner, ARGV[3] lease in milliseconds
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0

@@ -1,5 +1,5 @@
--- Leaves the lock once; answers nil if it is not the caller's, 0 if he is still inside, and 1 if it is free now. Listeners
--- cannot tell that the message is sent before the key is deleted and not after it, as Redisson does.
+-- Leaves the lock once; returns nil if it is not the caller's, 0 if the caller is still inside, and 1 if it is free
+-- now. Listeners cannot tell that the message is sent before the key is deleted, and not after it as in Redisson.
 -- KEYS[1] lock, KEYS[2] channel, ARGV[1] message, ARGV[2] lease in milliseconds, ARGV[3] owner
 local times = redis.call('HGET', KEYS[1], ARGV[3])
 if not times then

@@ -1,7 +1,7 @@
--- Deletes the lock if it is still the caller's, and leaves a token for one of those who sleep until then, unless one is
--- there. Answers how many locks were deleted: 0 or 1.
+-- Deletes the lock if it is still the caller's, and leaves a token for one sleeping client, unless there is one.
+-- Returns how many locks it deleted: 0 or 1.
 -- KEYS[1] lock, ARGV[1] owner, ARGV[2] suffix of the list of tokens, ARGV[3] a token's life in milliseconds,
--- ARGV[4] suffix of the channel to publish on (absent: nobody listens)
+-- ARGV[4] suffix of the channel to publish on (absent: do not publish)
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 	return 0
 end

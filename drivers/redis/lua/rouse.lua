@@ -1,4 +1,4 @@
--- Leaves a token for one of those who sleep until the lock is released, unless one is there. Answers 1 if it did.
+-- Leaves a token for one sleeping client, unless there is one. Returns 1 if it did.
 -- KEYS[1] lock, ARGV[1] suffix of the list of tokens, ARGV[2] a token's life in milliseconds
 local tokens = KEYS[1] .. ARGV[1]
 if redis.call('EXISTS', tokens) == 1 then

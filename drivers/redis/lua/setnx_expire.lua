@@ -1,4 +1,4 @@
--- Takes the lock if it is free, and gives it a lease; answers how many locks were granted: 0 or 1.
+-- Takes the lock if it is free, and gives it a lease; returns how many locks it granted: 0 or 1.
 -- KEYS[1] lock, ARGV[1] lease in milliseconds
 if redis.call('SETNX', KEYS[1], '1') == 0 then
 	return 0

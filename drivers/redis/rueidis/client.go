@@ -1,4 +1,4 @@
-// The client's set-up as other packages need it: the driver of the lock library that comes with rueidis.
+// The client's settings for other packages: the driver of the lock library that comes with rueidis.
 package rueidis
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// Driver is the driver that is registered as "rueidis".
+// Driver is the driver registered as "rueidis".
 var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	Module:     Module,
 	Pipelines:  true,
@@ -25,11 +25,11 @@ var Driver = redis.Driver{Dial: Dial, Client: drivers.Library{
 	},
 }}
 
-// Module is the client library.
+// Module is the client library's Go module.
 const Module = "github.com/redis/rueidis"
 
-// ClientOption returns how a client is set up for the designs: no retries, no client-side cache, deadlines honoured. Its
-// connections are to be closed after the client, whose own Close may leave some.
+// ClientOption returns the settings of a client for the designs: no retries, no client-side cache, deadlines honoured.
+// Close its connections after the client, whose own Close may leave some.
 func ClientOption(o redis.Options) (rueidis.ClientOption, *Connections, error) {
 	option, err := clientOption(o)
 	dial := o.DialTo
@@ -41,5 +41,5 @@ func ClientOption(o redis.Options) (rueidis.ClientOption, *Connections, error) {
 	return option, connections, err
 }
 
-// Translate gives the library's own errors their class, as package redis wants them.
+// Translate gives the library's own errors their class.
 func Translate(err error) error { return translate(err) }

@@ -1,6 +1,6 @@
-// The connections of a client, in its owner's hands, because the library's client can come back to life after its
-// Close (v1.0.79, mux.go). A command whose context is over takes the closed connection for a broken one, and has the
-// next command make a new one; and a connection that is being made when Close passes by takes its place afterwards.
+// The connections of a client, owned by the driver, because the library's client can come back to life after its Close
+// (v1.0.79, mux.go): a command whose context is over takes the closed connection for a broken one and makes the next
+// command open a new one; and a connection that is being made during Close is used afterwards.
 package rueidis
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Connections are all that the clients of one ClientOption have open. Whoever closes the clients closes these next:
-// nothing is open after that, and nothing is opened any more.
+// Connections are all open connections of the clients of one ClientOption. Close them after the clients: then nothing
+// is open, and nothing can be opened any more.
 type Connections struct {
 	mu     sync.Mutex
 	open   map[*connection]struct{}
 	closed bool
-	empty  chan struct{} // closed when nothing is open any more; nil unless somebody waits for it
+	empty  chan struct{} // closed when nothing is open any more; nil unless drain waits for it
 }
 
-// connection is one of them, until somebody closes it.
+// connection is an open one of them.
 type connection struct {
 	net.Conn
 	of *Connections
 }
 
-// owning makes a client's way to connect out of one that nobody owns.
+// owning returns dial with its connections kept in c.
 func (c *Connections) owning(dial func(ctx context.Context, addr string) (net.Conn, error),
 ) func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 	return func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -46,7 +46,7 @@ func (c *Connections) owning(dial func(ctx context.Context, addr string) (net.Co
 	}
 }
 
-// keep takes a new connection in, unless Close came first.
+// keep adds a new connection, unless c is closed.
 func (c *Connections) keep(conn net.Conn) (net.Conn, error) {
 	owned := &connection{conn, c}
 	c.mu.Lock()
@@ -59,7 +59,7 @@ func (c *Connections) keep(conn net.Conn) (net.Conn, error) {
 	return owned, nil
 }
 
-// Close closes whatever is open, and forbids more.
+// Close closes all connections and forbids new ones.
 func (c *Connections) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -71,8 +71,8 @@ func (c *Connections) Close() {
 	}
 }
 
-// drain is Close for a client that closes its connections in the background: it would take those that it has not come
-// to for broken, and look for others.
+// drain is Close for a client that closes its connections in the background: it would take those still open for broken
+// and look for others.
 func (c *Connections) drain(limit time.Duration) {
 	defer c.Close()
 	c.mu.Lock()

@@ -1,13 +1,13 @@
 // Deadlines of commands that share a connection.
 //
-// On a shared connection that has never carried two commands at once, the library (v1.0.79, pipe.go) sends a command and
-// reads its reply in the caller's goroutine. If that one command exceeds its deadline, the library closes the connection
-// and fails all commands that were waiting behind it with the same error. So a command with a deadline is given to the
-// library's background goroutines, which abandon it alone; see undated. The library's AlwaysPipelining does that for
-// every command, but a lone client, which the direct way is made for, pays for it: 0.83 of the throughput, 1.20 times the
-// median latency and 1.35 times the CPU time a command (SET over a Unix socket, medians of the ratios of 41 interleaved
-// pairs on two busy cores). From 8 clients on all commands take the background goroutines anyway: 0.98, 0.95 and 0.88 of
-// the throughput with 8, 64 and 512 clients, within the scatter of the pairs.
+// On a shared connection that has never carried two commands at once, the library (v1.0.79, pipe.go) sends a command
+// and reads its reply in the caller's goroutine. If that command exceeds its deadline, the library closes the
+// connection and fails all commands waiting behind it with the same error. So a command with a deadline goes to the
+// library's background goroutines, which abandon it alone; see noDeadline. The library's AlwaysPipelining does that for
+// every command, but a single client, which the direct way is made for, pays for it: 0.83 of the throughput, 1.20 times
+// the median latency and 1.35 times the CPU time per command (SET over a Unix socket, medians of the ratios of 41
+// interleaved pairs on two busy cores). From 8 clients on, all commands use the background goroutines anyway: 0.98,
+// 0.95 and 0.88 of the throughput with 8, 64 and 512 clients, within the scatter of the pairs.
 package rueidis
 
 import (
@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// undated is a context without its deadline: it ends at the same time, but nobody can tell beforehand. A command whose
-// context can end at an unknown time is what the library never sends in the caller's goroutine.
-type undated struct{ context.Context }
+// noDeadline is a context that hides its deadline: it ends at the same time, but that is unknown before. The library
+// never sends a command in the caller's goroutine if its context can end at an unknown time.
+type noDeadline struct{ context.Context }
 
 // Deadline implements context.Context.
-func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (noDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// apart returns the context of a command whose deadline must not become that of the commands behind it.
-func (c *conn) apart(ctx context.Context) context.Context {
+// hideDeadline returns a context for a command whose deadline must not apply to the commands behind it.
+func (c *conn) hideDeadline(ctx context.Context) context.Context {
 	if _, dated := ctx.Deadline(); dated && !c.pooled {
-		return undated{ctx}
+		return noDeadline{ctx}
 	}
 	return ctx
 }

@@ -1,9 +1,9 @@
 // Package rueidis drives the Redis lock designs through github.com/redis/rueidis and registers them as "rueidis".
 //
-// The library sends the commands of all goroutines over a few shared connections, as many at a time as there are.
-// With pipelining "off" each command has a connection of a pool to itself.
+// The library sends the commands of all goroutines over a few shared connections, as many at a time as there are. With
+// pipelining "off" each command has its own connection from a pool.
 //
-// A command that exceeds its deadline does not take its neighbours with it; deadline.go says how, and at what cost.
+// A command that exceeds its deadline does not affect other commands; deadline.go says how, and at what cost.
 package rueidis
 
 import (
@@ -42,7 +42,7 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	c := &conn{client: client, listening: client, connections: connections, io: o.IO(), sharded: o.Sharded,
 		cluster: o.Topology == drivers.TopologyCluster, pooled: option.DisableAutoPipelining}
 	if o.Wakes && option.BlockingPoolSize > 0 && o.Topology != drivers.TopologyCluster {
-		// Subscriptions come out of a pool of that size too, where those beyond it wait for ever.
+		// Subscriptions come from a pool of that size too, and those beyond it would wait for ever.
 		option.BlockingPoolSize, option.PipelineMultiplex = 0, -1
 		if c.listening, err = rueidis.NewClient(option); err != nil {
 			client.Close()
@@ -53,20 +53,19 @@ func Dial(_ context.Context, o redis.Options) (redis.Conn, error) {
 	return c, nil
 }
 
-// poolBuffer is the size of the buffers of a connection that carries one command at a time, where the library's
-// 512 KiB each way would be a gigabyte for a thousand of them. It is what go-redis has.
+// poolBuffer is the size of the buffers of a connection that carries one command at a time; the library's 512 KiB each
+// way would be a gigabyte for a thousand of them. go-redis has the same.
 const poolBuffer = 32 << 10
 
-// refresh is how often the sentinels are asked who is primary. They announce a new one, but to miss that once would
-// bind the client to the old one for ever.
+// refresh is how often the sentinels are asked for the primary. They announce a new one, but a client that missed that
+// once would use the old one for ever.
 const refresh = time.Second
 
-// redirects is how often a command may be sent on to another node. That is no retry: MOVED and ASK say that it was not
-// executed.
+// redirects is how often a command may be sent on to another node. That is not a retry: MOVED and ASK mean that it was
+// not executed.
 const redirects = 3
 
-// setTopology sets up how the server is found. A single one is dialled where it is, the others where they are said
-// to be.
+// setTopology sets how to find the server. A single one is dialled directly, others at the address that a server names.
 func setTopology(option *rueidis.ClientOption, o redis.Options) {
 	if o.Topology != drivers.TopologySentinel && o.Topology != drivers.TopologyCluster {
 		return
@@ -77,8 +76,8 @@ func setTopology(option *rueidis.ClientOption, o redis.Options) {
 		option.InitAddress = append(option.InitAddress, t.Addr())
 	}
 	if o.Topology == drivers.TopologyCluster {
-		// With several addresses the library connects to all of them, goes on with the first that answers, and may
-		// have two connections to each of the others then. The first one has just answered, and names all others.
+		// With several addresses the library connects to all of them, uses the first that answers, and may then have
+		// two connections to each of the others. The first one has just answered, and names all others.
 		option.InitAddress = option.InitAddress[:1]
 		option.ClusterOption.MaxMovedRedirections = redirects
 		return
@@ -93,8 +92,8 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	io := o.IO()
 	option := rueidis.ClientOption{
 		InitAddress: []string{o.Target.Addr()},
-		// The library finds out by a PING each KeepAlive that a server has fallen silent, and fails what waits for
-		// it. That is all that bounds a pipelined command without a deadline.
+		// The library sends a PING each KeepAlive to detect a silent server, and then fails what waits for it. Nothing
+		// else bounds a pipelined command without a deadline.
 		Dialer:           net.Dialer{Timeout: io, KeepAlive: min(io, rueidis.DefaultTCPKeepAlive)},
 		ConnWriteTimeout: io,
 		Username:         o.Target.Username,
@@ -105,7 +104,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		ForceSingleClient: true,
 		DisableRetry:      true,
 		DisableCache:      true,
-		AlwaysRESP2:       o.Embedded, // miniredis publishes nothing over RESP3
+		AlwaysRESP2:       o.Embedded, // miniredis does not publish over RESP3
 		MaxFlushDelay:     o.FlushDelay,
 	}
 	setTopology(&option, o)
@@ -121,7 +120,7 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 		if o.Conns < 0 {
 			return option, fmt.Errorf("%d connections are not possible: give 1 or more, or 0 for the library's default", o.Conns)
 		}
-		// The library still opens one connection for pipelining, which stays idle beside those of the pool.
+		// The library still opens one connection for pipelining, which stays idle.
 		option.DisableAutoPipelining = true
 		option.BlockingPoolSize = o.Conns
 		option.ReadBufferEachConn, option.WriteBufferEachConn = poolBuffer, poolBuffer
@@ -130,8 +129,8 @@ func clientOption(o redis.Options) (rueidis.ClientOption, error) {
 	return option, fmt.Errorf("pipelining %q is unknown: rueidis has auto and off", o.Pipelining)
 }
 
-// multiplex returns the library's setting for n shared connections: their binary logarithm, or a negative number for one
-// connection, as 0 is the default (one for each CPU, four at most).
+// multiplex returns the library's setting for n shared connections: their binary logarithm, or a negative number for
+// one connection, because 0 is the default (one per CPU, at most four).
 func multiplex(n int) (int, error) {
 	switch {
 	case n == 0:
@@ -149,27 +148,27 @@ type conn struct {
 	listening   rueidis.Client // for subscriptions; the same unless its pool is limited
 	connections *Connections   // of both
 	io          time.Duration
-	sharded     bool // subscriptions are made with SSUBSCRIBE
+	sharded     bool // subscriptions use SSUBSCRIBE
 	cluster     bool
-	pooled      bool // each command has a connection to itself
+	pooled      bool // each command has its own connection
 	closed      atomic.Bool
 }
 
-// Do implements redis.Conn. The builder copies args into a slice from the library's pool, which takes it back only
-// after the server has answered.
+// Do implements redis.Conn. The builder copies args into a slice from the library's pool, which gets it back only after
+// the server has answered.
 func (c *conn) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
 	if c.closed.Load() {
-		return redis.Reply{}, redis.Closed // the cluster client takes its time to close, and goes on answering meanwhile
+		return redis.Reply{}, redis.Closed // the cluster client closes slowly, and still answers meanwhile
 	}
-	return c.answer(c.client.Do(c.apart(ctx), c.command(args, key)))
+	return c.answer(c.client.Do(c.hideDeadline(ctx), c.command(args, key)))
 }
 
-// DoWait implements redis.Waiter. Both commands take the connection of the first one's key. Where that is shared, WAIT
-// holds up what others have sent behind it until the replicas have answered. That costs less than it seems, because
-// one acknowledgement serves all WAITs before it: from 8 to 512 clients it was no slower than to have a connection of
-// the library's blocking pool for each client, and had the shorter tail.
+// DoWait implements redis.Waiter. Both commands use the connection of the first one's key. If that is shared, WAIT
+// delays the commands behind it until the replicas have answered. That costs less than it seems, because one
+// acknowledgement serves all WAITs before it: from 8 to 512 clients it was as fast as a connection of the library's
+// blocking pool for each client, and had the shorter tail.
 func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string) (reply redis.Reply, err error, acked int64, waitErr error) {
-	results := c.client.DoMulti(c.apart(ctx), c.command(args, key), c.command(wait, 0))
+	results := c.client.DoMulti(c.hideDeadline(ctx), c.command(args, key), c.command(wait, 0))
 	reply, err = c.answer(results[0])
 	if acked, waitErr = results[1].AsInt64(); waitErr != nil {
 		waitErr = translate(waitErr)
@@ -177,8 +176,8 @@ func (c *conn) DoWait(ctx context.Context, args []string, key int, wait []string
 	return reply, err, acked, waitErr
 }
 
-// answer is apart from Do, and not inlined, because Do's frame lies on the stack of each client that waits for the
-// server, and with hundreds of them each cache line of it is fetched anew after every reply.
+// answer is not part of Do, and not inlined, because Do's frame is on the stack of each client that waits for the
+// server; with hundreds of clients each of its cache lines is fetched again after every reply.
 //
 //go:noinline
 func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
@@ -195,8 +194,8 @@ func (c *conn) answer(result rueidis.RedisResult) (redis.Reply, error) {
 	return reply(&message)
 }
 
-// command makes the library's form of a command. The key has to be told, also where there are no slots: commands without one
-// all go over the first of the shared connections, which at 64 clients is 0.92 of the locks/s of two.
+// command returns the library's form of a command. It includes the key even where there are no slots: commands without
+// one all use the first of the shared connections, which with 64 clients means 0.92 of the locks/s of two.
 func (c *conn) command(args []string, key int) rueidis.Completed {
 	if key == 0 {
 		return c.client.B().Arbitrary(args...).Build()
@@ -220,7 +219,7 @@ func reply(m *rueidis.RedisMessage) (redis.Reply, error) {
 	if err != nil {
 		return redis.Reply{}, translate(err)
 	}
-	if !m.IsString() { // a verbatim string, which the library leaves its format: "txt:" and the text
+	if !m.IsString() { // a verbatim string, which keeps its format in the library: "txt:" and the text
 		text = strings.TrimPrefix(text, "txt:")
 	}
 	return redis.Text(text), nil
@@ -240,7 +239,7 @@ func array(m *rueidis.RedisMessage) (redis.Reply, error) {
 	return redis.Array(items...), nil
 }
 
-// pairs makes a map an array of names and values, as it was before RESP3.
+// pairs turns a map into an array of names and values, as before RESP3.
 func pairs(m *rueidis.RedisMessage) (redis.Reply, error) {
 	values, err := m.ToMap()
 	if err != nil {
@@ -275,7 +274,7 @@ func translate(err error) error {
 	return err
 }
 
-// withCode gives an error its code back: the library cuts a leading "ERR " off.
+// withCode restores an error's code: the library removes a leading "ERR ".
 func withCode(text string) string {
 	code, _, _ := strings.Cut(text, " ")
 	if strings.ToUpper(code) != code {
@@ -333,7 +332,7 @@ func (c *conn) Subscribe(ctx context.Context, message func(channel, payload stri
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" && !leaving.Expected(s.Channel) {
 				select {
-				case moved <- struct{}{}: // the slot, to another node
+				case moved <- struct{}{}: // the slot has moved to another node
 				default:
 				}
 			}

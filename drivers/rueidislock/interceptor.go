@@ -1,5 +1,5 @@
-// What the library does not tell: it makes the token of a lock itself and keeps it, and throws the answer to a release
-// away. Both pass through its client, which may be wrapped.
+// What the library hides: it makes the token of a lock itself, and drops the answer to a release. Both pass through its
+// client, which can be wrapped.
 package rueidislock
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// ear is the library's client, listening to its scripts. Whatever else a client can do is passed on.
-type ear struct {
+// interceptor wraps the library's client to see its scripts. It passes all else on.
+type interceptor struct {
 	rueidislib.Client
 	holds  sync.Map // token → *hold, from the attempt to the release
 	prefix string   // of the locks' keys
@@ -24,16 +24,16 @@ type ear struct {
 	breach atomic.Pointer[error]
 }
 
-// checked returns onInvalidations for a server that is not trusted: the library indexes with the number in a key, and panics
-// over a key that is nothing but the prefix. After such a key all commands fail.
-func (e *ear) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]rueidislib.RedisMessage) {
+// checked returns onInvalidations with a check of the keys, because the server is not trusted: the library uses the
+// number in a key as an index, and panics at a key that is only the prefix. After such a key all commands fail.
+func (e *interceptor) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]rueidislib.RedisMessage) {
 	return func(keys []rueidislib.RedisMessage) {
 		for _, m := range keys {
 			key, _ := m.ToString()
 			if rest, ours := strings.CutPrefix(key, e.prefix); ours && !e.valid(rest) {
 				err := redis.Unexpected(fmt.Sprintf("the server says that the key %.100q has changed, which is of no lock", key))
 				e.breach.Store(&err)
-				onInvalidations(nil) // wakes whoever waits
+				onInvalidations(nil) // wakes all waiters
 				return
 			}
 		}
@@ -41,8 +41,8 @@ func (e *ear) checked(onInvalidations func([]rueidislib.RedisMessage)) func([]ru
 	}
 }
 
-// valid reports whether a lock has a key of which rest is behind the prefix, ":NUMBER:NAME".
-func (e *ear) valid(rest string) bool {
+// valid reports whether a lock can have a key with rest after the prefix, ":NUMBER:NAME".
+func (e *interceptor) valid(rest string) bool {
 	parts := strings.SplitN(rest, ":", 3)
 	if len(parts) != 3 || parts[0] != "" {
 		return false
@@ -54,21 +54,21 @@ func (e *ear) valid(rest string) bool {
 // hold is one acquisition, from its first attempt on.
 type hold struct {
 	ctx context.Context    // ends when the lock is lost
-	end context.CancelFunc // gives it up, and returns when the library has
+	end context.CancelFunc // releases it, and returns when the library has
 
-	mu      sync.Mutex // several keys of a lock are released at once
+	mu      sync.Mutex // the keys of a lock are released at the same time
 	token   string
 	heard   int   // answers to releases
-	removed int   // keys that a release found to be ours
-	err     error // of a release that had no answer
+	removed int   // keys that a release has deleted
+	err     error // of a release without an answer
 }
 
-// holdOf is the key of the hold in the contexts of attempts and renewals. Releases run without their caller's context,
-// which tells them from the others.
+// holdOf is the context key of the hold, for attempts and renewals. Releases run without their caller's context, which
+// distinguishes them.
 type holdOf struct{}
 
-// Do implements rueidis.Client. All that the library sends is [EVALSHA or EVAL, script, 1, key, token, …].
-func (e *ear) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
+// Do implements rueidis.Client. The library only sends [EVALSHA or EVAL, script, 1, key, token, …].
+func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
 	if err := e.breach.Load(); err != nil {
 		return rueidislib.NewErrorResult(*err)
 	}
@@ -88,8 +88,8 @@ func (e *ear) Do(ctx context.Context, cmd rueidislib.Completed) rueidislib.Redis
 	return result
 }
 
-// expect notes the token of an attempt before it is sent. One wait makes many attempts, each with a new token.
-func (e *ear) expect(h *hold, token string) {
+// expect records the token of an attempt before it is sent. One wait makes many attempts, each with a new token.
+func (e *interceptor) expect(h *hold, token string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.token == token {
@@ -102,13 +102,13 @@ func (e *ear) expect(h *hold, token string) {
 	e.holds.Store(token, h)
 }
 
-// released notes the answer to the release of one key.
+// released records the answer to the release of one key.
 func (h *hold) released(result rueidislib.RedisResult) {
 	n, err := result.AsInt64()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if server, ok := rueidislib.IsRedisErr(err); ok && server.IsNoScript() {
-		return // it is sent again with its text
+		return // it is sent again with its source
 	}
 	if err != nil {
 		h.err = err
@@ -118,8 +118,8 @@ func (h *hold) released(result rueidislib.RedisResult) {
 	h.removed += int(n)
 }
 
-// forget ends the listening.
-func (e *ear) forget(h *hold) {
+// forget drops the hold.
+func (e *interceptor) forget(h *hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e.holds.Delete(h.token)
@@ -132,14 +132,14 @@ func (h *hold) owner() string {
 	return h.token
 }
 
-// takenBack reports whether the server has confirmed that nothing is left of the attempt.
-func (h *hold) takenBack() bool {
+// undone reports whether the server has confirmed that nothing is left of the attempt.
+func (h *hold) undone() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard > 0 && h.err == nil
 }
 
-// answer returns what the releases have said.
+// answer returns the result of the releases.
 func (h *hold) answer() (removed int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,7 +26,7 @@ func slot(key string) uint16 {
 	return crc % 16384
 }
 
-func TestBeside(t *testing.T) {
+func TestExtraKey(t *testing.T) {
 	if slot("123456789") != 0x31c3 { // the specification's example
 		t.Fatal("the slot is wrong")
 	}
@@ -38,7 +38,7 @@ func TestBeside(t *testing.T) {
 		{"run:", "run:{}0", "run:fence:{run:{}0}"}, // an empty tag is none: and then no name will do
 		{"run:", "run:{0", "run:fence:{run:{0}"},
 	} {
-		got := beside(test.prefix, fenceKind, test.key)
+		got := extraKey(test.prefix, fenceKind, test.key)
 		if got != test.want || !strings.HasPrefix(got, test.prefix) {
 			t.Errorf("%q: %q, want %q", test.key, got, test.want)
 		}
