@@ -15,37 +15,38 @@ import (
 
 const (
 	slotBits = 11      // a slot is 2 µs
-	slots    = 1 << 15 // 67 ms, which has to be more than the horizon
+	slots    = 1 << 15 // 67 ms, which must be more than the horizon
 	never    = 1<<63 - 1
 
-	// grace is how much later than its timer the bell rings. A timer that a busy runtime has seen by then needs no bell.
+	// grace is how much later than its timer the bell rings. By then a busy runtime has run the timer, and needs no
+	// bell.
 	grace = 5 * time.Microsecond
 
 	// longestGap bounds the pauses of a bell that is not needed.
 	longestGap = time.Millisecond
 )
 
-// bell wakes the poller at the times at which timers are due. The poller returns when the timerfd rings, and a
-// processor that has nothing else to do runs the timers that are due, of all processors. The runtime has the clients
-// wait and wakes them, so that a bell that is late or silent leaves them with the runtime's own precision.
+// bell wakes the poller when timers are due. The poller returns when the timerfd rings, and an idle processor runs the
+// timers that are due, of all processors. Clients wait on timers of the runtime, so a bell that is late or silent
+// leaves them with the runtime's own precision.
 //
-// Who sleeps sets a bit, and clears it when awake. All timers share one timerfd, which one goroutine sets to the next
-// bit; it runs from the first sleep until none was begun for some 100 ms.
+// A goroutine sets a bit when it goes to sleep and clears it when it is awake. All timers share one timerfd, which one
+// goroutine sets to the next bit; that goroutine runs from the first sleep until there was none for some 100 ms.
 //
-// Where goroutines wait for a processor, the timers are found due between any two of them, and a bell would only wake
-// processors for nothing: with 512 clients over rueidis that kept both cores busy, holds of 200 µs fell from 149,000 to
-// 126,000 locks/s. A bell that rings while its bit is already cleared was not needed; then it pauses, twice as long each
-// time, and half as long when it was needed.
+// Where goroutines wait for a processor, due timers are noticed between any two of them, and a bell would only wake
+// processors for nothing: with 512 clients over rueidis it kept both cores busy, and reduced holds of 200 µs from
+// 149,000 to 126,000 locks/s. A bell that rings after its bit was cleared was not needed; then it pauses, twice as long
+// each time, and half as long when it was needed.
 type bell struct {
 	set   [slots / 64]atomic.Uint64 // bit i is for all slots that are i modulo slots
-	armed atomic.Int64              // the slot that the timerfd is set to; never while nobody sleeps
+	armed atomic.Int64              // the slot that the timerfd is set to; never if there is none
 	aim   *aim
 
-	mu   sync.Mutex // over the timerfd, and before armed is written
+	mu   sync.Mutex // guards the timerfd, and writes of armed
 	file *os.File   // nil while the goroutine does not run
 	fd   int
-	dead bool // there is no timerfd here
-	used bool // somebody has set the timerfd since the goroutine did
+	dead bool // this system has no timerfd
+	used bool // the timerfd was set since the goroutine last set it
 }
 
 var poller = newBell(process)
@@ -60,7 +61,7 @@ func slotOf(at time.Duration) int64            { return int64(at) >> slotBits }
 func startOf(slot int64) time.Duration         { return time.Duration(slot << slotBits) }
 func (b *bell) word(slot int64) *atomic.Uint64 { return &b.set[slot%slots/64] }
 
-// ringAt has the bell ring soon after that time, and returns what forget takes.
+// ringAt makes the bell ring soon after that time, and returns the argument for forget.
 func (b *bell) ringAt(at time.Duration) (slot int64) {
 	slot = slotOf(at+grace) + 1
 	b.word(slot).Or(1 << (slot % 64))
@@ -70,11 +71,10 @@ func (b *bell) ringAt(at time.Duration) (slot int64) {
 	return slot
 }
 
-// forget takes back what ringAt has asked for. Another one that asked for the same slot is forgotten as well: it is due
-// at the same time, and the process is awake.
+// forget undoes ringAt, for all sleeps with the same slot: they are due at the same time, and the process is awake.
 func (b *bell) forget(slot int64) { b.word(slot).And(^uint64(1 << (slot % 64))) }
 
-// sooner sets the timerfd to a slot that is before the one to which it is set.
+// sooner sets the timerfd to an earlier slot.
 func (b *bell) sooner(slot int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,14 +115,14 @@ func (b *bell) arm(slot int64, at, pause time.Duration) {
 
 // run sets the timerfd again and again. Slots up to last have passed.
 func (b *bell) run(conn syscall.RawConn, last int64) {
-	// What conn.Read calls before it waits and after: the timerfd may have rung before it began to wait.
+	// conn.Read calls rung before it waits and after: the timerfd may have rung before it began to wait.
 	rung := func(uintptr) bool { return slotOf(now()) >= b.armed.Load() }
 	var gap time.Duration
-	quiet := false // the last time, nobody was asleep, and nobody had been since the time before
+	quiet := false // the last time there was no sleeper, and none since the time before
 	for {
 		err := conn.Read(rung)
 		b.mu.Lock()
-		// From here on whoever sets a bit comes to sooner, or has set it before the search begins.
+		// From here on, a goroutine that sets a bit calls sooner, or has set it before the search begins.
 		b.armed.Store(never)
 		at := now()
 		slot := slotOf(at)
@@ -169,7 +169,7 @@ func (b *bell) clear(first, last int64) (any bool) {
 	return any
 }
 
-// next returns the first slot from that one on that is set.
+// next returns the first set slot from slot on.
 func (b *bell) next(slot int64) (next int64, found bool) {
 	for end := slot + slots; slot < end; slot += 64 - slot%64 {
 		if w := b.word(slot).Load() >> (slot % 64); w != 0 {
@@ -179,8 +179,8 @@ func (b *bell) next(slot int64) (next int64, found bool) {
 	return 0, false
 }
 
-// Rings reports whether timers of the system ring for the clock that the caller sees: not on the fake clock of package
-// testing/synctest, and not elsewhere than on Linux.
+// Rings reports whether timers of the system ring for the clock that the caller sees. They do not on the fake clock of
+// package testing/synctest, and only on Linux.
 func Rings() bool {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME, &t) != nil {

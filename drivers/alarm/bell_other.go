@@ -4,7 +4,7 @@ package alarm
 
 import "time"
 
-// bell is silent where the runtime's poller waits for fractions of a millisecond, as kqueue does.
+// bell does nothing where the runtime's poller waits for fractions of a millisecond, as with kqueue.
 type bell struct{}
 
 var poller bell
@@ -12,5 +12,5 @@ var poller bell
 func (bell) ringAt(time.Duration) (slot int64) { return 0 }
 func (bell) forget(int64)                      {}
 
-// Rings reports whether timers of the system are used at all.
+// Rings reports whether timers of the system are used.
 func Rings() bool { return false }

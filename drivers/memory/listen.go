@@ -1,6 +1,6 @@
 package memory
 
-// Wake-ups: what publish/subscribe is to a server, a list of functions is here.
+// Wake-ups: a list of functions plays the role of a server's publish/subscribe.
 
 import (
 	"context"
@@ -20,8 +20,8 @@ type listener struct {
 	keys map[string]struct{} // nil once closed
 }
 
-// Listen has wake called, by the goroutine that releases, after each release of an added key. It needs a service
-// that was opened with Config.Wakes.
+// Listen makes the releasing goroutine call wake after each release of an added key. The service must have been opened
+// with Config.Wakes.
 func (s *service) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
 	if err := s.check(ctx, "memory: listen"); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (l *listener) Remove(_ context.Context, key string) error {
 	return nil
 }
 
-// Close ends the subscription. A release that is under way may still wake once.
+// Close ends the subscription. A release under way may still wake once.
 func (l *listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package memory holds the locks that need no server: "memory", an in-process lock that keeps every promise a lock
-// can make and is what the conformance suite takes for the truth, and "null", which promises nothing and so
-// prices the harness alone.
+// Package memory has the locks that need no server: "memory", an in-process lock that keeps every promise a lock can
+// make, and is the reference of the conformance suite; and "null", which promises nothing and shows the cost of the
+// harness alone.
 //
 // The state of a memory lock belongs to the service that Open returned: two services share nothing.
 package memory
@@ -30,7 +30,7 @@ var traits = drivers.Traits{
 	Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true,
 }
 
-// Designs lists "mutex" and "reentrant", which differ in what they answer to their own holder.
+// Designs lists "mutex" and "reentrant", which differ in how they answer their own holder.
 func (Driver) Designs() []drivers.Design {
 	again := traits
 	again.Reentrant = true
@@ -38,18 +38,18 @@ func (Driver) Designs() []drivers.Design {
 		Name:   "mutex",
 		Traits: traits,
 		Models: "a Go map behind sharded mutexes, with a lease, an owner and a fence for each key",
-		Wrong:  "serves one process only; a holder that overstays its lease overlaps the next, unless the fence is checked",
+		Wrong:  "serves one process only; a holder that outlives its lease overlaps the next one, unless the fence is checked",
 	}, {
 		Name:   reentrant,
 		Traits: again,
-		Models: "mutex, but its holder may acquire again, with a fresh lease each time, and frees it by as many releases",
+		Models: "mutex, but its holder may acquire it again, with a fresh lease each time; as many releases free it",
 		Wrong:  "as mutex",
 	}}
 }
 
 const reentrant = "reentrant"
 
-// Open makes an empty lock table. It reads Lock and Wakes alone.
+// Open makes an empty lock table. It uses only Lock and Wakes of cfg.
 func (d Driver) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
 	design, err := drivers.FindDesign(d, cfg.Lock)
 	if err != nil {
@@ -63,8 +63,8 @@ func (d Driver) Open(_ context.Context, cfg drivers.Config) (drivers.Service, er
 	return s, nil
 }
 
-// shardCount bounds how often clients of different keys meet at a mutex. It is far above the number of cores that
-// run at once and far below what a table costs.
+// shardCount bounds how often clients of different keys meet at a mutex. It is far above the number of cores and far
+// below what a table costs.
 const shardCount = 256
 
 type service struct {
@@ -78,17 +78,17 @@ type service struct {
 type shard struct {
 	mu   sync.Mutex
 	keys map[string]*entry
-	_    [48]byte // neighbours on one cache line would slow each other down
+	_    [48]byte // avoids false sharing
 }
 
-// entry is all that is known of a key. It outlives its holder, because the fence must go on growing.
+// entry is the state of a key. It outlives its holder, because the fence must go on growing.
 type entry struct {
 	owner     string        // empty: free
-	session   *session      // that was granted it last
-	more      int           // releases before the one that frees it; 0 unless it was entered again
+	session   *session      // that was last granted the key
+	more      int           // releases before the one that frees it; 0 unless it was acquired again
 	until     time.Duration // end of the lease on the service's clock; 0: never
 	fence     uint64        // of the last grant
-	listeners []*listener   // grown or replaced, no element ever changed: Release reads them outside the mutex
+	listeners []*listener   // grown or replaced, elements never change: Release reads them outside the mutex
 }
 
 func (e *entry) held(now time.Duration) bool {
@@ -120,7 +120,7 @@ func end(now, ttl time.Duration) time.Duration {
 	return now + ttl
 }
 
-// check stands for what can fail between a client and a server.
+// check represents what can fail between a client and a server.
 func (s *service) check(ctx context.Context, op string) error {
 	if s.closed.Load() {
 		return &drivers.Error{Class: drivers.ClassClosed, Op: op, Err: net.ErrClosed}
@@ -142,11 +142,11 @@ func (s *service) Close() error {
 	return nil
 }
 
-// Ping measures what a request costs that does nothing.
+// Ping measures the cost of a request that does nothing.
 func (s *service) Ping(ctx context.Context) error { return s.check(ctx, "memory: ping") }
 
-// Probe looks for a key that nobody has, behind the mutex that guards it. A service has a table of its own, so that one
-// that is opened for this alone shares nothing with the others but the processors.
+// Probe looks up a key that does not exist, under its shard's mutex. A service has its own table, so one opened only
+// for probes shares nothing with others but the processors.
 func (s *service) Probe(ctx context.Context) error {
 	if err := s.check(ctx, "memory: probe"); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// Inspect names the server; there is no process or network of its own to account for.
+// Inspect names the server; it has no process or network usage of its own.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	unknown := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	if err := s.check(ctx, "memory: inspect"); err != nil {

@@ -1,6 +1,6 @@
 package memory
 
-// The null driver: no lock at all, for the cost of the harness and as a control that must show violations.
+// The null driver: no lock at all, to show the cost of the harness, and as a control that must show violations.
 
 import (
 	"context"
@@ -17,11 +17,11 @@ func (Null) Designs() []drivers.Design {
 	return []drivers.Design{{
 		Name:   "none",
 		Models: "no lock at all",
-		Wrong:  "excludes nobody; it is there to price the harness and to show what violations look like",
+		Wrong:  "excludes nobody; it shows the cost of the harness, and what violations look like",
 	}}
 }
 
-// Open needs nothing but a known Lock.
+// Open only requires a known Lock.
 func (d Null) Open(_ context.Context, cfg drivers.Config) (drivers.Service, error) {
 	if _, err := drivers.FindDesign(d, cfg.Lock); err != nil {
 		return nil, fmt.Errorf("null: open: %w", err)
@@ -29,7 +29,7 @@ func (d Null) Open(_ context.Context, cfg drivers.Config) (drivers.Service, erro
 	return null{}, nil
 }
 
-// null is service and session at once, since neither has anything to keep.
+// null is both service and session, because neither has any state.
 type null struct{}
 
 func (null) Session(context.Context, int) (drivers.Session, error) { return null{}, nil }

@@ -1,6 +1,6 @@
 package memory
 
-// The client's side of the in-process lock.
+// The client side of the in-process lock.
 
 import (
 	"context"
@@ -14,7 +14,8 @@ type session struct {
 	owners  drivers.Owners
 }
 
-// Try takes the key if it is free, or if it is held by this session and the design lets that in again. A TTL of zero or less means that the lease never ends.
+// Try takes the key if it is free, or if this session holds it and the design is reentrant. With a TTL of zero or less
+// the lease never ends.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
@@ -66,7 +67,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	e.owner = ""
 	listeners := e.listeners
 	sh.mu.Unlock()
-	// Outside the mutex, because whoever wakes may hold a lock of his own while he adds or removes keys.
+	// Outside the mutex, because wake may take a lock that is held while keys are added or removed.
 	for _, listener := range listeners {
 		listener.wake(l.Key)
 	}
@@ -94,7 +95,7 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// Remaining tells what is left of the present holder's lease.
+// Remaining returns the rest of the present holder's lease.
 func (s *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	if err := s.service.check(ctx, "memory: remaining"); err != nil {
 		return 0, err

@@ -18,16 +18,16 @@ const (
 	remaining
 )
 
-// request is what each node is asked.
+// request is the question to each node.
 type request struct {
 	kind  kind
 	key   string
 	owner string
 	ttl   time.Duration
-	all   bool // the verdict is to wait for every node
+	all   bool // wait for every node before deciding
 }
 
-// never is the rest of a lease that does not end, or of which a node says nothing.
+// never is the rest of a lease that does not end, or is unknown.
 const never = time.Duration(1<<63 - 1)
 
 type outcome uint8
@@ -36,18 +36,17 @@ const (
 	open   outcome = iota
 	won            // a majority has said yes
 	lost           // no majority can say yes any more, and a majority has answered
-	failed         // neither can come about any more, because nodes have not answered
+	failed         // neither is possible any more, because nodes have not answered
 )
 
-// ballot is one request to all nodes. It outlives the verdict until the last member has reported, and is then used
-// again.
+// ballot is one request to all nodes. It outlives the verdict until the last member has reported, and is then reused.
 type ballot struct {
-	// What the members read, which does not change meanwhile:
+	// Read by the members, constant meanwhile:
 	request
 	start time.Time
-	limit time.Duration // from start; the session does not wait any longer
+	limit time.Duration // from start; the session does not wait longer
 
-	// What the session's mutex guards:
+	// Guarded by the session's mutex:
 	waits   bool   // the session waits for the verdict, and has not collected it
 	heard   uint64 // nodes that are counted, by index
 	silent  uint64 // those of them that have failed
@@ -59,7 +58,7 @@ type ballot struct {
 	out     int // members that have not reported
 	outcome outcome
 
-	first error // the error that the outcome is blamed on
+	first error // the error that explains the outcome
 	at    int   // its node
 	next  *ballot
 }
@@ -70,10 +69,10 @@ var (
 	errBusy    = &drivers.Error{Class: drivers.ClassTimeout, Op: "node", Err: errors.New("not sent, because earlier requests have had no answer")}
 )
 
-// judge tells what the votes so far amount to. Suspects are nodes for which a refusal does not wait.
+// judge returns the outcome of the votes so far. A refusal does not wait for suspects.
 func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 	pending := nodes - b.yes - b.no - b.failed
-	if b.kind == remaining { // which needs all answers, unless it knows already that there is nothing to wait for
+	if b.kind == remaining { // needs all answers, unless the key is known to be free
 		switch {
 		case b.free >= majority, pending == 0 && b.yes >= majority:
 			return won
@@ -98,13 +97,13 @@ func (b *ballot) judge(nodes, majority int, suspects uint64) outcome {
 		return lost
 	case b.no >= veto:
 		return lost
-	case b.yes+pending < majority && b.no+pending < veto: // what the failed ones have done nobody knows
+	case b.yes+pending < majority && b.no+pending < veto: // what the failed ones have done is unknown
 		return failed
 	}
 	return open
 }
 
-// blame notes what a failure would be put down to: the first error that leaves the outcome unknown, or else the first.
+// blame records the error that explains a failure: the first that leaves the outcome unknown, otherwise the first.
 func (b *ballot) blame(index int, err error) {
 	if b.first == nil || drivers.NoEffect(b.first) && !drivers.NoEffect(err) {
 		b.first, b.at = err, index
@@ -119,7 +118,7 @@ func (b *ballot) vote() drivers.Vote {
 	return drivers.Vote{Held: b.outcome == won, Yes: b.yes, No: b.no, Failed: b.failed, Late: b.late, Elapsed: time.Since(b.start)}
 }
 
-// newBallot takes a ballot that is over, or makes one.
+// newBallot returns a recycled ballot, or a new one.
 func (c *session) newBallot() *ballot {
 	b := c.free
 	if b == nil {
@@ -130,19 +129,19 @@ func (c *session) newBallot() *ballot {
 	return b
 }
 
-// recycle keeps a ballot for later if nobody needs it any more.
+// recycle keeps a ballot for reuse if it is no longer needed.
 func (c *session) recycle(b *ballot) {
 	if b.out == 0 && !b.waits {
 		b.next, c.free = c.free, b
 	}
 }
 
-// collect reads the verdict of the ballot that the session has waited for. If it has waited in vain, for the reason
-// given, the nodes that are still out have failed.
+// collect returns the verdict of the ballot that the session has waited for. If the wait ended without one, for the
+// reason why, the missing nodes have failed.
 func (c *session) collect(b *ballot, why error) (outcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if why != nil && b.outcome != open { // it came just then
+	if why != nil && b.outcome != open { // it came just now
 		<-c.verdict
 	}
 	b.waits = false

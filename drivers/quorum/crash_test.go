@@ -16,14 +16,14 @@ func TestCrash(t *testing.T) {
 		f := newFakes(3)
 		c := start(t, f, drivers.Config{})
 		dead, other := c.client(), c.client()
-		f.each("c", func(n *fake) { n.delay["try"] = patience / 5 })
+		f.each("c", func(n *fake) { n.delay["try"] = nodeTimeout / 5 })
 		for _, key := range []string{"1", "2"} {
 			held, err := dead.Try(t.Context(), &drivers.Lease{Key: key, TTL: ttl})
 			must(t, "Try", held, err, true)
 		}
 		synctest.Wait()
 		dead.(drivers.Crasher).Crash()
-		time.Sleep(patience)
+		time.Sleep(nodeTimeout)
 		for name, n := range f.nodes {
 			owners, releases := 2, n.took("release")
 			if name == "c" {

@@ -75,7 +75,7 @@ func TestEvenFailures(t *testing.T) {
 				if held != want || (err == nil) != want || !want && drivers.ClassOf(err) != drivers.ClassConnect {
 					t.Errorf("%d of %d nodes dead: Try = %v, %v", dead, nodes, held, err)
 				}
-				service, err := quorum.Driver{Node: f}.Open(t.Context(), drivers.Config{Addrs: names(nodes), NodeTimeout: patience})
+				service, err := quorum.Driver{Node: f}.Open(t.Context(), drivers.Config{Addrs: names(nodes), NodeTimeout: nodeTimeout})
 				if (err == nil) != want {
 					t.Errorf("%d of %d nodes dead: Open = %v", dead, nodes, err)
 				}
@@ -103,7 +103,7 @@ func TestEvenValidity(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(4)
 		c := start(t, f, drivers.Config{})
-		const late = patience / 2
+		const late = nodeTimeout / 2
 		f.each("cd", func(n *fake) { n.delay["try"] = late })
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		begin := time.Now()

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	ttl      = 10 * time.Second
-	patience = 50 * time.Millisecond
+	ttl         = 10 * time.Second
+	nodeTimeout = 50 * time.Millisecond
 )
 
 // fakes is a driver whose services are told apart by their address.
@@ -183,7 +183,7 @@ type cluster struct {
 }
 
 func start(t *testing.T, f *fakes, cfg drivers.Config) *cluster {
-	cfg.Addrs, cfg.NodeTimeout, cfg.Topology = names(len(f.nodes)), patience, drivers.TopologyRedlock
+	cfg.Addrs, cfg.NodeTimeout, cfg.Topology = names(len(f.nodes)), nodeTimeout, drivers.TopologyRedlock
 	s, err := quorum.Driver{Node: f}.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

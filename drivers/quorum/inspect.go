@@ -1,4 +1,4 @@
-// What the nodes are, and what they have spent together.
+// What the nodes are, and what they have used together.
 package quorum
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Inspect implements drivers.Inspector. The server is the first node that answers, with the number of those that do;
-// usage is the sum, and unknown as long as one that was open does not tell.
+// Inspect implements drivers.Inspector. The server is the first node that answers, with the number of those that do.
+// Usage is the sum; it is unknown if one of the open nodes does not tell.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	var mu sync.Mutex
 	usages := make([]*drivers.Usage, len(s.nodes))
@@ -52,7 +52,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return s.server(usages, answered), all, nil
 }
 
-// Sent implements drivers.Sender: to all nodes. It is unknown, and negative, if it is for one of them.
+// Sent implements drivers.Sender: to all nodes. It is negative, for unknown, if that is unknown for one of them.
 func (s *service) Sent() (all int64) {
 	for _, n := range s.nodes {
 		svc := n.svc.Load()
@@ -68,7 +68,7 @@ func (s *service) Sent() (all int64) {
 	return all
 }
 
-// alive returns how many nodes are open.
+// alive returns the number of open nodes.
 func (s *service) alive() (n int) {
 	for i := range s.nodes {
 		if s.nodes[i].svc.Load() != nil {
@@ -78,7 +78,7 @@ func (s *service) alive() (n int) {
 	return n
 }
 
-// server describes all nodes as one. Its run is over when that of any node is.
+// server describes all nodes as one. Its run id changes with that of any node.
 func (s *service) server(usages []*drivers.Usage, answered int) (all drivers.Server) {
 	var runs []string
 	first := true
@@ -93,7 +93,7 @@ func (s *service) server(usages []*drivers.Usage, answered int) (all drivers.Ser
 		if first {
 			all, first = one, false
 		} else {
-			all.Connected = max(all.Connected, one.Connected) // connections are limited node by node
+			all.Connected = max(all.Connected, one.Connected) // connections are limited per node
 			all.MaxClients = min(all.MaxClients, one.MaxClients)
 			all.Persistence = same(all.Persistence, one.Persistence)
 			all.Version = same(all.Version, one.Version)

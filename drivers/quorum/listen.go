@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Listen implements drivers.Subscriber. It opens one subscription a node, and needs those of a majority.
+// Listen implements drivers.Subscriber. It opens one subscription per node, and needs those of a majority.
 func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drivers.Listener, error) {
 	l := &listener{s: s.service, wake: wake, keys: map[string]uint64{}, nodes: map[*node]drivers.Listener{}}
 	s.mu.Lock()
@@ -33,15 +33,15 @@ func (s wakingService) Listen(ctx context.Context, wake func(key string)) (drive
 	return l, nil
 }
 
-// listener is a subscription at every node that is open. It wakes when a majority of the nodes have announced a
-// release of the key since it last woke, because fewer are of no use to anyone, and worse: each waiter that tries in
-// vain gives back the few votes that it got, which is announced as well, and so they would keep each other awake all
-// the time that the holder has a bare majority.
+// listener is a subscription at every open node. It wakes when a majority of the nodes have announced a release of the
+// key since the last wake-up. Fewer are useless, and worse: each waiter that tries without success gives back the few
+// votes that it got, which is announced as well, so waiters would keep each other awake while the holder has a bare
+// majority.
 //
-// No wake-up is lost by that. After a wake-up all waiters try again, and what each of them has got in vain it gives
-// back, so that those nodes count from then on. The others have refused it. For a majority to come free some of those
-// have to, and they announce it, unless the lease ends there, which bounds every wait. A node that has failed instead
-// of refusing counts as well; see failing.
+// No wake-up is lost. After a wake-up all waiters try again and give back what they got without success, so those nodes
+// count from then on. The other nodes have refused. For a majority to become free, some of those must release, which
+// they announce, unless the lease ends there, which bounds every wait. A node that has failed instead of refusing
+// counts as well; see failing.
 type listener struct {
 	s    *service
 	wake func(key string)
@@ -171,7 +171,7 @@ func (l *listener) Close() error {
 	return errors.Join(errs...)
 }
 
-// join has every listener subscribe at a node that was down until now. All waiters have to look then.
+// join makes every listener subscribe at a node that was down until now. Then all waiters have to look.
 func (s *service) join(ctx context.Context, n *node, svc drivers.Service) {
 	for _, l := range s.open() {
 		if l.open(ctx, n, svc) == nil {
@@ -180,8 +180,8 @@ func (s *service) join(ctx context.Context, n *node, svc drivers.Service) {
 	}
 }
 
-// failing counts nodes that have not answered an attempt, by index, as if they had announced a release: whether the
-// key is taken there nobody knows.
+// failing counts nodes that have not answered an attempt, by index, as if they had announced a release: the key may be
+// free there.
 func (s *service) failing(key string, silent uint64) {
 	for _, l := range s.open() {
 		l.mu.Lock()

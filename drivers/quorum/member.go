@@ -11,10 +11,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// inboxSize is how many requests may wait for one node.
+// inboxSize is the number of requests that may wait for one node.
 const inboxSize = 8
 
-// member is the client of one node. Its goroutine alone uses what is not said to belong to the session.
+// member is the client of one node. Only its goroutine uses what is not marked as the session's.
 type member struct {
 	session *session
 	node    *node
@@ -23,15 +23,15 @@ type member struct {
 	inbox   chan *ballot
 	unsent  string // the session's: the owner whose last attempt was not put into the inbox
 
-	inner    drivers.Session // nil until the node is open
-	adopter  drivers.Adopter
-	renewer  drivers.Renewer
-	remainer drivers.Remainer
-	lease    drivers.Lease
-	failures int       // in a row
-	rests    time.Time // until then a node that has failed is not tried
-	dropped  string    // the owner whose last attempt was not sent, or had no effect
-	deadline *deadline
+	inner     drivers.Session // nil until the node is open
+	adopter   drivers.Adopter
+	renewer   drivers.Renewer
+	remainer  drivers.Remainer
+	lease     drivers.Lease
+	failures  int       // in a row
+	restUntil time.Time // a node that has failed is not tried until then
+	dropped   string    // the owner whose last attempt was not sent, or had no effect
+	deadline  *deadline
 }
 
 // open makes the node's session.
@@ -51,7 +51,7 @@ func (m *member) open(ctx context.Context) error {
 	return nil
 }
 
-// work carries requests to the node until the session ends.
+// work sends requests to the node until the session ends.
 func (m *member) work() {
 	for b := range m.inbox {
 		if m.session.died() {
@@ -63,7 +63,7 @@ func (m *member) work() {
 	m.end()
 }
 
-// end ends the node's session as the whole one has ended.
+// end ends the node's session in the same way as the whole session.
 func (m *member) end() {
 	if m.inner == nil {
 		return
@@ -82,29 +82,29 @@ var (
 	errUnsupported = &drivers.Error{Class: drivers.ClassOther, Op: "node", Err: errors.ErrUnsupported}
 )
 
-// answer is what a node says.
+// answer is a node's answer.
 type answer struct {
 	yes   bool
-	asked bool          // it has been asked; there may have been no need
+	asked bool          // the node was asked; it may have been unnecessary
 	left  time.Duration // of a lease
 }
 
-// do puts one request to the node. An attempt that has come too late to be of use is not sent. A release is, and has
-// its full time from now on.
+// do sends one request to the node. An attempt that comes too late to be of use is not sent. A release is, and has its
+// full time from now on.
 func (m *member) do(b *ballot) (a answer, err error) {
 	rest := b.limit - time.Since(b.start)
 	switch {
 	case b.kind == try && rest <= 0:
 		m.dropped = b.owner
 		return a, errLate
-	case b.kind == try && m.failures > 0 && time.Now().Before(m.rests):
+	case b.kind == try && m.failures > 0 && time.Now().Before(m.restUntil):
 		m.dropped = b.owner
 		return a, errResting
 	case b.kind == release && b.owner != "" && m.dropped == b.owner:
 		return a, nil
 	}
 	if b.kind == release {
-		rest = m.node.s.patience
+		rest = m.node.s.nodeTimeout
 	}
 	ctx := m.within(rest)
 	defer ctx.stop()
@@ -117,9 +117,9 @@ func (m *member) do(b *ballot) (a answer, err error) {
 	m.lease.Key, m.lease.TTL, m.lease.Owner = b.key, b.ttl, b.owner
 	if a, err = m.send(ctx, b); err == nil {
 		m.failures = 0
-	} else { // clients that hammer a node that is gone take the machine from the others
+	} else { // clients that hammer a dead node take the machine from the others
 		m.failures = min(m.failures+1, 20)
-		m.rests = time.Now().Add(min(time.Millisecond<<m.failures, m.node.s.patience))
+		m.restUntil = time.Now().Add(min(time.Millisecond<<m.failures, m.node.s.nodeTimeout))
 	}
 	if b.kind == try && err != nil && drivers.NoEffect(err) {
 		m.dropped = b.owner // there is nothing to release
@@ -152,7 +152,7 @@ func (m *member) send(ctx context.Context, b *ballot) (a answer, err error) {
 	return a, err
 }
 
-// within returns a context for the next request. It is the last one's again, unless that has run out: context.WithTimeout
+// within returns a context for the next request. It reuses the last one unless that has expired: context.WithTimeout
 // costs four allocations.
 func (m *member) within(rest time.Duration) *deadline {
 	if m.deadline == nil || m.deadline.spent {
@@ -162,8 +162,8 @@ func (m *member) within(rest time.Duration) *deadline {
 	return m.deadline
 }
 
-// deadline is a context with a deadline that is set anew for each request. A client library that keeps the context of
-// a request that is over sees the deadline of another; it may read it at any time.
+// deadline is a context whose deadline is set anew for each request. A client library that keeps the context of a
+// finished request sees the deadline of another; it may read it at any time.
 type deadline struct {
 	clock drivers.Clock
 	until atomic.Int64 // on the clock
@@ -184,7 +184,7 @@ func (d *deadline) start(rest time.Duration) {
 	d.timer.Reset(max(rest, 0))
 }
 
-// stop ends the request. A context whose timer was faster is of no more use.
+// stop ends the request. A context whose timer has fired cannot be reused.
 func (d *deadline) stop() { d.spent = !d.timer.Stop() }
 
 // Deadline implements context.Context.

@@ -1,4 +1,4 @@
-// One node: its service, which may have to be opened later, and what has gone wrong with it.
+// One node: its service, which may be opened later, and its errors.
 package quorum
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// reopenEvery is how often a node is tried that did not answer when it was opened.
+// reopenEvery is the interval at which a node that did not answer is tried again.
 const reopenEvery = time.Second
 
 type node struct {
@@ -30,7 +30,7 @@ type node struct {
 
 var errNotOpen = &drivers.Error{Class: drivers.ClassConnect, Op: "node", Err: errors.New("it has not answered since the service was opened")}
 
-// service returns the node's service, or nil. It is for requests: asking for a node that is down has it tried again.
+// service returns the node's service, or nil. It is for requests: if the node is down, it is tried again.
 func (n *node) service() drivers.Service {
 	if svc := n.svc.Load(); svc != nil {
 		return *svc
@@ -51,7 +51,7 @@ func (n *node) open(ctx context.Context) {
 	var server drivers.Server
 	if err == nil {
 		if i, ok := drivers.As[drivers.Inspector](svc); ok {
-			server, _, _ = i.Inspect(ctx) // which only tells more
+			server, _, _ = i.Inspect(ctx) // optional
 		}
 	}
 	n.mu.Lock()
@@ -67,7 +67,7 @@ func (n *node) open(ctx context.Context) {
 	n.svc.Store(&svc)
 }
 
-// reopen tries a node again that was down, and has its listeners catch up.
+// reopen tries a node again that was down, and lets its listeners catch up.
 func (n *node) reopen() {
 	defer n.s.background.Done()
 	ctx, cancel := context.WithTimeout(n.s.ctx, n.cfg.IO())

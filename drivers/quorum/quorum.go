@@ -1,11 +1,11 @@
 // Package quorum makes one lock of several independent servers: Redlock, as a combinator over the sessions of any
-// driver. A client asks all nodes at once for the same key with the same owner, and holds the lock if a majority
-// grants it in good time. It follows "Distributed Locks with Redis"
-// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), the algorithm's own description; what
-// it is worth is disputed there and elsewhere, and what lockbench is for.
+// driver. A client asks all nodes at once for the same key with the same owner, and holds the lock if a majority grants
+// it in time. It follows "Distributed Locks with Redis"
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), the algorithm's own description. Its
+// merit is disputed there and elsewhere, and for lockbench to measure.
 //
-// The safety of the lock rests on nodes that neither forget (a restart without persistence) nor see their clocks jump,
-// and on holders that do not pause past ValidUntil.
+// The lock is safe only if nodes neither forget (a restart without persistence) nor have clocks that jump, and holders
+// do not pause past ValidUntil.
 package quorum
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Driver opens the service of Node once for each of cfg.Addrs and has the nodes vote.
+// Driver opens the service of Node once for each of cfg.Addrs and lets the nodes vote.
 type Driver struct{ Node drivers.Driver }
 
 // Service implements drivers.Addressed. It is empty if the node has no addresses.
@@ -39,18 +39,17 @@ func (d Driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{}, errors.New("the nodes have no addresses")
 }
 
-// drift returns what a lease loses to clocks that run at different speeds, and to an expiry that is rounded to whole
-// milliseconds: 1 % and 2 ms, as in the implementations that the algorithm's description names (redlock-rb:
-// "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
+// drift returns what a lease loses to clocks of different speed and to an expiry in whole milliseconds: 1 % and 2 ms,
+// as in the implementations that the algorithm's description names (redlock-rb: "CLOCK_DRIFT_FACTOR = 0.01" and "+ 2").
 func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// majority returns how many of n nodes have to agree: more than half, so that two majorities have a node in common. An odd n
-// makes sense. An even one tolerates as many failures as the odd one below it, (n-1)/2, needs one more node to agree, and
-// lets two clients split the votes in halves.
+// majority returns how many of n nodes have to agree: more than half, so that two majorities have a node in common. An
+// odd n is sensible: an even one tolerates only as many failures as the odd one below it, (n-1)/2, needs one more node
+// to agree, and lets two clients split the votes in halves.
 func majority(n int) int { return n/2 + 1 }
 
-// Designs implements drivers.Driver. It lists those designs of the node that a vote can be built on: a late release
-// must not free the next holder's lock, and what a minority has granted has to come free by itself.
+// Designs implements drivers.Driver. It lists the designs of the node that a vote can be based on: a late release must
+// not free the next holder's lock, and what a minority has granted has to expire by itself.
 func (d Driver) Designs() []drivers.Design {
 	var list []drivers.Design
 	for _, design := range d.Node.Designs() {
@@ -92,7 +91,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	return s, nil
 }
 
-// find picks the design, and says of one that the node has and a quorum has not why that is.
+// find returns the design, or an error that says why a node's design does not work for a quorum.
 func (d Driver) find(name string) (drivers.Design, error) {
 	design, err := drivers.FindDesign(d, name)
 	if err != nil {
@@ -120,7 +119,7 @@ func check(cfg drivers.Config) error {
 	return nil
 }
 
-// complete looks at the opened nodes: whether they are enough, and whether they are what is needed.
+// complete checks the opened nodes: whether there are enough, and whether they are different servers.
 func (s *service) complete() error {
 	var down []string
 	var class drivers.Class

@@ -1,4 +1,4 @@
-// The service: its nodes, its sessions, and what is asked of the nodes beside locks.
+// The service: its nodes, its sessions, and what is asked of the nodes apart from locks.
 package quorum
 
 import (
@@ -14,12 +14,12 @@ import (
 )
 
 type service struct {
-	driver   Driver
-	cfg      drivers.Config
-	traits   drivers.Traits
-	nodes    []*node
-	majority int
-	patience time.Duration // with one node
+	driver      Driver
+	cfg         drivers.Config
+	traits      drivers.Traits
+	nodes       []*node
+	majority    int
+	nodeTimeout time.Duration // for one node
 
 	ctx        context.Context // done when the service is closed
 	cancel     context.CancelFunc
@@ -39,12 +39,12 @@ var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "use", Err: net.E
 
 func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
 	s := &service{
-		driver: d, cfg: cfg, traits: design.Traits, majority: majority(len(cfg.Addrs)), patience: cfg.NodeTimeout,
+		driver: d, cfg: cfg, traits: design.Traits, majority: majority(len(cfg.Addrs)), nodeTimeout: cfg.NodeTimeout,
 		sessions: map[*session]struct{}{}, listeners: map[*listener]struct{}{},
 	}
 	s.traits.Wakes = s.traits.Wakes && cfg.Wakes
-	if s.patience == 0 {
-		s.patience = drivers.DefaultNodeTimeout
+	if s.nodeTimeout == 0 {
+		s.nodeTimeout = drivers.DefaultNodeTimeout
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i, addr := range cfg.Addrs {
@@ -52,7 +52,7 @@ func newService(d Driver, cfg drivers.Config, design drivers.Design) *service {
 		one.Lock, one.Addrs, one.Topology, one.Blocks = design.Name, []string{addr}, "", false
 		s.nodes = append(s.nodes, &node{s: s, number: i + 1, cfg: one})
 	}
-	s.cfg.Addrs = nil // lest the password of a URL is printed with it
+	s.cfg.Addrs = nil // they may contain a password, and cfg may be printed
 	return s
 }
 
@@ -77,7 +77,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	return session, nil
 }
 
-// Close implements drivers.Service. What sessions have asked of nodes that answer is still done.
+// Close implements drivers.Service. Requests of sessions to nodes that answer are still completed.
 func (s *service) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -95,7 +95,7 @@ func (s *service) Close() error {
 	go func() { s.background.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(2 * s.patience):
+	case <-time.After(2 * s.nodeTimeout):
 	}
 	var errs []error
 	for _, n := range s.nodes {
@@ -109,7 +109,7 @@ func (s *service) Close() error {
 	return errors.Join(errs...)
 }
 
-// begin announces a goroutine. It answers false if the service is closed.
+// begin announces a goroutine. It returns false if the service is closed.
 func (s *service) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +137,8 @@ func (s *service) Nodes() []drivers.Node {
 	return nodes
 }
 
-// ask has f talk to every open node at once, for so long at the most, and returns when enough of them have succeeded
-// or all have answered. Those that are late go on in the background.
+// ask calls f for every open node at once, each for at most limit, and returns when enough of them have succeeded or
+// all have answered. Late ones go on in the background.
 func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f func(ctx context.Context, n *node, svc drivers.Service) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *service) ask(ctx context.Context, limit time.Duration, enough int, f fu
 
 // Ping implements drivers.Pinger: the round trip to a majority.
 func (s *service) Ping(ctx context.Context) error {
-	err := s.ask(ctx, s.patience, s.majority, func(ctx context.Context, _ *node, svc drivers.Service) error {
+	err := s.ask(ctx, s.nodeTimeout, s.majority, func(ctx context.Context, _ *node, svc drivers.Service) error {
 		p, ok := drivers.As[drivers.Pinger](svc)
 		if !ok {
 			return errors.ErrUnsupported
@@ -191,8 +191,8 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Probe implements drivers.Prober. A neighbour has its data on one node. Nodes are alike, so that the first one stands for
-// all, also when it fails.
+// Probe implements drivers.Prober. Another application has its data on one node. Nodes are alike, so the first one
+// stands for all, even if it fails.
 func (s *service) Probe(ctx context.Context) error {
 	n := s.nodes[0]
 	svc := n.service()
@@ -206,8 +206,8 @@ func (s *service) Probe(ctx context.Context) error {
 	return p.Probe(ctx)
 }
 
-// Clean implements drivers.Cleaner on every node that has been open. One that does not answer is an error, because its
-// keys are still there.
+// Clean implements drivers.Cleaner on every node that has been open. A node that does not answer is an error, because
+// its keys are still there.
 func (s *service) Clean(ctx context.Context, keys []string) error {
 	err := s.ask(ctx, time.Hour, s.alive(), func(ctx context.Context, _ *node, svc drivers.Service) error {
 		c, ok := drivers.As[drivers.Cleaner](svc)
@@ -222,7 +222,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// fail says what was attempted when err happened, and keeps its class.
+// fail wraps err with the operation and keeps its class.
 func fail(op string, err error) error {
 	return &drivers.Error{Class: drivers.ClassOf(err), Op: "quorum: " + op, Err: err}
 }

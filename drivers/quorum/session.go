@@ -1,5 +1,5 @@
-// The session: one client of all nodes. It asks, its members carry the questions to the nodes, and it goes on as soon
-// as the answer is certain.
+// The session: one client of all nodes. It asks, its members send the requests to the nodes, and it goes on as soon as
+// the answer is certain.
 package quorum
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// session is used by one goroutine at a time, but for end. Every node has a member of it, a goroutine that stays: to
-// start one for each request costs an allocation each, and loses the order of what a node is asked. That order is
-// what makes it safe to leave a release to the background: the next request to that node comes after it.
+// session is used by one goroutine at a time, except for end. It has a member for every node, a permanent goroutine:
+// starting one for each request costs an allocation each, and loses the order of requests to a node. That order makes
+// it safe to leave a release to the background: the next request to that node comes after it.
 type session struct {
 	s       *service
 	owners  drivers.Owners
 	members []*member
 	timer   *time.Timer   // bounds the wait for a verdict
-	verdict chan struct{} // gets a token when the ballot in hand is decided
+	verdict chan struct{} // gets a token when the present ballot is decided
 	silent  uint64        // nodes that had not answered when the last verdict was collected, by index
 
 	mu       sync.Mutex // guards what follows, and every ballot
 	closed   bool
-	crashed  bool            // what has not been sent will not be
-	free     *ballot         // to be used again
-	left     []time.Duration // what each node has said to the last request for what remains
+	crashed  bool            // what has not been sent will not be sent
+	free     *ballot         // for reuse
+	left     []time.Duration // the answer of each node to the last request for the remaining time
 	suspects uint64          // nodes whose last request has failed, by index
 	pausing  bool            // the session waits for progress
 	progress chan struct{}
@@ -48,7 +48,7 @@ func newSession(ctx context.Context, s *service, id int) (*session, error) {
 			continue
 		}
 		if err := m.open(ctx); err != nil {
-			n.failure(err) // a later request may have more luck
+			n.failure(err) // a later request may succeed
 			continue
 		}
 		open++
@@ -68,12 +68,13 @@ func (c *session) reasons() (errs []error) {
 	return errs
 }
 
-// Try implements drivers.Session. It is granted as soon as a majority has granted it. If a majority has answered and not
-// granted it, that is contention, whatever the others do; if none has, it is an error, after everything has been given
-// back as far as the nodes answer. That it is given back at all nodes, also those that have refused, is in the algorithm.
+// Try implements drivers.Session. It returns as soon as a majority has granted the key. If a majority has answered but
+// not granted it, that is contention, whatever the others do. If no majority has answered, it is an error, after
+// everything has been given back as far as the nodes answer. The algorithm gives back at all nodes, also those that
+// have refused.
 //
-// A refusal waits for every node whose last request has not failed: a request that is still under way after Try has
-// returned would take a vote when the holder releases, and the next one who comes would find nobody with a majority.
+// A refusal waits for every node whose last request has not failed: a request still under way after Try has returned
+// would take a vote when the holder releases, and the next client might not find a majority.
 func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = c.owners.Next()
@@ -86,7 +87,7 @@ func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, fail("try", fmt.Errorf("a TTL of %v is too short: the drift of clocks takes 2ms and 1%% of it", l.TTL))
 	}
 	r := request{kind: try, key: l.Key, owner: l.Owner, ttl: l.TTL}
-	outcome, err := c.ask(ctx, r, min(c.s.patience, valid))
+	outcome, err := c.ask(ctx, r, min(c.s.nodeTimeout, valid))
 	if outcome == won && time.Since(start) < valid {
 		l.ValidUntil = start.Add(valid)
 		return true, nil
@@ -102,8 +103,8 @@ func (c *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return false, c.giveUp(ctx, r, err)
 }
 
-// giveUp releases after an attempt that has failed, and waits until every node has answered. If one does not answer
-// that may have granted the key, the outcome is unknown after all.
+// giveUp releases after an attempt that has failed, and waits until every node has answered. If a node that may have
+// granted the key does not answer, the outcome is unknown after all.
 //
 //go:noinline
 func (c *session) giveUp(ctx context.Context, r request, err error) error {
@@ -112,16 +113,16 @@ func (c *session) giveUp(ctx context.Context, r request, err error) error {
 		return fail("try", err)
 	}
 	r.all = true
-	c.ask(ctx, r, c.s.patience)
+	c.ask(ctx, r, c.s.nodeTimeout)
 	if drivers.NoEffect(err) && c.silent != 0 {
 		err = &drivers.Error{Class: drivers.ClassOther, Op: "release after it", Err: err}
 	}
 	return fail("try", err)
 }
 
-// Release implements drivers.Session. It goes to all nodes, and answers what a majority of them says.
+// Release implements drivers.Session. It goes to all nodes, and returns the answer of a majority.
 func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	outcome, err := c.ask(ctx, request{kind: release, key: l.Key, owner: l.Owner}, c.s.patience)
+	outcome, err := c.ask(ctx, request{kind: release, key: l.Key, owner: l.Owner}, c.s.nodeTimeout)
 	if outcome == failed {
 		return false, fail("release", err)
 	}
@@ -132,7 +133,7 @@ func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	start := time.Now()
 	valid := l.TTL - drift(l.TTL)
-	outcome, err := c.ask(ctx, request{kind: renew, key: l.Key, owner: l.Owner, ttl: l.TTL}, c.s.patience)
+	outcome, err := c.ask(ctx, request{kind: renew, key: l.Key, owner: l.Owner, ttl: l.TTL}, c.s.nodeTimeout)
 	if outcome == failed {
 		return false, fail("renew", err)
 	}
@@ -142,9 +143,9 @@ func (c *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return outcome == won, nil
 }
 
-// Remaining implements drivers.Remainer: the time until the key is free at a majority, if nobody releases it.
+// Remaining implements drivers.Remainer: the time until the key is free at a majority, if it is not released.
 func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
-	if outcome, err := c.ask(ctx, request{kind: remaining, key: l.Key}, c.s.patience); outcome == failed {
+	if outcome, err := c.ask(ctx, request{kind: remaining, key: l.Key}, c.s.nodeTimeout); outcome == failed {
 		return 0, fail("remaining", err)
 	}
 	c.mu.Lock()
@@ -156,7 +157,7 @@ func (c *session) Remaining(ctx context.Context, l *drivers.Lease) (time.Duratio
 	return -1, nil
 }
 
-// ask puts a request to all nodes and waits for the verdict, or for so long at the most. The error says why it failed.
+// ask sends a request to all nodes and waits for the verdict, at most for limit. The error says why it failed.
 func (c *session) ask(ctx context.Context, r request, limit time.Duration) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return failed, err
@@ -180,14 +181,14 @@ func (c *session) ask(ctx context.Context, r request, limit time.Duration) (outc
 	return c.collect(b, err)
 }
 
-// tell has all nodes do something that nobody waits for.
-func (c *session) tell(r request) { c.send(r, c.s.patience, false) }
+// tell sends a request to all nodes without waiting.
+func (c *session) tell(r request) { c.send(r, c.s.nodeTimeout, false) }
 
-// send hands a request to the members. A node that has failed and has not kept up since gets nothing new: whatever
-// hangs there must not hold up the others, nor take memory without end.
+// send gives a request to the members. A node that has failed and is behind since gets nothing new: a node that hangs
+// must not hold up the others, nor take memory without end.
 func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, error) {
 	room := inboxSize
-	if r.kind == try { // half of the inbox is for releases
+	if r.kind == try { // keep half of the inbox for releases
 		room = inboxSize / 2
 	}
 	c.mu.Lock()
@@ -214,16 +215,16 @@ func (c *session) send(r request, limit time.Duration, waits bool) (*ballot, err
 			m.unsent = r.owner
 			c.fails(b, i, errBusy)
 		default:
-			m.inbox <- b // the session alone sends, so there is still room
+			m.inbox <- b // only the session sends, so there is still room
 			b.out++
 		}
 	}
 	c.decide(b)
-	c.settle(b)
+	c.finish(b)
 	return b, nil
 }
 
-// crowded reports whether a node is behind that has not failed. It may be the machine that is behind.
+// crowded reports whether a node that has not failed is behind. The machine may be the reason.
 func (c *session) crowded(room int) bool {
 	for i, m := range c.members {
 		if len(m.inbox) >= room && c.suspects&(1<<i) == 0 {
@@ -233,7 +234,7 @@ func (c *session) crowded(room int) bool {
 	return false
 }
 
-// pause waits until no node is behind but those that have failed.
+// pause waits until no node is behind, apart from those that have failed.
 func (c *session) pause(room int, limit time.Duration) {
 	c.timer.Reset(limit)
 	defer c.timer.Stop()
@@ -251,7 +252,7 @@ func (c *session) pause(room int, limit time.Duration) {
 	}
 }
 
-// answer takes down what a member has heard from its node.
+// answer records a node's answer.
 func (c *session) answer(b *ballot, m *member, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +267,7 @@ func (c *session) answer(b *ballot, m *member, a answer, err error) {
 		c.pausing = false
 		select {
 		case c.progress <- struct{}{}:
-		default: // one is left from a pause that ended in another way
+		default: // one is left from a pause that ended otherwise
 		}
 	}
 	if a.yes && (b.outcome == lost || b.outcome == failed) {
@@ -292,11 +293,11 @@ func (c *session) answer(b *ballot, m *member, a answer, err error) {
 		c.decide(b)
 	}
 	b.out--
-	c.settle(b)
+	c.finish(b)
 }
 
-// settle ends a ballot of which the last member has reported.
-func (c *session) settle(b *ballot) {
+// finish ends a ballot when the last member has reported.
+func (c *session) finish(b *ballot) {
 	if b.out > 0 {
 		return
 	}
@@ -306,7 +307,7 @@ func (c *session) settle(b *ballot) {
 	c.recycle(b)
 }
 
-// fails takes down that a node has not answered.
+// fails records that a node has not answered.
 func (c *session) fails(b *ballot, index int, err error) {
 	b.heard |= 1 << index
 	b.silent |= 1 << index
@@ -315,7 +316,7 @@ func (c *session) fails(b *ballot, index int, err error) {
 	c.members[index].node.failure(err)
 }
 
-// decide looks whether the ballot is decided now, and wakes the session if it waits.
+// decide checks whether the ballot is decided now, and wakes the session if it waits.
 func (c *session) decide(b *ballot) {
 	if b.outcome != open {
 		return
@@ -325,8 +326,8 @@ func (c *session) decide(b *ballot) {
 	}
 }
 
-// Crash implements drivers.Crasher: what is on its way to the nodes arrives, and what is not is dropped. Nobody is left to
-// hear of the votes of either.
+// Crash implements drivers.Crasher: requests on their way to the nodes arrive, the others are dropped, and the votes of
+// neither are heard.
 func (c *session) Crash() {
 	c.mu.Lock()
 	c.crashed = true
@@ -341,7 +342,7 @@ func (c *session) died() bool {
 	return c.crashed
 }
 
-// Close ends the session. What it has asked of the nodes is still done.
+// Close ends the session. Its requests to the nodes are still completed.
 func (c *session) Close() error {
 	c.s.mu.Lock()
 	delete(c.s.sessions, c)

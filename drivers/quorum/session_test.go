@@ -50,11 +50,11 @@ func TestNodesGone(t *testing.T) {
 		{"5 dead", func(f *fakes) { f.each("abcde", down) }, "connect", 0},
 		{"2 hung", func(f *fakes) { f.each("ab", hang) }, "held", 0},
 		{"1 dead, 1 hung", func(f *fakes) { f.each("a", down); f.each("b", hang) }, "held", 0},
-		{"3 hung", func(f *fakes) { f.each("abc", hang) }, "timeout", 2 * patience}, // the attempt and its release
-		{"3 mute", func(f *fakes) { f.each("abc", mute) }, "timeout", 2 * patience},
-		{"2 dead, 1 hung", func(f *fakes) { f.each("ab", down); f.each("c", hang) }, "timeout", 2 * patience},
-		{"3 slow", func(f *fakes) { f.each("abc", func(n *fake) { n.delay["try"] = patience / 2 }) }, "held", patience / 2},
-		{"1 slow", func(f *fakes) { f.each("a", func(n *fake) { n.delay["try"] = patience / 2 }) }, "held", 0},
+		{"3 hung", func(f *fakes) { f.each("abc", hang) }, "timeout", 2 * nodeTimeout}, // the attempt and its release
+		{"3 mute", func(f *fakes) { f.each("abc", mute) }, "timeout", 2 * nodeTimeout},
+		{"2 dead, 1 hung", func(f *fakes) { f.each("ab", down); f.each("c", hang) }, "timeout", 2 * nodeTimeout},
+		{"3 slow", func(f *fakes) { f.each("abc", func(n *fake) { n.delay["try"] = nodeTimeout / 2 }) }, "held", nodeTimeout / 2},
+		{"1 slow", func(f *fakes) { f.each("a", func(n *fake) { n.delay["try"] = nodeTimeout / 2 }) }, "held", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -184,15 +184,15 @@ func TestLateGrant(t *testing.T) {
 		refusedLease := drivers.Lease{Key: "k", TTL: ttl}
 		held, err = other.Try(t.Context(), &refusedLease) // a is suspect from now on
 		must(t, "Try", held, err, false)
-		time.Sleep(patience) // it is tried again after a while only
-		f.each("a", func(n *fake) { n.down = nil; n.delay["try"] = patience / 2 })
+		time.Sleep(nodeTimeout) // it is tried again after a while only
+		f.each("a", func(n *fake) { n.down = nil; n.delay["try"] = nodeTimeout / 2 })
 		if d := took(func() { held, err = other.Try(t.Context(), &refusedLease) }); d != 0 {
 			t.Errorf("a refusal waited %v for a node that had failed", d)
 		}
 		must(t, "Try", held, err, false)
-		time.Sleep(patience)
-		if v := c.vote(); v.Late != 1 || v.Held || v.Elapsed != patience/2 {
-			t.Errorf("vote %+v, want 1 late grant after %v", v, patience/2)
+		time.Sleep(nodeTimeout)
+		if v := c.vote(); v.Late != 1 || v.Held || v.Elapsed != nodeTimeout/2 {
+			t.Errorf("vote %+v, want 1 late grant after %v", v, nodeTimeout/2)
 		}
 		if f.nodes["a"].owners() != 0 {
 			t.Error("a late grant is kept")
@@ -263,7 +263,7 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 				must(t, "Release", owned, err, true)
 			}
 		})
-		if d > 2*patience {
+		if d > 2*nodeTimeout {
 			t.Errorf("a node that hangs held the others up for %v", d)
 		}
 		for name, n := range f.nodes {
@@ -271,7 +271,7 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 				t.Errorf("node %s was tried %d times", name, got)
 			}
 		}
-		time.Sleep(10 * patience) // what it was asked is over
+		time.Sleep(10 * nodeTimeout) // what it was asked is over
 		f.each("a", func(n *fake) { n.hangs = false })
 		for range 3 { // its session notices with the next answer
 			held, err := s.Try(t.Context(), &l)
@@ -411,15 +411,15 @@ func TestContextEnds(t *testing.T) {
 		f := newFakes(3)
 		c := start(t, f, drivers.Config{})
 		s := c.client()
-		f.each("abc", func(n *fake) { n.delay["try"] = patience / 2 })
-		ctx, cancel := context.WithTimeout(t.Context(), patience/4)
+		f.each("abc", func(n *fake) { n.delay["try"] = nodeTimeout / 2 })
+		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout/4)
 		defer cancel()
 		l := drivers.Lease{Key: "k", TTL: ttl}
 		held, err := s.Try(ctx, &l)
 		if held || drivers.ClassOf(err) != drivers.ClassTimeout {
 			t.Errorf("Try = %v, %v, want class timeout", held, err)
 		}
-		time.Sleep(patience)
+		time.Sleep(nodeTimeout)
 		for name, n := range f.nodes {
 			if n.owners() != 0 {
 				t.Errorf("node %s keeps it", name)

@@ -1,10 +1,10 @@
 package renew
 
-// The goroutines: the dispatcher knows whose turn it is, and the workers send.
+// The goroutines: the dispatcher knows which hold is due, and the workers send.
 
 import "time"
 
-// dispatch looks at every hold whose time has come.
+// dispatch looks at every hold that is due.
 func (s *Scheduler) dispatch() {
 	timer := time.NewTimer(never)
 	defer timer.Stop()
@@ -22,7 +22,7 @@ func (s *Scheduler) dispatch() {
 	}
 }
 
-// round looks at those whose time is now, and tells when it has to be called again.
+// round looks at the holds that are due, and returns when to call it again.
 func (s *Scheduler) round(now time.Duration) (next time.Duration, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,8 @@ func (s *Scheduler) round(now time.Duration) (next time.Duration, closed bool) {
 	return s.next, s.closed
 }
 
-// look decides what becomes of a hold whose time has come. Its holder may start or stop it meanwhile, but not once it
-// is claimed.
+// look decides what to do with a hold that is due. Its holder may start or stop it meanwhile, but not once it is
+// claimed.
 func (s *Scheduler) look(h *Hold, now time.Duration) {
 	for {
 		state := h.state.Load()
@@ -52,7 +52,7 @@ func (s *Scheduler) look(h *Hold, now time.Duration) {
 		case state&claimed != 0: // and its lease has ended without an answer
 			s.lose(h, &s.stats.Expired)
 			return
-		case due > now+h.slack: // it was started again since it was queued
+		case due > now+h.slack: // it was started again after it was queued
 			s.queue.place(h, due)
 			return
 		default:
@@ -64,8 +64,8 @@ func (s *Scheduler) look(h *Hold, now time.Duration) {
 	}
 }
 
-// claim puts a hold that has just been claimed in line for a worker, and has it looked at again when its lease ends.
-// That must not be left to the workers: a server that does not answer keeps them all.
+// claim queues a hold for a worker, and makes the dispatcher look at it again when its lease ends. That cannot be left
+// to the workers: a server that does not answer keeps them all waiting.
 func (s *Scheduler) claim(h *Hold, now time.Duration) {
 	if now >= h.valid {
 		s.lose(h, &s.stats.Expired)
@@ -81,7 +81,7 @@ func (s *Scheduler) lose(h *Hold, count *int64) {
 	*count++
 	h.state.Store(lost)
 	s.queue.remove(h)
-	h.told <- struct{}{} // there is room: Stop has emptied it, and a hold is lost once
+	h.told <- struct{}{} // there is room: Stop has drained it, and a hold is lost once
 }
 
 // worker sends one renewal after the other.
@@ -98,21 +98,21 @@ func (s *Scheduler) worker() {
 			continue
 		}
 		if h.state.Load()&claimed == 0 {
-			continue // stopped or lost while it stood in line
+			continue // stopped or lost while it was queued
 		}
-		h.flying = true
+		h.inFlight = true
 		s.stats.Sent++
 		s.mu.Unlock()
 		r := s.renew(h)
 		s.mu.Lock()
-		s.land(h, r)
+		s.finish(h, r)
 	}
 }
 
-// land takes in how a renewal ended. One that failed is tried again when the next would have been due, as long as the
-// lease is still alive.
-func (s *Scheduler) land(h *Hold, r Renewal) {
-	h.flying = false
+// finish handles the result of a renewal. One that failed is tried again when the next would have been due, as long as
+// the lease is alive.
+func (s *Scheduler) finish(h *Hold, r Renewal) {
+	h.inFlight = false
 	if r.Err != nil {
 		s.stats.Failed++
 	}
@@ -120,9 +120,9 @@ func (s *Scheduler) land(h *Hold, r Renewal) {
 	case h.state.Load()&claimed == 0: // lost meanwhile
 	case r.Err == nil && !r.Owned:
 		s.lose(h, &s.stats.Lost)
-	case r.Answered >= h.valid: // also if the answer was "yours": that was then
+	case r.Answered >= h.valid: // even if the answer was "yours", which is over by now
 		s.lose(h, &s.stats.Expired)
-	case h.waiting: // its holder is about to stop it: another renewal must not get in between
+	case h.waiting: // its holder is stopping it: no other renewal may come in between
 		h.state.Store(active)
 		s.queue.remove(h)
 	default:
@@ -132,6 +132,6 @@ func (s *Scheduler) land(h *Hold, r Renewal) {
 	}
 	if h.waiting {
 		h.waiting = false
-		h.landed <- struct{}{}
+		h.finished <- struct{}{}
 	}
 }

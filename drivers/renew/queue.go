@@ -1,13 +1,13 @@
 package renew
 
-// The two lists of a scheduler: by time, and in the order of their turn.
+// The two lists of a scheduler: by time, and first in, first out.
 
 import (
 	"container/heap"
 	"time"
 )
 
-// queue is a heap of holds by the time at which they have to be looked at.
+// queue is a heap of holds by the time at which they are due.
 type queue []*Hold
 
 // place puts h where at belongs, whether it is in the queue or not.
@@ -27,7 +27,7 @@ func (q *queue) remove(h *Hold) {
 	}
 }
 
-// Len, Less, Swap, Push and Pop are what package heap needs.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (q queue) Len() int           { return len(q) }
 func (q queue) Less(i, j int) bool { return q[i].wake < q[j].wake }
 
@@ -51,11 +51,11 @@ func (q *queue) Pop() any {
 	return h
 }
 
-// line is a first-in, first-out list.
-type line struct{ first, last *Hold }
+// fifo is a first-in, first-out list.
+type fifo struct{ first, last *Hold }
 
-// push puts h at the end, unless it is in the line already.
-func (l *line) push(h *Hold) {
+// push puts h at the end, unless it is in the list already.
+func (l *fifo) push(h *Hold) {
 	if h.listed {
 		return
 	}
@@ -68,8 +68,8 @@ func (l *line) push(h *Hold) {
 	l.last = h
 }
 
-// pop takes the first out; nil if there is none.
-func (l *line) pop() *Hold {
+// pop removes and returns the first hold, or nil.
+func (l *fifo) pop() *Hold {
 	h := l.first
 	if h != nil {
 		l.first, h.after, h.listed = h.after, nil, false

@@ -1,13 +1,13 @@
-// Package renew is the watchdog (-renew): it extends the leases of those who hold on, every third of the lease, as
-// Redisson does with its 30 s and 10 s. One Scheduler serves all holds of a process with a handful of goroutines.
+// Package renew is the watchdog (-renew): it extends the leases of long holds, every third of the lease, like Redisson
+// with its 30 s and 10 s. One Scheduler serves all holds of a process with a few goroutines.
 //
 // A hold costs two compare-and-swaps and no allocation. It enters the scheduler's queue only if it is not there yet,
-// and what is queued stays so when it is stopped, until its turn comes: then the scheduler forgets it, or looks
-// again a third of the lease after it was last started. So a client that holds over and over takes the scheduler's
-// lock three times a lease however fast it is, and nothing is ever sent for holds that are short.
+// and stays there when it is stopped, until it is due: then the scheduler forgets it, or looks again a third of the
+// lease after it was last started. So a client that holds over and over takes the scheduler's lock three times per
+// lease, however fast it is, and nothing is ever sent for short holds.
 //
 // From Start to Stop the holder's session belongs to the scheduler, which renews through it: "one goroutine at a time"
-// holds, and drivers need no session that may speak for another one.
+// remains true, and drivers need no session that can speak for another one.
 package renew
 
 import (
@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// periods is how often a lease is renewed in its own time.
+	// periods is how many times a lease is renewed within its length.
 	periods = 3
 
-	// DefaultWorkers is how many renewals are under way at once. So many let a client library that pipelines send
-	// those of one tick together, and one slow reply delays no other; and 10,000 holds whose turn comes at once, as after
-	// a common start, are through in a few hundred round trips.
+	// DefaultWorkers is the number of renewals under way at once. It lets a client library that pipelines send those of
+	// one tick together, and one slow reply does not delay the others; 10,000 holds that are due at once, as after a
+	// common start, need a few hundred round trips.
 	DefaultWorkers = 32
 
 	// early is the part of its period by which a hold may be renewed too soon, so that one wake-up serves many.
@@ -35,17 +35,17 @@ const (
 	never = time.Duration(math.MaxInt64)
 )
 
-// Options are what a Scheduler is made with.
+// Options are the settings of a Scheduler.
 type Options struct {
-	Clock   drivers.Clock // which Start is given readings of
+	Clock   drivers.Clock // of the readings given to Start
 	Workers int           // renewals under way at once; 0 means DefaultWorkers
 
-	// Renewed, if set, is told of every renewal when it was answered, before the hold is planned anew or reported lost,
-	// and before a Stop that waits for it returns. Workers call it at the same time.
+	// Renewed, if set, is called after every answer to a renewal, before the hold is planned again or reported lost,
+	// and before a Stop that waits for it returns. Workers call it concurrently.
 	Renewed func(Renewal)
 }
 
-// Renewal is one renewal, with readings of the clock. An Err hides the answer; else Owned is it.
+// Renewal is one renewal, with readings of the clock. Owned is the answer unless there is an Err.
 type Renewal struct {
 	Sent, Answered time.Duration
 	Owned          bool
@@ -54,7 +54,7 @@ type Renewal struct {
 
 // Stats count what a scheduler has done.
 type Stats struct {
-	Sent    int64 // renewals, those under way included
+	Sent    int64 // renewals, including those under way
 	Failed  int64 // renewals that ended in an error
 	Lost    int64 // holds lost because a renewal was answered with "not yours"
 	Expired int64 // holds lost because no renewal was confirmed while the lease lasted
@@ -64,13 +64,13 @@ type Stats struct {
 type Scheduler struct {
 	clock   drivers.Clock
 	renewed func(Renewal)
-	sooner  chan struct{} // wakes the dispatcher before its time
+	sooner  chan struct{} // wakes the dispatcher early
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	queue  queue         // by the time at which they have to be looked at
-	next   time.Duration // until when the dispatcher sleeps; below zero while it is awake
-	ready  line          // claimed, and waiting for a worker
+	queue  queue         // by the time at which they are due
+	next   time.Duration // until when the dispatcher sleeps; negative while it is awake
+	ready  fifo          // claimed, and waiting for a worker
 	work   sync.Cond     // ready has grown, or closed is true
 	closed bool
 	stats  Stats
@@ -107,32 +107,32 @@ func (s *Scheduler) Stats() Stats {
 	return s.stats
 }
 
-// Hold is one client's place in the scheduler, used from one hold to the next. It has to be made by NewHold.
+// Hold is one client's place in the scheduler, reused from one hold to the next. Make it with NewHold.
 type Hold struct {
-	// state is due<<flagBits | flags. Who sets claimed owns what stands below it until claimed is cleared: the
-	// scheduler, under its mu. While it is clear the holder does.
-	state   atomic.Int64
-	lease   *drivers.Lease
-	valid   time.Duration // when the lease ends, as far as it is confirmed
-	session drivers.Renewer
-	told    chan struct{} // the hold is lost
-	landed  chan struct{} // the renewal that Stop or Await waits for was answered
+	// state is due<<flagBits | flags. Whoever sets claimed owns the fields below until claimed is cleared: the
+	// scheduler, under its mu. While it is clear, the holder does.
+	state    atomic.Int64
+	lease    *drivers.Lease
+	valid    time.Duration // when the lease ends, as far as confirmed
+	session  drivers.Renewer
+	told     chan struct{} // the hold is lost
+	finished chan struct{} // the renewal that Stop or Await waits for was answered
 
-	// Guarded by the scheduler's mu; every is written by the holder alone, who reads it without.
-	every   time.Duration // between two renewals
-	wake    time.Duration // its place in the queue
-	slack   time.Duration // how much earlier it may be looked at
-	index   int           // in the queue; -1 if it is not there
-	after   *Hold         // behind it in the line
-	listed  bool          // it is in the line
-	flying  bool          // a renewal is under way
-	waiting bool          // somebody reads landed
+	// Guarded by the scheduler's mu. Only the holder writes every, so it reads it without mu.
+	every    time.Duration // between two renewals
+	wake     time.Duration // its place in the queue
+	slack    time.Duration // how much earlier it may be looked at
+	index    int           // in the queue; -1 if it is not there
+	after    *Hold         // the next one in the fifo
+	listed   bool          // it is in the fifo
+	inFlight bool          // a renewal is under way
+	waiting  bool          // Stop or Await reads finished
 }
 
 const (
-	queued  = 1 << iota // it is in the queue, or on its way there: a lease that starts now need not be put in
+	queued  = 1 << iota // it is in the queue, or about to be: a lease that starts now need not be put in
 	active              // between Start and Stop
-	claimed             // its turn has come: it waits for a worker, or a renewal is under way
+	claimed             // it is due: it waits for a worker, or a renewal is under way
 	lost                // reported, and not stopped yet
 
 	flagBits = iota
@@ -140,17 +140,17 @@ const (
 
 func word(due time.Duration, flags int64) int64 { return int64(due)<<flagBits | flags }
 
-// NewHold makes a place for the holds of one session.
+// NewHold returns the Hold of one session.
 func NewHold(session drivers.Renewer) *Hold {
-	return &Hold{session: session, index: -1, told: make(chan struct{}, 1), landed: make(chan struct{}, 1)}
+	return &Hold{session: session, index: -1, told: make(chan struct{}, 1), finished: make(chan struct{}, 1)}
 }
 
-// Lost receives when the hold is lost: a renewal was answered with "not yours", or the lease ran out while none was
-// confirmed. It receives once at the most between Start and Stop, and nothing that was left over from an earlier hold.
+// Lost receives when the hold is lost: a renewal was answered with "not yours", or the lease ran out before one was
+// confirmed. It receives at most once between Start and Stop, and nothing left over from an earlier hold.
 func (h *Hold) Lost() <-chan struct{} { return h.told }
 
-// Start has l renewed to l.TTL every third of that, from began on, which is when the lease began or was granted. Until
-// Stop has returned, l and the session are the scheduler's.
+// Start makes the scheduler renew l to l.TTL every third of that, counted from began, when the lease began or was
+// granted. Until Stop has returned, l and the session belong to the scheduler.
 func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	every := l.TTL / periods
 	due := began + every
@@ -160,7 +160,7 @@ func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 		due = min(due, h.valid)
 	}
 	started := word(due, active|queued)
-	if every == h.every { // else its place in the queue may be too late
+	if every == h.every { // otherwise its place in the queue may be too late
 		if old := h.state.Load(); old&queued != 0 && h.state.CompareAndSwap(old, started) {
 			return
 		}
@@ -172,11 +172,11 @@ func (s *Scheduler) Start(h *Hold, l *drivers.Lease, began time.Duration) {
 	s.mu.Unlock()
 }
 
-// Stop ends the hold. When it returns, no renewal of it is under way and none will be sent: it waits for one that is,
-// which the driver's IO time-out bounds. It reports whether the hold was lost, and whether it has waited.
+// Stop ends the hold. When it returns, no renewal of it is under way and none will be sent: it waits for the present
+// one, which the driver's IO time-out bounds. It reports whether the hold was lost, and whether it has waited.
 //
-// It does not wait if the hold is lost, because its holder has to stop believing at once; then Await has to follow
-// before the session or the lease is used for anything.
+// It does not wait if the hold is lost, because the holder must know that at once; then call Await before using the
+// session or the lease again.
 func (s *Scheduler) Stop(h *Hold) (isLost, waited bool) {
 	old := h.state.Load()
 	if old&(active|claimed|lost) == active && h.state.CompareAndSwap(old, queued) {
@@ -188,12 +188,12 @@ func (s *Scheduler) Stop(h *Hold) (isLost, waited bool) {
 // halt is the rare part of Stop.
 func (s *Scheduler) halt(h *Hold) (isLost, waited bool) {
 	s.mu.Lock()
-	if h.flying && h.state.Load()&lost == 0 {
+	if h.inFlight && h.state.Load()&lost == 0 {
 		waited = true
 		h.waiting = true
 		s.mu.Unlock()
 		select {
-		case <-h.landed:
+		case <-h.finished:
 		case <-h.told:
 		}
 		s.mu.Lock()
@@ -203,19 +203,19 @@ func (s *Scheduler) halt(h *Hold) (isLost, waited bool) {
 	h.state.Store(0)
 	s.queue.remove(h)
 	drain(h.told)
-	drain(h.landed)
+	drain(h.finished)
 	s.mu.Unlock()
 	return isLost, waited
 }
 
-// Await waits until no renewal of a hold that was lost is under way any more.
+// Await waits until no renewal of a lost hold is under way.
 func (s *Scheduler) Await(h *Hold) {
 	s.mu.Lock()
-	h.waiting = h.flying
+	h.waiting = h.inFlight
 	waiting := h.waiting
 	s.mu.Unlock()
 	if waiting {
-		<-h.landed
+		<-h.finished
 	}
 }
 
@@ -226,7 +226,7 @@ func drain(c <-chan struct{}) {
 	}
 }
 
-// wake has the dispatcher look.
+// wake makes the dispatcher look.
 func (s *Scheduler) wake() {
 	select {
 	case s.sooner <- struct{}{}:
@@ -234,7 +234,7 @@ func (s *Scheduler) wake() {
 	}
 }
 
-// plan has h looked at when the time has come. The caller holds mu.
+// plan makes the dispatcher look at h at that time. The caller holds mu.
 func (s *Scheduler) plan(h *Hold, at, slack time.Duration) {
 	h.slack = slack
 	s.queue.place(h, at)
@@ -244,7 +244,7 @@ func (s *Scheduler) plan(h *Hold, at, slack time.Duration) {
 	}
 }
 
-// send renews a lease. A driver that crashes has not answered.
+// send renews a lease. A panic of the driver counts as no answer.
 func send(r drivers.Renewer, l *drivers.Lease) (owned bool, err error) {
 	defer drivers.Catch(&err)
 	return r.Renew(context.Background(), l)
@@ -254,7 +254,7 @@ func send(r drivers.Renewer, l *drivers.Lease) (owned bool, err error) {
 func (s *Scheduler) renew(h *Hold) (r Renewal) {
 	l := h.lease
 	before := l.ValidUntil
-	l.ValidUntil = time.Time{} // so that only what this very renewal sets counts
+	l.ValidUntil = time.Time{} // so that only this renewal's value counts
 	r.Sent = s.clock.Now()
 	r.Owned, r.Err = send(h.session, l)
 	r.Answered = s.clock.Now()

@@ -1,4 +1,4 @@
-// Package testwait waits in tests for what happens by itself. How long that takes depends on the machine: the bound is
+// Package testwait makes tests wait for asynchronous events. How long that takes depends on the machine: the bound is
 // for a test that fails, and says nothing about one that passes.
 package testwait
 
@@ -15,7 +15,7 @@ const (
 	interval = time.Millisecond
 )
 
-// Until asks until ok answers true, and fails the test if that does not happen in time.
+// Until polls ok until it returns true, and fails the test if that takes too long.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := bound(t); !ok(); time.Sleep(interval) {
@@ -25,7 +25,7 @@ func Until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Ends runs f, and fails the test if f does not return in time. f is left to itself then, and must not end the test.
+// Ends runs f, and fails the test if f does not return in time. f then goes on alone, and must not end the test.
 func Ends(t testing.TB, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -42,7 +42,7 @@ func Ends(t testing.TB, what string, f func()) {
 	}
 }
 
-// bound returns until when to wait: for a while, and no longer than leaves the test time to say what is wrong.
+// bound returns until when to wait: for longest, but early enough to report what is wrong.
 func bound(t testing.TB) time.Time {
 	end := time.Now().Add(longest)
 	if limited, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
