@@ -74,7 +74,7 @@ var floors = []rule{
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},
 	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
-	{"results/compare", []string{"results", "results/format", "results/spec", "results/stats", "results/metric"}, nil},
+	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/history", []string{"results", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
 	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},

@@ -289,9 +289,6 @@ func (c *Comparison) remark(drafts []*draft, o Options) {
 			say("the machines are not alike, so that no change is judged: it might be theirs (-force: judge all the same)")
 		}
 	}
-	if c.Lacking {
-		say("the head has no trial of %s of the base, which is no pass (-force: judge by the others)", format.Plural(len(c.Missing), "cell"))
-	}
 	for _, s := range []struct {
 		name string
 		Side

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 )
@@ -76,3 +77,6 @@ func plains(lines []string) []string {
 	}
 	return all
 }
+
+// sentence is a judged result on one line: "locks/s: 80,000 → 70,000 (−12.5 %). The limit is −5 %."
+func sentence(r *compare.Result) string { return plain(r.Figure.Name + ": " + r.Sentence()) }

@@ -30,7 +30,7 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 	found := map[string][]annotation{}
 	if c.Lacking {
 		title := fmt.Sprintf("inconclusive: %s only in the base", format.Plural(len(c.Missing), "cell"))
-		found["warning"] = []annotation{{"warning", title, listed(c.Missing), compare.Missing}}
+		found["warning"] = []annotation{{"warning", title, plain(format.FewClauses(c.Missing, annotationsShown)), compare.Missing}}
 	}
 	for _, r := range worstFirst(c) {
 		level := levels[r.Verdict]
@@ -41,7 +41,7 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		if r.cell != "" {
 			title += " in " + r.cell
 		}
-		found[level] = append(found[level], annotation{level, plain(title), sentence(*r.Result), r.Reason})
+		found[level] = append(found[level], annotation{level, plain(title), sentence(r.Result), r.Reason})
 	}
 	if all := c.Verdict; found[levels[all]] == nil && levels[all] != "" { // nothing was compared, or a reason beyond the figures
 		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; ")), ""}
@@ -85,15 +85,6 @@ func some(list []annotation, most int) (kept []annotation) {
 		}
 	}
 	return kept
-}
-
-// listed are some names, of which the first few are said.
-func listed(names []string) string {
-	const few = 10
-	if more := len(names) - few; more > 1 {
-		names = append(slices.Clone(names[:few]), fmt.Sprintf("and %d more", more))
-	}
-	return plain(strings.Join(names, "; "))
 }
 
 // placed is a judged figure and the label of its cell.

@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/stats"
 )
 
 type junitSuites struct {
@@ -95,12 +98,12 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 				continue
 			}
 			one := junitCase{
-				Class: xmlText(className(cell)), Name: plain(r.Threshold.Text), Time: "0", Out: textOf(details(r, cell.Notes)),
+				Class: xmlText(className(cell)), Name: plain(r.Threshold.Text), Time: "0", Out: textOf(details(&r, cell.Notes)),
 			}
 			switch r.Verdict {
 			case compare.Regressed:
 				suite.Failures++
-				one.Failure = &junitFailure{Message: xmlText(sentence(r)), Type: string(r.Verdict), Text: one.Out.Text}
+				one.Failure = &junitFailure{Message: xmlText(sentence(&r)), Type: string(r.Verdict), Text: one.Out.Text}
 				one.Out = nil
 			case compare.Inconclusive:
 				suite.Skipped++
@@ -127,6 +130,30 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// details are the lines that stand below a result.
+func details(r *compare.Result, notes []string) string {
+	side := func(name string, e stats.Estimate) string {
+		text := name + r.Figure.Unit.Format(e.Median)
+		if e.Known() {
+			text += fmt.Sprintf(" (%s to %s)", r.Figure.Unit.Format(e.Low), r.Figure.Unit.Format(e.High))
+		}
+		return text + ", " + format.Plural(e.N, "trial")
+	}
+	lines := []string{side("base    ", r.Change.Base), side("head    ", r.Change.Head)}
+	if c := r.Change; !math.IsNaN(c.Ratio) {
+		change := "change  " + format.Change(c.Ratio-1)
+		if !math.IsNaN(c.Low) && !math.IsNaN(c.High) {
+			change += fmt.Sprintf(" (%s to %s)", format.Change(c.Low-1), format.Change(c.High-1))
+		}
+		lines = append(lines, change)
+	}
+	if !math.IsNaN(r.P) {
+		lines = append(lines, "p       "+format.P(r.P))
+	}
+	lines = append(lines, "verdict "+string(r.Verdict), sentence(r))
+	return strings.Join(append(lines, plains(notes)...), "\n")
 }
 
 // className is the cell, below which CI servers list its thresholds. A full stop would begin a package there.

@@ -117,7 +117,7 @@ func checkXML(t *testing.T, s string, c *compare.Comparison) {
 	for _, one := range back.Suite.Cases {
 		if one.Failure != nil {
 			failed++
-			if !strings.Contains(one.Failure.Message, plain(xmlText(s))) || !strings.Contains(one.Failure.Text, "verdict regressed") {
+			if !strings.Contains(one.Failure.Text, plain(xmlText(s))) || !strings.Contains(one.Failure.Text, "verdict regressed") {
 				t.Errorf("%q: %+v", s, one.Failure)
 			}
 		}

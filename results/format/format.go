@@ -234,3 +234,35 @@ func FewClauses(texts []string, most int) string {
 	}
 	return strings.Join(texts, "; ")
 }
+
+// Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %": three significant digits as far as they
+// mean something. It is a dash if it is not known.
+func Change(change float64) string {
+	if math.IsNaN(change) {
+		return None
+	}
+	v := 100 * change
+	digits := 1
+	if math.Abs(v) >= 99.95 {
+		digits = 0
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	switch {
+	case strings.Trim(text, "-0.") == "":
+		return "0.0 %"
+	case v > 0:
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1) + " %"
+}
+
+// P formats the p of a test: 0.032, 0.0002, < 0.0001.
+func P(p float64) string {
+	switch {
+	case p < 0.0001:
+		return "< 0.0001"
+	case p < 0.01:
+		return strconv.FormatFloat(p, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}

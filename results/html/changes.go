@@ -5,6 +5,7 @@ package html
 import (
 	"fmt"
 
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/render"
 )
@@ -48,9 +49,9 @@ type changeRow struct {
 	Why                  string
 }
 
-func (t *contest) tables(list []judgement) (all []changeTable) {
+func (t *twoSides) tables(list []judgement) (all []changeTable) {
 	if t.single() && len(list) > 0 {
-		one := changeTable{First: "figure", Judged: list[0].threshold != nil}
+		one := changeTable{First: "figure", Judged: list[0].Threshold != nil}
 		for _, g := range list {
 			one.Rows = append(one.Rows, t.changeRow(g.results[0]))
 		}
@@ -63,17 +64,17 @@ func (t *contest) tables(list []judgement) (all []changeTable) {
 }
 
 // table is that of a judgement. Of rows that say nothing new there are so many at the most.
-func (t *contest) table(g judgement) changeTable {
-	one := changeTable{Title: g.figure.Name, About: format.Upper(g.figure.About), First: "cell", Judged: g.threshold != nil}
-	if better := betterWhen(g.figure); better != "" {
+func (t *twoSides) table(g judgement) changeTable {
+	one := changeTable{Title: g.Metric.Name, About: format.Upper(g.Metric.About), First: "cell", Judged: g.Threshold != nil}
+	if better := betterWhen(g.Metric); better != "" {
 		one.About += "; " + better
 	}
 	open, room := 0, foldedUnjudged
-	if g.threshold != nil {
-		one.Title, room = render.Limit(g.threshold), foldedUnchanged
+	if g.Threshold != nil {
+		one.Title, room = g.Threshold.Limit(), foldedUnchanged
 	}
 	for i, r := range g.results {
-		quiet := r.Threshold == nil || r.quiet()
+		quiet := r.Threshold == nil || r.Quiet()
 		if quiet {
 			if room--; room < 0 {
 				one.Left = len(g.results) - i
@@ -87,7 +88,7 @@ func (t *contest) table(g judgement) changeTable {
 	if most := map[bool]int{true: shownQuiet, false: shownTable + 4}[open == 0]; len(one.Rows) <= most {
 		return one
 	}
-	if g.threshold == nil {
+	if g.Threshold == nil {
 		open = shownQuiet
 	}
 	one.Rows, one.More = one.Rows[:open:open], one.Rows[open:]
@@ -101,16 +102,16 @@ func (t *contest) table(g judgement) changeTable {
 	return one
 }
 
-func (t *contest) changeRow(r judged) changeRow {
+func (t *twoSides) changeRow(r judged) changeRow {
 	row := changeRow{
 		ID: anchor(r), Name: t.name(r), Base: render.Spread(r.Figure, r.Change.Base), Head: render.Spread(r.Figure, r.Change.Head),
-		Change: render.Changed(r.Change.Ratio - 1), Interval: render.ChangeInterval(r.Change), P: render.P(r.Result),
+		Change: format.Change(r.Change.Ratio - 1), Interval: render.ChangeInterval(r.Change), P: render.P(r.Result),
 		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: format.Upper(format.Line(r.Why)),
 	}
 	if row.Why != "" {
 		row.Why += "."
 	}
-	if more := render.Needed(r.Result); more != "" {
+	if more := compare.Needs(r.Result); more != "" {
 		row.Why += " " + more
 	}
 	return row

@@ -28,7 +28,7 @@ func WriteComparison(w io.Writer, c *compare.Comparison, o Options) error {
 	if len(c.Cells) == 0 {
 		return errors.New("html: no cells")
 	}
-	return writePage(w, "comparison.html", newContest(c).page(o))
+	return writePage(w, "comparison.html", newTwoSides(c).page(o))
 }
 
 // comparison is all that the page says.
@@ -36,7 +36,7 @@ type comparison struct {
 	Title, Mark, Class   string
 	Sides                []sideLine
 	Key                  []verdictCount
-	Takeaways            []finding
+	Takeaways            []view.Finding
 	Criteria             []view.Item
 	Charts               []forest
 	Uncharted            int // judged figures without a change in percent
@@ -82,102 +82,55 @@ type lone struct {
 	More  int
 }
 
-// contest is what all parts of the page are drawn from.
-type contest struct {
+// twoSides is what all parts of the page are drawn from.
+type twoSides struct {
 	*compare.Comparison
-	names  []string    // of cells; empty if there is only one
-	judged []judgement // what is judged by one threshold, the worst first
-	shown  []judgement // figures that none judges
-	counts map[compare.Verdict]int
+	names         []string // of cells; empty if there is only one
+	judged, shown []judgement
 }
 
-// judgement are the results of all cells for one threshold, or for one figure that none judges; the worst first.
+// judgement and judged are those of package compare, as the page draws them.
 type judgement struct {
-	figure    *metric.Metric
-	threshold *compare.Threshold
-	verdict   compare.Verdict // the worst of them
-	results   []judged
+	compare.Judgement
+	results []judged
 }
 
-// judged is one result and its cell.
-type judged struct {
-	cell int
-	*compare.Result
-}
+type judged struct{ compare.Judged }
 
-func newContest(c *compare.Comparison) *contest {
-	t := &contest{Comparison: c, counts: map[compare.Verdict]int{}}
-	at := map[string]*judgement{}
-	var order []*judgement
-	for i, cell := range c.Cells {
+func newTwoSides(c *compare.Comparison) *twoSides {
+	t := &twoSides{Comparison: c}
+	for _, cell := range c.Cells {
 		t.names = append(t.names, format.Line(cell.Label))
-		t.counts[cell.Verdict]++
-		for j := range cell.Figures {
-			r := &c.Cells[i].Figures[j]
-			key := r.Figure.Name
-			if r.Threshold != nil {
-				key = render.Limit(r.Threshold)
+	}
+	drawn := func(list []compare.Judgement) (all []judgement) {
+		for _, g := range list {
+			one := judgement{Judgement: g}
+			for _, r := range g.Results {
+				one.results = append(one.results, judged{r})
 			}
-			g := at[key]
-			if g == nil {
-				g = &judgement{figure: r.Figure, threshold: r.Threshold, verdict: r.Verdict}
-				at[key] = g
-				order = append(order, g)
-			}
-			g.verdict = worse(g.verdict, r.Verdict)
-			g.results = append(g.results, judged{i, r})
+			slices.SortStableFunc(one.results, inOrder)
+			all = append(all, one)
 		}
+		return all
 	}
-	for _, g := range order {
-		slices.SortStableFunc(g.results, worstFirst)
-		if g.threshold == nil {
-			t.shown = append(t.shown, *g)
-		} else {
-			t.judged = append(t.judged, *g)
-		}
-	}
-	slices.SortStableFunc(t.judged, func(a, b judgement) int {
-		// Of what has regressed, a lock that does not exclude comes before one that is slow.
-		safe := func(g judgement) int { return b2i(g.figure.Name != "violations" || g.verdict != compare.Regressed) }
-		return cmp.Or(cmp.Compare(rank(a.verdict), rank(b.verdict)), cmp.Compare(safe(a), safe(b)))
-	})
-	if t.single() { // then what counts are its figures
-		clear(t.counts)
-		for _, g := range t.judged {
-			t.counts[g.verdict]++
-		}
-	}
+	j, s := c.Judgements()
+	t.judged, t.shown = drawn(j), drawn(s)
 	return t
 }
 
-func (t *contest) single() bool { return len(t.Cells) == 1 }
+func (t *twoSides) single() bool { return len(t.Cells) == 1 }
 
-// rank is the place of a verdict among all of them, the worst first.
-func rank(v compare.Verdict) int {
-	if i := slices.Index(compare.Verdicts, v); i >= 0 {
-		return i
-	}
-	return len(compare.Verdicts)
-}
-
-func worse(a, b compare.Verdict) compare.Verdict {
-	if rank(b) < rank(a) {
-		return b
-	}
-	return a
-}
-
-// worstFirst is the order of compare.Worse. What nobody judges begins with what has moved the most, in the bad direction if
-// there is one, and what has not changed with what has a place in a chart.
-func worstFirst(a, b judged) int {
+// inOrder keeps the order of judged results, but that what has not changed begins with what has a place in a chart. What
+// nobody judges begins with what has moved the most, in the bad direction if there is one.
+func inOrder(a, b judged) int {
 	switch {
 	case a.Threshold == nil:
 		x, y := a.badness(), b.badness()
 		return cmp.Or(cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y))), cmp.Compare(y, x))
-	case a.Verdict == compare.Unchanged && b.Verdict == compare.Unchanged && a.charted() != b.charted():
+	case a.Verdict == compare.Unchanged && b.Verdict == compare.Unchanged:
 		return cmp.Compare(b2i(b.charted()), b2i(a.charted()))
 	}
-	return compare.Worse(a.Result, b.Result)
+	return 0
 }
 
 // badness is how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
@@ -193,20 +146,20 @@ func (r judged) badness() float64 {
 }
 
 // name is that of the result's cell, or of its figure where there is only one cell.
-func (t *contest) name(r judged) string {
+func (t *twoSides) name(r judged) string {
 	switch {
 	case !t.single():
-		return t.names[r.cell]
+		return t.names[r.Cell]
 	case r.Threshold != nil:
-		return render.Limit(r.Threshold)
+		return r.Threshold.Limit()
 	}
 	return r.Figure.Name
 }
 
-func (t *contest) page(o Options) *comparison {
+func (t *twoSides) page(o Options) *comparison {
 	c := &comparison{
-		Title: cmp.Or(o.Title, t.headline()), Mark: mark(t.Verdict), Class: class(t.Verdict),
-		Sides: t.sides(), Key: t.tallies(), Takeaways: t.takeaways(), Criteria: t.criteria(),
+		Title: cmp.Or(o.Title, format.Upper(format.Line(t.Headline()))), Mark: mark(t.Verdict), Class: class(t.Verdict),
+		Sides: t.lines(), Key: t.tallies(), Takeaways: cleanFindings(t.Findings()), Criteria: t.criteria(),
 		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: render.Tested(t.Comparison), Paired: t.Paired,
 		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
 	}
@@ -236,7 +189,7 @@ func begun(s string) string {
 
 const shownNotes = 6 // cells whose notes are open
 
-func (t *contest) cellNotes() (shown, more []cellNote) {
+func (t *twoSides) cellNotes() (shown, more []cellNote) {
 	for i, cell := range t.Cells {
 		if len(cell.Notes) == 0 {
 			continue
@@ -269,11 +222,11 @@ func alone(labels []string) lone {
 }
 
 // criteria are what the verdicts were come to by.
-func (t *contest) criteria() (all []view.Item) {
+func (t *twoSides) criteria() (all []view.Item) {
 	say := func(label string, lines ...string) { all = append(all, view.Item{Label: label, Lines: lines}) }
 	var limits []string
 	for _, g := range t.judged {
-		limits = append(limits, glued(render.Limit(g.threshold)))
+		limits = append(limits, glued(g.Threshold.Limit()))
 	}
 	say("must not be", strings.Join(limits, " · "))
 	alpha := fmt.Sprintf("%v", t.Alpha)

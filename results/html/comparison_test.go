@@ -34,7 +34,7 @@ func writeComparison(t testing.TB, c *compare.Comparison) string {
 
 // first is what a page says first, as plain text.
 func first(c *compare.Comparison) string {
-	p := newContest(c).page(Options{})
+	p := newTwoSides(c).page(Options{})
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", p.Mark, p.Title)
 	for _, s := range p.Sides {
@@ -88,9 +88,9 @@ func TestHeadlineNamesEveryFigure(t *testing.T) {
 	})
 	const on = "acquire.p999>+10%,acquire.p99>+10%,acquire.p99>15ms,lost-early>0,lost>1"
 	var figures []string
-	headline := newContest(compareSides(t, base, head, on, compare.Options{})).headline()
+	headline := newTwoSides(compareSides(t, base, head, on, compare.Options{})).Headline()
 	_, list, _ := strings.Cut(headline, ": ")
-	for part := range strings.SplitSeq(strings.ReplaceAll(list, " and ", ", "), ", ") {
+	for part := range strings.SplitSeq(list, "; ") {
 		name, _, _ := strings.Cut(part, " ")
 		figures = append(figures, name)
 	}
@@ -119,7 +119,7 @@ func TestComparisonNeedsNothingElse(t *testing.T) {
 // link from the chart if it has a change.
 func TestEveryVerdictHasItsRow(t *testing.T) {
 	for name, c := range comparisons(t) {
-		page := newContest(c).page(Options{})
+		page := newTwoSides(c).page(Options{})
 		rows := map[string]changeRow{}
 		for _, table := range page.Tables {
 			for _, r := range slices.Concat(table.Rows, table.More) {
@@ -134,7 +134,7 @@ func TestEveryVerdictHasItsRow(t *testing.T) {
 		}
 		for i, cell := range c.Cells {
 			for j := range cell.Figures {
-				r := judged{i, &cell.Figures[j]}
+				r := judged{compare.Judged{Cell: i, Result: &cell.Figures[j]}}
 				if r.Threshold == nil {
 					continue
 				}
@@ -153,7 +153,7 @@ func TestEveryVerdictHasItsRow(t *testing.T) {
 // TestWorstFirst: rows go from regressed to no change, what is worse within the limit before that, and of each from
 // what has gone farthest in the bad direction, which is down for one figure and up for the other.
 func TestWorstFirst(t *testing.T) {
-	page := newContest(comparisons(t)["forty"]).page(Options{})
+	page := newTwoSides(comparisons(t)["forty"]).page(Options{})
 	order := []string{"regressed", "inconclusive", "improved", "within limit", "no change"}
 	for i, sign := range []float64{1, -1} {
 		f := page.Charts[i]
@@ -180,7 +180,7 @@ func TestWorstFirst(t *testing.T) {
 
 // TestForest reads a chart's row back: the limit's side, the mark's place and form, and the ends of its interval.
 func TestForest(t *testing.T) {
-	f := newContest(comparisons(t)["eight"]).page(Options{}).Charts
+	f := newTwoSides(comparisons(t)["eight"]).page(Options{}).Charts
 	for i, want := range []struct{ title, beyond string }{{"locks/s", `class="beyond" x="0.00%"`}, {"acquire.p99", `class="beyond" x="`}} {
 		if f[i].Title != want.title {
 			t.Fatalf("chart %d is of %s", i, f[i].Title)
@@ -215,8 +215,8 @@ func TestForest(t *testing.T) {
 
 func TestChangeScale(t *testing.T) {
 	result := func(low, ratio, high, limit float64) judged {
-		return judged{0, &compare.Result{Change: stats.Change{Low: low, Ratio: ratio, High: high},
-			Threshold: &compare.Threshold{Value: limit, Less: limit < 0, Relative: true}}}
+		return judged{compare.Judged{Result: &compare.Result{Change: stats.Change{Low: low, Ratio: ratio, High: high},
+			Threshold: &compare.Threshold{Value: limit, Less: limit < 0, Relative: true}}}}
 	}
 	nan := math.NaN()
 	for name, list := range map[string][]judged{
@@ -252,7 +252,7 @@ func TestChangeScale(t *testing.T) {
 
 // TestPlaces: what is true of both sides is said once, and else which side it is true of.
 func TestPlaces(t *testing.T) {
-	for _, p := range newContest(comparisons(t)["unlike"]).page(Options{}).Places {
+	for _, p := range newTwoSides(comparisons(t)["unlike"]).page(Options{}).Places {
 		both := p.Label != "machine"
 		if both != (len(p.Both) == 1) || both != (len(p.Base)+len(p.Head) == 0) {
 			t.Errorf("%+v", p)
@@ -332,7 +332,7 @@ func TestManyWithin(t *testing.T) {
 		}
 		c.Cells = append(c.Cells, cell)
 	}
-	page := newContest(c).page(Options{})
+	page := newTwoSides(c).page(Options{})
 	table := page.Tables[0]
 	if table.Left > 0 || len(table.Rows) != shownTable || len(table.Rows)+len(table.More) != 300 {
 		t.Errorf("%d rows are open, %d folded and %d left out", len(table.Rows), len(table.More), table.Left)

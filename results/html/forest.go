@@ -43,7 +43,7 @@ func (r judged) charted() bool {
 	return r.Change.Ratio > 0 && !math.IsInf(r.Change.Ratio, 0) && (r.Threshold == nil || r.Threshold.Relative)
 }
 
-func (t *contest) forests() (all []forest) {
+func (t *twoSides) forests() (all []forest) {
 	if t.single() {
 		g := judgement{}
 		for _, of := range [][]judgement{t.judged, t.shown} {
@@ -57,15 +57,15 @@ func (t *contest) forests() (all []forest) {
 		return all
 	}
 	for _, g := range t.judged {
-		if !g.threshold.Relative {
+		if !g.Threshold.Relative {
 			continue
 		}
-		f := t.forest(g, g.figure.Name)
-		f.About = format.Upper(g.figure.About)
-		if better := betterWhen(g.figure); better != "" {
+		f := t.forest(g, g.Metric.Name)
+		f.About = format.Upper(g.Metric.About)
+		if better := betterWhen(g.Metric); better != "" {
 			f.About += "; " + better
 		}
-		f.About += ". The limit is " + limit(g.threshold) + "."
+		f.About += ". The limit is " + g.Threshold.Allowed() + "."
 		if len(f.Rows)+len(f.More) > 0 {
 			all = append(all, f)
 		}
@@ -74,7 +74,7 @@ func (t *contest) forests() (all []forest) {
 }
 
 // forest draws results, which have one scale.
-func (t *contest) forest(g judgement, title string) forest {
+func (t *twoSides) forest(g judgement, title string) forest {
 	f := forest{Title: title}
 	var drawn []judged
 	for _, r := range g.results {
@@ -102,7 +102,7 @@ func (t *contest) forest(g judgement, title string) forest {
 // fold leaves open what has regressed, improved, is inconclusive or is worse within its limit, as far as there is room.
 func (f *forest) fold(drawn []judged) {
 	open := 0
-	for open < min(shownRows, len(f.Rows)) && !drawn[open].quiet() {
+	for open < min(shownRows, len(f.Rows)) && !drawn[open].Quiet() {
 		open++
 	}
 	f.Rows, f.More = f.Rows[:open:open], f.Rows[open:]
@@ -116,7 +116,7 @@ func (f *forest) fold(drawn []judged) {
 	}
 }
 
-func (t *contest) forestRow(r judged, s scale) (row forestRow, turned bool) {
+func (t *twoSides) forestRow(r judged, s scale) (row forestRow, turned bool) {
 	d := drawing{height: rowHeight}
 	const mid = rowHeight / 2
 	if l := r.Threshold; l != nil {
@@ -155,7 +155,7 @@ func (t *contest) forestRow(r judged, s scale) (row forestRow, turned bool) {
 		d.sign("sign "+look, s.at(c.Ratio), mid, shape(r.Verdict))
 	}
 	row = forestRow{Name: t.name(r), Link: anchor(r), Class: look, Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result),
-		Value: render.Changed(c.Ratio - 1)}
+		Value: format.Change(c.Ratio - 1)}
 	var beside []string
 	if !math.IsNaN(c.Low) {
 		beside = append(beside, glued(render.ChangeInterval(c)))
@@ -217,7 +217,7 @@ func anchor(r judged) string {
 		}
 		return '-'
 	}, what)
-	return fmt.Sprintf("cell-%d-%s", r.cell+1, id)
+	return fmt.Sprintf("cell-%d-%s", r.Cell+1, id)
 }
 
 // farthest is how far a scale of changes goes at the most, if the limits do not lie beyond that: to half and to double.

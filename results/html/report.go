@@ -81,7 +81,7 @@ type fullRow struct {
 
 func (v content) report(o Options) *report {
 	r := &report{
-		Title: o.Title, When: v.when(), Common: v.Common, Takeaways: v.Findings(), Key: v.key(),
+		Title: o.Title, When: v.when(), Common: v.Common, Takeaways: cleanFindings(v.Findings()), Key: v.key(),
 		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), Stairs: v.stairs(), Classes: v.classes(),
 		Fairness: v.fairness(), Costs: v.costs(), Full: v.full(), Warnings: v.warnings(), Details: v.details(),
 		Places: v.places(), Commands: v.commands(), Several: len(v.Cells) > 1,

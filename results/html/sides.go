@@ -17,14 +17,14 @@ import (
 // sideLine is what stands below the headline for a side.
 type sideLine struct{ Label, Name, Text string }
 
-func (t *contest) sides() []sideLine {
+func (t *twoSides) lines() []sideLine {
 	base := sideLine{"base", format.Line(t.Base.Name), t.about(t.Base, t.trials(0))}
 	head := sideLine{"head", format.Line(t.Head.Name), t.about(t.Head, t.trials(1))}
 	return []sideLine{base, head}
 }
 
 // trials are those of one side, 0 for the base.
-func (t *contest) trials(side int) (all []*results.Record) {
+func (t *twoSides) trials(side int) (all []*results.Record) {
 	for _, c := range t.Cells {
 		all = append(all, [][]*results.Record{c.Base, c.Head}[side]...)
 	}
@@ -32,7 +32,7 @@ func (t *contest) trials(side int) (all []*results.Record) {
 }
 
 // about is which revisions a side was, how many trials it had, what was left out of it and when it ran.
-func (t *contest) about(s compare.Side, trials []*results.Record) string {
+func (t *twoSides) about(s compare.Side, trials []*results.Record) string {
 	var parts []string
 	if len(s.Revisions) > 0 {
 		parts = append(parts, format.Few(cleaned(s.Revisions), view.NamedCells))
@@ -74,7 +74,7 @@ type sidedPlace struct {
 	Base, Head []string
 }
 
-func (t *contest) places() (all []sidedPlace) {
+func (t *twoSides) places() (all []sidedPlace) {
 	base, head := placesOf(t.trials(0)), placesOf(t.trials(1))
 	for _, label := range []string{"server", "machine", "program", "libraries"} {
 		b, h := base[label], head[label]
@@ -107,7 +107,7 @@ func placesOf(trials []*results.Record) map[string][]string {
 const shownCommands = 60
 
 // commands are the command lines that make the cells again, each once, and how many more there are.
-func (t *contest) commands() (all []command, left int) {
+func (t *twoSides) commands() (all []command, left int) {
 	var texts []string
 	names := map[string][]string{}
 	add := func(side, name string, trials []*results.Record) {

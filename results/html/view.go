@@ -4,6 +4,7 @@ package html
 
 import (
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -43,4 +44,12 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// cleanFindings takes control characters out of what records may have put into findings.
+func cleanFindings(all []view.Finding) []view.Finding {
+	for i, f := range all {
+		all[i].Lead, all[i].Text = format.Line(f.Lead), format.Line(f.Text)
+	}
+	return all
 }

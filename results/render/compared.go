@@ -27,18 +27,12 @@ func Tested(c *compare.Comparison) string {
 	return newComparison(c, true).tested()
 }
 
-// Limit is a threshold as people read it: "locks/s < -5%".
-func Limit(t *compare.Threshold) string { return limitText(t) }
-
-// Changed is a change, a ratio less one, in percent and with its sign: "−12.5 %". It is a dash if it is not known.
-func Changed(share float64) string { return changeText(share) }
-
 // ChangeInterval is the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
 func ChangeInterval(c stats.Change) string {
 	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
 		return format.None
 	}
-	return strings.TrimSuffix(changeText(c.Low-1), " %") + " to " + changeText(c.High-1)
+	return strings.TrimSuffix(format.Change(c.Low-1), " %") + " to " + format.Change(c.High-1)
 }
 
 // Spread is a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
@@ -56,21 +50,3 @@ func P(r *compare.Result) string { return pText(r) }
 // Verdict is that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one
 // that no threshold judges.
 func Verdict(r *compare.Result) string { return verdictText(r) }
-
-// Within tells whether a figure is worse, significantly, though its threshold allows that.
-func Within(r *compare.Result) bool { return r.Verdict == compare.Unchanged && r.Why != "" }
-
-// Needed says how many trials would tell of inconclusive results, from the least that one of them takes to the most, in
-// a sentence; empty if that can't be said.
-func Needed(results ...*compare.Result) string {
-	var rows []figureRow
-	for _, r := range results {
-		if r.Threshold != nil {
-			rows = append(rows, figureRow{0, r})
-		}
-	}
-	if len(rows) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(needed(rows))
-}

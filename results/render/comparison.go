@@ -45,11 +45,8 @@ func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
 		}
 		p.blank()
 	}
-	if lead, lines := t.counts("-all-rows shows every one"); len(lines) > 0 {
-		p.para("", "", lead)
-		for _, text := range lines {
-			p.para("", "  ", text)
-		}
+	if text := t.left("-all-rows shows every one"); text != "" {
+		p.para("", "", text)
 		p.blank()
 	}
 	for _, line := range t.below(most) {
@@ -92,7 +89,7 @@ func newComparison(c *compare.Comparison, all bool) *comparison {
 func (t *comparison) title() string {
 	of := func(s compare.Side, other string) string {
 		parts := []string{format.Plural(s.Trials, "trial")}
-		if text := firstOf(s.Revisions, ", "); text != other {
+		if text := format.Few(s.Revisions, named); text != other {
 			parts = append([]string{text}, parts...)
 		}
 		return strings.TrimPrefix(format.Clean(s.Name)+format.Unbroken, format.Unbroken) + "(" + format.Join(parts...) + ")"
@@ -100,9 +97,9 @@ func (t *comparison) title() string {
 	b, h := t.Base, t.Head
 	if b.Name == h.Name { // both sides of one run
 		b.Name, h.Name = "", ""
-		return format.Clean(t.Base.Name) + ": base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
+		return format.Clean(t.Base.Name) + ": base " + of(b, format.Few(h.Revisions, named)) + " → head " + of(h, format.Few(b.Revisions, named))
 	}
-	return "base " + of(b, firstOf(h.Revisions, ", ")) + " → head " + of(h, firstOf(b.Revisions, ", "))
+	return "base " + of(b, format.Few(h.Revisions, named)) + " → head " + of(h, format.Few(b.Revisions, named))
 }
 
 // measured is what all trials of both sides have in common.
@@ -138,7 +135,7 @@ func (t *comparison) grid(parts int) (g grid) {
 		if r.Threshold == nil {
 			return r.Figure.Name
 		}
-		return limitText(r.Threshold)
+		return r.Threshold.Limit()
 	})
 	side := func(of func(c stats.Change) stats.Estimate) func(r figureRow) string {
 		return func(r figureRow) string {
@@ -150,7 +147,7 @@ func (t *comparison) grid(parts int) (g grid) {
 	}
 	add("base", true, side(func(c stats.Change) stats.Estimate { return c.Base }))
 	add("head", true, side(func(c stats.Change) stats.Estimate { return c.Head }))
-	add("change", true, func(r figureRow) string { return changeText(r.Change.Ratio - 1) })
+	add("change", true, func(r figureRow) string { return format.Change(r.Change.Ratio - 1) })
 	if parts&withInterval != 0 {
 		add("95 % interval", true, func(r figureRow) string { return ChangeInterval(r.Change) })
 	}
@@ -159,35 +156,9 @@ func (t *comparison) grid(parts int) (g grid) {
 	return g
 }
 
-// limitText is a threshold with the blanks that make it easy to read, and else as -fail-on takes it.
-func limitText(t *compare.Threshold) string {
-	text := strings.Replace(t.String(), t.Figure.Name, "", 1)
-	return t.Figure.Name + " " + text[:1] + " " + text[1:]
-}
-
 // plusMinus is how far the interval of a median reaches, as a share of it.
 func plusMinus(e stats.Estimate) string {
 	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
-}
-
-// changeText is a change in percent, with its sign: three significant digits as far as they mean something.
-func changeText(change float64) string {
-	if math.IsNaN(change) {
-		return format.None
-	}
-	v := 100 * change
-	digits := 1
-	if math.Abs(v) >= 99.95 {
-		digits = 0
-	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	switch {
-	case strings.Trim(text, "-0.") == "":
-		return "0.0 %"
-	case v > 0:
-		text = "+" + text
-	}
-	return strings.Replace(text, "-", "−", 1) + " %"
 }
 
 // pText is the p by which a figure was judged, or in brackets that of one which was not.
@@ -196,29 +167,18 @@ func pText(r *compare.Result) string {
 	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
 		return format.None
 	case !math.IsNaN(r.P):
-		return probability(r.P)
+		return format.P(r.P)
 	case r.Threshold == nil:
-		return "(" + probability(r.Change.P) + ")"
+		return "(" + format.P(r.Change.P) + ")"
 	}
 	return format.None
-}
-
-// probability writes a p of a test: 0.032, 0.0002, < 0.0001.
-func probability(p float64) string {
-	switch {
-	case p < 0.0001:
-		return "< 0.0001"
-	case p < 0.01:
-		return strconv.FormatFloat(p, 'f', 4, 64)
-	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
 const withinLimit = "within limit"
 
 // verdictText is the verdict of a figure; what is worse within its threshold is not called unchanged.
 func verdictText(r *compare.Result) string {
-	if Within(r) {
+	if r.Within() {
 		return withinLimit
 	}
 	return string(r.Verdict)
@@ -266,8 +226,8 @@ func (t *comparison) below(notes int) (lines []note) {
 	say := func(mark, format string, args ...any) {
 		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
 	}
-	for _, text := range t.reasons() {
-		say("", "%s", text)
+	for _, f := range t.Findings() {
+		say("", "%s %s", f.Lead, f.Text)
 	}
 	for _, text := range t.notes(notes) {
 		say("", "%s", text)
@@ -298,17 +258,6 @@ func (t *comparison) tested() string {
 	return text
 }
 
-// of names the cell and the figure of a row in a sentence.
-func (t *comparison) of(r figureRow) string {
-	if label := t.Cells[r.cell].Label; label != "" {
-		return label + ", " + r.Figure.Name + ": "
-	}
-	return r.Figure.Name + ": "
-}
-
-// namedFirst is how many figures or cells are named one by one, before the rest of them is only counted.
-const namedFirst = 3
-
 // fewest is the least number of trials of a side of a cell.
 func (t *comparison) fewest() int {
 	least := math.MaxInt
@@ -324,66 +273,5 @@ func (p *page) verdict(t *comparison) {
 	if color == "" {
 		color = bold
 	}
-	p.para(color, "", t.summary())
-}
-
-// summary is the whole in a sentence: "regressed: locks/s fell by 8.2 %; 3 cells: 1 regressed, 2 no change".
-func (t *comparison) summary() string {
-	text := string(t.Verdict)
-	if n := len(t.Cells); n > 1 {
-		var parts []string
-		for _, v := range compare.Verdicts {
-			of := 0
-			for _, c := range t.Cells {
-				if c.Verdict == v {
-					of++
-				}
-			}
-			if of > 0 {
-				parts = append(parts, format.Count(of)+" "+string(v))
-			}
-		}
-		text += " · " + format.Plural(n, "cell") + ": " + strings.Join(parts, ", ")
-	}
-	if n := len(t.Missing); n > 0 {
-		text += " · " + format.Plural(n, "cell") + " only in the base"
-	}
-	if t.Verdict == compare.Unchanged {
-		return text + t.within()
-	}
-	worst := slices.DeleteFunc(slices.Concat(t.rows, t.hidden), func(r figureRow) bool { return r.Verdict != t.Verdict || r.Threshold == nil })
-	if t.Verdict == compare.Inconclusive && len(worst) > namedFirst || len(worst) == 0 {
-		return text
-	}
-	slices.SortStableFunc(worst, func(a, b figureRow) int { return compare.Worse(a.Result, b.Result) })
-	var parts []string
-	for _, r := range worst {
-		parts = append(parts, strings.TrimSuffix(t.of(r), ": ")+" "+changeOf(r.Result))
-	}
-	return text + " · " + firstOf(parts, "; ")
-}
-
-// within says what a summary of no change would hide.
-func (t *comparison) within() string {
-	n := 0
-	for _, r := range slices.Concat(t.rows, t.hidden) {
-		if Within(r.Result) {
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return " · " + format.Plural(n, "figure") + " worse within the limit"
-}
-
-// changeOf is the change of a judged figure in a few words.
-func changeOf(r *compare.Result) string {
-	switch {
-	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
-		return "(" + r.Why + ")"
-	case math.IsNaN(r.P):
-		return changeText(r.Change.Ratio - 1)
-	}
-	return fmt.Sprintf("%s (p %s)", changeText(r.Change.Ratio-1), probability(r.P))
+	p.para(color, "", t.Headline())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 )
 
@@ -159,7 +160,7 @@ func TestChangeText(t *testing.T) {
 	for v, want := range map[float64]string{
 		-0.0823: "−8.2 %", 0.0004: "0.0 %", -0.0004: "0.0 %", 0.5: "+50.0 %", 1.5: "+150 %", -0.9999: "−100 %", 0.0996: "+10.0 %",
 	} {
-		if got := changeText(v); got != want {
+		if got := format.Change(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
 	}

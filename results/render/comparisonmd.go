@@ -25,12 +25,11 @@ const commentRoom = 60_000
 // The parts of it that have no length of their own, in bytes as they are written: escaped, & takes five. What is left
 // after them is for the table of all figures; the three sentences at the top and all of these leave something.
 const (
-	tableRoom   = 24_000
-	countsRoom  = 2_000
-	reasonsRoom = 12_000
-	notesRoom   = 8_000
-	longText    = 2_000 // of a sentence
-	longName    = 200   // of a cell's name
+	tableRoom    = 24_000
+	findingsRoom = 14_000
+	notesRoom    = 8_000
+	longText     = 2_000 // of a sentence
+	longName     = 200   // of a cell's name
 )
 
 // ComparisonMarkdown writes c as GitHub-flavoured Markdown, short enough for a comment. Of a comparison with many
@@ -41,14 +40,14 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	judged, all := newComparison(c, false), newComparison(c, true)
 	judged.rows = slices.DeleteFunc(judged.rows, func(r figureRow) bool { return r.Threshold == nil })
 	p := &page{}
-	p.add("", "**"+sentenceOf(judged.summary())+"**", "", sentenceOf(judged.title()), "")
+	p.add("", "**"+sentenceOf(judged.Headline())+"**", "", sentenceOf(judged.title()), "")
 	if text := judged.measured(); text != "" {
 		p.add("", sentenceOf(text), "")
 	}
 	open := *judged
 	if len(open.rows) > maxOpenRows {
 		open.rows = slices.DeleteFunc(slices.Clone(open.rows), func(r figureRow) bool {
-			return r.Verdict == compare.Unchanged && !Within(r.Result) || r.Verdict == compare.Improved
+			return r.Verdict == compare.Unchanged && !r.Within() || r.Verdict == compare.Improved
 		})
 	}
 	shown := open
@@ -60,12 +59,14 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	whole := *judged
 	whole.shorten(fullRows)
-	if lead, lines := whole.counts("in full as CSV or JSON"); len(lines) > 0 {
-		p.add("", lead, "")
-		p.list(lines, countsRoom)
-		p.blank()
+	if text := whole.left("in full as CSV or JSON"); text != "" {
+		p.add("", text, "")
 	}
-	p.list(shown.reasons(), reasonsRoom)
+	var findings []string
+	for _, f := range c.Findings() {
+		findings = append(findings, f.Lead+" "+f.Text)
+	}
+	p.list(findings, findingsRoom)
 	if notes := judged.notes(fullNotes); len(notes) > 0 {
 		p.add("", "", "<details><summary>"+format.Plural(len(notes), "note")+"</summary>", "")
 		p.list(notes, notesRoom)

@@ -232,7 +232,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
 	at, last := s.Points[step.At], s.Points[step.Last]
 	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
-		revisionName(at.Revision), day(at.Started), l.Figure.Unit.Format(step.Before), l.Figure.Unit.Format(step.After), probability(step.P),
+		revisionName(at.Revision), day(at.Started), l.Figure.Unit.Format(step.Before), l.Figure.Unit.Format(step.After), format.P(step.P),
 		revisionName(last.Revision), day(last.Started))
 	if at.Revision == last.Revision {
 		text += ": the same revision, so it is not its doing"
@@ -253,7 +253,7 @@ func driftLine(s *history.Series, l *history.Line) string {
 		since = "since that step"
 	}
 	return fmt.Sprintf("drifts by %s a point, %s %s %s (p %s)", change(1+l.Drift.Slope), change(l.Drifted()), direction(l, l.Drifted()),
-		since, probability(l.P))
+		since, format.P(l.P))
 }
 
 // direction is what a change of the figure means.
@@ -268,7 +268,7 @@ func direction(l *history.Line, ratio float64) string {
 }
 
 // change writes a ratio as what became of the figure: +3.4 %.
-func change(ratio float64) string { return changeText(ratio - 1) }
+func change(ratio float64) string { return format.Change(ratio - 1) }
 
 // revisionName is a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
 // a part that does it.

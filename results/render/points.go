@@ -119,7 +119,7 @@ func halfWidth(e stats.Estimate) string {
 	if !e.Known() || e.Median <= 0 {
 		return format.None
 	}
-	return strings.TrimPrefix(changeText(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
+	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
 
 // toPrevious is the ratio of a point to the last one before it that is known; NaN for the first.

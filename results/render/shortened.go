@@ -4,13 +4,11 @@ package render
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
 )
 
 const (
@@ -43,7 +41,7 @@ func (k kind) kept() int {
 	return 0
 }
 
-func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason, Within(r.Result)} }
+func kindOf(r figureRow) kind { return kind{r.Verdict, r.Reason, r.Within()} }
 
 // shorten leaves the worst rows of each kind, in their order, if there are more than most that are judged; and of those
 // that nobody judges, which were asked for, the ones of the cells that are left.
@@ -73,116 +71,26 @@ func (t *comparison) shorten(most int) {
 	t.rows = shown
 }
 
-// counts are how many figures there are of each kind, if not all of them are shown: a line that says so, and one a kind.
-func (t *comparison) counts(how string) (lead string, lines []string) {
+// left says how many judged figures there are, if not all of them are shown.
+func (t *comparison) left(how string) string {
 	if len(t.hidden) == 0 {
-		return "", nil
+		return ""
 	}
-	all, judged := map[kind]int{}, 0
+	judged := 0
 	for _, r := range slices.Concat(t.rows, t.hidden) {
 		if r.Threshold != nil {
-			all[kindOf(r)]++
 			judged++
 		}
 	}
-	unjudged := 0
-	for _, r := range t.hidden {
-		if r.Threshold == nil {
-			unjudged++
-		}
-	}
-	say := func(n int, text string) {
-		if n > 0 {
-			lines = append(lines, format.Count(n)+" "+text)
-		}
-	}
-	for _, v := range compare.Verdicts {
-		say(all[kind{v, "", true}], withinLimit+": worse, by no more than the limit allows")
-		say(all[kind{v, "", false}], string(v))
-		for _, reason := range compare.Reasons {
-			say(all[kind{v, reason, false}], string(v)+": "+reason.About())
-		}
-	}
-	say(unjudged, "besides that no threshold judges, of cells that are not shown")
 	what := "the worst of each kind are shown"
 	if len(t.rows) == 0 {
 		what = "none of which needs a look"
 	}
-	return fmt.Sprintf("%s, %s (%s):", format.Plural(judged, "judged figure"), what, how), lines
+	return fmt.Sprintf("%s, %s (%s).", format.Plural(judged, "judged figure"), what, how)
 }
 
-// reasons are what stands behind the verdicts, and what it takes to come to another. Figures with the same reason share it,
-// those that are not shown too.
-func (t *comparison) reasons() (list []string) {
-	of := map[string][]figureRow{}
-	for _, r := range slices.Concat(t.rows, t.hidden) {
-		of[r.Why] = append(of[r.Why], r)
-	}
-	said := map[string]bool{"": true}
-	for _, r := range t.rows {
-		if said[r.Why] {
-			continue
-		}
-		said[r.Why] = true
-		rows := of[r.Why]
-		var names []string
-		for _, r := range rows[:min(len(rows), namedFirst+1)] {
-			names = append(names, strings.TrimSuffix(t.of(r), ": "))
-		}
-		list = append(list, firstOfMany(names, len(rows), "; ")+": "+r.Why+"."+needed(rows))
-	}
-	return list
-}
-
-// needed is how many trials would tell, for the figures of rows: from the one that takes the least of them to the one
-// that takes the most.
-func needed(rows []figureRow) string {
-	worst, least, same := rows[0], math.MaxInt, true
-	for _, r := range rows {
-		same = same && r.Threshold.String()[len(r.Figure.Name):] == worst.Threshold.String()[len(worst.Figure.Name):]
-		if r.Needed > worst.Needed {
-			worst = r
-		}
-		if r.Needed > 0 {
-			least = min(least, r.Needed)
-		}
-	}
-	if worst.Verdict != compare.Inconclusive || worst.Needed == 0 {
-		return ""
-	}
-	what := "such changes"
-	if same {
-		what = strings.TrimLeft(limitText(worst.Threshold)[len(worst.Figure.Name):], " <>")
-		what = strings.NewReplacer("-", "−", "%", format.Unbroken+"%").Replace(what) // as in the reason before it
-	}
-	const many = 1000 // more than anybody runs, and the estimate is no longer one
-	if least > many {
-		return fmt.Sprintf(" To see %s would take more than %s a side: it scatters too much.", what, format.Plural(many, "trial"))
-	}
-	most := format.Plural(int64(min(worst.Needed, many)), "trial")
-	if worst.Needed > many {
-		most = "more than " + most
-	}
-	if least < worst.Needed {
-		most = format.Count(least) + " to " + most
-	}
-	text := fmt.Sprintf(" To see %s takes about %s a side", what, most)
-	if worst.Guessed() {
-		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
-	}
-	return text + "."
-}
-
-// firstOf names the first few of many.
-func firstOf(names []string, between string) string { return firstOfMany(names, len(names), between) }
-
-// firstOfMany is firstOf of so many, of which the names of the first are known.
-func firstOfMany(names []string, many int, between string) string {
-	if more := many - namedFirst; more > 1 {
-		return strings.Join(names[:namedFirst], between) + between + fmt.Sprintf("and %s more", format.Count(more))
-	}
-	return strings.Join(names, between)
-}
+// named is how many cells a note names before it counts the rest.
+const named = 3
 
 // notes are what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
 // more than most notes those of a cell go first, and those of violations last.
@@ -198,7 +106,7 @@ func (t *comparison) notes(most int) (list []string) {
 		}
 	}
 	for _, text := range order {
-		if of := firstOf(labels[text], "; "); of != "" {
+		if of := format.FewClauses(labels[text], named); of != "" {
 			text = of + ": " + text
 		}
 		list = append(list, text+".")
@@ -210,9 +118,9 @@ func (t *comparison) notes(most int) (list []string) {
 	for _, lone := range []struct {
 		labels []string
 		where  string
-	}{{t.Missing, "base"}, {t.Added, "head"}} {
+	}{{t.Added, "head"}} {
 		if n := len(lone.labels); n > 0 {
-			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, firstOf(lone.labels, "; ")))
+			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, format.FewClauses(lone.labels, named)))
 		}
 	}
 	if len(list) <= most {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -83,7 +82,7 @@ func TestCrowd(t *testing.T) {
 	if n := markdown.Len(); n > commentRoom {
 		t.Errorf("%d bytes of Markdown", n)
 	}
-	for _, want := range []string{"**regressed ", "- 1,150 no change", "mutual exclusion was violated", "<summary>All 1,500 figures</summary>", " rows more, for which"} {
+	for _, want := range []string{"**regressed ", "locks/s in 250 cells, ", "mutual exclusion was violated", "<summary>All 1,500 figures</summary>", " rows more, for which"} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("no %q in the Markdown", want)
 		}
@@ -110,9 +109,8 @@ func TestCrowdWithin(t *testing.T) {
 		for want, n := range map[string]int{
 			"  within limit\n": 10, "\nclients 299\n": 1, "\nclients 290\n": 1, "\nclients 289\n": 0,
 			"\njain": rows, "needs a look": 0, "1,200 judged figures, the worst of each kind are shown (": 1,
-			"\n  50 within limit: worse, by no more than the limit allows\n  1,150 no change\n": 1,
-			"\n  290 besides that no threshold judges, of cells that are not shown\n":           min(rows, 1), "clients 299, locks/s: fell by 299.": 1,
-			"\nno change · 300 cells: 300 no change · 50 figures worse within the limit\n": 1,
+			"\nlocks/s is worse within the limit in 50 of 300 cells: clients 299, ": 1,
+			"\nno change in 300 cells · 50 figures worse within the limit\n":        1,
 		} {
 			if got := strings.Count(text.String(), want); got != n {
 				t.Errorf("figures %t: %q is there %d times, want %d", figures, want, got, n)
@@ -124,7 +122,7 @@ func TestCrowdWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	open, _, _ := strings.Cut(markdown.String(), "<details>")
-	if n := strings.Count(open, "| within limit |"); n != 50 || !strings.Contains(open, "- 50 within limit: worse") {
+	if n := strings.Count(open, "| within limit |"); n != 50 || !strings.Contains(open, "- locks/s is worse within the limit in 50 of 300 cells") {
 		t.Errorf("%d of 50 rows in the Markdown: %s", n, open)
 	}
 }
@@ -204,39 +202,5 @@ func TestEscapedWithin(t *testing.T) {
 		if got := escapedWithin(c.text, c.most); got != c.want {
 			t.Errorf("%q within %d bytes: %q, want %q", c.text, c.most, got, c.want)
 		}
-	}
-}
-
-// TestNeededOfMany: what one of many figures takes is not said of all of them.
-func TestNeededOfMany(t *testing.T) {
-	limits, err := compare.ParseThresholds("locks/s<-5%")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		trials int // of each side
-		needed []int
-		want   string
-	}{
-		{10, []int{0}, ""},
-		{10, []int{13}, "To see −5 % takes about 13 trials a side."},
-		{10, []int{13, 13}, "To see −5 % takes about 13 trials a side."},
-		{10, []int{40, 73, 0, 13}, "To see −5 % takes about 13 to 73 trials a side."},
-		{10, []int{1001, 73}, "To see −5 % takes about 73 to more than 1,000 trials a side."},
-		{10, []int{2000, 1001}, "To see −5 % would take more than 1,000 trials a side: it scatters too much."},
-		{5, []int{13, 20}, "To see −5 % takes about 13 to 20 trials a side, if not many more: fewer than 6 show little of the scatter."},
-	} {
-		var list []*compare.Result
-		for _, n := range c.needed {
-			e := stats.Estimate{N: c.trials}
-			list = append(list, &compare.Result{Figure: limits[0].Figure, Threshold: &limits[0], Verdict: compare.Inconclusive, Needed: n,
-				Change: stats.Change{Base: e, Head: e}})
-		}
-		if got := strings.ReplaceAll(Needed(list...), format.Unbroken, " "); got != c.want {
-			t.Errorf("%d: %q, want %q", c.needed, got, c.want)
-		}
-	}
-	if got := Needed(&compare.Result{}); got != "" {
-		t.Errorf("of a figure that nothing judges: %q", got)
 	}
 }

@@ -16,8 +16,22 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// Finding is a sentence or two. Its kind is good, bad, warn or note.
-type Finding struct{ Kind, Lead, Text string }
+// Finding is a sentence or two about what was measured.
+type Finding struct {
+	Kind Kind
+	Lead string // what it is about, or the beginning of the sentence
+	Text string
+}
+
+// Kind is how a finding is drawn.
+type Kind string
+
+const (
+	Good Kind = "good"
+	Bad  Kind = "bad"
+	Warn Kind = "warn"
+	Note Kind = "note"
+)
 
 const (
 	NamedCells = 4 // in a sentence
@@ -46,15 +60,15 @@ func (v *Run) broken() (all []Finding) {
 		planted += c.Safety.Overstayed
 	}
 	if names != nil {
-		all = append(all, Finding{"bad", "Mutual exclusion was violated",
+		all = append(all, Finding{Bad, "Mutual exclusion was violated",
 			"by " + format.Few(names, NamedCells) + ", though the design claims to exclude. Two clients held the same lock at once."})
 	}
 	if free != nil {
-		all = append(all, Finding{"warn", "Two clients held the same lock at once",
+		all = append(all, Finding{Warn, "Two clients held the same lock at once",
 			"in " + format.Few(free, NamedCells) + ", which does not claim mutual exclusion."})
 	}
 	if planted > 0 {
-		all = append(all, Finding{"note", "Planted violations:",
+		all = append(all, Finding{Note, "Planted violations:",
 			fmt.Sprintf("%s on purpose, by holders that were made to outlast their lease; they say nothing against a lock.",
 				format.Verb(planted, "violation was made", "violations were made"))})
 	}
@@ -94,7 +108,7 @@ func (v *Run) exclusion() []Finding {
 	}
 	var all []Finding
 	if blind > 0 {
-		all = append(all, Finding{"note", "No violation could have been seen",
+		all = append(all, Finding{Note, "No violation could have been seen",
 			"in " + fmt.Sprintf("%d of %s", blind, format.Plural(len(v.Cells), "row")) + ": rivals were not, or hardly ever, refused " +
 				"while a key was held, or the records do not tell. Contention for fewer keys, or holds that take time, would show something."})
 	}
@@ -106,12 +120,12 @@ func (v *Run) exclusion() []Finding {
 		if len(v.Cells) == 1 {
 			where = "in this run"
 		}
-		all = append(all, Finding{"good", "No violation was seen " + where,
+		all = append(all, Finding{Good, "No violation was seen " + where,
 			fmt.Sprintf("over %s, %s of which were watched. That is a bound and not a proof: row by row it is in the section on safety.",
 				format.Plural(grants, "grant"), format.Count(watched))})
 	}
 	if unchecked > 0 {
-		all = append(all, Finding{"warn", "Mutual exclusion was not checked",
+		all = append(all, Finding{Warn, "Mutual exclusion was not checked",
 			fmt.Sprintf("in %s: the oracle was off.", rows(unchecked, len(v.Cells)))})
 	}
 	return all
@@ -183,7 +197,7 @@ func tally(wins map[string]int, level, loads int) Finding {
 	if rest > 0 {
 		parts = append(parts, fmt.Sprintf("in %d there are no two rows that may be believed as they stand", rest))
 	}
-	return Finding{"note", fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
+	return Finding{Note, fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
 }
 
 // single is the one cell of a run.
@@ -213,14 +227,14 @@ func (v *Run) single() []Finding {
 	if c.Bound.Beaten() {
 		bound += " The estimate was too low."
 	}
-	return []Finding{{"note", format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
+	return []Finding{{Note, format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
 }
 
 // across spans rows whose loads differ, which are no rivals.
 func (v *Run) across() []Finding {
 	order := Group{Cells: v.Cells}.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := order[0], order[len(order)-1]
-	return []Finding{{"note", "The rows had different loads, so they are no ranking:",
+	return []Finding{{Note, "The rows had different loads, so they are no ranking:",
 		fmt.Sprintf("from %s locks/s (%s) to %s locks/s (%s).",
 			format.Three(v.Cells[low].Rate.Median), v.Names[low], format.Three(v.Cells[top].Rate.Median), v.Names[top])}}
 }
@@ -261,7 +275,7 @@ func (g Group) rank() ranking {
 		if byWait {
 			what = fmt.Sprintf("%s had the lowest P99, %s, but", same[0], metric.Duration.Format(P99(first)))
 		}
-		return ranking{-1, Finding{"note", "No fastest row.",
+		return ranking{-1, Finding{Note, "No fastest row.",
 			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, format.Few(same[1:], NamedCells), how)}}
 	}
 	lead := g.Names[fit[0]] + " was fastest:"
@@ -280,7 +294,7 @@ func (g Group) rank() ranking {
 	if a, b := Guarantees(first), Guarantees(next); a != b {
 		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
 	}
-	return ranking{fit[0], Finding{"good", lead, text + g.leftOut(fit[0], figure)}}
+	return ranking{fit[0], Finding{Good, lead, text + g.leftOut(fit[0], figure)}}
 }
 
 // leftOut names the rows that would have come first if they could be believed.
@@ -389,10 +403,10 @@ func (v *Run) reservations() (all []Finding) {
 		if len(d.names) == len(v.Cells) {
 			where = rows(len(v.Cells), len(v.Cells))
 		}
-		all = append(all, Finding{"warn", format.Upper(key) + ":", where + " – " + d.means})
+		all = append(all, Finding{Warn, format.Upper(key) + ":", where + " – " + d.means})
 	}
 	if n := v.FewTrials(); n > 0 {
-		all = append(all, Finding{"warn", "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
+		all = append(all, Finding{Warn, "Few trials:", fmt.Sprintf("%s had fewer than the %d trials that a 95 %% interval takes.",
 			format.Upper(rows(n, len(v.Cells))), stats.MinTrials)})
 	}
 	return all

@@ -44,7 +44,7 @@ func said(t *testing.T, change func([]*results.Cell), recs ...[]*results.Record)
 	}
 	var lines []string
 	for _, s := range NewRun(cells).Findings() {
-		lines = append(lines, s.Kind+": "+s.Lead+" "+s.Text)
+		lines = append(lines, string(s.Kind)+": "+s.Lead+" "+s.Text)
 	}
 	return strings.Join(lines, "\n")
 }

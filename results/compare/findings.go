@@ -1,0 +1,439 @@
+package compare
+
+// Findings: what came out of a comparison, in sentences that every format shows.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// Judged is a result and the place of its cell in Comparison.Cells.
+type Judged struct {
+	Cell int
+	*Result
+}
+
+// Judgement is the results of all cells for one threshold, or for one metric that no threshold judges, the worst first.
+type Judgement struct {
+	Metric    *metric.Metric
+	Threshold *Threshold // nil: none judges it
+	Verdict   Verdict    // the worst of them
+	Results   []Judged
+}
+
+// Judgements returns what thresholds judge, the worst first, and what is shown only. A lock that does not exclude is worse
+// than one that is slow.
+func (c *Comparison) Judgements() (judged, shown []Judgement) {
+	at := map[string]*Judgement{}
+	var order []*Judgement
+	for i := range c.Cells {
+		for j := range c.Cells[i].Figures {
+			r := &c.Cells[i].Figures[j]
+			key := r.Figure.Name
+			if r.Threshold != nil {
+				key = r.Threshold.String()
+			}
+			g := at[key]
+			if g == nil {
+				g = &Judgement{Metric: r.Figure, Threshold: r.Threshold, Verdict: r.Verdict}
+				at[key] = g
+				order = append(order, g)
+			}
+			if rank(r.Verdict) < rank(g.Verdict) {
+				g.Verdict = r.Verdict
+			}
+			g.Results = append(g.Results, Judged{i, r})
+		}
+	}
+	for _, g := range order {
+		slices.SortStableFunc(g.Results, func(a, b Judged) int { return Worse(a.Result, b.Result) })
+		if g.Threshold == nil {
+			shown = append(shown, *g)
+		} else {
+			judged = append(judged, *g)
+		}
+	}
+	slices.SortStableFunc(judged, func(a, b Judgement) int {
+		switch order := cmp.Compare(rank(a.Verdict), rank(b.Verdict)); {
+		case order != 0 || a.violated() == b.violated():
+			return order
+		case a.violated():
+			return -1
+		}
+		return 1
+	})
+	return judged, shown
+}
+
+// violated reports whether exclusion was violated.
+func (g Judgement) violated() bool { return g.Metric.Name == "violations" && g.Verdict == Regressed }
+
+// rank is the place of a verdict among all of them, the worst first.
+func rank(v Verdict) int {
+	if i := slices.Index(Verdicts, v); i >= 0 {
+		return i
+	}
+	return len(Verdicts)
+}
+
+// Within reports whether a metric is worse, significantly, though its threshold allows that.
+func (r *Result) Within() bool { return r.Verdict == Unchanged && r.Why != "" }
+
+// named is how many cells or metrics a sentence names before it counts the rest.
+const named = 4
+
+// Headline returns the verdict of the whole in a few words: "regressed in 1 of 3 cells: etcd, locks/s −10.0 % (p < 0.0001)".
+func (c *Comparison) Headline() string {
+	var worst []Judged
+	cells, within := map[int]bool{}, 0
+	judged, _ := c.Judgements()
+	for _, g := range judged {
+		for _, r := range g.Results {
+			if r.Within() {
+				within++
+			}
+			if r.Verdict == c.Verdict {
+				worst = append(worst, r)
+				cells[r.Cell] = true
+			}
+		}
+	}
+	text := string(c.Verdict)
+	switch {
+	case c.single():
+	case c.Verdict == Unchanged:
+		text += " in " + format.Plural(len(c.Cells), "cell")
+	case len(cells) > 0:
+		text += " in " + partOf(len(cells), len(c.Cells))
+	}
+	if len(worst) > 0 && c.Verdict != Unchanged {
+		slices.SortStableFunc(worst, func(a, b Judged) int { return Worse(a.Result, b.Result) })
+		var parts []string
+		said := map[string]bool{} // a metric may have several limits
+		for _, r := range worst {
+			name := r.Figure.Name
+			if label := c.Cells[r.Cell].Label; label != "" {
+				name = label + ", " + name
+			}
+			if !said[name] {
+				said[name] = true
+				parts = append(parts, name+" "+r.short())
+			}
+		}
+		text += ": " + format.FewClauses(parts, named-1)
+	}
+	if n := len(c.Missing); n > 0 {
+		text += " · " + format.Plural(n, "cell") + " only in the base"
+	}
+	if c.Verdict == Unchanged && within > 0 {
+		text += " · " + format.Plural(within, "figure") + " worse within the limit"
+	}
+	return text
+}
+
+// short is the change of a judged metric in a few words.
+func (r *Result) short() string {
+	switch {
+	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
+		return "(" + r.Why + ")"
+	case math.IsNaN(r.P):
+		return format.Change(r.Change.Ratio - 1)
+	}
+	return fmt.Sprintf("%s (p %s)", format.Change(r.Change.Ratio-1), format.P(r.P))
+}
+
+// partOf is "3 of 8 cells", or "all 8 cells".
+func partOf(n, all int) string {
+	if n == all {
+		return "all " + format.Plural(all, "cell")
+	}
+	return format.Count(n) + " of " + format.Plural(all, "cell")
+}
+
+// Findings returns what came out, the worst first.
+func (c *Comparison) Findings() (all []view.Finding) {
+	judged, _ := c.Judgements()
+	all = c.violated(judged)
+	for _, v := range []Verdict{Regressed, Inconclusive} {
+		for _, g := range judged {
+			all = append(all, c.ofVerdict(g, v)...)
+		}
+		if v == Inconclusive && len(c.Missing) > 0 {
+			all = append(all, c.missing())
+		}
+	}
+	for _, g := range judged {
+		all = append(all, c.ofVerdict(g, Improved)...)
+	}
+	for _, g := range judged {
+		all = append(all, c.within(g)...)
+	}
+	return append(all, c.unchanged(judged)...)
+}
+
+func (c *Comparison) single() bool { return len(c.Cells) == 1 }
+
+// missing names the cells that the head lacks.
+func (c *Comparison) missing() view.Finding {
+	f := view.Finding{Kind: view.Note, Lead: "Not compared:", Text: fmt.Sprintf("%s of the base, of which the head has no trial: %s.",
+		format.Plural(len(c.Missing), "cell"), format.FewClauses(c.Missing, named))}
+	if c.Lacking {
+		f.Kind = view.Warn
+		f.Text += " What did not run has not passed (-force: judge by the others)."
+	}
+	return f
+}
+
+// violated says what no verdict does if violations are not among what is judged.
+func (c *Comparison) violated(judged []Judgement) []view.Finding {
+	if slices.ContainsFunc(judged, Judgement.violated) {
+		return nil
+	}
+	n, trials := 0, 0
+	for _, cell := range c.Cells {
+		for _, r := range cell.Head {
+			if trials++; r.Violated() {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []view.Finding{{Kind: view.Bad, Lead: "Mutual exclusion was violated", Text: fmt.Sprintf("in %s of %s of the head, "+
+		"though the design claims it. No threshold judges that here (-fail-on 'violations>0').", format.Count(n), format.Plural(trials, "trial"))}}
+}
+
+// of returns the results with a verdict.
+func (g Judgement) of(v Verdict) []Judged {
+	return slices.DeleteFunc(slices.Clone(g.Results), func(r Judged) bool { return r.Verdict != v })
+}
+
+// kinds are how findings of verdicts are drawn.
+var kinds = map[Verdict]view.Kind{Regressed: view.Bad, Inconclusive: view.Warn, Improved: view.Good, Unchanged: view.Note}
+
+// ofVerdict says which results of a judgement have a verdict, the worst of them by name.
+func (c *Comparison) ofVerdict(g Judgement, v Verdict) []view.Finding {
+	list := g.of(v)
+	if len(list) == 0 {
+		return nil
+	}
+	lead := g.Metric.Name + " " + map[Verdict]string{Regressed: "regressed", Improved: "improved", Inconclusive: "is inconclusive"}[v]
+	if v == Regressed && g.violated() {
+		lead = "Mutual exclusion was violated"
+	}
+	f := view.Finding{Kind: kinds[v]}
+	switch {
+	case c.single():
+		f.Lead, f.Text = lead+":", list[0].Sentence()
+		return []view.Finding{f}
+	case v == Inconclusive:
+		f.Text = c.doubts(list)
+	default:
+		f.Text = c.moves(list)
+	}
+	f.Lead = lead + " in " + partOf(len(list), len(c.Cells)) + ":"
+	switch {
+	case g.violated() && v == Regressed:
+		f.Text += " Two clients held the same lock at once."
+	case v == Regressed:
+		f.Text += " The limit is " + g.Threshold.Allowed() + "."
+	}
+	return []view.Finding{f}
+}
+
+// moves says what became of a metric in some cells.
+func (c *Comparison) moves(list []Judged) string {
+	var names []string
+	for _, r := range list {
+		names = append(names, c.Cells[r.Cell].Label+", "+r.moved())
+	}
+	return format.FewClauses(names, named) + "."
+}
+
+// moved is what became of a result: "80,000 → 70,000 (−12.5 %)".
+func (r *Result) moved() string {
+	if !r.Threshold.Relative && r.Why != "" {
+		return r.Why
+	}
+	text := r.Figure.Unit.Format(r.Change.Base.Median) + " → " + r.Figure.Unit.Format(r.Change.Head.Median)
+	if !math.IsNaN(r.Change.Ratio) {
+		text += " (" + format.Change(r.Change.Ratio-1) + ")"
+	}
+	return text
+}
+
+// Sentence says what became of a judged metric, and why its verdict is what it is: "80,000 → 70,000 (−12.5 %). The limit is
+// −5 %."
+func (r *Result) Sentence() string {
+	switch {
+	case !r.Threshold.Relative && r.Why != "":
+		return r.Why + ", and the limit is " + r.Threshold.Allowed() + "."
+	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
+		return r.Why + "."
+	}
+	text := r.moved()
+	switch {
+	case r.Verdict == Regressed && r.Threshold.Relative && !math.IsNaN(r.Change.Ratio):
+		text += ". The limit is " + r.Threshold.Allowed()
+	case r.Why != "":
+		text += ": " + r.Why
+	}
+	return join(text+".", Needs(r))
+}
+
+func join(a, b string) string { return strings.TrimSuffix(a+" "+b, " ") }
+
+// doubts say why nothing can be told, each kind of reason once, and what it would take: a few trials more do not help
+// where the trials scatter.
+func (c *Comparison) doubts(list []Judged) string {
+	var reasons []Reason // in the order of the worst of each
+	of := map[Reason][]Judged{}
+	for _, r := range list {
+		if of[r.Reason] == nil {
+			reasons = append(reasons, r.Reason)
+		}
+		of[r.Reason] = append(of[r.Reason], r)
+	}
+	var parts []string
+	for i, reason := range reasons {
+		text := c.doubt(of[reason]) + "."
+		if i > 0 {
+			text = format.Upper(text)
+		}
+		var results []*Result
+		for _, r := range of[reason] {
+			results = append(results, r.Result)
+		}
+		parts = append(parts, join(text, Needs(results...)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
+func (c *Comparison) doubt(list []Judged) string {
+	why := list[0].Why
+	var names []string
+	for _, r := range list {
+		names = append(names, c.Cells[r.Cell].Label)
+		if r.Why != why {
+			why = list[0].Reason.About()
+		}
+	}
+	if len(names) == len(c.Cells) {
+		return why
+	}
+	return why + " (" + format.Few(names, named-1) + ")"
+}
+
+// within says in which cells a metric is worse, though its limit allows it.
+func (c *Comparison) within(g Judgement) []view.Finding {
+	list := slices.DeleteFunc(slices.Clone(g.Results), func(r Judged) bool { return !r.Within() })
+	if len(list) == 0 {
+		return nil
+	}
+	lead, text := g.Metric.Name+" is worse within the limit", list[0].moved()+"."
+	if !c.single() {
+		lead, text = lead+" in "+partOf(len(list), len(c.Cells)), c.moves(list)
+	}
+	return []view.Finding{{Kind: view.Note, Lead: lead + ":", Text: text + " The limit is " + g.Threshold.Allowed() + "."}}
+}
+
+// Quiet reports whether there is nothing to say of a judged result.
+func (r *Result) Quiet() bool { return r.Verdict == Unchanged && !r.Within() }
+
+// unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
+// by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
+func (c *Comparison) unchanged(judged []Judgement) []view.Finding {
+	lead := "No loss beyond the limit:"
+	var changes, values []string // judged by their change, and by the head's own value
+	for _, g := range judged {
+		n := 0
+		for _, r := range g.Results {
+			if r.Quiet() {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		name := g.Metric.Name
+		if !c.single() {
+			name += " in " + format.Plural(n, "cell")
+		}
+		if !g.Threshold.Relative {
+			values = append(values, name)
+			continue
+		}
+		changes = append(changes, name)
+		if g.Threshold.Less != (g.Metric.Better == metric.Higher) || g.Metric.Better == metric.Neither {
+			lead = "Nothing beyond the limit:"
+		}
+	}
+	var parts []string
+	if len(values) > 0 {
+		parts = append(parts, format.Few(values, 2*named))
+	}
+	switch len(changes) {
+	case 0:
+		lead = "Nothing beyond the limit:"
+	case 1:
+		parts = append(parts, changes[0]+", ruled out with 95 % confidence")
+	default:
+		parts = append(parts, format.Few(changes, 2*named)+", each ruled out with 95 % confidence")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []view.Finding{{Kind: view.Note, Lead: lead, Text: strings.Join(parts, "; ") + "."}}
+}
+
+// Needs says in a sentence how many trials would tell of inconclusive results of one metric, from the least that one of them
+// takes to the most; empty if that can't be said.
+func Needs(list ...*Result) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(r *Result) bool { return r.Threshold == nil })
+	if len(list) == 0 {
+		return ""
+	}
+	worst, least, same := list[0], math.MaxInt, true
+	for _, r := range list {
+		same = same && r.Threshold.Allowed() == worst.Threshold.Allowed()
+		if r.Needed > worst.Needed {
+			worst = r
+		}
+		if r.Needed > 0 {
+			least = min(least, r.Needed)
+		}
+	}
+	if worst.Verdict != Inconclusive || worst.Needed == 0 {
+		return ""
+	}
+	what := "such changes"
+	if same {
+		what = worst.Threshold.Allowed()
+	}
+	const many = 1000 // more than anybody runs, and the estimate is no longer one
+	if least > many {
+		return fmt.Sprintf("To see %s would take more than %s a side: it scatters too much.", what, format.Plural(many, "trial"))
+	}
+	most := format.Plural(min(worst.Needed, many), "trial")
+	if worst.Needed > many {
+		most = "more than " + most
+	}
+	if least < worst.Needed {
+		most = format.Count(least) + " to " + most
+	}
+	text := fmt.Sprintf("To see %s takes about %s a side", what, most)
+	if worst.Guessed() {
+		return text + fmt.Sprintf(", if not many more: fewer than %d show little of the scatter.", stats.MinTrials)
+	}
+	return text + "."
+}
