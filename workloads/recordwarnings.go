@@ -25,6 +25,7 @@ const (
 // warn fills in the warnings of r, and why it is partial if it is.
 func (e *engine) warn(r *results.Record, t counters) {
 	p := &r.Plan
+	known := r.Warnings
 	r.Warnings = Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	failing := 0.0 // share of the clients' time
@@ -88,6 +89,7 @@ func (e *engine) warn(r *results.Record, t counters) {
 			add("%s: %v", f.what, f.err)
 		}
 	}
+	r.Warnings = append(r.Warnings, known...)
 }
 
 // recordWarnings returns the warnings that follow from the figures alone.

@@ -39,6 +39,10 @@ type Run struct {
 	Service drivers.Service // opened for this plan: design, clients, wakes
 	Prefix  string          // run-unique; keys are Prefix + "0", Prefix + "1", …
 
+	// Record is what the caller alone knows of the trial, which its record begins with: Run, Cell, Trial, Prefix, Side, Pair,
+	// Env, Warnings, and the Server's Addr, Network and, if the server does not tell, Name and Persistence.
+	Record results.Record
+
 	// ServerCPU, if set, is the CPU time that the server's process has used since it started, for services that do not
 	// tell it themselves; negative if it is not known.
 	ServerCPU func() time.Duration
@@ -104,9 +108,8 @@ const (
 	cleanPerKey  = time.Millisecond
 )
 
-// Do runs the trial. When ctx is cancelled it drains: clients stop waiting, release what they hold, and the record
-// is complete but for being Partial. An error means that there is nothing worth recording.
-// The caller fills the record's Env and the parts of Server that it alone knows (Kind, Addr, Network).
+// Do runs the trial and returns its whole record. When ctx is cancelled it drains: clients stop waiting, release what they
+// hold, and the record is complete but for being Partial. An error means that there is nothing worth recording.
 func (r *Run) Do(ctx context.Context) (*results.Record, error) {
 	if err := matrix.Check(r.Plan, r.Service.Traits()); err != nil {
 		return nil, err

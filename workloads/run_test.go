@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -568,4 +569,27 @@ func TestRecordHasEveryTrait(t *testing.T) {
 			t.Errorf("%s: the record has %v", trait.Name, got)
 		}
 	}
+}
+
+// TestRecordIsWhole: what the caller knows is in the record, which lacks nothing.
+func TestRecordIsWhole(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Duration = 10 * ms
+	synctest.Test(t, func(t *testing.T) {
+		r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Record: results.Record{
+			Run: "run", Cell: 2, Trial: 3, Env: results.Env{Lockbench: "v1", Go: "go", OS: "os", Arch: "arch", CPUs: 1, GOMAXPROCS: 1},
+			Server: results.Server{Name: "here", Addr: "addr", Persistence: "none"}, Warnings: []string{"known before"},
+		}}).Do(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Validate(); err != nil {
+			t.Error(err)
+		}
+		s := r.Server
+		if r.Run != "run" || r.Cell != 2 || r.Trial != 3 || r.Env.Lockbench != "v1" || s.Name != "here" || s.Addr != "addr" ||
+			s.Persistence != "none" || s.Kind != p.Server || !slices.Contains(r.Warnings, "known before") {
+			t.Errorf("%+v", r)
+		}
+	})
 }

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"maps"
@@ -24,16 +25,11 @@ func recorded(t drivers.Traits) results.Traits {
 }
 
 func (e *engine) record() *results.Record {
-	p := e.run.Plan
-	r := &results.Record{
-		Schema:  results.SchemaVersion,
-		ID:      rand.Text(),
-		Started: e.began.UTC(),
-		Plan:    p,
-		Traits:  recorded(e.traits),
-		Elapsed: max(0, e.until()-e.from),
-		Latency: e.latencies(),
-	}
+	whole := e.run.Record
+	r := &whole
+	r.Schema, r.ID, r.Started = results.SchemaVersion, rand.Text(), e.began.UTC()
+	r.Plan, r.Traits = e.run.Plan, recorded(e.traits)
+	r.Elapsed, r.Latency = max(0, e.until()-e.from), e.latencies()
 	t := e.sum(r)
 	e.fillVotes(r)
 	e.fillServer(r)
@@ -53,8 +49,9 @@ func (e *engine) fillServer(r *results.Record) {
 		s = e.before.server
 	}
 	r.Server = results.Server{
-		Kind: r.Plan.Server, Name: s.Name, Version: s.Version, Mode: s.Mode, Persistence: s.Persistence, Replicas: s.Replicas,
-		Durability: r.Plan.Durability, Connections: max(0, e.after.server.Connected),
+		Kind: r.Plan.Server, Name: cmp.Or(s.Name, r.Server.Name), Version: s.Version, Mode: s.Mode, Replicas: s.Replicas,
+		Persistence: cmp.Or(s.Persistence, r.Server.Persistence), Durability: r.Plan.Durability,
+		Addr: r.Server.Addr, Network: r.Server.Network, Connections: max(0, e.after.server.Connected),
 	}
 }
 

@@ -275,7 +275,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	}
 	run := workloads.Run{
 		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.of(c),
-		Neighbour: beside.Prober,
+		Neighbour: beside.Prober, Record: r.begin(t, c, warning),
 	}
 	if r.progress != nil {
 		run.Progress = r.progress.Update
@@ -290,10 +290,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 		return r.leaveOrFail(t, err)
 	}
 	r.ran = true
-	if warning != "" {
-		rec.Warnings = append(rec.Warnings, warning)
-	}
-	return r.keep(ctx, t, rec)
+	return r.keep(ctx, rec)
 }
 
 // leaveOrFail leaves out what is left of a cell that makes no sense, and says why. Any other error is one.
@@ -350,15 +347,23 @@ func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (w
 	return checkServer(ctx, c, svc, matrix.Connections(&probe))
 }
 
-// keep completes a record, appends it to the file and judges it.
-func (r *runner) keep(ctx context.Context, t matrix.Trial, rec *results.Record) error {
-	rec.Run, rec.Cell, rec.Trial = r.id, t.Cell, t.Trial+1
-	rec.Side, rec.Pair = r.Cells[t.Cell].Side, r.Cells[t.Cell].Pair
-	rec.Env = r.env
-	if rec.Plan.Server == matrix.External {
+// begin returns what a record begins with.
+func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
+	rec := results.Record{
+		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
+		Env: r.env, Server: r.fleet.describe(c),
+	}
+	if c.Server == matrix.External {
 		rec.Prefix = r.prefix()
 	}
-	r.fleet.describe(rec)
+	if warning != "" {
+		rec.Warnings = []string{warning}
+	}
+	return rec
+}
+
+// keep appends a record to the file and judges it.
+func (r *runner) keep(ctx context.Context, rec *results.Record) error {
 	scrubRecord(&r.secrets, rec)
 	if err := r.records.Add(rec); err != nil {
 		return err

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -260,19 +259,16 @@ func (f *fleet) neighbour(ctx context.Context, c spec.Plan, prefix string) (n ne
 	return neighbour{prober, svc}, nil
 }
 
-// describe fills the parts of the record's Server that the engine cannot know.
-func (f *fleet) describe(rec *results.Record) {
-	rec.Server.Kind = rec.Plan.Server
-	s := f.running[deploymentOf(rec.Plan)]
-	if s == nil {
-		return
+// describe returns what the engine cannot know of a cell's server.
+func (f *fleet) describe(c spec.Plan) results.Server {
+	s := f.running[deploymentOf(c)]
+	switch {
+	case s == nil:
+		return results.Server{}
+	case c.Server == matrix.External:
+		return results.Server{Addr: f.of(c.Driver).redacted, Network: s.Network, Persistence: s.Persistence}
 	}
-	rec.Server.Addr, rec.Server.Network = f.of(rec.Plan.Driver).redacted, s.Network
-	rec.Server.Persistence = cmp.Or(rec.Server.Persistence, s.Persistence)
-	rec.Server.Durability = rec.Plan.Durability
-	if rec.Plan.Server != matrix.External {
-		rec.Server.Addr = s.redacted()
-	}
+	return results.Server{Addr: s.redacted(), Network: s.Network, Persistence: s.Persistence}
 }
 
 // cpuOf reads what the servers of a cell have used, if they are ours; else it is nil.

@@ -40,11 +40,11 @@ func newMachine(ctx context.Context, driver string, o options) (*machine, error)
 		BackoffMin: time.Millisecond, BackoffMax: 100 * time.Millisecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
 		Load: spec.Load{Clients: o.clients, TTL: 30 * time.Second},
 	}}
-	m.server = results.Server{Kind: "private", Name: "redis"}
+	m.server = results.Server{Name: "redis"}
 	if driver == "memory" {
 		// Trials of it scatter so little that shorter ones will do.
 		m.plan.Lock, m.plan.Server, m.plan.Duration, m.plan.Warmup = "mutex", "in-process", o.duration/4, o.warmup/4
-		m.server = results.Server{Kind: "in-process", Name: "memory"}
+		m.server = results.Server{Name: "memory"}
 		return m, nil
 	}
 	s, err := servers.StartRedis(ctx, servers.RedisOptions{})
@@ -66,7 +66,11 @@ func (m *machine) trial(ctx context.Context, turns int) (*results.Record, error)
 		return nil, err
 	}
 	defer svc.Close()
-	r := workloads.Run{Plan: m.plan, Service: slow{svc, turns}, Prefix: prefix}
+	r := workloads.Run{Plan: m.plan, Service: slow{svc, turns}, Prefix: prefix, Record: results.Record{
+		Run: "alarms", Trial: 1, Server: m.server,
+		Env: results.Env{Lockbench: "alarms", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+			CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0)},
+	}}
 	r.Plan.Seed = uint64(m.made)
 	rec, err := r.Do(ctx)
 	switch {
@@ -77,9 +81,6 @@ func (m *machine) trial(ctx context.Context, turns int) (*results.Record, error)
 	case len(rec.Counts.ErrorSample) > 0:
 		return nil, fmt.Errorf("%s: %v", m.plan.Driver, rec.Counts.ErrorSample)
 	}
-	rec.Schema, rec.Run, rec.Trial, rec.Server = results.SchemaVersion, "alarms", 1, m.server
-	rec.Env = results.Env{Lockbench: "alarms", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-		CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0)}
 	return rec, nil
 }
 
