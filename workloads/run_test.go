@@ -574,11 +574,11 @@ func TestRecordHasEveryTrait(t *testing.T) {
 // TestRecordIsWhole: what the caller knows is in the record, which lacks nothing.
 func TestRecordIsWhole(t *testing.T) {
 	p := plan("memory", "mutex")
-	p.Duration = 10 * ms
+	p.Hold, p.Duration = ms, 10*ms
 	synctest.Test(t, func(t *testing.T) {
 		r, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Record: results.Record{
 			Run: "run", Cell: 2, Trial: 3, Env: results.Env{Lockbench: "v1", Go: "go", OS: "os", Arch: "arch", CPUs: 1, GOMAXPROCS: 1},
-			Server: results.Server{Name: "here", Addr: "addr", Persistence: "none"}, Warnings: []string{"known before"},
+			Server: results.Server{Name: "not asked", Addr: "addr", Persistence: "none"}, Warnings: []string{"known before"},
 		}}).Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -587,9 +587,9 @@ func TestRecordIsWhole(t *testing.T) {
 			t.Error(err)
 		}
 		s := r.Server
-		if r.Run != "run" || r.Cell != 2 || r.Trial != 3 || r.Env.Lockbench != "v1" || s.Name != "here" || s.Addr != "addr" ||
+		if r.Run != "run" || r.Cell != 2 || r.Trial != 3 || r.Env.Lockbench != "v1" || s.Name != "memory" || s.Addr != "addr" ||
 			s.Persistence != "none" || s.Kind != p.Server || !slices.Contains(r.Warnings, "known before") {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v, %+v, %q", r.Env, s, r.Warnings)
 		}
 	})
 }
