@@ -1,4 +1,4 @@
-// What the errors of etcd and gRPC mean to a client of a lock.
+// What the errors of etcd and gRPC mean to the client of a lock.
 package etcd
 
 import (
@@ -21,11 +21,11 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "etcd: " + op, Err: err}
 }
 
-// gone reports whether a lease does not exist, or not any more.
+// gone reports whether a lease does not exist (any more).
 func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
-// classOf sorts an error. Only what is certain to have had no effect has a class that says so: "unavailable" is also
-// what the members answer when they had no majority in time, and may still find one.
+// classOf returns the class of an error. Only errors that certainly had no effect have a class that says so:
+// "unavailable" is also the answer of members that had no majority in time, and may still find one.
 func classOf(err error) drivers.Class {
 	var known *drivers.Error
 	var server rpctypes.EtcdError
@@ -41,22 +41,22 @@ func classOf(err error) drivers.Class {
 	}
 	switch said.Code() {
 	case codes.Unavailable:
-		// gRPC has no type for it. Only an attempt to connect is called dialing; a request on it was never sent.
+		// gRPC has no type for this. Only a connection attempt is called dialing; a request on it was never sent.
 		if strings.Contains(said.Message(), "Error while dialing") {
 			return drivers.ClassConnect
 		}
-		if strings.Contains(said.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also of headers beyond maxHeaders
+		if strings.Contains(said.Message(), "PROTOCOL_ERROR") { // HTTP/2's, also for headers beyond maxHeaders
 			return drivers.ClassProtocol
 		}
 		return drivers.ClassClosed
-	case codes.Canceled: // the connection was closed by us
+	case codes.Canceled: // this client closed the connection
 		return drivers.ClassClosed
 	case codes.DeadlineExceeded:
 		return drivers.ClassTimeout
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return drivers.ClassAuth
 	case codes.Unknown:
-		// A member that has lost its majority may answer with the bare text of its own context's error.
+		// A member that has lost its majority may answer with the text of its own context's error.
 		if said.Message() == context.DeadlineExceeded.Error() || said.Message() == context.Canceled.Error() {
 			return drivers.ClassTimeout
 		}
@@ -64,15 +64,15 @@ func classOf(err error) drivers.Class {
 	return drivers.ClassProtocol
 }
 
-// outOfTime reports whether the deadline of a request has passed, here or at the server, which may answer with the bare
-// text of its own context's error.
+// outOfTime reports whether the deadline of a request has passed, here or at the server, which may answer with the text
+// of its own context's error.
 func outOfTime(err error) bool {
 	said, ok := status.FromError(err)
 	return errors.Is(err, context.DeadlineExceeded) || ok && (said.Code() == codes.DeadlineExceeded ||
 		said.Code() == codes.Unknown && said.Message() == context.DeadlineExceeded.Error())
 }
 
-// serverClass sorts what etcd itself has answered.
+// serverClass returns the class of etcd's own errors.
 func serverClass(err rpctypes.EtcdError) drivers.Class {
 	switch err.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
@@ -94,7 +94,7 @@ func serverClass(err rpctypes.EtcdError) drivers.Class {
 	return drivers.ClassProtocol
 }
 
-// advise says what would mend an error of opening.
+// advise adds to an error of opening how to correct it.
 func advise(names string, err error) error {
 	class := classOf(err)
 	text := err.Error()
@@ -113,7 +113,7 @@ func advise(names string, err error) error {
 	case class == drivers.ClassConnect:
 		hint = "; is an etcd running there?"
 	case class == drivers.ClassClosed:
-		hint = "; something answers there that is no etcd, or one that wants TLS (etcds://)"
+		hint = "; what answers there is not etcd, or wants TLS (etcds://)"
 	case class == drivers.ClassTimeout:
 		hint = "; no answer in time: is the address right, and has etcd a majority of its members?"
 	}

@@ -1,15 +1,15 @@
 // Package etcd drives the lock that etcd's users build on leases, over go.etcd.io/etcd/client/v3, and registers it as
 // "etcd".
 //
-// The recipe is that of the client's own package concurrency: a key under the lock's name, bound to the lease of its
-// session; who has made the oldest key holds; everybody else watches the one before him. It is written out here because
-// concurrency.Mutex has no try that costs one request, cannot be released after an outcome that was not heard, and
-// makes its watch start in the past (see wait.go).
+// The recipe is that of the client's package concurrency: a key under the lock's name, bound to the lease of its
+// session; the client with the oldest key holds the lock, and each other client watches the key before its own. It is
+// reimplemented here because concurrency.Mutex has no try that costs one request, cannot be released after an unknown
+// outcome, and starts its watches in the past (see wait.go).
 //
-// The client library does what it is told once. By default it asks up to 100 times for what can safely be repeated
-// (reads, and granting and revoking a lease), and asks again also for a write while it finds no server at all;
-// MaxUnaryRetries 1 ends both. It waits for a connection for as long as a request has time; here a request without one
-// fails at once, so that it is known not to have been sent.
+// The client library sends each request once. By default it retries up to 100 times what can safely be repeated (reads,
+// and granting and revoking a lease), and retries a write as well while it finds no server; MaxUnaryRetries 1 stops
+// both. By default it waits for a connection as long as a request has time; here a request without one fails at once,
+// so that it is certain not to have been sent.
 package etcd
 
 import (
@@ -33,7 +33,7 @@ import (
 
 func init() { drivers.Register("etcd", driver{}) }
 
-// Library implements drivers.Described. All clients share a connection, as HTTP/2 lets them.
+// Library implements drivers.Described. All clients share a connection, as HTTP/2 allows.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: "go.etcd.io/etcd/client/v3", Multiplexes: true, Topologies: []drivers.Topology{drivers.TopologyEnsemble},
@@ -61,18 +61,18 @@ const (
 	// defaultTTL is the lease of the client library's own sessions.
 	defaultTTL = 60 * time.Second
 
-	// After this time without a sign of life a connection is probed; it is broken if the answer takes longer than a
-	// request may. Servers refuse clients that probe every 5 s or oftener.
+	// A connection is probed after this time of silence; it is broken if the answer takes longer than a request may.
+	// Servers reject clients that probe every 5 s or more often.
 	probeAfter = 10 * time.Second
 )
 
-// reconnects has a lost connection tried again soon and often: gRPC's own waits grow from 1 s to 2 min.
+// reconnects makes gRPC retry a lost connection soon and often: its own delays grow from 1 s to 2 min.
 var reconnects = backoff.Config{
 	BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 250 * time.Millisecond,
 }
 
-// Open implements drivers.Driver. A TTL is rounded up to whole seconds, and the server makes more of it if it is below
-// one and a half times its election timeout (2 s, as etcd ships).
+// Open implements drivers.Driver. A TTL is rounded up to whole seconds, and the server extends it if it is below one
+// and a half times its election timeout (2 s by default).
 func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	s, err := d.open(ctx, cfg)
 	if err != nil {
@@ -101,7 +101,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		prefix: cfg.Prefix, io: cfg.IO(), targets: targets, done: make(chan struct{}),
 		ttl: int64(math.Ceil(orDefault(cfg.TTL, defaultTTL).Seconds())), leases: map[clientv3.LeaseID]struct{}{},
 	}
-	s.neighbour = drivers.Absent(cfg.Prefix)
+	s.absentKey = drivers.Absent(cfg.Prefix)
 	names := make([]string, len(targets))
 	for i, t := range targets {
 		names[i] = t.redacted()
@@ -128,34 +128,34 @@ func orDefault(d, usual time.Duration) time.Duration {
 	return usual
 }
 
-// conn is one connection to each of the servers, with what sessions share on it.
+// conn is a connection to each of the servers, with what sessions share on it.
 type conn struct {
 	*clientv3.Client
 	leases  pb.LeaseClient
 	watcher *watcher
 }
 
-// dial sets one connection up. Without credentials it sends nothing yet.
+// dial prepares a connection. Without credentials it does not send anything yet.
 func (s *service) dial(ctx context.Context) (*conn, error) {
 	first := s.targets[0]
 	endpoints := make([]string, len(s.targets))
 	for i, t := range s.targets {
 		endpoints[i] = t.endpoint()
 	}
-	patience := s.io
+	timeout := s.io
 	if deadline, ok := ctx.Deadline(); ok {
-		patience = max(min(patience, time.Until(deadline)), time.Millisecond)
+		timeout = max(min(timeout, time.Until(deadline)), time.Millisecond)
 	}
 	c, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, TLS: first.tls, Username: first.username, Password: string(first.password),
-		DialTimeout: patience, DialKeepAliveTime: probeAfter, DialKeepAliveTimeout: s.io,
+		DialTimeout: timeout, DialKeepAliveTime: probeAfter, DialKeepAliveTimeout: s.io,
 		MaxUnaryRetries: 1, MaxCallRecvMsgSize: maxMessage, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnects, MinConnectTimeout: s.io}),
 			grpc.WithMaxHeaderListSize(maxHeaders),
 			grpc.WithChainUnaryInterceptor(request),
 			grpc.WithChainStreamInterceptor(s.countKeepAlives),
-			grpc.WithNoProxy(), // HTTPS_PROXY would have the proxy measured
+			grpc.WithNoProxy(), // HTTPS_PROXY would make lockbench measure the proxy
 		},
 	})
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	return &conn{c, pb.NewLeaseClient(grpc), newWatcher(pb.NewWatchClient(grpc))}, nil
 }
 
-// check makes a request that takes a majority and the permission to read.
+// check makes a request that needs a majority and the permission to read.
 func (s *service) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *service) check(ctx context.Context) error {
 	return err
 }
 
-// countKeepAlives counts the requests on the stream on which the library keeps leases alive.
+// countKeepAlives counts requests on the stream with which the library keeps leases alive.
 func (s *service) countKeepAlives(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
 	open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := open(ctx, desc, cc, method, opts...)
@@ -199,7 +199,7 @@ func (c countedStream) SendMsg(m any) error {
 // service is an etcd with its connections.
 type service struct {
 	prefix     string
-	neighbour  string // the key that Probe asks for, of which there is none
+	absentKey  string // the key that Probe reads; it does not exist
 	io         time.Duration
 	ttl        int64 // of a session's lease, in seconds
 	targets    []target
@@ -219,7 +219,7 @@ type service struct {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits { return design.Traits }
 
-// Session implements drivers.Service. The session's lease is made here, so that no acquisition takes the time for it.
+// Session implements drivers.Service. It grants the session's lease, so that no acquisition takes the time for it.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	c := &session{service: s, conn: s.conns[id%len(s.conns)]}
 	if err := c.usable(ctx); err != nil {
@@ -250,7 +250,7 @@ func (s *service) Traffic() drivers.Traffic {
 	return sum
 }
 
-// Ping implements drivers.Pinger: one member answers from what it has.
+// Ping implements drivers.Pinger: one member answers from its own state.
 func (s *service) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
@@ -260,18 +260,18 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Probe implements drivers.Prober: it asks for a key that is not there, as clients do who say nothing else, so that the
-// members make sure that the answer is the latest.
+// Probe implements drivers.Prober: it reads a key that does not exist, in the default way, in which the members make
+// sure that the answer is the latest.
 func (s *service) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
-	if _, err := s.conns[0].Get(ctx, s.neighbour); err != nil {
+	if _, err := s.conns[0].Get(ctx, s.absentKey); err != nil {
 		return fail("probe", err)
 	}
 	return nil
 }
 
-// cleanBatch is how many deletions go into one request; servers take 128 by default.
+// cleanBatch is the number of deletions per request; servers accept 128 by default.
 const cleanBatch = 100
 
 // Clean implements drivers.Cleaner.
@@ -293,8 +293,8 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// Close implements drivers.Service. It revokes the leases of all sessions, as far as a server answers: etcd would keep
-// them for their TTL.
+// Close implements drivers.Service. It revokes the leases of all sessions, if a server answers: etcd would keep them
+// for their TTL.
 func (s *service) Close() error {
 	s.mu.Lock()
 	closed := s.closed
@@ -309,13 +309,13 @@ func (s *service) Close() error {
 	s.revokeAll(leases)
 	for _, c := range s.conns {
 		c.watcher.close()
-		c.Client.Close() // it answers that its own context was canceled
+		c.Client.Close() // it returns that its own context was canceled
 	}
 	s.inspecting.close()
 	return nil
 }
 
-// revokeAll gives leases back, several at a time. What fails ends by itself.
+// revokeAll revokes leases, several at a time. If that fails, they expire.
 func (s *service) revokeAll(leases map[clientv3.LeaseID]struct{}) {
 	const workers = 16
 	ctx, cancel := context.WithTimeout(context.Background(), s.io)
@@ -330,7 +330,7 @@ func (s *service) revokeAll(leases map[clientv3.LeaseID]struct{}) {
 		all.Go(func() {
 			for id := range todo {
 				if _, err := s.conns[0].Revoke(ctx, id); err != nil && !gone(err) {
-					cancel() // no use to ask for the others
+					cancel() // the others would fail as well
 				}
 			}
 		})

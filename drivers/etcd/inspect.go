@@ -1,4 +1,4 @@
-// Asking the members what they are and what they have spent.
+// Asking the members what they are and what they have used.
 package etcd
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// inspecting is what Inspect keeps from one call to the next: a connection of its own to each member, twice, because
-// the counters are told by HTTP alone.
+// inspecting is what Inspect keeps between calls: two connections of its own to each member, because the counters are
+// available by HTTP only.
 type inspecting struct {
 	mu    sync.Mutex
 	conns []*grpc.ClientConn
 	http  *http.Client
 }
 
-// Inspect implements drivers.Inspector. The version is what the members say by gRPC; what they have spent stands in
-// /metrics at their client URL, and is unknown where that does not answer. An etcd does not report whether it fsyncs.
+// Inspect implements drivers.Inspector. The version comes from the members by gRPC, their usage from /metrics at their
+// client URL; it is unknown if that does not answer. etcd does not tell whether it fsyncs.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
@@ -59,7 +59,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 			runs = append(runs, strconv.FormatUint(answer.Header.MemberId, 16)+"@"+started)
 		}
 	}
-	if versions == nil { // one that tells nothing is away; the others are the service still
+	if versions == nil { // one that does not answer is away; the others are still the service
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", failed)
 	}
 	server.Version, server.RunID = strings.Join(versions, ", "), strings.Join(runs, "+")
@@ -85,7 +85,7 @@ func (s *service) openInspecting() error {
 	return nil
 }
 
-// metricsClient asks the members themselves: over no proxy, and no other server that they name instead.
+// metricsClient asks the members themselves: it uses no proxy and follows no redirects.
 func (s *service) metricsClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: s.targets[0].tls.Clone(), MaxIdleConnsPerHost: 1},
@@ -104,7 +104,7 @@ func (in *inspecting) close() {
 	}
 }
 
-// members returns how many there are; those that were named if etcd does not say.
+// members returns the number of members, or of the named ones if etcd does not tell.
 func (s *service) members(ctx context.Context) int {
 	limited, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
@@ -134,8 +134,8 @@ func (s *service) metrics(ctx context.Context, t target) (u drivers.Usage, start
 	return readMetrics(answer.Body)
 }
 
-// readMetrics finds the few of them that count here. Commands are all messages of clients: requests, and what they send
-// on the streams for watches and keep-alives.
+// readMetrics picks the counters that matter here. Commands are all messages of clients: requests, and those on the
+// streams for watches and keep-alives.
 func readMetrics(text io.Reader) (drivers.Usage, string) {
 	u, started := unknownUsage, ""
 	add := func(total *int64, n float64) { *total = min(max(*total, 0)+int64(n), 1<<62) }
@@ -145,7 +145,7 @@ func readMetrics(text io.Reader) (drivers.Usage, string) {
 		name, value, ok := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil || !(n >= 0 && n < 1e9*float64(time.Second)) {
-			continue // a comment, or no counter
+			continue // a comment, or not a counter
 		}
 		bare, _, _ := strings.Cut(name, "{")
 		switch bare {
@@ -161,7 +161,7 @@ func readMetrics(text io.Reader) (drivers.Usage, string) {
 			add(&u.BytesOut, n)
 		}
 	}
-	if lines.Err() != nil || page.N == 0 { // the sums are not whole
+	if lines.Err() != nil || page.N == 0 { // the sums are incomplete
 		return unknownUsage, ""
 	}
 	return u, started

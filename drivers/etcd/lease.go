@@ -1,7 +1,7 @@
-// The design lease: etcd's own lock recipe. Its keys are LOCK/LEASE, one for each client that holds or waits; the one
+// The design lease: etcd's own lock recipe. Its keys are LOCK/LEASE, one for each client that holds or waits. The one
 // with the lowest create revision holds, and that revision is its fencing token. The value is the owner, LEASE:NUMBER.
-// A key for each acquisition would be simpler, but what is deleted stays in etcd's index until a compaction, and every
-// look at a line would go through all that ever stood in it.
+// A key per acquisition would be simpler, but deleted keys stay in etcd's index until a compaction, and every look at a
+// line would go through all of them.
 package etcd
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// escapes keep the name of one lock from being the beginning of another's keys.
+// escapes keep a lock's name from being a prefix of another's keys.
 var escapes = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// line returns what all keys of a lock begin with.
+// line returns the common prefix of all keys of a lock.
 func line(key string) string {
 	if strings.ContainsAny(key, "%/") {
 		key = escapes.Replace(key)
@@ -32,7 +32,7 @@ func keyOf(lock, owner string) string {
 	return line(lock) + name
 }
 
-// hold is what a lease that was granted, or may have been, depends on.
+// hold is the state of a lease that was granted, or may have been.
 type hold struct {
 	session *session
 	owner   string
@@ -40,8 +40,8 @@ type hold struct {
 	counted bool // among the grant's holds
 }
 
-// Try implements drivers.Session. It makes the key only if nobody has one, so that a refusal leaves no trace and needs
-// no second request; whoever waits in line makes his in Wait.
+// Try implements drivers.Session. It makes the key only if no client has one, so that a refusal leaves no trace and
+// needs no second request; waiters make theirs in Wait.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Aux = nil
@@ -59,7 +59,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		}
 		l.Owner = s.owner(g.name)
 		held, err := s.try(ctx, l, g)
-		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) { // it has ended unheard, and nothing was done
+		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) { // it has ended unnoticed, and nothing was done
 			s.retire(g)
 			continue
 		}
@@ -70,13 +70,13 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 }
 
-// try asks once.
+// try makes one attempt.
 func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, error) {
 	keys := line(l.Key)
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	answer, err := s.conn.Txn(limited).
-		If(clientv3.Compare(clientv3.CreateRevision(keys), "=", 0).WithPrefix()). // true of all that there are: of none
+		If(clientv3.Compare(clientv3.CreateRevision(keys), "=", 0).WithPrefix()). // true of all that exist: so there are none
 		Then(clientv3.OpPut(keys+g.name, l.Owner, clientv3.WithLease(g.id))).
 		Commit()
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *session) try(ctx context.Context, l *drivers.Lease, g *grant) (bool, er
 	return true, nil
 }
 
-// Release implements drivers.Session by deleting the key, if it is that of the acquisition still.
+// Release implements drivers.Session by deleting the key, if it is still that of the acquisition.
 func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := s.usable(ctx); err != nil {
 		return false, fail("release", err)
@@ -113,7 +113,7 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return owned, nil
 }
 
-// remove deletes an owner's key and settles what its lease is left with.
+// remove deletes an owner's key and updates its lease.
 func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool, error) {
 	key := keyOf(lock, owner)
 	limited, cancel := s.request(ctx)
@@ -128,12 +128,12 @@ func (s *session) remove(ctx context.Context, lock, owner string, h *hold) (bool
 	}
 	if err != nil {
 		if h != nil {
-			s.retire(h.grant) // the key must not stay for as long as the session lasts
+			s.retire(h.grant) // the key must not stay as long as the session
 		}
 		return false, err
 	}
 	if h != nil && h.grant.retired {
-		if err := s.settle(ctx); err != nil {
+		if err := s.revokeRetired(ctx); err != nil {
 			return false, err
 		}
 	}

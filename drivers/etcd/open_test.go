@@ -56,7 +56,7 @@ func TestReadAddr(t *testing.T) {
 		"":                        "the address is empty",
 		"user:secret@h:1":         "no scheme",
 		"h/secret":                "no scheme",
-		"redis://secret@h":        "scheme that is none of",
+		"redis://secret@h":        "scheme other than",
 		"etcd://u:se%cret@h":      "two hexadecimal digits",
 		"etcd://h/secret":         "an etcd has no databases",
 		"etcd://h?secret":         "an etcd has no databases",
@@ -170,7 +170,7 @@ func TestTLS(t *testing.T) {
 		want string
 	}{
 		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "give the CA that has signed it"},
-		"no TLS":           {drivers.Config{Addrs: []string{plain.Host}}, "one that wants TLS"},
+		"no TLS":           {drivers.Config{Addrs: []string{plain.Host}}, "or wants TLS"},
 	} {
 		if s, err := (driver{}).Open(t.Context(), tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v; want %q", name, err, tt.want)

@@ -1,4 +1,4 @@
-// What a server may answer, and that it is an answer to what was asked.
+// What a server may answer, and whether it is an answer to the request.
 package etcd
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The most that a server may send, in bytes: of one message (the library's own limit is 2 GiB), of the headers of one
-// answer (gRPC's own limit is 16 MiB), and of a page of metrics, which has some 100 kB.
+// The limits of what a server may send, in bytes: of a message (the library's limit is 2 GiB), of the headers of an
+// answer (gRPC's limit is 16 MiB), and of a page of metrics, which has some 100 kB.
 const maxMessage, maxHeaders, maxMetrics = 4 << 20, 64 << 10, 8 << 20
 
-// request lets a request fail that finds no connection; the library would have it wait for one. It refuses an answer that
+// request makes a request fail if there is no connection; the library would wait for one. It rejects an answer that
 // lacks what every answer has.
 func request(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
@@ -24,7 +24,7 @@ func request(ctx context.Context, method string, req, reply any, cc *grpc.Client
 	return checkReply(req, reply)
 }
 
-// checkReply makes sure of the parts that their readers take for granted.
+// checkReply checks the parts that the callers rely on.
 func checkReply(req, reply any) error {
 	if r, ok := reply.(interface{ GetHeader() *pb.ResponseHeader }); ok && r.GetHeader() == nil {
 		return drivers.Malformed("an answer without a header")

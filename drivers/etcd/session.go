@@ -1,4 +1,4 @@
-// One client's session with etcd: its lease, and what becomes of that when an answer is not heard.
+// One client's session with etcd: its lease, and what happens to that when an answer gets lost.
 package etcd
 
 import (
@@ -19,9 +19,9 @@ type session struct {
 	service *service
 	conn    *conn
 	seq     int64    // of owners
-	live    *grant   // what new keys are bound to; nil: to be made
+	live    *grant   // new keys are bound to it; nil: not granted yet
 	old     []*grant // retired ones that are not known to be gone
-	place   *place   // in a line; nil outside
+	place   *place   // in a line; nil if not in line
 	dead    bool     // it has crashed
 
 	trips, notices atomic.Int64
@@ -29,21 +29,21 @@ type session struct {
 
 // grant is a lease that etcd has granted to the session, which the library keeps alive.
 //
-// If it is not known whether a request has made a key, the request may even be on its way still: to delete the key is
-// not enough then. The lease is retired, which means that nothing new is bound to it; once nothing that is held
-// depends on it, it is no longer kept alive, and is revoked as soon as a server answers. A request that arrives after
-// that finds no lease and makes no key.
+// If it is unknown whether a request has made a key, the request may still be on its way: then deleting the key is not
+// enough. The lease is retired, which means that nothing new is bound to it. Once no hold depends on it, it is no
+// longer kept alive, and is revoked as soon as a server answers. A request that arrives after that finds no lease and
+// makes no key.
 type grant struct {
 	id      clientv3.LeaseID
-	name    string                                  // what its keys are called
+	name    string                                  // the name of its keys
 	alive   <-chan *clientv3.LeaseKeepAliveResponse // closed when it is lost
 	stop    context.CancelFunc                      // ends the keep-alives
 	holds   int                                     // keys bound to it that are held, or wait in a line
 	retired bool
 }
 
-// lost reports whether the lease is over, as far as that is known here: the server has said so, or has not been heard for
-// as long as the lease lasts.
+// lost reports whether the lease is over, as far as known here: the server has said so, or has been silent for as long
+// as the lease lasts.
 func (g *grant) lost() bool {
 	for {
 		select {
@@ -57,13 +57,13 @@ func (g *grant) lost() bool {
 	}
 }
 
-// owner makes an owner that nobody else has, of the key of that name.
+// owner returns a new owner for the key of that name.
 func (s *session) owner(name string) string {
 	s.seq++
 	return name + ":" + strconv.FormatInt(s.seq, 36)
 }
 
-// usable tells why nothing can be asked for.
+// usable returns an error if no request can be made.
 func (s *session) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *session) request(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, s.service.io)
 }
 
-// lease returns what to bind a key to: the session's lease, or a new one if it is lost.
+// lease returns the lease to bind a key to: the session's, or a new one if that is lost.
 func (s *session) lease(ctx context.Context) (*grant, error) {
 	if s.live != nil && s.live.lost() {
 		s.retire(s.live)
@@ -93,13 +93,13 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	if s.live != nil {
 		return s.live, nil
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := s.revokeRetired(ctx); err != nil {
 		return nil, err
 	}
 	limited, cancel := s.request(ctx)
 	defer cancel()
 	keep, stop := context.WithCancel(context.Background())
-	// The number is chosen here, so that a lease can be revoked whose grant was not heard.
+	// Choose the number here, so that a lease can be revoked even if the answer to its grant gets lost.
 	id := 1 + rand.Int64N(math.MaxInt64)
 	g := &grant{id: clientv3.LeaseID(id), name: strconv.FormatInt(id, 16), stop: stop}
 	if !s.service.note(g.id) {
@@ -118,7 +118,7 @@ func (s *session) lease(ctx context.Context) (*grant, error) {
 	return g, nil
 }
 
-// note lets Close know of a lease, unless it was called already.
+// note registers a lease for Close, unless that was called already.
 func (s *service) note(id clientv3.LeaseID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *service) note(id clientv3.LeaseID) bool {
 	return !s.closed
 }
 
-// retire has new keys bound to another lease.
+// retire makes new keys use another lease.
 func (s *session) retire(g *grant) {
 	if !g.retired {
 		g.retired = true
@@ -142,8 +142,8 @@ func (s *session) retire(g *grant) {
 	}
 }
 
-// settle revokes the retired leases on which nothing depends any more.
-func (s *session) settle(ctx context.Context) error {
+// revokeRetired revokes the retired leases that no hold depends on.
+func (s *session) revokeRetired(ctx context.Context) error {
 	for i := 0; i < len(s.old); {
 		g := s.old[i]
 		if g.holds > 0 {
@@ -172,7 +172,7 @@ func (s *session) revoke(ctx context.Context, g *grant) error {
 	return nil
 }
 
-// Close ends the session, which frees whatever it holds and takes it out of its line.
+// Close ends the session, which frees whatever it holds and leaves its line.
 func (s *session) Close() error {
 	defer s.service.forget(s)
 	if s.place != nil {
@@ -197,8 +197,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// Crash implements drivers.Crasher. The lease, which is this client's alone, is kept alive no longer, and runs out. It is
-// not revoked when the service is closed, either. The connection lives on, since others share it.
+// Crash implements drivers.Crasher. The lease, which belongs to this client alone, is no longer kept alive, and
+// expires. Closing the service does not revoke it either. The connection stays, because others share it.
 func (s *session) Crash() {
 	s.service.forget(s)
 	if s.place != nil {
@@ -218,7 +218,7 @@ func (s *session) Crash() {
 	}
 }
 
-// forget keeps the traffic of a session that is closed.
+// forget keeps the traffic of a closed session.
 func (s *service) forget(c *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

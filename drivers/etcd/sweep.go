@@ -11,10 +11,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// sweepPage is how many keys one answer lists.
+// sweepPage is the number of keys per answer.
 const sweepPage = 1000
 
-// Sweep implements drivers.Sweeper. All keys are bound to leases, and so they also end by themselves.
+// Sweep implements drivers.Sweeper. All keys are bound to leases, so they also end by themselves.
 func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
 	if cfg.Prefix == "" {
 		return nil, fail("sweep", drivers.ErrNoPrefix)
@@ -63,12 +63,12 @@ func (s *service) list(ctx context.Context, prefix string) (names []string, err 
 	return names, nil
 }
 
-// limited gives a request the time that one may take.
+// limited bounds a request by the I/O time-out.
 func (s *service) limited(ctx context.Context, request func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
 	return request(ctx)
 }
 
-// escaped returns the beginning of all keys of the locks whose names begin with prefix.
+// escaped returns the common prefix of the keys of all locks whose names begin with prefix.
 func escaped(prefix string) string { return strings.TrimSuffix(line(prefix), "/") }

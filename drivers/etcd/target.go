@@ -1,4 +1,4 @@
-// Where etcd is: addresses and URLs.
+// The addresses of etcd.
 package etcd
 
 import (
@@ -26,7 +26,7 @@ type target struct {
 
 const howAddr = "write host:port, etcd://host:port or, for TLS, etcds://host:port"
 
-// parseTarget reads one of
+// parseTarget parses one of
 //
 //	host[:port]
 //	etcd://[user:password@]host[:port]    also http://
@@ -49,7 +49,7 @@ func parseTarget(addr string) (target, error) {
 	case scheme == "etcds" || scheme == "https":
 		t.tls = &tls.Config{}
 	case scheme != "etcd" && scheme != "http":
-		return t, errors.New("the address has a scheme that is none of etcd://, etcds://, http:// and https://")
+		return t, errors.New("the address has a scheme other than etcd://, etcds://, http:// and https://")
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		user, password, _ := strings.Cut(rest[:at], ":")
@@ -78,7 +78,7 @@ func hostPort(s string) (host, port string, err error) {
 		host = strings.TrimSuffix(inner, "]")
 	} else if strings.Contains(s, ":") {
 		if host, port, err = net.SplitHostPort(s); err != nil {
-			return "", "", errors.New("the address is no host:port: write an IPv6 address in brackets, as [::1]:2379")
+			return "", "", errors.New("the address is not host:port: write an IPv6 address in brackets, as [::1]:2379")
 		}
 	}
 	v6 := strings.Contains(host, ":")
@@ -97,7 +97,7 @@ func hostPort(s string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// targetsOf returns the members that cfg names. They are logged in to alike.
+// targetsOf returns the members that cfg names. They have the same login.
 func targetsOf(cfg drivers.Config) ([]target, error) {
 	switch n := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
@@ -136,14 +136,14 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 	return list, nil
 }
 
-// alike reports whether two members are logged in to alike.
+// alike reports whether two members have the same login.
 func (t target) alike(o target) bool {
 	return t.username == o.username && t.password == o.password && (t.tls == nil) == (o.tls == nil)
 }
 
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
-// endpoint returns the target as the client library wants it.
+// endpoint returns the target in the client library's notation.
 func (t target) endpoint() string {
 	u := url.URL{Scheme: "http", Host: t.address()}
 	if t.tls != nil {

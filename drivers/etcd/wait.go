@@ -1,11 +1,11 @@
 // Waiting in line (-wait native): each waiter watches the key before its own, so that a release wakes one.
 //
-// A watch that starts at a revision of the past is "unsynced" to the server, which tends those only every 100 ms
-// (mvcc/watchable_store.go). Any write to the store, of whatever key, between the answer that names the predecessor and
-// the start of the watch puts it into the past, so it nearly always is under load; concurrency.Mutex even starts each
-// of its watches at the present revision, which counts as past as well. Here a watch starts wherever the server is and
-// tells where that was. If the store has changed since the predecessor was seen, it is asked for once more. What is
-// left is a gap inside the server, between its choice of the start and the start: now and then a watch is late still.
+// A watch that starts at a past revision is "unsynced" to the server, which handles those only every 100 ms
+// (mvcc/watchable_store.go). Any write to the store, of any key, between the answer that names the predecessor and the
+// start of the watch puts it into the past, so under load it nearly always is; concurrency.Mutex even starts each watch
+// at the present revision, which counts as past as well. Here a watch starts wherever the server is and reports the
+// revision. If the store has changed since the predecessor was seen, the client asks for it once more. A gap remains
+// inside the server, between its choice of the start and the start: now and then a watch is still late.
 package etcd
 
 import (
@@ -23,15 +23,15 @@ import (
 
 // place is a place in the line for a key.
 type place struct {
-	hold           // of the key that marks it
-	key     string // the lock
-	rev     int64  // at which the key was made
-	ahead   string // the key before it
-	born    int64  // the revision at which that was made; who comes again may use the same key
-	seen    int64  // a revision at which that was there
-	watch   *watch // of that; nil: none yet
-	granted bool   // there is none before it
-	doubt   bool   // whether the key was made is not known
+	hold             // of the key of the place
+	key       string // the lock
+	rev       int64  // at which the key was made
+	ahead     string // the key before it
+	born      int64  // the revision at which that was made; a later client may use the same key
+	seen      int64  // a revision at which that existed
+	watch     *watch // of the key ahead; nil: none yet
+	granted   bool   // there is no key before it
+	uncertain bool   // it is unknown whether the key was made
 }
 
 func (p *place) unwatch() {
@@ -56,7 +56,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 		defer timer.Stop()
 		deadline = timer.C
 	}
-	if p := s.place; p != nil && (p.key != l.Key || p.doubt) {
+	if p := s.place; p != nil && (p.key != l.Key || p.uncertain) {
 		if err := s.withdraw(ctx); err != nil {
 			return waitError(ctx, err)
 		}
@@ -80,7 +80,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 				s.trips.Add(1)
 			} else {
 				s.notices.Add(1)
-				p.watch = nil // it has ended with this
+				p.watch = nil // this was its last event
 			}
 			if err := s.follow(ctx, l.Deadline, e); err != nil {
 				return waitError(ctx, err)
@@ -99,7 +99,7 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
-// waitError lets the end of the caller's own context pass as it is.
+// waitError returns the error of the caller's own context unchanged.
 func waitError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -107,7 +107,7 @@ func waitError(ctx context.Context, err error) error {
 	return fail("wait", err)
 }
 
-// stand takes down who is before the client: the newest of the keys that are older than its own, if there is any.
+// stand records the key ahead of the client: the newest of the older keys, if there is any.
 func (p *place) stand(before []*mvccpb.KeyValue) {
 	if len(before) == 0 {
 		p.unwatch()
@@ -120,7 +120,7 @@ func (p *place) stand(before []*mvccpb.KeyValue) {
 	}
 }
 
-// enqueue makes the client's key and learns which is before it.
+// enqueue makes the client's key and learns which one is ahead.
 func (s *session) enqueue(ctx context.Context, key string) error {
 	own := false // the session itself holds the key
 	for again := true; ; again = false {
@@ -155,15 +155,14 @@ func (s *session) enqueue(ctx context.Context, key string) error {
 			s.retire(g)
 			continue
 		case !drivers.NoEffect(fail("wait", err)):
-			p.doubt, s.place = true, p
+			p.uncertain, s.place = true, p
 			s.retire(g)
 		}
 		return err
 	}
 }
 
-// follow looks at the line after an event of the watch, as far as it takes that. It gives up at the deadline, which is
-// no error.
+// follow looks at the line after an event of the watch, if necessary. It gives up at the deadline without an error.
 func (s *session) follow(ctx context.Context, deadline time.Time, e event) error {
 	p := s.place
 	if e.created && e.rev <= p.seen {
@@ -183,15 +182,15 @@ func (s *session) follow(ctx context.Context, deadline time.Time, e event) error
 	if err == nil && (!e.created || p.seen < e.rev) {
 		err = s.look(limited)
 	}
-	// gRPC tells the server the deadline, and under load it is the first to see it pass.
+	// gRPC tells the server the deadline; under load the server notices first that it has passed.
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || short && outOfTime(err)) {
 		return nil
 	}
 	return err
 }
 
-// glance asks any member, which need not ask the others. That is enough to see that the one before is still there where
-// the watch begins or later, and not for a grant.
+// glance asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
+// after the start of the watch, but not for a grant.
 func (s *session) glance(ctx context.Context, rev int64) error {
 	p := s.place
 	limited, cancel := s.request(ctx)
@@ -203,7 +202,7 @@ func (s *session) glance(ctx context.Context, rev int64) error {
 	return err
 }
 
-// look asks anew where in the line the client is. Without a place it is in none any more.
+// look asks for the client's place in the line. It drops a place that no longer exists.
 func (s *session) look(ctx context.Context) error {
 	p := s.place
 	limited, cancel := s.request(ctx)
@@ -226,7 +225,7 @@ func (s *session) look(ctx context.Context) error {
 	return nil
 }
 
-// confirm answers a Try of a client that is in line for the key.
+// confirm handles the Try of a client that is in line for the key.
 func (s *session) confirm(ctx context.Context, l *drivers.Lease) (held, answered bool, err error) {
 	p := s.place
 	if p == nil || p.key != l.Key {
@@ -238,7 +237,7 @@ func (s *session) confirm(ctx context.Context, l *drivers.Lease) (held, answered
 		return false, false, fail("try", err)
 	}
 	switch {
-	case p.doubt:
+	case p.uncertain:
 		err = s.withdraw(ctx)
 	case p.grant.lost():
 		s.leaveLine()
@@ -251,7 +250,7 @@ func (s *session) confirm(ctx context.Context, l *drivers.Lease) (held, answered
 	if s.place == nil {
 		l.Reset()
 		l.Aux = nil
-		return false, false, nil // as one who comes anew
+		return false, false, nil // like a new client
 	}
 	if !p.granted {
 		return false, true, nil
@@ -273,7 +272,7 @@ func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// withdraw takes the client out of its line.
+// withdraw removes the client from its line.
 func (s *session) withdraw(ctx context.Context) error {
 	p := s.place
 	p.unwatch()
@@ -282,7 +281,7 @@ func (s *session) withdraw(ctx context.Context) error {
 	return err
 }
 
-// leaveLine notes that the client's place is gone, and its lease with it.
+// leaveLine records that the client's place is gone, and its lease with it.
 func (s *session) leaveLine() {
 	p := s.place
 	p.unwatch()

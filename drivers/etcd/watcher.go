@@ -1,8 +1,8 @@
 // Watches of single keys, many over one stream of a connection.
 //
-// The library's own Watch registers one watch after the other, each a round trip after the one before, closes its
-// stream with the last watch and logs in anew for the next, and has a goroutine for each. It also brings a watch back
-// by itself after its connection broke; here the waiter is told, and has to look at the line in any case.
+// The library's own Watch registers one watch after the other, each a round trip after the previous one, closes its
+// stream with the last watch and logs in again for the next, and has a goroutine for each. It also restores a watch
+// after its connection broke; here the waiter is told, and has to look at the line anyway.
 package etcd
 
 import (
@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watcher is the stream, which is opened when it is needed.
+// watcher is the stream, opened when needed.
 type watcher struct {
 	server pb.WatchClient
 	ctx    context.Context // until close
@@ -26,11 +26,11 @@ type watcher struct {
 	last   int64
 	live   map[int64]*watch
 	queue  []*pb.WatchRequest // to be sent
-	queued chan struct{}      // holds one token if there may be something in the queue
+	queued chan struct{}      // has a token if the queue may have requests
 }
 
-// watch waits for the deletion of one key. Its events are at most two: that it was created, and that it has ended: with
-// the deletion, or because the stream broke.
+// watch waits for the deletion of one key. It has at most two events: that it was created, and that it has ended, with
+// the deletion or because the stream broke.
 type watch struct {
 	watcher *watcher
 	id      int64
@@ -41,7 +41,7 @@ type watch struct {
 
 type event struct {
 	created bool
-	rev     int64 // the watch sees what comes after it; if created
+	rev     int64 // if created: the watch sees what comes after it
 }
 
 func newWatcher(server pb.WatchClient) *watcher {
@@ -75,7 +75,7 @@ func (w *watch) creation() *pb.WatchRequest {
 	}}}
 }
 
-// send puts a request into the queue.
+// send queues a request.
 func (w *watcher) send(r *pb.WatchRequest) {
 	w.queue = append(w.queue, r)
 	select {
@@ -91,7 +91,7 @@ func (w *watch) end() {
 	w.watcher.finish(w.id)
 }
 
-// finish forgets a watch and lets the server do so.
+// finish forgets a watch, here and on the server.
 func (w *watcher) finish(id int64) *watch {
 	one := w.live[id]
 	if one == nil {
@@ -116,7 +116,7 @@ func (w *watcher) run() {
 	w.queue, w.open = nil, false
 }
 
-// serve opens the stream and returns when it has ended, and nobody writes to it any more.
+// serve opens the stream and returns when it has ended and its writer has stopped.
 func (w *watcher) serve() {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(w.ctx)) // a member without a leader would be silent
 	stream, err := w.server.Watch(ctx)
@@ -157,7 +157,7 @@ func (w *watcher) write(ctx context.Context, stream pb.Watch_WatchClient) {
 	}
 }
 
-// answer tells a waiter what the server says.
+// answer passes a response of the server on to the waiter.
 func (w *watcher) answer(r *pb.WatchResponse) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +168,7 @@ func (w *watcher) answer(r *pb.WatchResponse) {
 		delete(w.live, r.WatchId)
 		one.events <- event{}
 	case r.Created:
-		if !one.created { // a server that says so again would find no room
+		if !one.created { // there is no room for a second one
 			one.created = true
 			one.events <- event{created: true, rev: r.GetHeader().GetRevision()}
 		}

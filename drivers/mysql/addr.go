@@ -1,4 +1,4 @@
-// Where the server is: addresses, URLs and the Go driver's own DSN.
+// Addresses: URLs and the Go driver's DSN.
 package mysql
 
 import (
@@ -45,9 +45,9 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{Redacted: t.redacted(), Network: network, Password: t.password}, nil
 }
 
-// parseTarget reads an address as howWritten says, with special characters of user, password and path percent-encoded
-// in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow a question
-// mark.
+// parseTarget parses an address written as howWritten says, with special characters of user, password and path
+// percent-encoded in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow
+// a question mark.
 func parseTarget(s string) (target, error) {
 	if s == "" {
 		return target{}, errors.New("the address is empty: " + howWritten)
@@ -76,7 +76,7 @@ func parseTarget(s string) (target, error) {
 func parseURL(s string) (target, error) {
 	u, err := url.Parse(s)
 	if err != nil { // it quotes the address
-		return target{}, errors.New("the address is no URL: " + howWritten +
+		return target{}, errors.New("the address is not a URL: " + howWritten +
 			"; special characters of user and password are written as %40 and the like")
 	}
 	t := target{network: "tcp", username: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
@@ -109,7 +109,7 @@ func parseURL(s string) (target, error) {
 	return t, err
 }
 
-// parseDSN reads the Go driver's own spelling. Its parameters are its own affair, and no lock's: only tls is heeded.
+// parseDSN parses the Go driver's own notation. It uses only tls of its parameters.
 func parseDSN(s string) (target, error) {
 	cfg, err := mysql.ParseDSN(s)
 	if err != nil { // it may quote the address
@@ -150,7 +150,7 @@ func (t *target) setTLS(how, host string) error {
 
 func (t *target) check() error {
 	if t.network == "unix" && !strings.HasPrefix(t.addr, "/") {
-		return errors.New("the socket of the address is no absolute path")
+		return errors.New("the socket of the address is not an absolute path")
 	}
 	if t.network == "unix" && t.tls != nil {
 		return errors.New("TLS was asked for on a unix socket: drop it or give host:port")
@@ -158,7 +158,7 @@ func (t *target) check() error {
 	return nil
 }
 
-// hostPort completes an address by the port.
+// hostPort adds the default port to an address without one.
 func hostPort(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -177,12 +177,12 @@ func hostPort(s string) (string, error) {
 		return "", errors.New("the host of the address has a character that no host name has")
 	}
 	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
-		return "", errors.New("the port of the address is no number from 1 to 65535")
+		return "", errors.New("the port of the address is not a number from 1 to 65535")
 	}
 	return net.JoinHostPort(host, port), nil
 }
 
-// targetOf returns what cfg names.
+// targetOf returns the target that cfg names.
 func targetOf(cfg drivers.Config) (target, error) {
 	t, err := parseTarget(cfg.Addrs[0])
 	if err != nil {
@@ -206,19 +206,19 @@ func targetOf(cfg drivers.Config) (target, error) {
 	return t, t.check()
 }
 
-// config returns the target in the client library's words. Reconnecting and retrying, which is database/sql's, is not among
-// them; how long things may take is set on the wire.
+// config returns the target in the client library's form. Reconnecting and retrying are not part of it, because
+// database/sql does those; time limits are set on the wire.
 func (t target) config() (*mysql.Config, error) {
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.DBName = t.network, t.addr, t.database
 	cfg.User, cfg.Passwd, cfg.TLS = t.username, string(t.password), t.tls
-	cfg.InterpolateParams = true // else each statement were two round trips and a third one to forget it
+	cfg.InterpolateParams = true // otherwise each statement takes two round trips, and a third one to forget it
 	cfg.MaxAllowedPacket = 1 << 20
 	cfg.Logger = &mysql.NopLogger{}
 	return cfg, nil
 }
 
-// redacted returns the target as an address that parseTarget reads, without user and password.
+// redacted returns the target as an address that parseTarget accepts, without user and password.
 func (t target) redacted() string {
 	u := url.URL{Scheme: "mysql", Host: t.addr, Path: "/" + t.database}
 	query := url.Values{}

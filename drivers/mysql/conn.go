@@ -1,4 +1,4 @@
-// One connection: statements with a time limit, and the mark by which the server knows it.
+// One connection: statements with a time limit, and the mark that identifies it to the server.
 package mysql
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// use is what a connection is for.
+// use is the purpose of a connection.
 type use int
 
 const (
@@ -26,26 +26,25 @@ const (
 	forTransactions            // transactions that end with COMMIT
 )
 
-// conn is a connection. Its statements are run by one goroutine at a time; interrupt and closeBy may be called by
-// others.
+// conn is a connection. One goroutine at a time runs its statements; interrupt and closeBy may be called by others.
 type conn struct {
 	svc    *service
 	use    use
-	id     int64  // the server's number; those of one run of the server are unique
-	mark   string // the name of a GET_LOCK that is this connection's alone, for as long as the server keeps it
+	id     int64  // the server's number; unique within one run of the server
+	mark   string // the name of a GET_LOCK that only this connection has, as long as the server keeps it
 	io     time.Duration
 	raw    sqldriver.Conn
 	ready  map[string]sqldriver.StmtExecContext // prepared, by their texts
 	wire   *wire
-	broken atomic.Bool // it is of no further use
+	broken atomic.Bool // it cannot be used any more
 	mu     sync.Mutex
 }
 
-// wire is the connection below. The client library asks it for no time limits: they are set once for each statement.
-// And it keeps the reason why it has failed, which the library would swallow.
+// wire is the connection below. The client library sets no time limits on it: they are set once for each statement. And
+// it keeps the reason of a failure, which the library would drop.
 type wire struct {
 	net.Conn
-	packets *packets // nil under TLS, which it does not see through; see decrypted
+	packets *packets // nil under TLS, which hides them from it; see decrypted
 	left    int      // bytes that the server may still send
 	fault   error
 	once    sync.Once
@@ -68,7 +67,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// note keeps an error. One that says what is wrong with the server stays.
+// note keeps an error. One of class protocol is kept over others.
 func (w *wire) note(err error) {
 	if drivers.ClassOf(w.fault) != drivers.ClassProtocol {
 		w.fault = err
@@ -83,16 +82,16 @@ func (w *wire) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close closes it once, whoever comes first.
+// Close closes the connection once.
 func (w *wire) Close() error {
 	w.once.Do(func() { w.end = w.Conn.Close() })
 	return w.end
 }
 
-// SyscallConn lets the library look whether the server has hung up.
+// SyscallConn lets the library check whether the server has hung up.
 func (w *wire) SyscallConn() (syscall.RawConn, error) { return w.Conn.(syscall.Conn).SyscallConn() }
 
-// dial makes a connection and marks it. Its error means that nothing was asked of the server.
+// dial makes a connection and marks it. After an error, nothing was requested from the server.
 func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
 	defer cancel()
@@ -102,7 +101,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may be another
+	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may differ
 	if u == forTransactions {
 		cfg.Params["autocommit"] = "0"
 	}
@@ -125,7 +124,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, c.noConnection(ctx, err)
 	}
 	if cfg.TLS != nil {
-		if err := c.seeThrough(); err != nil {
+		if err := c.checkDecrypted(); err != nil {
 			c.close()
 			return nil, err
 		}
@@ -144,7 +143,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 		return nil, errClosed
 	}
 	if u != forControl {
-		s.rekeep(ctx) // what has cost the session its connection may have cost the keeper its own
+		s.rekeep(ctx) // what has broken the session's connection may have broken the keeper's
 	}
 	return c, nil
 }
@@ -152,7 +151,7 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 func (c *conn) connect(ctx context.Context, connector sqldriver.Connector) (err error) {
 	defer func() {
 		if err != nil && c.wire != nil {
-			c.wire.Close() // which the library forgets when it panics
+			c.wire.Close() // the library does not if it panics
 		}
 	}()
 	defer c.caught(&err)
@@ -160,7 +159,7 @@ func (c *conn) connect(ctx context.Context, connector sqldriver.Connector) (err 
 	return err
 }
 
-// own has the service close the connection in the end, unless that is over.
+// own registers the connection with the service, which closes it in the end. It returns false if the service is closed.
 func (s *service) own(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +170,7 @@ func (s *service) own(c *conn) bool {
 	return true
 }
 
-// begin sets the time limit of a statement that waits for extra besides, or for as long as it likes if that is
-// negative.
+// begin sets the time limit of a statement that may wait for extra, or without limit if that is negative.
 func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -185,14 +183,14 @@ func (c *conn) begin(ctx context.Context, extra time.Duration) error {
 		limit = d
 	}
 	c.wire.left = maxReply
-	if err := c.wire.SetDeadline(limit); err != nil { // it was closed under us
+	if err := c.wire.SetDeadline(limit); err != nil { // it was closed meanwhile
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
 	}
 	return nil
 }
 
-// forever is an extra that never ends; interrupt does then.
+// forever is an extra without end; interrupt ends such a statement.
 const forever = -1
 
 // exec runs a statement without rows.
@@ -207,7 +205,7 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, i
 	if c.use == forStatements && len(args) > 0 {
 		stmt, err := c.prepare(ctx, query)
 		switch {
-		case numberOf(err) == errTooManyStmts: // others have them: as text it is slower, and works
+		case numberOf(err) == errTooManyStmts: // others have them: as text it is slower, but works
 		case err != nil:
 			return 0, 0, c.failed(ctx, err)
 		default:
@@ -225,7 +223,8 @@ func (c *conn) exec(ctx context.Context, query string, args ...any) (affected, i
 	return affected, insertID, nil
 }
 
-// prepare has the server read a statement once, of which there are few: it is then sent as a number and its arguments.
+// prepare makes the server parse a statement once. There are few of them; each is then sent as a number with its
+// arguments.
 func (c *conn) prepare(ctx context.Context, query string) (sqldriver.StmtExecContext, error) {
 	if stmt, ok := c.ready[query]; ok {
 		return stmt, nil
@@ -244,7 +243,7 @@ func (c *conn) prepare(ctx context.Context, query string) (sqldriver.StmtExecCon
 	return c.ready[query], nil
 }
 
-// row runs a query and returns its first row, nil if there is none.
+// row runs a query and returns its first row, or nil.
 func (c *conn) row(ctx context.Context, query string, args ...any) (row []sqldriver.Value, err error) {
 	return c.rowWithin(ctx, 0, query, args...)
 }
@@ -278,7 +277,7 @@ func (c *conn) rowsWithin(
 		if err = rows.Next(row); err != nil {
 			break
 		}
-		for i, v := range row { // the library's buffer is used again
+		for i, v := range row { // the library reuses its buffer
 			if b, ok := v.([]byte); ok {
 				row[i] = string(b)
 			}
@@ -298,7 +297,7 @@ func (c *conn) rowsWithin(
 	return all, nil
 }
 
-// ping asks for a sign of life.
+// ping sends COM_PING.
 func (c *conn) ping(ctx context.Context) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -312,7 +311,7 @@ func (c *conn) ping(ctx context.Context) (err error) {
 	return nil
 }
 
-// alive looks, without asking the server, whether it has hung up. If it has, whatever the connection held is lost for
+// alive checks, without asking the server, whether it has hung up. If it has, whatever the connection held is lost for
 // certain; what is sent on a connection that only seems to live has an unknown outcome.
 func (c *conn) alive() bool {
 	c.mu.Lock()
@@ -323,7 +322,7 @@ func (c *conn) alive() bool {
 	return c.raw.(sqldriver.SessionResetter).ResetSession(context.Background()) == nil
 }
 
-// close ends the connection, in an orderly way if it is sound.
+// close ends the connection, in order if it works.
 func (c *conn) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -339,13 +338,13 @@ func (c *conn) shut() {
 	}
 }
 
-// crash breaks the connection as the end of its process would: nothing is said to the server.
+// crash breaks the connection like the end of its process: it tells the server nothing.
 func (c *conn) crash() {
 	_ = c.wire.Close()
 	c.close()
 }
 
-// closeBy is close for a connection that somebody else may use until then; afterwards it is broken under him.
+// closeBy is close for a connection that another goroutine may use until then; afterwards it breaks it.
 func (c *conn) closeBy(until time.Time) {
 	for !c.mu.TryLock() {
 		if time.Now().After(until) {

@@ -1,5 +1,5 @@
-// get-lock is GET_LOCK and RELEASE_LOCK, the server's locks of names, as Rails and many a migration tool take them.
-// They belong to a connection, and are kept in memory; neither transactions nor replication know of them.
+// get-lock is GET_LOCK and RELEASE_LOCK, the server's locks by name, used by Rails and many migration tools. They
+// belong to a connection and exist in memory only; transactions and replication ignore them.
 package mysql
 
 import (
@@ -13,23 +13,23 @@ var getLock = kind{
 		Name:   "get-lock",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true, Reentrant: true, Fair: true},
 		Models: "GET_LOCK(name, 0) and RELEASE_LOCK(name); waiters sleep in GET_LOCK(name, t). " +
-			"Names are the whole server's, and are hashed beyond 64 characters, which is MySQL's limit",
+			"A name applies to the whole server, and is hashed beyond 64 characters, which is MySQL's limit",
 		Wrong: "a connection for each client; one that breaks frees its locks while their holder goes on, " +
-			"and there is no fence to tell; a name is a lock on one server only, whatever is replicated",
+			"and there is no fence to tell; a name locks one server only, whatever is replicated",
 	},
 	pinned:  true,
 	session: func(s *session) drivers.Session { return &nameSession{session: s, held: map[string]*hold{}} },
 }
 
-// nameSession implements drivers.Session. All its locks are those of one connection.
+// nameSession implements drivers.Session. All its locks belong to one connection.
 type nameSession struct {
 	*session
 	conn *conn
 	held map[string]*hold // by key
-	won  string           // the key that Wait has won, for the next Try to confirm
+	won  string           // won by Wait, for the next Try to confirm
 }
 
-// hold is a key that the connection holds, that many times.
+// hold is a key that the connection holds, times times.
 type hold struct {
 	owner string
 	times int
@@ -65,7 +65,7 @@ func (s *nameSession) Release(ctx context.Context, l *drivers.Lease) (bool, erro
 	if !s.conn.alive() { // they were all lost with the connection
 		lost = []*conn{s.conn}
 		s.drop()
-		if err := s.settle(ctx); err != nil {
+		if err := s.killLost(ctx); err != nil {
 			return false, fail("release", err)
 		}
 		return false, fail("release", s.gone(ctx, lost, l.Key))

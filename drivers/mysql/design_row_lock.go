@@ -1,5 +1,5 @@
-// row-lock is SELECT … FOR UPDATE in a transaction on a connection that stays with it, as in Quartz's JDBC job store.
-// Nothing is written, so that no commit has to be fsynced: a fence would cost that, and so there is none.
+// row-lock is SELECT … FOR UPDATE in a transaction on a pinned connection, as in Quartz's JDBC job store. It writes
+// nothing, so no commit has to be fsynced; a fence would cost that, so there is none.
 package mysql
 
 import (
@@ -13,7 +13,7 @@ var rowLock = kind{
 		Name:   "row-lock",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true},
 		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. " +
-			"Waiters sleep in the server, on MariaDB in the order of their arrival, on MySQL 8 in one of its own (CATS)",
+			"Waiters sleep in the server, in order of arrival on MariaDB, in its own order on MySQL 8 (CATS)",
 		Wrong: "a connection and an open transaction for each lock that is held; a connection that breaks frees the lock " +
 			"while its holder goes on, and there is no fence to tell; " +
 			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
@@ -25,12 +25,12 @@ var rowLock = kind{
 
 const lockRow = "SELECT 1 FROM `%` WHERE k = ? FOR UPDATE"
 
-// txSession implements drivers.Session. Each lock that it holds has a connection; one more waits for its next use.
+// txSession implements drivers.Session. Each lock that it holds has a connection; one more is kept for the next use.
 type txSession struct {
 	*session
 	idle *conn
 	held map[string]*conn // by owner
-	won  drivers.Lease    // by Wait, for the next Try to confirm; without a Key if there is none
+	won  drivers.Lease    // won by Wait, for the next Try to confirm; without a Key if there is none
 }
 
 // Try implements drivers.Session.
@@ -58,14 +58,14 @@ func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error)
 	}
 	c := s.held[l.Owner]
 	if c == nil {
-		return false, nil // begin has ended whatever connection may have had it
+		return false, nil // begin has ended any connection that may have had it
 	}
 	delete(s.held, l.Owner)
 	if !c.alive() { // it was lost with its connection
 		s.abandon(c)
-		return false, fail("release", s.settle(ctx))
+		return false, fail("release", s.killLost(ctx))
 	}
 	_, _, err := s.exec(ctx, c, "COMMIT")
-	s.rest(c)
+	s.keepIdle(c)
 	return err == nil, fail("release", err)
 }

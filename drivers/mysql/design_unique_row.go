@@ -1,6 +1,5 @@
-// unique-row is the lock table of countless articles: a row with a unique key, an owner and an expiry of its own.
-// Most of them insert and delete, so that a dead holder's row stays for ever; and judge the expiry by the clients'
-// clocks.
+// unique-row is the lock table of countless articles: a row with a unique key, an owner and an expiry. Most of them
+// insert and delete, so that a dead holder's row stays for ever, and compare the expiry with the clients' clocks.
 package mysql
 
 import (
@@ -10,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// A row is kept when its lock is released, so that the version, which is the fence, goes on growing, and so that no
-// acquisition but a key's first one inserts, which is what deadlocks are made of. Times are the server's alone.
+// A released row is kept, so that the version, which is the fence, goes on growing, and so that only a key's first
+// acquisition inserts, which is what causes deadlocks. Times are the server's.
 var uniqueRow = kind{
 	Design: drivers.Design{
 		Name:   "unique-row",
@@ -19,7 +18,7 @@ var uniqueRow = kind{
 		Models: "a table with a unique key: INSERT … ON DUPLICATE KEY UPDATE takes a free or expired row, " +
 			"UPDATE by owner frees it",
 		Wrong: "each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
-			"and every refused attempt locks the row for a moment and stands in the holder's way; " +
+			"and every refused attempt locks the row for a moment and delays the holder; " +
 			"a holder that outlives its lease overlaps the next one",
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, " +
@@ -27,9 +26,9 @@ var uniqueRow = kind{
 	session: func(s *session) drivers.Session { return &rowSession{session: s} },
 }
 
-// takeRow tells by the rows that it has affected who won: 1 is inserted, 2 is changed, 0 is refused. What it says as
-// the id of the last insertion is the version in the second case, and in the third how long the holder's lease still
-// lasts, in µs. MySQL assigns from left to right, so that expires is the last one.
+// takeRow tells by the number of affected rows who won: 1 is inserted, 2 is changed, 0 is refused. The id of the last
+// insertion is the version in the second case, and the rest of the holder's lease in µs in the third. MySQL assigns
+// from left to right, so expires comes last.
 const takeRow = "INSERT INTO `%` (k, owner, version, expires) " +
 	"VALUES (?, ?, 1, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND) " +
 	"ON DUPLICATE KEY UPDATE " +
@@ -49,8 +48,8 @@ const (
 // rowSession implements drivers.Session. It has no connection of its own.
 type rowSession struct {
 	*session
-	refused string    // the key of the last Try, if that was refused
-	until   time.Time // and when the holder's lease ends
+	refused string    // the key of the last Try, if it was refused
+	until   time.Time // when the holder's lease ends
 }
 
 // Adopt implements drivers.Adopter.
@@ -67,7 +66,7 @@ func (s *rowSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	affected, id, err := s.run(ctx, takeRow, []byte(rowName(l.Key)), []byte(l.Owner), ttl)
 	switch {
-	case contended(err): // the row's lock, not ours, was not to be had
+	case contended(err): // the lock of the row itself was taken
 		return false, nil
 	case err != nil:
 		return false, fail("try", err)

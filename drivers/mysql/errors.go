@@ -1,4 +1,4 @@
-// What can go wrong, sorted into the classes of package drivers.
+// Errors, sorted into the classes of package drivers.
 package mysql
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The server's numbers of the errors that mean something here. Those from 3000 are MySQL's alone.
+// The server's error numbers that matter here. Those from 3000 exist only in MySQL.
 const (
 	errTooManyConns     = 1040
 	errDatabaseDenied   = 1044
@@ -30,7 +30,7 @@ const (
 	errForcedClose      = 1159 // a time-out of the server while it read
 	errCommit           = 1180
 	errUserConns        = 1203
-	errLockWait         = 1205 // the time is up, and on MariaDB also what NOWAIT answers
+	errLockWait         = 1205 // time-out, and on MariaDB also the answer to NOWAIT
 	errDeadlock         = 1213
 	errNeedsPrivilege   = 1227
 	errUserLimit        = 1226
@@ -39,14 +39,14 @@ const (
 	errAccessNoPassword = 1698
 	errKilled           = 1927 // by KILL, on MariaDB
 	errStatementTime    = 1969 // by MariaDB's max_statement_time
-	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB it is errDeadlock as well
-	errNowait           = 3572 // what NOWAIT answers
+	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB also errDeadlock
+	errNowait           = 3572 // the answer to NOWAIT
 	errIdleClosed       = 4031
 )
 
 const moreConns = "use fewer -clients, end other users' connections, or raise the server's max_connections"
 
-// numberOf returns the server's number of an error, 0 if the server did not send it.
+// numberOf returns the server's number of an error, or 0 if the server did not send it.
 func numberOf(err error) uint16 {
 	var e *mysql.MySQLError
 	if errors.As(err, &e) {
@@ -56,7 +56,7 @@ func numberOf(err error) uint16 {
 }
 
 // contended reports whether the server has refused a lock, and changed nothing, because others have it. A deadlock is
-// one of those answers: the server undid the statement, and its victim may come again like anybody who was refused.
+// such an answer: the server undid the statement, and the client may try again as after any refusal.
 func contended(err error) bool {
 	switch numberOf(err) {
 	case errLockWait, errDeadlock, errUserLockDeadlock, errStatementTime, errNowait:
@@ -65,8 +65,8 @@ func contended(err error) bool {
 	return false
 }
 
-// failed sorts the error of a statement, and marks the connection as broken unless the server has answered and goes
-// on.
+// failed classifies the error of a statement, and marks the connection as broken unless the server has answered and
+// goes on.
 func (c *conn) failed(ctx context.Context, err error) error {
 	switch n := numberOf(err); n {
 	case 0:
@@ -75,7 +75,7 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	case errShutdown, errForcedClose, errKilled, errIdleClosed:
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
-	case errCommit: // who knows
+	case errCommit: // the outcome is unknown
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassOther, Op: "statement", Err: err}
 	default:
@@ -93,14 +93,14 @@ func classOf(number uint16) drivers.Class {
 	return drivers.ClassServer
 }
 
-// unheard returns why no answer came. The library says of most failures only that the connection is invalid.
+// unheard returns why no answer came. For most failures the library only says that the connection is invalid.
 func (c *conn) unheard(ctx context.Context, err error) error {
 	below := c.wire.fault
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(below, os.ErrDeadlineExceeded):
-		if _, ok := ctx.Deadline(); ok { // the wire's clock went first
+		if _, ok := ctx.Deadline(); ok { // the wire's deadline came first
 			return context.DeadlineExceeded
 		}
 		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
@@ -112,7 +112,7 @@ func (c *conn) unheard(ctx context.Context, err error) error {
 	return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
 }
 
-// noConnection returns why there is none. What the server says of users is not repeated.
+// noConnection returns why there is no connection. It does not repeat what the server says about users.
 func (c *conn) noConnection(ctx context.Context, err error) error {
 	t := c.svc.target
 	say := func(class drivers.Class, text string, err error) error {
@@ -132,9 +132,9 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
 		return say(drivers.ClassConnect, moreConns, err)
 	case c.wire != nil && drivers.ClassOf(c.wire.fault) == drivers.ClassProtocol:
-		return say(drivers.ClassProtocol, "something answers there that is no MySQL or MariaDB, or a broken one", c.wire.fault)
+		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", c.wire.fault)
 	case drivers.ClassOf(err) == drivers.ClassProtocol:
-		return say(drivers.ClassProtocol, "something answers there that is no MySQL or MariaDB, or a broken one", err)
+		return say(drivers.ClassProtocol, "what answers there is not MySQL or MariaDB, or is broken", err)
 	case n != 0:
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -155,7 +155,7 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 	return say(drivers.ClassConnect, "is a server there?", err)
 }
 
-// explain adds what would mend an error of Open or Session.
+// explain adds to an error of Open or Session how to correct it.
 func (s *service) explain(err error) error {
 	switch numberOf(err) {
 	case errCommandDenied, errDatabaseDenied, errNeedsPrivilege:
@@ -170,7 +170,7 @@ func (s *service) explain(err error) error {
 	return err
 }
 
-// fail says what was attempted when err happened; nil stays nil.
+// fail wraps err with the operation; nil stays nil.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil
@@ -182,7 +182,7 @@ func fail(op string, err error) error {
 	return &drivers.Error{Class: class, Op: "mysql: " + op, Err: err}
 }
 
-// prefixed says whose error it is, unless it says so by itself.
+// prefixed adds the prefix, unless err already begins with "mysql: ".
 func prefixed(prefix string, err error) error {
 	if strings.HasPrefix(err.Error(), "mysql: ") {
 		return err
@@ -192,7 +192,7 @@ func prefixed(prefix string, err error) error {
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// number reads a number that the server sent, or 0 for NULL and what is none.
+// number parses a number that the server sent; it returns 0 for NULL and anything else.
 func number(v sqldriver.Value) int64 {
 	switch v := v.(type) {
 	case int64:

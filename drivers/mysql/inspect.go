@@ -1,4 +1,4 @@
-// Asking the server what it is and what it has spent.
+// Asking the server what it is and what it has used.
 package mysql
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// about is what a server says of itself.
+// about is a server's description of itself.
 type about struct {
 	version, comment    string
 	maxConns, connected int64
@@ -19,7 +19,7 @@ type about struct {
 	started             int64 // in seconds since 1970; 0: unknown
 }
 
-// free returns how many connections sessions may pin.
+// free returns the number of connections that sessions may pin.
 func (a about) free() int { return int(a.maxConns - a.connected - reserved) }
 
 func (a about) maria() bool { return strings.Contains(a.version+a.comment, "MariaDB") }
@@ -49,7 +49,7 @@ func (s *service) ask(ctx context.Context) (a about, err error) {
 	return a, err
 }
 
-// asks is how often a server is asked at the most until clock and uptime, both in whole seconds, are of the same one.
+// asks bounds how often a server is asked until its clock and its uptime, both in whole seconds, fit together.
 const asks = 3
 
 // settings reads what does not change, and the server's clock, in seconds since 1970.
@@ -65,7 +65,7 @@ func (a *about) settings(ctx context.Context, c *conn) (clock int64, err error) 
 	return number(row[6]), nil
 }
 
-// status reads what the server counts, and for how many seconds it has run.
+// status reads the server's counters and its uptime in seconds.
 func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
 	status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
 		"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected', 'Uptime')")
@@ -86,8 +86,8 @@ func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
 	return uptime, err
 }
 
-// runID tells this run of the server from the ones before and after it, by when it was started. The server has a name of
-// its own, but that outlives it.
+// runID identifies this run of the server by its start time. The server has an id of its own, but that survives
+// restarts.
 func (a about) runID() string {
 	if a.started == 0 {
 		return ""
@@ -95,8 +95,8 @@ func (a about) runID() string {
 	return strconv.FormatInt(a.started, 10)
 }
 
-// Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell
-// how much CPU it has used. It counts statements ("Questions"), and not what happens inside them.
+// Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell its
+// CPU time. It counts statements ("Questions"), and not what happens inside them.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	a, err := s.ask(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
 }
 
-// persistence returns what is on disk when a grant is answered. Row locks and user locks live in the server's memory alone,
-// whatever it does with its data.
+// persistence returns what is on disk when a grant is answered. Row locks and user locks exist only in the server's
+// memory, whatever it does with its data.
 func (s *service) persistence(a about) string {
 	if s.Design.Traits.Session {
 		return "none"

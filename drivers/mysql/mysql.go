@@ -1,15 +1,14 @@
-// Package mysql is the locks that a MySQL or MariaDB server makes: a row with an owner and an expiry, the lock of a
-// row in a transaction, and GET_LOCK. It uses github.com/go-sql-driver/mysql below database/sql, whose pool moves and
-// retries statements as it likes: a lock that belongs to a connection needs to know which one that is.
+// Package mysql has the locks of a MySQL or MariaDB server: a row with an owner and an expiry, the lock of a row in a
+// transaction, and GET_LOCK. It uses github.com/go-sql-driver/mysql without database/sql, whose pool moves and retries
+// statements: a lock that belongs to a connection must know its connection.
 //
-// The locks of row-lock and get-lock last as long as the connection that has them (Traits.Session). The server hears
-// at once when that is closed or broken. What it hears nothing of, because a machine or a network is gone, it keeps
-// until TCP gives up, or its own wait_timeout is over (8 h as shipped): no client can choose that, and so Config.TTL
-// says nothing.
+// The locks of row-lock and get-lock last as long as their connection (Traits.Session). The server notices at once when
+// that is closed or broken. If a machine or a network is gone, it keeps them until TCP gives up, or its own
+// wait_timeout is over (8 h by default). No client can change that, so Config.TTL has no effect.
 //
-// A connection that has failed may still have a statement running on the server, which may still be granted a lock.
-// So every connection carries a mark (a GET_LOCK of a name that nobody else has), by which the server is asked over
-// another one whether it is gone, and told to kill it if not, before anything is said of its locks; see lost.go.
+// A connection that has failed may still have a statement running on the server, which may still be granted a lock. So
+// every connection has a mark (a GET_LOCK of a unique name). By that mark the server is asked over another connection
+// whether it is gone, and told to kill it if not, before anything is reported about its locks; see lost.go.
 package mysql
 
 import (
@@ -25,7 +24,7 @@ import (
 
 func init() { drivers.Register("mysql", Driver) }
 
-// Library implements drivers.Described. Where sessions hold a lock, each client has a connection of its own.
+// Library implements drivers.Described. Where sessions hold a lock, each client has its own connection.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
 		Module: "github.com/go-sql-driver/mysql",
@@ -34,16 +33,16 @@ func (driver) Library() drivers.Library {
 	}
 }
 
-// Driver is the driver that is registered as "mysql".
+// Driver is the driver registered as "mysql".
 var Driver drivers.Driver = driver{}
 
-// defaultConns is the size of the pool that the sessions of unique-row share, if Config.Conns does not say it. Tens of
+// defaultConns is the size of the pool that the sessions of unique-row share, unless Config.Conns sets it. Tens of
 // connections keep a server busy; thousands make it switch threads. The other designs need a connection for each
 // session, whatever Config.Conns says.
 const defaultConns = 32
 
-// reserved is how many connections are left to others when sessions pin theirs; controlConns of them are the
-// service's, and one is its keeper's.
+// reserved is the number of connections that sessions do not pin: controlConns of the service, one of its keeper, and
+// some for others.
 const (
 	reserved     = 8
 	controlConns = 2
@@ -53,10 +52,10 @@ type driver struct {
 	tableName func(prefix, design string) string // nil: newTableName
 }
 
-// kind is one design: its listing, and how it is made.
+// kind is a design: its listing, and how to make its sessions.
 type kind struct {
 	drivers.Design
-	columns string // of its table; "" for none
+	columns string // of its table; "" if it has none
 	pinned  bool   // sessions have connections of their own
 	session func(*session) drivers.Session
 }
@@ -77,22 +76,22 @@ type service struct {
 	kind
 	cfg     drivers.Config
 	target  target
-	about   about    // what the server said when it was opened
-	control *pool    // for all that no session waits in line for
+	about   about    // what the server reported when it was opened
+	control *pool    // for everything but locking
 	pool    *pool    // of the sessions; nil if they pin their connections
 	table   string   // "" if the design has none
 	keeper  keeper   // of the table
 	rows    sync.Map // of row-lock: key → *row
 	closing chan struct{}
 
-	mu      sync.Mutex
-	sealed  bool // sessions make no more connections
-	conns   map[*conn]struct{}
-	tallies []*tally
+	mu        sync.Mutex
+	sealed    bool // sessions make no more connections
+	conns     map[*conn]struct{}
+	allCounts []*counts
 }
 
-// tally is what one session has exchanged. Each has a cache line of its own.
-type tally struct {
+// counts is the traffic of one session. It has its own cache line.
+type counts struct {
 	trips atomic.Int64
 	_     [56]byte
 }
@@ -124,7 +123,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 	if err != nil {
 		return nil, err
 	}
-	cfg.Addrs, cfg.Password = []string{t.redacted()}, "" // lest they are printed with whatever keeps them
+	cfg.Addrs, cfg.Password = []string{t.redacted()}, "" // they may be printed
 	s := &service{cfg: cfg, target: t, closing: make(chan struct{}), conns: map[*conn]struct{}{}}
 	for _, k := range kinds {
 		if k.Name == design.Name {
@@ -166,12 +165,12 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 	return s, nil
 }
 
-// Session implements drivers.Service. Where sessions pin connections it makes the first one, so that a server that
-// does not take so many says so before the run.
+// Session implements drivers.Service. If sessions pin connections it makes the first one, so that a server that does
+// not accept that many says so before the run.
 func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
-	base := &session{svc: s, tally: &tally{}}
+	base := &session{svc: s, counts: &counts{}}
 	s.mu.Lock()
-	s.tallies = append(s.tallies, base.tally)
+	s.allCounts = append(s.allCounts, base.counts)
 	s.mu.Unlock()
 	own := s.kind.session(base)
 	if p, ok := own.(interface{ connect(context.Context) error }); ok {
@@ -185,7 +184,7 @@ func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
 // Traits implements drivers.Service.
 func (s *service) Traits() drivers.Traits {
 	t := s.Design.Traits
-	t.Fair = t.Fair && !s.cfg.Polls // who comes back by himself has no place in the server's line
+	t.Fair = t.Fair && !s.cfg.Polls // a client that polls has no place in the server's queue
 	if s.pinned {
 		t.MaxSessions = max(1, s.about.free())
 	}
@@ -197,8 +196,8 @@ func (s *service) Ping(ctx context.Context) error {
 	return s.controlled(ctx, "ping", func(c *conn) error { return c.ping(ctx) })
 }
 
-// Probe implements drivers.Prober with SELECT 1. The server parses and runs a statement for it, in a thread that waits
-// its turn among the others; but it reads no row, since every table is somebody's, or makes one to be asked for.
+// Probe implements drivers.Prober with SELECT 1. The server parses and runs it in a thread like any statement; but it
+// reads no row, because every table belongs to an application.
 func (s *service) Probe(ctx context.Context) error {
 	return s.controlled(ctx, "probe", func(c *conn) error {
 		_, err := c.row(ctx, "SELECT 1")
@@ -210,13 +209,13 @@ func (s *service) Probe(ctx context.Context) error {
 func (s *service) Traffic() (t drivers.Traffic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, of := range s.tallies {
+	for _, of := range s.allCounts {
 		t.RoundTrips += of.trips.Load()
 	}
 	return t
 }
 
-// controlled runs f on a connection that no session has.
+// controlled runs f on a connection of the service.
 func (s *service) controlled(ctx context.Context, op string, f func(*conn) error) error {
 	c, err := s.control.get(ctx)
 	if err != nil {
@@ -237,8 +236,8 @@ func (s *service) closed() bool {
 	}
 }
 
-// Close implements drivers.Service. It ends what waits, closes the connections of the sessions, so that nobody stands
-// in the way of the table, drops that if no other service uses it, and closes the others.
+// Close implements drivers.Service. It ends waits, closes the connections of the sessions, so that they do not block
+// the table, drops the table if no other service uses it, and closes the other connections.
 func (s *service) Close() error {
 	s.mu.Lock()
 	if s.sealed {

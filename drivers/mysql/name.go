@@ -1,4 +1,4 @@
-// Names: of tables, of rows and of user locks, which the server limits each in its way.
+// Names of tables, rows and user locks, each with its own limits on the server.
 package mysql
 
 import (
@@ -10,12 +10,12 @@ import (
 
 const (
 	maxTableName = 64
-	maxRowName   = 255 // the column's; an index takes at least 767 bytes everywhere
+	maxRowName   = 255 // of the column; an index takes at least 767 bytes everywhere
 	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
 )
 
-// newTableName returns the name of the table for all services with the same prefix, which is the run's own, and the same
-// design: the letters and digits of the prefix, and 64 bits of a hash of both.
+// newTableName returns the name of the table for all services with the same prefix and the same design: the letters and
+// digits of the prefix, and 64 bits of a hash of both.
 func newTableName(prefix, design string) string {
 	const front, tail = "lb_", 16
 	name := strings.Trim(strings.Map(func(r rune) rune {
@@ -32,7 +32,7 @@ func newTableName(prefix, design string) string {
 	return fmt.Sprintf("%s%s_%x", front, name, sum[:tail/2])
 }
 
-// rowName returns the key, or for one that is too long for the column its begin and a hash of all of it.
+// rowName returns the key or, if that is too long for the column, its beginning and a hash of all of it.
 func rowName(key string) string {
 	if len(key) <= maxRowName {
 		return key
@@ -41,10 +41,10 @@ func rowName(key string) string {
 	return key[:maxRowName-len(tail)] + tail
 }
 
-// lockName returns the name of the user lock for a key. The server holds names to be equal that differ in case, or in more
-// under some collations, and limits their length. So a key of lower-case letters, digits and a few signs stands for
-// itself if it is short enough, and of every other one its begin, as far as it is made of those, and a hash of all of
-// it, which begins with a sign that is not among them.
+// lockName returns the name of the user lock for a key. The server ignores case in names, and more under some
+// collations, and limits their length. So a short key of lower-case letters, digits and a few signs is used as it is.
+// Any other one is replaced by its beginning, with other characters substituted, and a hash of the whole key, which
+// begins with a sign that is not among them.
 func lockName(key string) string {
 	plain := true
 	clean := strings.Map(func(r rune) rune {
@@ -62,7 +62,7 @@ func lockName(key string) string {
 	return clean[:min(len(clean), maxLockName-len(tail))] + tail
 }
 
-// hash returns a # and 130 bits of the key's hash, of lower-case letters and digits.
+// hash returns a # and 130 bits of the key's hash, as lower-case letters and digits.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "#" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:26]

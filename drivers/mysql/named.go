@@ -37,14 +37,14 @@ func (s *nameSession) take(ctx context.Context) (*conn, error) {
 	return s.conn, nil
 }
 
-// drop gives the connection up, and everything that it holds.
+// drop gives up the connection, and everything that it holds.
 func (s *nameSession) drop() {
 	s.abandon(s.conn)
 	s.conn, s.won = nil, ""
 	clear(s.held)
 }
 
-// owner returns that of the key's hold, or a new one.
+// owner returns the owner of the key's hold, or a new one.
 func (s *nameSession) owner(key string) string {
 	if h := s.held[key]; h != nil {
 		return h.owner
@@ -52,7 +52,7 @@ func (s *nameSession) owner(key string) string {
 	return s.owners.Next()
 }
 
-// answered takes down what GET_LOCK has answered: 1 is held, 0 is refused, NULL is an error that it does not name.
+// answered handles the answer of GET_LOCK: 1 is held, 0 is refused, NULL is an unspecified error.
 func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value, err error, op string) (bool, error) {
 	switch {
 	case err != nil:
@@ -74,16 +74,16 @@ func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value,
 	return true, nil
 }
 
-// gone makes sure that connections whose marks are released hold the key no longer: the server releases the names of
-// a connection that ends one after the other. That a later start of the server gives the same number to another
-// connection ends the question, too.
+// gone waits until connections whose marks are released no longer hold the key: the server releases the names of a
+// closing connection one after the other. If a restarted server gives the same number to another connection, the wait
+// ends as well.
 func (s *nameSession) gone(ctx context.Context, lost []*conn, key string) error {
 	if len(lost) == 0 {
 		return nil
 	}
 	return s.svc.controlled(ctx, "look for the holder", func(c *conn) error {
 		for range 50 {
-			s.tally.trips.Add(1)
+			s.counts.trips.Add(1)
 			row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)", lockName(key))
 			if err != nil {
 				return err
@@ -101,14 +101,14 @@ func (s *nameSession) gone(ctx context.Context, lost []*conn, key string) error 
 	})
 }
 
-// unlimited is how long GET_LOCK waits for who has no deadline; interrupt ends it before that if need be.
+// unlimited is the time-out of GET_LOCK without a deadline; interrupt may end it earlier.
 const unlimited = 30 * 24 * time.Hour
 
-// killLate is by how much GET_LOCK may overrun the time that it was told before it is killed.
+// killLate is how much GET_LOCK may exceed its time-out before it is killed.
 const killLate = 100 * time.Millisecond
 
-// Wait implements drivers.Waiter with one GET_LOCK for all the time that there is: whoever asked again in slices would
-// lose his place in line each time. MariaDB takes fractions of a second; MySQL is killed at the deadline.
+// Wait implements drivers.Waiter with a single GET_LOCK for the whole time: a client that asked repeatedly would lose
+// its place in line each time. MariaDB accepts fractions of a second; on MySQL it is killed at the deadline.
 func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if pastDeadline(l) && ctx.Err() == nil || s.won != "" {
 		return nil
@@ -135,14 +135,14 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if held {
 		s.won = l.Key
 	}
-	if held && !s.svc.closed() { // else who held it was closed first
+	if held && !s.svc.closed() { // otherwise its holder was closed first
 		return nil
 	}
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on
-// a connection that has failed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed, or may still win on a
+// connection that has failed.
 func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won == "" {
 		return s.left(ctx)
@@ -155,14 +155,14 @@ func (s *nameSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return err
 }
 
-// Crash implements drivers.Crasher. The server frees what the connection held as soon as it hears that it has ended.
+// Crash implements drivers.Crasher. The server frees what the connection held as soon as it notices its end.
 func (s *nameSession) Crash() {
 	s.crash(s.conn)
 	s.conn, s.won = nil, ""
 	clear(s.held)
 }
 
-// Close implements io.Closer. What the session holds is free when it has returned.
+// Close implements io.Closer. When it returns, what the session held is free.
 func (s *nameSession) Close() error {
 	c, holds := s.conn, len(s.held) > 0
 	s.conn, s.won = nil, ""

@@ -1,5 +1,5 @@
-// What a server sends is looked at packet by packet before the client library sees it: the library allocates for as many
-// columns as the head of an answer announces, and joins packets of the greatest length without end.
+// A check of what a server sends, packet by packet, before the client library sees it: the library allocates for as
+// many columns as the head of an answer announces, and joins packets of maximum length without limit.
 package mysql
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The most that a server may send: bytes of one packet, bytes until the connection is open (certificates included), bytes
-// of one reply, and rows of one.
+// The limits of what a server may send: bytes of a packet, bytes until the connection is open (including certificates),
+// bytes of a reply, and rows of a reply.
 const maxPacket, maxLogin, maxReply, maxRows = 1 << 20, 64 << 10, 8 << 20, 1 << 16
 
 // packets follows what a connection receives. Its zero value is at the beginning.
 type packets struct {
 	head [4]byte // length and number of the packet
-	have int     // bytes of head
+	have int     // bytes of head so far
 	left int     // bytes of the packet that have not come
 	new  bool    // its first byte has not come
 }
@@ -38,7 +38,7 @@ func (p *packets) check(b []byte) error {
 			}
 			continue
 		}
-		// The answer to a command begins with packet 1, and a result with its number of columns, of which 0xfd and 0xfe
+		// The answer to a command begins with packet 1, and a result with its number of columns, where 0xfd and 0xfe
 		// announce three and eight bytes.
 		if p.new && p.head[3] == 1 && (b[0] == 0xfd || b[0] == 0xfe) {
 			return drivers.Malformed("more columns than a statement has")
@@ -50,7 +50,7 @@ func (p *packets) check(b []byte) error {
 	return nil
 }
 
-// decrypted is a connection under TLS as the library reads it, behind which its wire sees only what is encrypted.
+// decrypted is a connection under TLS as the library reads it; the wire below sees only encrypted data.
 type decrypted struct {
 	net.Conn
 	wire    *wire
@@ -69,10 +69,10 @@ func (d *decrypted) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// seeThrough has the library read packets that were checked also under TLS. The library makes the TLS connection itself,
-// over the wire, and has no hook above it: so the field is replaced that has it. Until then it allocates nothing by the
-// server's word, and maxLogin bounds the rest.
-func (c *conn) seeThrough() error {
+// checkDecrypted makes the library read checked packets under TLS as well. The library makes the TLS connection itself,
+// over the wire, and has no hook above it, so this replaces the field that has it. Before that the library does not
+// allocate what the server announces, and maxLogin bounds the rest.
+func (c *conn) checkDecrypted() error {
 	field := reflect.Indirect(reflect.ValueOf(c.raw)).FieldByName("netConn")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[net.Conn]() {
 		return errors.New("this version of the client library hides what it receives under TLS")
@@ -82,8 +82,7 @@ func (c *conn) seeThrough() error {
 	return nil
 }
 
-// caught makes an error of a panic of the library, which takes for granted that a packet has all that it should. It is
-// deferred.
+// caught turns a panic of the library, which trusts packets to be complete, into an error. It must be deferred.
 func (c *conn) caught(err *error) {
 	if v := recover(); v != nil {
 		c.broken.Store(true)

@@ -1,4 +1,4 @@
-// A pool of connections of a fixed size: whoever finds all in use waits in line.
+// A pool of connections of a fixed size: if all are in use, callers wait.
 package mysql
 
 import (
@@ -11,20 +11,20 @@ import (
 )
 
 type pool struct {
-	svc      *service
-	use      use
-	patience time.Duration
-	slots    chan struct{}
+	svc     *service
+	use     use
+	timeout time.Duration
+	slots   chan struct{}
 
 	mu   sync.Mutex
-	idle []*conn // the one that was used last is the last one
+	idle []*conn // the last one is the one used last
 }
 
 func (s *service) newPool(size int, u use) *pool {
-	return &pool{svc: s, use: u, patience: s.cfg.IO(), slots: make(chan struct{}, size)}
+	return &pool{svc: s, use: u, timeout: s.cfg.IO(), slots: make(chan struct{}, size)}
 }
 
-// get waits for a connection, which the caller gives back with put. After an error nothing was sent to the server.
+// get waits for a connection; return it with put. After an error nothing was sent to the server.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	select {
 	case p.slots <- struct{}{}:
 	default:
-		if err := p.line(ctx); err != nil {
+		if err := p.waitSlot(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -49,9 +49,9 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// line waits for a slot.
-func (p *pool) line(ctx context.Context) error {
-	timer := time.NewTimer(p.patience)
+// waitSlot waits for a slot.
+func (p *pool) waitSlot(ctx context.Context) error {
+	timer := time.NewTimer(p.timeout)
 	defer timer.Stop()
 	select {
 	case p.slots <- struct{}{}:
@@ -59,7 +59,7 @@ func (p *pool) line(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		err := fmt.Errorf("all %d connections are in use for %v", cap(p.slots), p.patience)
+		err := fmt.Errorf("all %d connections are in use for %v", cap(p.slots), p.timeout)
 		return &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: err}
 	}
 }
@@ -76,7 +76,7 @@ func (p *pool) pop() *conn {
 	return c
 }
 
-// put gives a connection back, and closes it if it is broken.
+// put returns a connection, and closes it if it is broken.
 func (p *pool) put(c *conn) {
 	if c.broken.Load() {
 		c.close()
@@ -88,9 +88,9 @@ func (p *pool) put(c *conn) {
 	<-p.slots
 }
 
-// close waits until nobody uses the pool, for as long as a request may take. Its owner closes the connections.
+// close waits until the pool is unused, at most for one I/O time-out. The service closes the connections.
 func (p *pool) close() {
-	timer := time.NewTimer(p.patience)
+	timer := time.NewTimer(p.timeout)
 	defer timer.Stop()
 	for range cap(p.slots) {
 		select {

@@ -1,4 +1,4 @@
-// How sessions without a connection of their own run statements, and what else can be asked of the rows.
+// How sessions without a connection of their own run statements, and further operations on the rows.
 package mysql
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// run runs a statement, with the table for %, on whatever connection is free. One without the table is one on a server
-// that came back empty: then it is made, and the statement, which has done nothing, comes again.
+// run runs a statement, with the table for %, on any free connection. If the table is missing, the server has come back
+// empty: then the table is made, and the statement, which has done nothing, runs again.
 func (s *rowSession) run(ctx context.Context, query string, args ...any) (affected, insertID int64, err error) {
 	err = s.pooled(ctx, func(c *conn) (err error) {
 		affected, insertID, err = s.exec(ctx, c, s.svc.onTable(query), args...)
@@ -42,7 +42,7 @@ func (s *rowSession) pooled(ctx context.Context, f func(*conn) error) error {
 
 func (s *service) onTable(query string) string { return strings.Replace(query, "%", s.table, 1) }
 
-// Remaining implements drivers.Remainer: from the last refusal, which has told it, or by a question.
+// Remaining implements drivers.Remainer: from the last refusal, or by a query.
 func (s *rowSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration, error) {
 	if s.refused == l.Key && l.Key != "" {
 		return max(0, time.Until(s.until)), nil
@@ -58,10 +58,10 @@ func (s *rowSession) Remaining(ctx context.Context, l *drivers.Lease) (time.Dura
 	return left, fail("remaining", err)
 }
 
-// cleanBatch is how many rows one statement deletes.
+// cleanBatch is the number of rows that one statement deletes.
 const cleanBatch = 100
 
-// rowService is a service whose rows outlast the sessions.
+// rowService is a service whose rows outlive the sessions.
 type rowService struct{ *service }
 
 // Clean implements drivers.Cleaner.
@@ -83,7 +83,7 @@ func (s rowService) Clean(ctx context.Context, keys []string) error {
 	})
 }
 
-// micros returns a lease in the server's units, rounded up.
+// micros returns a lease in microseconds, rounded up.
 func micros(d time.Duration) (int64, error) {
 	if d <= 0 {
 		return 0, &drivers.Error{Class: drivers.ClassServer, Op: "lease", Err: errors.New("the TTL has to be more than 0")}

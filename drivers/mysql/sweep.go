@@ -10,13 +10,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Sweep implements drivers.Sweeper. The tables of the database that the address names are all that a run can leave: the
-// other locks end with their connections.
+// Sweep implements drivers.Sweeper. A run can only leave tables in the database of the address: the other locks end
+// with their connections.
 func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names []string, err error) {
 	if cfg.Prefix == "" {
 		return nil, fail("sweep", drivers.ErrNoPrefix)
 	}
-	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = getLock.Name, 1, 0, "" // which has no table
+	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = getLock.Name, 1, 0, "" // getLock has no table
 	s, err := d.open(ctx, cfg)
 	if err != nil {
 		return nil, prefixed("mysql: ", err)

@@ -13,39 +13,39 @@ import (
 
 const errTableExists = 1050
 
-// tableMark begins the comment on every table that this driver has made, and the prefix of its services follows; see
-// tableComment. Without it a table is somebody else's.
+// tableMark begins the comment on every table that this driver has made, followed by the prefix of its services; see
+// tableComment. A table without it belongs to someone else.
 const tableMark = "locks of a lockbench run, to be dropped after it: "
 
-// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
-// the beginning of a prefix is that of its escaped form.
+// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that could end a text in SQL,
+// and keeps prefixes of prefixes.
 func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
-// maxKeepers is how many services may use one table.
+// maxKeepers is the highest number of services that may use one table.
 const maxKeepers = 64
 
-// keeper is the connection by which the services of one table know of each other. It has one of a few user locks named
-// after the table: whoever closes and finds no other one taken is the last. One more lock is had while that is
-// looked at, and while the table is made or dropped.
+// keeper is the connection that registers a service as a user of the table. It has one of a few user locks named after
+// the table: a service that closes and finds no other one taken is the last. One more lock is held while that is
+// checked, and while the table is made or dropped.
 type keeper struct {
 	sync.Mutex
 	conn *conn   // nil without a table
-	lost []*conn // those before it
+	lost []*conn // earlier ones
 }
 
-// openTable makes the table, or uses the one that another service with the same prefix has made. One of that name
-// without the mark is somebody else's and is left alone.
+// openTable makes the table, or uses the one that another service with the same prefix has made. A table of that name
+// without the mark belongs to someone else and is left alone.
 func (s *service) openTable(ctx context.Context, name string) error {
 	s.keeper.Lock()
 	defer s.keeper.Unlock()
 	if err := s.keep(ctx, name); err != nil {
 		return fail("open the table "+name, err)
 	}
-	s.table = name // once: sessions read it without the lock
+	s.table = name // set once: sessions read it without the mutex
 	return nil
 }
 
-// keep has the keeper's connection, made anew if it was lost, and the table.
+// keep makes sure of the keeper's connection, a new one if it was lost, and of the table.
 func (s *service) keep(ctx context.Context, name string) error {
 	if c := s.keeper.conn; c != nil {
 		if c.alive() {
@@ -78,8 +78,8 @@ func (s *service) keep(ctx context.Context, name string) error {
 	return nil
 }
 
-// rekeep is keep after the connection may have been lost, at no cost to who asks for something else: it leaves it to
-// the next one if somebody is at it, or if it fails.
+// rekeep is keep for a caller that needs something else: it leaves the work to the next caller if another one is at it,
+// or if it fails.
 func (s *service) rekeep(ctx context.Context) {
 	if s.keeper.TryLock() {
 		defer s.keeper.Unlock()
@@ -106,7 +106,7 @@ func (s *service) alone(ctx context.Context, c *conn, name string, f func() erro
 	return err
 }
 
-// keeperName returns the name of a user lock, which is the whole server's.
+// keeperName returns the name of a user lock, which is visible on the whole server.
 func keeperName(database, table string, n int) string {
 	return lockName(fmt.Sprintf("lockbench-table:%s.%s/%d", database, table, n))
 }
@@ -128,7 +128,7 @@ func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
 	return err
 }
 
-// isOurs reports whether there is a table of the name that this driver has made.
+// isOurs reports whether this driver has made a table of that name.
 func isOurs(ctx context.Context, c *conn, name string) (bool, error) {
 	row, err := c.row(ctx, "SELECT table_comment FROM information_schema.tables "+
 		"WHERE table_schema = DATABASE() AND table_name = ?", []byte(name))
@@ -158,9 +158,9 @@ func (s *service) dropTable(ctx context.Context) error {
 	}
 	c := s.keeper.conn
 	defer c.close()
-	s.keeper.conn = nil                  // or a session that connects right now would make it again
-	for _, lost := range s.keeper.lost { // on which the server may still keep us
-		if err := c.bury(ctx, lost, &tally{}); err != nil {
+	s.keeper.conn = nil                  // otherwise a session that connects now would make it again
+	for _, lost := range s.keeper.lost { // the server may still keep their locks
+		if err := c.kill(ctx, lost, &counts{}); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (s *service) dropTable(ctx context.Context) error {
 				last = false
 			}
 		}
-		if !last { // the server notices the end of a connection later, and the next one to close would find us here
+		if !last { // the server notices a closed connection late, and the next service to close would still find this lock
 			_, err := c.row(ctx, "SELECT RELEASE_LOCK(?)", own)
 			return err
 		}
@@ -194,9 +194,9 @@ func (s *service) dropTable(ctx context.Context) error {
 	})
 }
 
-// drop drops a table, if there is one.
+// drop drops a table, if it exists.
 func (c *conn) drop(ctx context.Context, table string) error {
-	// As shipped, it waits a day for a transaction that has seen the table, and whoever comes meanwhile for it.
+	// By default, it waits a day for a transaction that has seen the table, and later clients wait for it.
 	if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
 		return err
 	}

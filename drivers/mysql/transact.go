@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// connect makes the connection that the session will need first.
+// connect makes the session's first connection.
 func (s *txSession) connect(ctx context.Context) (err error) {
 	s.idle, err = s.take(ctx)
 	return err
@@ -25,15 +25,15 @@ func (s *txSession) take(ctx context.Context) (*conn, error) {
 			return c, nil
 		}
 		s.abandon(c)
-		if err := s.settle(ctx); err != nil {
+		if err := s.killLost(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return s.svc.dial(ctx, forTransactions)
 }
 
-// rest puts a connection without a lock away. One is enough for who holds one lock at a time.
-func (s *txSession) rest(c *conn) {
+// keepIdle keeps a connection without a lock. One is enough for a client that holds one lock at a time.
+func (s *txSession) keepIdle(c *conn) {
 	switch {
 	case c.broken.Load():
 		s.abandon(c)
@@ -44,7 +44,7 @@ func (s *txSession) rest(c *conn) {
 	}
 }
 
-// lock makes the row of l.Key, if that was not done, and has lock lock it; it reports whether the row was there.
+// lock makes the row of l.Key, if necessary, and calls lock; it reports whether the row was there.
 func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn) (bool, error)) (bool, error) {
 	if err := s.begin(ctx); err != nil {
 		return false, err
@@ -54,7 +54,7 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn)
 		return false, err
 	}
 	held := false
-	for range 2 { // the row or the table may be gone from a server that came back without it
+	for range 2 { // a server that came back empty may lack the row or the table
 		if err = s.makeRow(ctx, l.Key); err != nil {
 			break
 		}
@@ -64,7 +64,7 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn)
 		s.svc.rows.Delete(l.Key)
 		if err != nil {
 			err = s.svc.restore(ctx)
-		} else { // the gap where the row would be is locked now
+		} else { // now the gap where the row would be is locked
 			_, _, err = s.exec(ctx, c, "ROLLBACK")
 		}
 		if err != nil {
@@ -77,19 +77,19 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn)
 	if held {
 		s.held[l.Owner] = c
 	} else {
-		s.rest(c)
+		s.keepIdle(c)
 	}
 	return held, err
 }
 
-// row says whether the row of a key is made.
+// row tells whether the row of a key is made.
 type row struct {
 	mu   sync.Mutex
 	made bool
 }
 
-// makeRow inserts the row of a key once: to insert a row that is there would wait for its holder. The sessions agree
-// on who does it, and look first whether another process has done it: to look waits for nobody.
+// makeRow inserts the row of a key once: inserting an existing row would wait for its holder. The sessions agree on
+// which one does it, and first check whether another process has: that does not wait.
 func (s *txSession) makeRow(ctx context.Context, key string) error {
 	known, ok := s.svc.rows.Load(key)
 	if !ok {
@@ -102,12 +102,12 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 		return nil
 	}
 	insert := func(c *conn) error {
-		s.tally.trips.Add(1)
+		s.counts.trips.Add(1)
 		there, err := c.row(ctx, s.svc.onTable("SELECT 1 FROM `%` WHERE k = ?"), []byte(rowName(key)))
 		if err != nil || there != nil {
 			return err
 		}
-		s.tally.trips.Add(1)
+		s.counts.trips.Add(1)
 		_, _, err = c.exec(ctx, s.svc.onTable("INSERT IGNORE INTO `%` (k) VALUES (?)"), []byte(rowName(key)))
 		return err
 	}
@@ -121,9 +121,9 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 	return err
 }
 
-// Wait implements drivers.Waiter: the statement that would have been refused waits for the row. The server gives up
-// after its innodb_lock_wait_timeout, 50 s as shipped, and then it is worth another try like any other. MariaDB can be
-// told the deadline; MySQL's statement is killed then, which has to get through to a server that is busy.
+// Wait implements drivers.Waiter: it runs the same statement without NOWAIT. The server gives up after its
+// innodb_lock_wait_timeout, 50 s by default; then Wait returns for another try. MariaDB accepts a deadline; on MySQL
+// the statement is killed then, which takes time on a busy server.
 func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if pastDeadline(l) && ctx.Err() == nil || s.won.Key != "" {
 		return nil
@@ -141,14 +141,14 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if held {
 		s.won = own
 	}
-	if held && !s.svc.closed() { // else who held it was closed first
+	if held && !s.svc.closed() { // otherwise its holder was closed first
 		return nil
 	}
 	return waited(ctx, s.session, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has won and no Try has confirmed, or may be about to win on
-// a connection that has failed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed, or may still win on a
+// connection that has failed.
 func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	if s.won.Key == "" {
 		return s.left(ctx)
@@ -161,7 +161,7 @@ func (s *txSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return err
 }
 
-// Crash implements drivers.Crasher. The server rolls back as soon as it hears that a connection has ended.
+// Crash implements drivers.Crasher. The server rolls back as soon as it notices that a connection has ended.
 func (s *txSession) Crash() {
 	for _, c := range s.held {
 		s.crash(c)
@@ -171,7 +171,7 @@ func (s *txSession) Crash() {
 	clear(s.held)
 }
 
-// Close implements io.Closer. What the session holds is free when it has returned.
+// Close implements io.Closer. When it returns, what the session held is free.
 func (s *txSession) Close() error {
 	var errs []error
 	for owner, c := range s.held {

@@ -9,15 +9,15 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// interruptEvery is how long a KILL QUERY may take to show before it is sent again: it does nothing to a connection
-// whose statement has not begun.
+// interruptEvery is the interval of repeated KILL QUERYs: one does nothing to a connection whose statement has not
+// begun.
 const interruptEvery = 20 * time.Millisecond
 
-// wait runs a query that waits on the server for another holder. It ends it at until (never if that is zero), when ctx
-// is done, and when the service closes: the query fails with errInterrupted then, or it was faster.
+// wait runs a query that waits on the server for another holder. It ends the query at until (never if that is zero),
+// when ctx is done, and when the service closes: then the query fails with errInterrupted, unless it was faster.
 //
-// The connection cannot just be closed: the session may hold other locks on it, and the server would notice only when
-// the statement is over that it is to answer nobody.
+// The connection cannot simply be closed: the session may hold other locks on it, and the server would notice only
+// after the statement that there is no client to answer.
 func (s *session) wait(
 	ctx context.Context, c *conn, until time.Time, query string, args ...any,
 ) ([]sqldriver.Value, error) {
@@ -39,11 +39,11 @@ func (s *session) wait(
 		}
 		kills <- s.interrupt(c, over)
 	}()
-	s.tally.trips.Add(1)
+	s.counts.trips.Add(1)
 	row, err := c.rowWithin(context.Background(), forever, query, args...)
 	close(over)
 	if n := <-kills; n > 1 || n == 1 && numberOf(err) != errInterrupted {
-		// A kill has missed the statement. Where it is kept for the next one, that is this one.
+		// A kill came after the statement. If the server keeps it for the next one, this is the next one.
 		if _, _, err := s.exec(context.Background(), c, "DO 0"); c.broken.Load() {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (s *session) wait(
 	return row, err
 }
 
-// interrupt ends the statement of c, and tells how many kills that has taken. If the server cannot be told, it closes
+// interrupt ends the statement of c, and returns the number of kills that took. If the server cannot be told, it closes
 // the connection.
 func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.svc.cfg.IO())
@@ -61,7 +61,7 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 		if err == nil {
 			_, _, err = other.exec(ctx, "KILL QUERY IS_USED_LOCK(?)", c.mark)
 			s.svc.control.put(other)
-			s.tally.trips.Add(1)
+			s.counts.trips.Add(1)
 		}
 		if err != nil && numberOf(err) != errUnknownThread {
 			_ = c.wire.Close()
@@ -76,7 +76,7 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 	}
 }
 
-// waited returns what an interrupted or refused wait answers.
+// waited returns the result of an interrupted or refused wait.
 func waited(ctx context.Context, s *session, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -1,4 +1,4 @@
-// Requests that end when they have to, which the library's own do not.
+// Requests with time limits, which the library's own do not have.
 package zookeeper
 
 import (
@@ -13,19 +13,19 @@ type caller struct {
 	c      *conn
 	counts *counts
 	timer  *time.Timer
-	last   entry         // the last request that was made
+	last   entry         // the last request
 	busy   chan struct{} // closed when the library is done with it; nil before the first
 }
 
-// result is what a request has answered.
+// result is the result of a request.
 type result[T any] struct {
 	value T
 	err   error
 }
 
 // ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
-// whatever comes first; the caller's next one is made after the library is done with this one, so that it finds what
-// this one has done. within, unless 0, is the session that the request is meant for: in another one it is not made.
+// whichever comes first. The caller's next request waits until the library is done with this one, so that it sees its
+// effect. within, unless 0, is the session for the request: it is not made in another one.
 func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.Conn) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -33,7 +33,7 @@ func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.C
 	}
 	k.start()
 	defer k.timer.Stop()
-	if err := k.settle(ctx); err != nil {
+	if err := k.waitIdle(ctx); err != nil {
 		return none, err
 	}
 	e, err := k.c.await(ctx, k.timer, within)
@@ -67,8 +67,8 @@ func (k *caller) start() {
 	}
 }
 
-// settle waits until the library is done with the last request, which may have been given up.
-func (k *caller) settle(ctx context.Context) error {
+// waitIdle waits until the library is done with the last request, which may have been given up.
+func (k *caller) waitIdle(ctx context.Context) error {
 	if k.busy == nil {
 		return nil
 	}

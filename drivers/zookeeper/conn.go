@@ -1,4 +1,4 @@
-// One session with the service, over one connection at a time, and requests that end.
+// One session with the service, over one connection at a time, and requests with time limits.
 package zookeeper
 
 import (
@@ -18,39 +18,40 @@ var (
 	errClosed    = fmt.Errorf("the service is closed: %w", net.ErrClosed)
 	errNoReply   = errors.New("no reply in time")
 	errEarlier   = errors.New("an earlier request of the client is still under way")
-	errHandshake = errors.New("the server ends the connection before it has greeted: it may be no ZooKeeper, want TLS, " +
+	errHandshake = errors.New("the server ends the connection before it has greeted: it may not be ZooKeeper, want TLS, " +
 		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
 	errSilence error = silence{}
 	errAnswer        = errors.New("a transaction has another answer than expected")
 	errExpired       = errors.New("the session is another one by now")
 )
 
-// silence is a time-out of the greeting, although its class is connect: a sweep is not tried again and again.
+// silence is a time-out of the greeting, although its class is connect: it keeps a sweep from being retried again and
+// again.
 type silence struct{}
 
-func (silence) Error() string { return "nobody there has greeted in time as a ZooKeeper does" }
+func (silence) Error() string { return "the server there has not greeted like ZooKeeper in time" }
 func (silence) Timeout() bool { return true }
 
 // endpoint is where sessions connect to, and how.
 type endpoint struct {
 	servers []string // host:port
 	dial    func(ctx context.Context, address string) (net.Conn, error)
-	timeout time.Duration // of the sessions, as it is asked for
+	timeout time.Duration // requested for sessions
 	io      time.Duration
 	auth    string // user:password; empty: none
 	acl     []zk.ACL
-	buffer  int // bytes that a request may take
+	buffer  int // bytes of a request
 }
 
-// counts is what went over a session. One of them is on cache lines of its own.
+// counts is the traffic of a session. It has its own cache lines.
 type counts struct {
 	roundTrips, notices, keepAlives atomic.Int64
 	_                               [104]byte
 }
 
-// conn is one session of the library's, which connects anew by itself and makes another session when its own has
-// expired. It adds what the library lacks: a request waits no longer than it may, and is sent on the connection that
-// there was when it was made, or never.
+// conn is a session of the library, which reconnects by itself and makes a new session when its own has expired. It
+// adds what the library lacks: time limits for requests, and a request is sent on the connection for which it was made,
+// or never.
 type conn struct {
 	to      *endpoint
 	zk      *zk.Conn
@@ -61,19 +62,19 @@ type conn struct {
 	closed  sync.Once
 
 	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced when there is a connection again, or will be none any more
-	ready      bool          // the session is there, and connected
+	changed    chan struct{} // closed and replaced when there is a connection again, or there will be none any more
+	ready      bool          // the session exists and is connected
 	session    int64
 	earlier    []int64 // sessions
 	generation int     // of connections
-	current    int     // requests that were made on this connection
-	stale      int     // requests that were made on earlier ones and are still in the library
-	attempts   int     // to connect, since the last success
+	current    int     // requests made on this connection
+	stale      int     // requests made on earlier ones that are still in the library
+	attempts   int     // connection attempts since the last success
 	lastErr    error   // why the last one failed
 	wire       *wire   // the present connection
 }
 
-// open begins a session. await tells when it is there.
+// open begins a session; await waits for it.
 func open(to *endpoint, n *counts) (*conn, error) {
 	c := &conn{to: to, counts: n, changed: make(chan struct{})}
 	c.closing, c.stop = context.WithCancel(context.Background())
@@ -93,7 +94,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// event is called by the library: on changes of its state by the goroutine that connects, and on watch events by the
+// event is called by the library: for changes of its state by the goroutine that connects, and for watch events by the
 // one that reads.
 func (c *conn) event(e zk.Event) {
 	if e.Type != zk.EventSession {
@@ -120,14 +121,14 @@ func (c *conn) event(e zk.Event) {
 	}
 }
 
-// signal wakes whoever waits for a change. The caller has the lock.
+// signal announces a change. The caller holds the mutex.
 func (c *conn) signal() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// await waits until a request can be made, and enters it in the books. changed tells when the connection that it was
-// made on may be another one.
+// await waits until a request can be made, and counts it. The entry's changed is closed when the connection may be
+// another one.
 func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e entry, err error) {
 	for {
 		c.mu.Lock()
@@ -159,28 +160,28 @@ func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e en
 	}
 }
 
-// entry is a request in the books.
+// entry is a counted request.
 type entry struct {
 	session    int64
 	generation int
 	changed    <-chan struct{}
 }
 
-// stands reports whether a session is the present one, and connected, as far as is known.
+// stands reports whether the session is the present one, and connected, as far as known.
 func (c *conn) stands(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ready && c.session == session
 }
 
-// was reports whether a session is an earlier one.
+// was reports whether the session is an earlier one.
 func (c *conn) was(session int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.earlier, session)
 }
 
-// done takes a request out of the books.
+// done ends a request.
 func (c *conn) done(e entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +194,7 @@ func (c *conn) done(e entry) {
 	}
 }
 
-// cut breaks the connection of a request that has no reply, so that the library ends it and connects anew.
+// cut breaks the connection of a request without a reply, so that the library reconnects.
 func (c *conn) cut(generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +203,7 @@ func (c *conn) cut(generation int) {
 	}
 }
 
-// close ends the session on the server too, if that can be told so within a second, and with it all that it holds.
+// close ends the session, also on the server if that answers within a second, and with it all that it holds.
 func (c *conn) close() {
 	c.closed.Do(func() {
 		c.mu.Lock()
@@ -218,11 +219,11 @@ func (c *conn) close() {
 	})
 }
 
-// crash breaks the connection, after which there will be no other one, and tells the server nothing: the session lasts
-// there until its time-out. What is left to end here is up to close.
+// crash breaks the connection for good without telling the server: there the session lasts until its time-out. The rest
+// is up to close.
 func (c *conn) crash() { c.shut() }
 
-// shut refuses requests from now on and breaks the connection.
+// shut rejects further requests and breaks the connection.
 func (c *conn) shut() {
 	c.stop()
 	c.mu.Lock()
@@ -233,7 +234,7 @@ func (c *conn) shut() {
 	c.signal()
 }
 
-// unconnected says that a request was not sent.
+// unconnected is the error of a request that was not sent.
 type unconnected struct{ reason error }
 
 func (e *unconnected) Error() string {

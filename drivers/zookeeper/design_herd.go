@@ -1,6 +1,6 @@
-// The design herd: the lock that everybody writes first. One ephemeral node is the lock, and all who wait watch it:
-// each release wakes them all, and one of them gets it. ZooKeeper's documentation warns of that herd; it is here to
-// be measured.
+// The design herd: the obvious first attempt at a lock. One ephemeral node is the lock, and all waiters watch it: each
+// release wakes them all, and one of them gets it. ZooKeeper's documentation warns of that herd; it is here to be
+// measured.
 package zookeeper
 
 import (
@@ -16,7 +16,7 @@ var herd = design{
 		Name:   "herd",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Waits: true, Session: true},
 		Models: "one ephemeral node a key that all waiters watch: the herd effect of ZooKeeper's recipes",
-		Wrong:  "a release wakes every waiter; no order, so that some starve; besides, what is wrong with sequential",
+		Wrong:  "a release wakes every waiter; no order, so that some starve; also the faults of sequential",
 	},
 	session: func(s session) client { return &herdSession{s} },
 	clean:   remove,
@@ -24,12 +24,12 @@ var herd = design{
 
 type herdSession struct{ session }
 
-// Try implements drivers.Session. The same transaction sets the node's data once more, because the answer to that
-// tells the number of the node's creation, which is the fence.
+// Try implements drivers.Session. The same transaction also sets the node's data, because the answer to that has the
+// number of the node's creation, which is the fence.
 func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
-	if err := s.pay(ctx, s.free); err != nil {
+	if err := s.deleteLeftovers(ctx, s.free); err != nil {
 		return false, opTry.fail(err)
 	}
 	node, owner := s.svc.node(l.Key), []byte(l.Owner)
@@ -50,8 +50,8 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// Release implements drivers.Session. The node bears everybody's name for the lock, so it is deleted only in the
-// session that has made it: if that has ended, the node is another one's.
+// Release implements drivers.Session. All clients use the same node name for a lock, so the node is deleted only in the
+// session that made it: if that has ended, the node is another client's.
 func (s *herdSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
 	return s.release(ctx, l, s.free)
 }

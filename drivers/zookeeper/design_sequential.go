@@ -1,6 +1,6 @@
-// The design sequential: ZooKeeper's own lock recipe, as Curator's InterProcessMutex has it. Each client that wants
-// the lock makes an ephemeral node with a number in the key's container; the lowest holds, and each of the others
-// watches the node right before its own, so that a release wakes one.
+// The design sequential: ZooKeeper's own lock recipe, as in Curator's InterProcessMutex. Each client that wants the
+// lock makes a numbered ephemeral node in the key's container; the lowest holds, and each other client watches the node
+// before its own, so that a release wakes one.
 package zookeeper
 
 import (
@@ -23,13 +23,13 @@ var sequential = design{
 
 type sequentialSession struct {
 	session
-	place place // in the line, if it stands in one
+	place place // in the line, if it is in one
 	taken bool  // the last key that it tried was taken
 }
 
-// Try implements drivers.Session. A free lock is had in one round trip; see enter. A client that is refused takes its
-// node away again, which is two changes for nothing. So one that was refused the last time looks first whether
-// anybody is there, which changes nothing.
+// Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
+// its node again, which makes two useless changes. So a client that was refused the last time first checks without a
+// change whether the line is empty.
 func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	if s.place.node != "" && s.place.key == l.Key {
@@ -67,7 +67,7 @@ func (s *sequentialSession) grant(l *drivers.Lease, p place) {
 // Release implements drivers.Session.
 func (s *sequentialSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
 	if removed, err = s.release(ctx, l, s.free); err == nil && s.place.owner == l.Owner {
-		s.place = place{} // a Try that was to confirm it has failed
+		s.place = place{} // a Try that would have confirmed it has failed
 	}
 	return removed, err
 }

@@ -1,4 +1,4 @@
-// What went wrong, in the classes of package drivers.
+// Errors, in the classes of package drivers.
 package zookeeper
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// op names what a request was for.
+// op is the purpose of a request.
 type op string
 
 const (
@@ -25,7 +25,7 @@ const (
 	opInspect op = "inspect"
 )
 
-// fail returns the error of an operation that has asked for one thing only.
+// fail returns the error of an operation that made only one request.
 func (o op) fail(err error) error {
 	if err == nil {
 		return nil
@@ -37,7 +37,7 @@ func (o op) fail(err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}
 }
 
-// halfway returns fail for a later request, when an earlier one has had its effect: then not even a refusal means that
+// halfway returns fail for a later request, when an earlier one had an effect: then even a refusal does not mean that
 // nothing has happened.
 func (o op) halfway(err error) error {
 	err = o.fail(err)

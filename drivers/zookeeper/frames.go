@@ -1,5 +1,6 @@
-// What a server sends is looked at frame by frame before the client library sees it. The library allocates what a length
-// within a frame says, and an answer that is too short crashes it in a goroutine of its own, where nothing recovers it.
+// A check of what a server sends, frame by frame, before the client library sees it. The library allocates what a
+// length within a frame says, and an answer that is too short crashes it in a goroutine of its own, where it cannot be
+// recovered.
 package zookeeper
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Operations whose answers have a length or a flag in them, and what begins each frame.
+// Operations whose answers contain a length or a flag, and the beginning of each frame.
 const (
 	opGetData, opChildren, opChildren2, opMulti = 4, 8, 12, 14
 
@@ -26,13 +27,13 @@ type frames struct {
 	greeted bool
 	head    [4]byte
 	body    bytes.Buffer
-	ready   []byte // of head and body, what was not read yet
+	ready   []byte // the unread part of head and body
 
 	mu  sync.Mutex
 	ops map[int32]int32 // by xid, of the requests whose answers next checks
 }
 
-// sent notes which operation a packet asks for.
+// sent records the operation of a packet.
 func (f *frames) sent(packet []byte) {
 	switch op := int32(binary.BigEndian.Uint32(packet[8:])); op {
 	case opGetData, opChildren, opChildren2, opMulti:
@@ -45,7 +46,7 @@ func (f *frames) sent(packet []byte) {
 	}
 }
 
-// Read implements net.Conn. It hands out a frame when all of it has come and is in order.
+// Read implements net.Conn. It returns a frame when it is complete and valid.
 func (w *wire) Read(b []byte) (int, error) {
 	f := &w.frames
 	if len(f.ready) == 0 {
@@ -63,7 +64,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// next receives a frame. What is allocated grows with what arrives.
+// next receives a frame. It allocates no more than what arrives.
 func (f *frames) next(r io.Reader) error {
 	if _, err := io.ReadFull(r, f.head[:]); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (f *frames) next(r io.Reader) error {
 	return nil
 }
 
-// check judges a frame by what the library will make of it.
+// check checks the parts of a frame that the library relies on.
 func (f *frames) check(body []byte) error {
 	if !f.greeted {
 		return checkGreeting(body)
@@ -116,7 +117,7 @@ func (f *frames) check(body []byte) error {
 	return nil
 }
 
-// checkGreeting judges the answer to a greeting: version, session time-out, session and password. The library keeps a
+// checkGreeting checks the answer to a greeting: version, session time-out, session and password. The library starts a
 // ticker of a third of the time-out, which must not be 0.
 func checkGreeting(body []byte) error {
 	if len(body) < 20 {
@@ -129,7 +130,7 @@ func checkGreeting(body []byte) error {
 	return checkLength(body[16:], 1)
 }
 
-// checkLength judges a number of elements, each of which takes so many bytes at least. -1 is none.
+// checkLength checks a number of elements of at least that many bytes each. -1 means none.
 func checkLength(body []byte, each int64) error {
 	if len(body) < 4 {
 		return drivers.Malformed("an answer without its length")
@@ -141,7 +142,7 @@ func checkLength(body []byte, each int64) error {
 	return nil
 }
 
-// checkMulti follows the results of a transaction to the one that says that it is the last.
+// checkMulti follows the results of a transaction to the one marked as the last.
 func checkMulti(body []byte) error {
 	for {
 		if len(body) < 9 {

@@ -1,4 +1,4 @@
-// What the design herd does besides.
+// Further operations of the design herd.
 package zookeeper
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// free deletes the node if it is that of an owner. That of an earlier session of ours is left to the end of that, which
-// is under way: by the time of a deletion the node may be the next holder's. Nodes of one name cannot be told apart by
-// their version, which is all that a deletion can be made to depend on; so who releases what another client has
-// acquired must not do it while that one does so too.
-func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error) {
+// free deletes the node if it is the owner's. It leaves a node of an earlier session of this client to the end of that
+// session, which is near: by the time of a deletion the node may be the next holder's. Nodes of one name cannot be told
+// apart by their version, which is the only condition of a deletion; so a client must not release what another client
+// has acquired while that one releases it, too.
+func (s *herdSession) free(ctx context.Context, d leftover) (removed bool, err error) {
 	type lock struct {
 		owner   string
 		session int64
@@ -36,15 +36,15 @@ func (s *herdSession) free(ctx context.Context, d debt) (removed bool, err error
 		return false, err
 	}
 	if found.session != s.last.session {
-		found.session = 0 // whoever knows the owner may release
+		found.session = 0 // any client that knows the owner may release
 	}
 	return s.remove(ctx, found.session, node)
 }
 
-// Leave implements drivers.Waiter. A watch cannot be taken back; it is gone after one event.
+// Leave implements drivers.Waiter. A watch cannot be withdrawn; it is gone after one event.
 func (s *herdSession) Leave(context.Context, *drivers.Lease) error { return nil }
 
 // Close implements io.Closer. It frees what the session holds.
 func (s *herdSession) Close() error {
-	return s.end(func(ctx context.Context) error { return s.pay(ctx, s.free) })
+	return s.end(func(ctx context.Context) error { return s.deleteLeftovers(ctx, s.free) })
 }

@@ -1,4 +1,4 @@
-// What the servers tell about themselves, and cleaning up after a run.
+// What the servers report about themselves, and cleaning up after a run.
 package zookeeper
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Ping implements drivers.Pinger with a read that changes nothing, answered by the server that we are connected to.
+// Ping implements drivers.Pinger with a read, answered by the connected server.
 func (s *service) Ping(ctx context.Context) error {
 	root := s.root()
-	k := &caller{c: s.desk, counts: new(counts)}
+	k := &caller{c: s.controlConn, counts: new(counts)}
 	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
 		found, _, err := z.Exists(root)
 		return found, err
@@ -25,18 +25,18 @@ func (s *service) Ping(ctx context.Context) error {
 	return opAsk.fail(err)
 }
 
-// Probe implements drivers.Prober: it looks for a node that is not there. The server that we are connected to answers
-// out of its memory, as it answers all reads.
+// Probe implements drivers.Prober: it looks for a node that does not exist. The connected server answers from memory,
+// like all reads.
 func (s *service) Probe(ctx context.Context) error {
-	k := &caller{c: s.desk, counts: new(counts)}
+	k := &caller{c: s.controlConn, counts: new(counts)}
 	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
-		found, _, err := z.Exists(s.neighbour)
+		found, _, err := z.Exists(s.absentNode)
 		return found, err
 	})
 	return opAsk.fail(err)
 }
 
-// cleaners is how many keys are cleaned at once.
+// cleaners is the number of keys that are cleaned at once.
 const cleaners = 32
 
 // Clean implements drivers.Cleaner.
@@ -45,7 +45,7 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	errs := make([]error, cleaners)
 	for i := range errs {
 		all.Go(func() {
-			k := &caller{c: s.desk, counts: new(counts)}
+			k := &caller{c: s.controlConn, counts: new(counts)}
 			for at := i; at < len(keys) && errs[i] == nil; at += cleaners {
 				err := s.design.clean(ctx, k, s.node(keys[at]))
 				if !errors.Is(err, zk.ErrNoNode) {
@@ -63,16 +63,16 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove deletes a node, whoever has made it.
+// remove deletes a node, whoever made it.
 func remove(ctx context.Context, k *caller, node string) error {
 	_, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
 	return err
 }
 
-// Inspect implements drivers.Inspector with the command srvr, which servers answer unless they are told not to
-// (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown.
-// Commands are the packets that clients have sent, the pings of their sessions included; of an ensemble it is all
-// members', and unknown while one of them is silent.
+// Inspect implements drivers.Inspector with the command srvr, which servers answer unless configured otherwise
+// (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands
+// are the packets that clients have sent, including the pings of their sessions; for an ensemble it is the sum of all
+// members, and unknown if one of them does not answer.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
@@ -108,8 +108,8 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections returns how many connections the server takes from one address; 0 if there is no limit, or the server does
-// not tell. Of an ensemble it is not known which member a session comes to.
+// connections returns the number of connections that the server accepts from one address; 0 if there is no limit, or
+// the server does not tell. In an ensemble it is unknown which member a session connects to.
 func (s *service) connections(ctx context.Context) int {
 	if len(s.to.servers) > 1 {
 		return 0
@@ -129,8 +129,8 @@ func (s *service) connections(ctx context.Context) int {
 	return limit
 }
 
-// say sends a server one of its commands of four letters and reads the lines of the answer. A server that is told not
-// to answer says so in a line without the separator.
+// say sends a server one of its four-letter commands and parses the lines of the answer. A server that refuses to
+// answer says so in a line without the separator.
 func (s *service) say(ctx context.Context, address, command, separator string) (map[string]string, error) {
 	conn, err := s.to.dial(ctx, address)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Standing in the line of the design sequential.
+// Standing in line in the design sequential.
 package zookeeper
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// place is a node in line. A session has one at a time that is not a hold.
+// place is a node in line. A session has at most one that is not a hold.
 type place struct {
 	key     string
-	owner   string // whose name the node bears, so that one is found of which the server's answer was lost; empty: none
-	node    string // empty if that is not known
+	owner   string // part of the node's name, to find it if the server's answer was lost; empty: none
+	node    string // empty if unknown
 	session int64
 	fence   uint64
-	first   bool // it is the lock
+	first   bool // it holds the lock
 }
 
-// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer
-// to that tells the container's state: with one node it is ours, the lock is held, and the transaction's number is
-// that of the node's creation. So that takes one round trip where the recipe takes two (create, list) and this
-// library another one for the fence, as it knows no create that answers with the node's state. What a transaction
-// cannot do is to make the node only if there is no other.
+// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer to
+// that tells the container's state: if there is one node it is this client's, the lock is held, and the transaction's
+// number is that of the node's creation. That takes one round trip; the recipe takes two (create, list), and this
+// library another one for the fence, because it has no create that returns the node's state. A transaction cannot make
+// the node only if there is no other.
 func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 	p := place{key: key, owner: owner}
 	parent := s.svc.node(key)
@@ -38,7 +38,7 @@ func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 			if err := s.makeLine(ctx, parent); err != nil {
 				return p, err
 			}
-			continue // the server may have deleted it again, but it waits a while before it does
+			continue // the server may have deleted it again, but it waits a while before that
 		}
 		if err == nil && (len(answers) != 2 || answers[1].Stat == nil) {
 			err = errAnswer
@@ -52,13 +52,13 @@ func (s *session) enter(ctx context.Context, key, owner string) (place, error) {
 	}
 }
 
-// makeLine makes the container of a key: one that the server deletes when it has become empty, if it knows such (from
+// makeLine makes the container of a key: one that the server deletes when it becomes empty, if it supports that (from
 // 3.5 on).
 func (s *session) makeLine(ctx context.Context, parent string) error {
 	_, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) {
 		return z.CreateContainer(parent, nil, zk.FlagContainer, s.svc.to.acl)
 	})
-	if err != nil && strings.HasSuffix(err.Error(), ": -6") { // "unimplemented", for which the library has no name
+	if err != nil && strings.HasSuffix(err.Error(), ": -6") { // "unimplemented", which the library has no name for
 		_, err = ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) {
 			return z.Create(parent, nil, zk.FlagPersistent, s.svc.to.acl)
 		})
@@ -69,7 +69,7 @@ func (s *session) makeLine(ctx context.Context, parent string) error {
 	return err
 }
 
-// inLine returns how many stand in line, who holds included.
+// inLine returns the length of the line, including the holder.
 func (s *session) inLine(ctx context.Context, key string) (int32, error) {
 	if err := s.catchUp(ctx, key); err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func (s *session) inLine(ctx context.Context, key string) (int32, error) {
 	})
 }
 
-// list returns the names of those in line, in no order.
+// list returns the names of the nodes in line, unordered.
 func (s *session) list(ctx context.Context, key string) ([]string, error) {
 	parent := s.svc.node(key)
 	names, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]string, error) {
@@ -97,8 +97,8 @@ func (s *session) list(ctx context.Context, key string) ([]string, error) {
 	return names, err
 }
 
-// free deletes the node of an owner wherever it stands in line, if it does.
-func (s *sequentialSession) free(ctx context.Context, d debt) (removed bool, err error) {
+// free deletes the node of an owner, wherever it is in line.
+func (s *sequentialSession) free(ctx context.Context, d leftover) (removed bool, err error) {
 	if err := s.catchUp(ctx, d.key); err != nil {
 		return false, err
 	}
@@ -114,16 +114,16 @@ func (s *sequentialSession) free(ctx context.Context, d debt) (removed bool, err
 	return false, nil
 }
 
-// tidy gives up a place that nobody has asked for again, and pays debts.
+// tidy gives up a place that is no longer wanted, and deletes leftovers.
 func (s *sequentialSession) tidy(ctx context.Context) error {
 	if err := s.leave(ctx); err != nil {
 		return err
 	}
-	return s.pay(ctx, s.free)
+	return s.deleteLeftovers(ctx, s.free)
 }
 
 // confirm reports whether the place has become the lock. Wait knows that already, unless the connection has been lost
-// since, and perhaps the session with it.
+// since, perhaps with the session.
 func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
 	if !s.place.first || !s.c.stands(s.place.session) {
 		_, err = s.look(ctx)
@@ -136,9 +136,9 @@ func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held
 	return true, nil
 }
 
-// look reads the line. It answers the node right before ours, notes it if there is none, and forgets our place if we
-// are not in line any more, because the session has ended or somebody has cleaned up. A node that an earlier session of
-// ours has made is about to go with that, if it is still there.
+// look reads the line. It returns the node before this client's, records that there is none, or forgets a place that is
+// no longer in line, because the session has ended or another client has cleaned up. A node of an earlier session is
+// about to vanish with that, if it still exists.
 func (s *sequentialSession) look(ctx context.Context) (before string, err error) {
 	names, err := s.list(ctx, s.place.key)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *sequentialSession) look(ctx context.Context) (before string, err error)
 		}
 	}
 	if !found {
-		s.owe(s.place.key, s.place.owner, errExpired) // to make sure
+		s.noteLeftover(s.place.key, s.place.owner, errExpired) // to make sure
 		s.place = place{}
 		return "", nil
 	}
@@ -206,7 +206,7 @@ func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 }
 
-// Leave implements drivers.Waiter: it gives the place up, and the lock if it has come meanwhile.
+// Leave implements drivers.Waiter: it gives up the place, and the lock if it has come meanwhile.
 func (s *sequentialSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return opLeave.fail(s.leave(ctx))
 }
@@ -219,16 +219,16 @@ func (s *sequentialSession) leave(ctx context.Context) (err error) {
 	if p.node != "" {
 		_, err = s.remove(ctx, p.session, p.node)
 	} else {
-		_, err = s.free(ctx, debt{p.key, p.owner})
+		_, err = s.free(ctx, leftover{p.key, p.owner})
 	}
-	s.owe(p.key, p.owner, err)
+	s.noteLeftover(p.key, p.owner, err)
 	return err
 }
 
 // Close implements io.Closer. It frees what the session holds.
 func (s *sequentialSession) Close() error { return s.end(s.tidy) }
 
-// cleanLine deletes a container with all who stand in it.
+// cleanLine deletes a container with all its nodes.
 func cleanLine(ctx context.Context, k *caller, parent string) error {
 	for {
 		names, err := ask(ctx, k, 0, func(z *zk.Conn) ([]string, error) {
@@ -243,7 +243,7 @@ func cleanLine(ctx context.Context, k *caller, parent string) error {
 				return err
 			}
 		}
-		if err := remove(ctx, k, parent); !errors.Is(err, zk.ErrNotEmpty) { // somebody has come meanwhile
+		if err := remove(ctx, k, parent); !errors.Is(err, zk.ErrNotEmpty) { // a client has come meanwhile
 			return err
 		}
 	}

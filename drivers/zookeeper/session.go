@@ -16,26 +16,26 @@ import (
 // session is one simulated client. The sessions of the designs embed it.
 type session struct {
 	caller
-	svc    *service
-	own    bool // the session with the service is nobody else's
-	owners drivers.Owners
-	holds  map[string]hold // by owner: what has been granted and not released
-	debts  []debt
-	clock  *time.Timer // of Wait
+	svc       *service
+	own       bool // it does not share its session with the service
+	owners    drivers.Owners
+	holds     map[string]hold // by owner: what has been granted and not released
+	leftovers []leftover
+	clock     *time.Timer // of Wait
 }
 
 // hold is a lock that was granted.
 type hold struct {
-	node    string // whose deletion releases it
-	session int64  // whose end does too
+	node    string // its deletion releases the lock
+	session int64  // its end releases it, too
 }
 
-// debt is a node that may be there and should not: its deletion has failed. Ephemeral nodes last as long as the
-// session does, and nobody else would delete it.
-type debt struct{ key, owner string }
+// leftover is a node that may exist but should not: its deletion has failed. Ephemeral nodes last as long as the
+// session, and no other client would delete it.
+type leftover struct{ key, owner string }
 
-// freeing is how a design deletes the node of an owner, if there is one.
-type freeing func(context.Context, debt) (removed bool, err error)
+// freeing deletes the node of an owner, if there is one.
+type freeing func(context.Context, leftover) (removed bool, err error)
 
 // Adopt implements drivers.Adopter.
 func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
@@ -56,36 +56,36 @@ func (s *session) release(ctx context.Context, l *drivers.Lease, free freeing) (
 		return false, opRelease.fail(ctx.Err())
 	}
 	if h, ok := s.holds[l.Owner]; !ok {
-		removed, err = free(ctx, debt{l.Key, l.Owner})
+		removed, err = free(ctx, leftover{l.Key, l.Owner})
 	} else if removed, err = s.remove(ctx, h.session, h.node); err == nil {
 		delete(s.holds, l.Owner)
 	}
-	s.owe(l.Key, l.Owner, err)
+	s.noteLeftover(l.Key, l.Owner, err)
 	return removed, opRelease.fail(err)
 }
 
-// owe notes that free has failed, or pays that debt if it has not.
-func (s *session) owe(key, owner string, err error) {
-	d := debt{key, owner}
-	s.debts = slices.DeleteFunc(s.debts, func(other debt) bool { return other == d })
+// noteLeftover records that free has failed, or has succeeded if err is nil.
+func (s *session) noteLeftover(key, owner string, err error) {
+	d := leftover{key, owner}
+	s.leftovers = slices.DeleteFunc(s.leftovers, func(other leftover) bool { return other == d })
 	if err != nil {
-		s.debts = append(s.debts, d)
+		s.leftovers = append(s.leftovers, d)
 	}
 }
 
-// pay deletes what could not be deleted when it should have been. Until that has succeeded the client tries nothing
-// else.
-func (s *session) pay(ctx context.Context, free freeing) error {
-	for len(s.debts) > 0 {
-		if _, err := free(ctx, s.debts[0]); err != nil {
+// deleteLeftovers deletes what could not be deleted before. Until that succeeds, the client tries nothing else.
+func (s *session) deleteLeftovers(ctx context.Context, free freeing) error {
+	for len(s.leftovers) > 0 {
+		if _, err := free(ctx, s.leftovers[0]); err != nil {
 			return err
 		}
-		s.debts = slices.Delete(s.debts, 0, 1)
+		s.leftovers = slices.Delete(s.leftovers, 0, 1)
 	}
 	return nil
 }
 
-// remove deletes a node that was made in a session of ours, which has taken it along if it has ended. 0 is any.
+// remove deletes a node that was made in the session within; if that session has ended, the node has gone with it. 0
+// means any.
 func (s *session) remove(ctx context.Context, within int64, node string) (removed bool, err error) {
 	removed, err = ask(ctx, &s.caller, within, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
 	switch {
@@ -97,9 +97,9 @@ func (s *session) remove(ctx context.Context, within int64, node string) (remove
 	return removed, nil
 }
 
-// catchUp makes the next read tell what is so by now. A member of an ensemble answers reads by itself, and may not
-// have heard yet what others have changed, nor what we have, if the answer to that was lost with the connection to
-// another.
+// catchUp makes the next read return the latest state. A member of an ensemble answers reads by itself, and may not
+// know yet what others have changed, nor what this client has changed, if the answer to that was lost with the
+// connection to another member.
 func (s *session) catchUp(ctx context.Context, key string) error {
 	if len(s.c.to.servers) == 1 {
 		return nil
@@ -109,7 +109,7 @@ func (s *session) catchUp(ctx context.Context, key string) error {
 	return err
 }
 
-// watch sets a watch on a node that tells when it goes. gone is true if there is none.
+// watch sets a watch on the deletion of a node. gone is true if there is no such node.
 func (s *session) watch(ctx context.Context, node string) (event <-chan zk.Event, gone bool, err error) {
 	type watched struct {
 		event <-chan zk.Event
@@ -122,8 +122,8 @@ func (s *session) watch(ctx context.Context, node string) (event <-chan zk.Event
 	return w.event, w.gone, err
 }
 
-// sleep waits for a watch event, a new connection, the deadline of l or the end of ctx; over tells that it was one of
-// the last two.
+// sleep waits for a watch event, a new connection, the deadline of l or the end of ctx; over reports whether it was one
+// of the last two.
 func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.Event) (over bool, err error) {
 	var deadline <-chan time.Time
 	if !l.Deadline.IsZero() {
@@ -138,7 +138,7 @@ func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.E
 	select {
 	case <-event:
 		return false, nil
-	case <-s.last.changed: // it may not be the same session any more, or closed
+	case <-s.last.changed: // the session may be another one now, or closed
 		return false, nil
 	case <-deadline:
 		return true, nil
@@ -155,11 +155,11 @@ func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
 	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline), nil
 }
 
-// Crash implements drivers.Crasher. The server ends the session when it has not heard of it for its time-out.
+// Crash implements drivers.Crasher. The server ends the session after its time-out without a message.
 func (s *session) Crash() { s.svc.crash(s.c) }
 
-// end closes the session. If other clients share its session with the service, what it has there is deleted one by
-// one, what the design knows of by tidy.
+// end closes the session. If other clients share its session with the service, tidy and then end delete its nodes one
+// by one.
 func (s *session) end(tidy func(context.Context) error) error {
 	if s.own {
 		s.svc.drop(s.c)
@@ -174,7 +174,7 @@ func (s *session) end(tidy func(context.Context) error) error {
 	}
 	clear(s.holds)
 	if errors.Is(err, errClosed) {
-		return nil // the service is, and that has freed them
+		return nil // the service is closed, and that has freed them
 	}
 	return opRelease.fail(err)
 }

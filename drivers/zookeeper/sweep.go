@@ -12,8 +12,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Sweep implements drivers.Sweeper. It looks below the chroot of the address. What a run leaves also goes by itself: its
-// nodes with their sessions, and the containers, which are empty then, a while later.
+// Sweep implements drivers.Sweeper. It looks below the chroot of the address. What a run leaves also vanishes by
+// itself: its nodes with their sessions, and some time later the containers, which are empty then.
 func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
 	if cfg.Prefix == "" {
 		return nil, opSweep.fail(drivers.ErrNoPrefix)
@@ -24,7 +24,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 		return nil, opSweep.fail(err)
 	}
 	defer s.Close()
-	k := &caller{c: s.desk, counts: new(counts)}
+	k := &caller{c: s.controlConn, counts: new(counts)}
 	root := s.root()
 	children, err := ask(ctx, k, 0, func(z *zk.Conn) ([]string, error) {
 		children, _, err := z.Children(root)
@@ -51,7 +51,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]stri
 	return names, nil
 }
 
-// root returns the node that all nodes of locks are children of.
+// root returns the parent node of all nodes of locks.
 func (s *service) root() string {
 	if s.chroot != "" {
 		return s.chroot

@@ -1,4 +1,4 @@
-// Where the servers are: addresses and URLs.
+// The addresses of the servers.
 package zookeeper
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// target is one server, and below which node the locks are.
+// target is one server, and the node below which the locks are.
 type target struct {
 	host, port string
 	user       string
@@ -26,7 +26,7 @@ type target struct {
 
 const howAddresses = "write host:port or zookeeper://host:port/chroot"
 
-// parseTarget reads one of
+// parseTarget parses one of
 //
 //	host[:port][/chroot]
 //	zookeeper://[user:password@]host[:port][/chroot]   zk:// for short
@@ -45,7 +45,7 @@ func parseTarget(s string) (target, error) {
 	case "zookeepers", "zks":
 		t.tls = true
 	default:
-		return target{}, errors.New("the address has a scheme that is none of zookeeper://, zk://, zookeepers:// and " +
+		return target{}, errors.New("the address has a scheme other than zookeeper://, zk://, zookeepers:// and " +
 			"zks://: " + howAddresses)
 	}
 	if strings.ContainsAny(rest, "?#, \t\r\n") {
@@ -118,7 +118,7 @@ func parseChroot(path string) (string, error) {
 	for _, part := range strings.Split(path[1:], "/") {
 		control := strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f })
 		if part == "" || part == "." || part == ".." || control {
-			return "", errors.New("the chroot of the address is no path of a node: write it as /locks/test")
+			return "", errors.New("the chroot of the address is not the path of a node: write it as /locks/test")
 		}
 	}
 	return path, nil
@@ -138,7 +138,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	return drivers.Addr{Redacted: "zookeeper://" + t.addr() + t.chroot, Network: "tcp", Password: t.password}, nil
 }
 
-// endpointOf returns what cfg names. chroot is the node below which the locks are.
+// endpointOf returns the endpoint that cfg names. chroot is the node below which the locks are.
 func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	switch n := len(cfg.Addrs); {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
@@ -167,7 +167,7 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 			return nil, "", errors.New("the addresses differ in user, password or TLS: give the same for all members of " +
 				"the ensemble")
 		}
-		if t.chroot != "" && all.chroot == "" && i > 0 { // as connect strings have it: once, at the end
+		if t.chroot != "" && all.chroot == "" && i > 0 { // as in connect strings: once, at the end
 			all.chroot = t.chroot
 		}
 		if t.chroot != "" && t.chroot != all.chroot {
@@ -196,7 +196,7 @@ func endpointOf(cfg drivers.Config) (to *endpoint, chroot string, err error) {
 	return to, all.chroot, nil
 }
 
-// dialer connects, by TLS unless conf is nil.
+// dialer connects, with TLS unless conf is nil.
 func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Conn, error) {
 	if conf == nil {
 		return func(ctx context.Context, address string) (net.Conn, error) {
@@ -208,7 +208,7 @@ func dialer(conf *tls.Config) func(ctx context.Context, address string) (net.Con
 
 type tlsDialer struct{ conf *tls.Config }
 
-// dial checks the certificate for the host that the address names.
+// dial checks the certificate for the host of the address.
 func (d *tlsDialer) dial(ctx context.Context, address string) (net.Conn, error) {
 	conf := d.conf.Clone()
 	if conf.ServerName == "" {

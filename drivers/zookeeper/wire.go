@@ -1,4 +1,4 @@
-// What is between the client library and the network: finding a server, and a look at what is sent.
+// Between the client library and the network: finding a server, and checking what is sent.
 package zookeeper
 
 import (
@@ -15,26 +15,26 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The library's first buffer for replies is as large as its limit on them, 1.5 MB a session unless it is told
-// otherwise. So it is told a small limit before it makes the buffer and a large one before it reads: the buffer grows
-// with what arrives, which is the list of those in line.
+// The library's first buffer for replies is as large as its limit for them, 1.5 MB per session by default. So it gets a
+// small limit before it makes the buffer and a large one before it reads: the buffer then grows with what arrives,
+// which is the list of those in line.
 const (
 	firstReply = 4 << 10
 	maxReply   = 64 << 20
 	maxGreeted = 256 // the first reply of a connection has 37 bytes
 )
 
-// Between two rounds of attempts to connect there are pauses that grow from the first to the second of these.
+// The pauses between two rounds of connection attempts grow from the first to the second of these.
 const minPause, maxPause = 10 * time.Millisecond, 200 * time.Millisecond
 
-// What the wire has to know of the protocol: the number that all pings have instead of one of their own, and which
-// operations are ours. The library's own are setAuth (100), setWatches (101) and close (-11).
+// What the wire must know of the protocol: the xid of all pings, and which operations are lockbench's. The library's
+// own are setAuth (100), setWatches (101) and close (-11).
 const pingXID, ownOps = -2, 100
 
-// errNotSent says that a request was kept from a connection that was made after it.
+// errNotSent is the error of a request that must not be sent on a later connection.
 var errNotSent = errors.New("the connection broke before the request was sent")
 
-// hosts is the library's list of servers, which it would wait a second with whenever it has come to an end of it.
+// hosts is the library's list of servers. With its own list it would wait for a second at each end of it.
 type hosts struct {
 	c    *conn
 	list []string
@@ -45,13 +45,13 @@ func (h *hosts) Init(list []string) error { h.list = slices.Clone(list); return 
 func (h *hosts) Len() int                 { return len(h.list) }
 func (h *hosts) Connected()               {}
 
-// Next answers with true what makes the library look whether it has been closed.
+// Next returns true to make the library check whether it has been closed.
 func (h *hosts) Next() (string, bool) {
 	h.next = (h.next + 1) % len(h.list)
 	return h.list[h.next], h.c.closing.Err() != nil
 }
 
-// connect returns the library's dialer. One goroutine of the library calls it, when the last connection is done with.
+// connect is the library's dialer. One goroutine of the library calls it, when the last connection is finished.
 func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 	round := c.begin()
 	if pause := min(minPause<<min(round, 10), maxPause); round > 0 {
@@ -67,7 +67,7 @@ func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 		c.failed(err)
 		return nil, err
 	}
-	w := &wire{Conn: tcp, c: c, patience: time.Now().Add(c.to.io)}
+	w := &wire{Conn: tcp, c: c, greetBy: time.Now().Add(c.to.io)}
 	zk.WithMaxBufferSize(firstReply)(c.zk)
 	if !c.connected(w) {
 		tcp.Close()
@@ -76,8 +76,8 @@ func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 	return w, nil
 }
 
-// begin notes that the last connection is over: what has been asked until now is not to be sent on the next one. It
-// answers how often all servers have been asked in vain.
+// begin records that the last connection is over: earlier requests must not be sent on the next one. It returns how
+// many rounds over all servers have failed.
 func (c *conn) begin() (round int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *conn) begin() (round int) {
 		case !c.wire.open:
 			c.lastErr = errHandshake
 		}
-		c.wire.Close() // the library forgets to, when the session is over
+		c.wire.Close() // the library does not, when the session is over
 	}
 	c.wire, c.ready = nil, false
 	c.generation++
@@ -117,21 +117,21 @@ func (c *conn) connected(w *wire) bool {
 	return true
 }
 
-// wire is one connection. The library hands it from one goroutine to the next.
+// wire is one connection. The library passes it from one goroutine to the next.
 type wire struct {
 	net.Conn
-	c        *conn
-	patience time.Time // for the answer to the greeting
-	open     bool      // the greeting was answered; guarded by c.mu where goroutines of ours read it
-	reading  bool      // replies are read
-	frames   frames
-	breach   error // what the server has sent that it must not; guarded by c.mu
+	c       *conn
+	greetBy time.Time // for the answer to the greeting
+	open    bool      // the greeting was answered; guarded by c.mu where goroutines of this package read it
+	reading bool      // replies are read
+	frames  frames
+	breach  error // what the server has sent that it must not; guarded by c.mu
 }
 
 // SetReadDeadline bounds the greeting, for which the library would wait seven times the session's time-out.
 func (w *wire) SetReadDeadline(t time.Time) error {
 	if !w.open {
-		t = w.patience
+		t = w.greetBy
 	} else if !w.reading {
 		w.reading = true
 		zk.WithMaxBufferSize(maxReply)(w.c.zk)
@@ -139,8 +139,8 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 	return w.Conn.SetReadDeadline(t)
 }
 
-// Write sends one packet. Requests that were asked for while there was another connection wait in the library for the
-// next one; they are not sent then, because who asked for them has been told that they have failed.
+// Write sends one packet. Requests that were made on another connection wait in the library for the next one; they are
+// not sent then, because their callers have been told that they failed.
 func (w *wire) Write(packet []byte) (int, error) {
 	if w.open && len(packet) >= 12 {
 		w.frames.sent(packet)
@@ -155,7 +155,7 @@ func (w *wire) Write(packet []byte) (int, error) {
 	return w.Conn.Write(packet)
 }
 
-// Close does not say good-bye under TLS, which may take seconds on a connection that is broken.
+// Close skips the TLS close message, which may take seconds on a broken connection.
 func (w *wire) Close() error {
 	if secure, ok := w.Conn.(*tls.Conn); ok {
 		return secure.NetConn().Close()

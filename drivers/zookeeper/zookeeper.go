@@ -1,14 +1,14 @@
 // Package zookeeper measures locks on Apache ZooKeeper, made of ephemeral nodes over github.com/go-zookeeper/zk. It
-// uses that library's client and not its Lock, which leaves its node in line after an error and cannot be cancelled.
+// uses that library's client but not its Lock, which leaves its node in line after an error and cannot be cancelled.
 //
-// Each simulated client has a session of its own with the service, as a process would have; with Config.Conns N they
-// share N, and then the end of one session ends the holds of all who share it, and none of them can die alone.
-// Config.TTL is the time-out that a session asks for, 10 s by default. The server gives it no less than its
-// minSessionTimeout and no more than its maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client
-// that has lost the connection learns of the end of its session only when it is connected again.
+// Each simulated client has its own session with the service, like a process. With Config.Conns N the clients share N
+// sessions: then the end of a session ends the holds of all its clients, and none of them can die alone. Config.TTL is
+// the requested session time-out, 10 s by default. The server limits it to between its minSessionTimeout and
+// maxSessionTimeout: usually 2 and 20 ticks, which are 4 s and 40 s. A client that has lost the connection learns of
+// the end of its session only when it is connected again.
 //
-// A key is a node of its name below the chroot of the address. It is a container with those in line, which the server
-// deletes by itself when it has been empty for a while, or the lock itself.
+// A key is a node of its name below the chroot of the address. It is the lock itself, or a container of the nodes in
+// line, which the server deletes when it has been empty for a while.
 package zookeeper
 
 import (
@@ -27,7 +27,7 @@ import (
 
 func init() { drivers.Register("zookeeper", driver{}) }
 
-// Library implements drivers.Described. Each client has a session of its own, as it would in a process of its own, unless
+// Library implements drivers.Described. Each client has its own session, as in a process of its own, unless
 // Config.Conns says how many sessions there are.
 func (driver) Library() drivers.Library {
 	return drivers.Library{
@@ -36,14 +36,15 @@ func (driver) Library() drivers.Library {
 	}
 }
 
-// defaultTimeout is that of a session if the plan has no TTL.
+// defaultTimeout is the time-out of a session if the plan has no TTL.
 const defaultTimeout = 10 * time.Second
 
-// A request fits into the first of these for a session of one client; one that many share has to tell the server all
-// watches at once when it connects anew, which come in packets of up to 128 KB.
+// The first is enough for a request in a session of one client. A session that many share has to send the server all
+// watches at once when it reconnects, in packets of up to 128 KB.
 const ownBuffer, sharedBuffer = 8 << 10, 160 << 10
 
-// spare is how many connections a service has besides those of its sessions: its desk's, and one that comes and goes.
+// spare is the number of connections that a service has besides those of its sessions: controlConn, and a temporary
+// one.
 const spare = 2
 
 type driver struct{}
@@ -94,13 +95,13 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		return nil, err
 	}
 	s := &service{cfg: cfg, to: to, chroot: chroot}
-	s.neighbour = s.node(drivers.Absent(cfg.Prefix))
+	s.absentNode = s.node(drivers.Absent(cfg.Prefix))
 	s.design = designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
 	if err := s.reach(ctx); err != nil {
 		return nil, err
 	}
 	to.buffer = sharedBuffer
-	if s.desk, err = s.connect(ctx, new(counts)); err != nil {
+	if s.controlConn, err = s.connect(ctx, new(counts)); err != nil {
 		if none := new(unconnected); errors.As(err, &none) && none.reason == nil {
 			none.reason = errSilence
 		}
@@ -111,7 +112,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		return nil, fmt.Errorf("%s: %w%s", strings.Join(to.servers, ", "), err, hint)
 	}
 	if err := s.probe(ctx); err != nil {
-		s.desk.close()
+		s.controlConn.close()
 		return nil, err
 	}
 	if cfg.Conns <= 0 {
@@ -126,7 +127,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 	return s, nil
 }
 
-// reach tells at once if nobody can be connected to, with which a session would try again for a while.
+// reach fails at once if no server accepts a connection; a session would retry for a while.
 func (s *service) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
@@ -150,10 +151,10 @@ func (s *service) reach(ctx context.Context) error {
 	}
 }
 
-// probe looks whether locks can be made where they are to be, and leaves nothing there.
+// probe checks that locks can be made at the chroot, and leaves nothing there.
 func (s *service) probe(ctx context.Context) error {
 	root := s.root()
-	k := &caller{c: s.desk, counts: new(counts)}
+	k := &caller{c: s.controlConn, counts: new(counts)}
 	found, err := ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
 		found, _, err := z.Exists(root)
 		return found, err
@@ -177,25 +178,25 @@ func (s *service) probe(ctx context.Context) error {
 	return err
 }
 
-// service is an open connection with the service, and those that its sessions have.
+// service is an open connection to the service, and those of its sessions.
 type service struct {
-	cfg       drivers.Config
-	design    design
-	to        *endpoint
-	chroot    string
-	desk      *conn  // for what is not locking
-	neighbour string // the node that Probe looks for, of which there is none
-	limit     int    // connections that the server takes from here; 0: unknown or any
+	cfg         drivers.Config
+	design      design
+	to          *endpoint
+	chroot      string
+	controlConn *conn  // for everything but locking
+	absentNode  string // the node that Probe looks for; it does not exist
+	limit       int    // connections that the server accepts from here; 0: unknown or unlimited
 
-	mu     sync.Mutex
-	closed bool
-	books  []*counts
-	conns  map[*conn]struct{} // of sessions
-	shared []*conn            // session id uses number id % len; nil until then
-	dying  sync.WaitGroup     // connections of sessions that have crashed
+	mu        sync.Mutex
+	closed    bool
+	allCounts []*counts
+	conns     map[*conn]struct{} // of sessions
+	shared    []*conn            // session id uses number id % len; entries are nil until needed
+	dying     sync.WaitGroup     // connections of crashed sessions
 }
 
-// connect opens a session with the service and waits until it is there.
+// connect opens a session with the service and waits for it.
 func (s *service) connect(ctx context.Context, n *counts) (*conn, error) {
 	c, err := open(s.to, n)
 	if err != nil {
@@ -238,19 +239,19 @@ type client interface {
 	io.Closer
 }
 
-// sharer is a client that shares its session with the service, and so cannot die alone: it is no drivers.Crasher.
+// sharer is a client that shares its session with the service, so it cannot die alone and is not a drivers.Crasher.
 type sharer struct{ client }
 
-// connOf returns the connection of a session, whose books n are.
+// connOf returns the connection of a session with counts n.
 func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) {
 	if s.shared != nil {
-		// The lock is held while it connects: who shares a session waits for it anyway.
+		// The mutex is held while it connects: clients that share a session wait for it anyway.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.closed {
 			return nil, errClosed
 		}
-		s.books = append(s.books, n)
+		s.allCounts = append(s.allCounts, n)
 		c := &s.shared[id%len(s.shared)]
 		if *c != nil {
 			return *c, nil
@@ -261,7 +262,7 @@ func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) 
 			return nil, err
 		}
 		*c = made
-		s.books = append(s.books, fresh)
+		s.allCounts = append(s.allCounts, fresh)
 		s.keep(made)
 		return made, nil
 	}
@@ -271,7 +272,7 @@ func (s *service) connOf(ctx context.Context, id int, n *counts) (*conn, error) 
 	}
 	s.mu.Lock()
 	if !s.closed {
-		s.books = append(s.books, n)
+		s.allCounts = append(s.allCounts, n)
 		s.keep(c)
 		s.mu.Unlock()
 		return c, nil
@@ -301,7 +302,7 @@ func (s *service) crash(c *conn) {
 	c.crash()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, open := s.conns[c]; open { // else Close is at it
+	if _, open := s.conns[c]; open { // otherwise Close does it
 		delete(s.conns, c)
 		s.dying.Go(c.close)
 	}
@@ -328,7 +329,7 @@ func (s *service) Close() error {
 	}
 	all.Wait()
 	s.dying.Wait()
-	s.desk.close()
+	s.controlConn.close()
 	return nil
 }
 
@@ -336,7 +337,7 @@ func (s *service) Close() error {
 func (s *service) Traffic() (sum drivers.Traffic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, n := range s.books {
+	for _, n := range s.allCounts {
 		sum.RoundTrips += n.roundTrips.Load()
 		sum.Notices += n.notices.Load()
 		sum.KeepAlives += n.keepAlives.Load()
