@@ -1,6 +1,6 @@
 package postgres
 
-// Addresses, as libpq reads them.
+// Addresses, as in libpq.
 
 import (
 	"errors"
@@ -19,12 +19,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// ReadAddr implements drivers.Addressed. It takes what libpq takes, postgres://user:password@host:port/database with
-// ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and host:port and
-// unix:///directory besides. What libpq reads from the environment to find a server and log in (PGHOST, PGUSER,
-// PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …) fills in what the address leaves open. What would change a session, or lead
-// elsewhere than the address, stands in the address or nowhere; see ignored. Without an sslmode the connection is not encrypted: libpq's own default,
-// prefer, would leave that to the server, and a figure without its most important condition.
+// ReadAddr implements drivers.Addressed. It accepts libpq's forms, postgres://user:password@host:port/database with
+// ?sslmode=verify-full or ?host=/directory/of/the/socket, or "host=… port=… dbname=…"; and also host:port and
+// unix:///directory. Environment variables and files by which libpq finds a server and logs in (PGHOST, PGUSER,
+// PGPASSWORD, PGSSLROOTCERT, ~/.pgpass, …) fill in what the address leaves open. Those that would change a session, or
+// override the address, are ignored; see ignored. Without an sslmode the connection is not encrypted: with libpq's
+// default, prefer, the server would decide, and a figure would lack its most important condition.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 	_, a, err := readAddr(addr)
 	return a, err
@@ -32,7 +32,7 @@ func (driver) ReadAddr(addr string) (drivers.Addr, error) {
 
 const addrForms = "write postgres://user:password@host:port/database, host:port, or unix:///directory/of/the/socket"
 
-// socketHost finds the directory of a unix socket as the host.
+// socketHost matches a host that is the directory of a unix socket.
 var socketHost = regexp.MustCompile(`(?:^|[\s?&])host\s*=\s*'?(?:/|%2F)`)
 
 var sslmode = regexp.MustCompile(`(?:^|[\s?&])sslmode\s*=\s*'?([a-z-]*)`)
@@ -71,7 +71,7 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 		return nil, drivers.Addr{}, errors.New("leaves it to the server whether the connection is encrypted: " +
 			"give sslmode disable, require, verify-ca or verify-full")
 	}
-	cfg, err := parseConfig(text) // whose errors may quote a password
+	cfg, err := parseConfig(text) // its errors may quote a password
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil, drivers.Addr{}, errors.New("names a file that cannot be read (sslrootcert, sslcert, sslkey)")
@@ -80,12 +80,12 @@ func readAddr(text string) (*pgconn.Config, drivers.Addr, error) {
 	case len(cfg.Fallbacks) > 0:
 		return nil, drivers.Addr{}, errors.New("has more than one host: the locks live on one server, name that")
 	}
-	cfg.RuntimeParams["application_name"] = "" // it is ours to set
+	cfg.RuntimeParams["application_name"] = "" // the driver sets it
 	return cfg, describe(cfg), nil
 }
 
-// ignored are the variables that do not count: PGOPTIONS=-csynchronous_commit=off makes a server that was set up to be
-// durable eight times as fast, and PGSERVICE overrides the address.
+// ignored are variables that have no effect here: PGOPTIONS=-csynchronous_commit=off makes a durable server eight times
+// as fast, and PGSERVICE overrides the address.
 var ignored = []string{
 	"PGOPTIONS", "PGSERVICE", "PGSERVICEFILE", "PGTZ", "PGTARGETSESSIONATTRS", "PGAPPNAME", "PGCONNECT_TIMEOUT",
 	"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION",
@@ -93,8 +93,8 @@ var ignored = []string{
 
 var parsing sync.Mutex // the environment belongs to the process
 
-// parseConfig returns the library's, which reads all that libpq does, without the ignored variables. It has no way to be told
-// that but the environment itself.
+// parseConfig returns the library's configuration, which reads everything that libpq does, without the ignored
+// variables. Only the environment itself can tell it to ignore them.
 func parseConfig(text string) (*pgconn.Config, error) {
 	parsing.Lock()
 	defer parsing.Unlock()
@@ -107,7 +107,7 @@ func parseConfig(text string) (*pgconn.Config, error) {
 	return pgconn.ParseConfig(text)
 }
 
-// withoutTLS adds sslmode=disable to an address that has none.
+// withoutTLS adds sslmode=disable to an address without an sslmode.
 func withoutTLS(text string, isURL bool) string {
 	switch {
 	case !isURL:
@@ -118,7 +118,7 @@ func withoutTLS(text string, isURL bool) string {
 	return text + "?sslmode=disable"
 }
 
-// shown are the parameters of a session that change what is measured. Others may be anything, a misspelt password too.
+// shown are the parameters of a session that change what is measured. Others may be anything, even a misspelt password.
 var shown = []string{"options", "synchronous_commit", "default_transaction_isolation", "statement_timeout", "lock_timeout"}
 
 // describe returns the address without its secrets.

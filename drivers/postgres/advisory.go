@@ -10,17 +10,17 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// advisory is a session with its one connection.
+// advisory is a session with its connection.
 type advisory struct {
 	client
-	conn *conn          // nil after it was lost
-	held map[string]int // what it holds there, and how often
-	won  string         // the key that Wait has acquired and no Try has confirmed
+	conn *conn          // nil if it is lost
+	held map[string]int // its holds on the connection, with their count
+	won  string         // the key that Wait has won and no Try has confirmed
 	key  [8]byte
 }
 
-// keyOf makes the server's key of a name: 64 bit FNV-1a. Among n names some two have the same with a probability of
-// n²/2⁶⁵: one in 37 million for a million of them. Two such locks exclude each other.
+// keyOf returns the server's key for a name: 64 bit FNV-1a. Two of n names have the same key with a probability of
+// n²/2⁶⁵: one in 37 million for a million names. Two such locks exclude each other.
 func keyOf(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -34,7 +34,7 @@ func (s *advisory) open(ctx context.Context) (err error) {
 	return err
 }
 
-// ready returns the connection, made anew if it was lost.
+// ready returns the connection, a new one if it was lost.
 func (s *advisory) ready(ctx context.Context) (*conn, error) {
 	if s.conn != nil && !s.conn.alive() {
 		s.lose()
@@ -48,7 +48,7 @@ func (s *advisory) ready(ctx context.Context) (*conn, error) {
 }
 
 func (s *advisory) lose() {
-	s.giveUp(s.conn)
+	s.abandon(s.conn)
 	s.conn, s.won = nil, ""
 	clear(s.held)
 }
@@ -58,7 +58,7 @@ func (s *advisory) run(c *conn, statement, key string) {
 	c.run(statement, binaryFormat, s.key[:])
 }
 
-// ask gives the connection up if it fails.
+// ask abandons the connection if it fails.
 func (s *advisory) ask(ctx context.Context, c *conn) (*reply, error) {
 	r, err := c.ask(ctx, c.soon())
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	case r.refused == nil:
 		s.won = l.Key
 	case r.cancelled():
-		// It may have been granted at the same moment, and session locks outlive the statement's failure.
+		// It may have been granted at the same moment, and session locks survive the statement's failure.
 		s.run(c, "unlock", l.Key)
 		_, err = s.ask(context.WithoutCancel(ctx), c)
 	default:
@@ -102,18 +102,18 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.won != "" {
 		s.run(s.conn, "unlock", s.won)
 		s.won = ""
-		_, _ = s.ask(ctx, s.conn) // if that fails, the connection is given up
+		_, _ = s.ask(ctx, s.conn) // if that fails, the connection is abandoned
 	}
 	return s.left(ctx)
 }
 
-// Crash implements drivers.Crasher. The server frees what the connection held as soon as it hears that it has ended.
+// Crash implements drivers.Crasher. The server frees what the connection held as soon as it notices its end.
 func (s *advisory) Crash() {
 	s.svc.forget(s)
 	s.crash(s.conn)
@@ -128,6 +128,6 @@ func (s *advisory) Close() error {
 		s.conn.leave()
 		s.conn = nil
 	}
-	s.exorcise()
+	s.closeAbandoned()
 	return nil
 }

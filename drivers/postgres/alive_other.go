@@ -4,9 +4,9 @@ package postgres
 
 import "net"
 
-type look struct{}
+type peeker struct{}
 
-func newLook(net.Conn) (*look, error) { return nil, nil }
+func newPeeker(net.Conn) (*peeker, error) { return nil, nil }
 
-// alive cannot look: what has become of the connection shows when it is used.
+// alive returns true: a broken connection shows when it is used.
 func (c *conn) alive() bool { return true }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// look peeks into a socket, again and again without an allocation.
-type look struct {
+// peeker peeks into a socket, repeatedly and without allocating.
+type peeker struct {
 	raw       syscall.RawConn
 	peek      func(fd uintptr)
 	encrypted bool
@@ -18,8 +18,8 @@ type look struct {
 	alive     bool
 }
 
-func newLook(socket net.Conn) (*look, error) {
-	l := &look{}
+func newPeeker(socket net.Conn) (*peeker, error) {
+	l := &peeker{}
 	if t, ok := socket.(*tls.Conn); ok {
 		socket, l.encrypted = t.NetConn(), true
 	}
@@ -35,15 +35,15 @@ func newLook(socket net.Conn) (*look, error) {
 		case err == syscall.EAGAIN || err == syscall.EWOULDBLOCK || err == syscall.EINTR:
 			l.alive = true // nothing to read
 		case err == nil && n == 1:
-			l.alive = l.encrypted || l.first[0] != 'E' // an error that nobody has asked for is the last word
+			l.alive = l.encrypted || l.first[0] != 'E' // an unrequested error means that the server closes the connection
 		}
 	}
 	return l, err
 }
 
-// alive looks whether the connection is still there, without asking the server: a hold that was lost before the release
-// is sent is told from one whose release was not answered.
+// alive checks whether the connection still exists, without asking the server. So a hold that was lost before the
+// release is sent differs from one whose release was not answered.
 func (c *conn) alive() bool {
-	c.look.alive = false
-	return c.look.raw.Control(c.look.peek) == nil && c.look.alive
+	c.peeker.alive = false
+	return c.peeker.raw.Control(c.peeker.peek) == nil && c.peeker.alive
 }

@@ -1,6 +1,6 @@
 package postgres
 
-// What the sessions of all designs share: how they come by connections, and what becomes of those that they give up.
+// What the sessions of all designs share: how they get connections, and what happens to those that they abandon.
 
 import (
 	"context"
@@ -22,103 +22,103 @@ type client struct {
 	owners drivers.Owners
 	count  atomic.Int64
 
-	// ghosts are connections that were given up and that the server may not know to be gone. Until it does, they may
-	// hold what they held, or get what they had asked for.
-	ghosts []string
+	// abandoned are the names of connections that were abandoned and that the server may not know to be gone. Until it
+	// does, they may keep their locks, or get those that they asked for.
+	abandoned []string
 
 	dead bool // it has crashed
 }
 
 func (s *client) trips() int64 { return s.count.Load() }
 
-// dial opens a connection, after which there are no ghosts any more.
+// dial opens a connection; after that, no abandoned ones are left.
 func (s *client) dial(ctx context.Context) (*conn, error) {
 	if s.dead {
 		return nil, errClosed
 	}
 	dial := func() (*conn, error) {
-		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.ghosts)
+		return s.svc.dial(ctx, &s.count, s.svc.design.statements(s.svc.table), s.abandoned)
 	}
 	c, err := dial()
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "42P01" {
-		// The table is gone: the server has come back empty. The service's own connection, which makes it, broke as
-		// well.
+		// The table is gone: the server has come back empty. The service's own connection, which makes the table, broke
+		// as well.
 		if err = s.svc.use(ctx, func(*conn) error { return nil }); err == nil {
 			c, err = dial()
 		}
 	}
 	if err == nil {
-		s.ghosts = nil
+		s.abandoned = nil
 	}
 	return c, err
 }
 
-// giveUp closes a connection that may be broken.
-func (s *client) giveUp(c *conn) {
+// abandon closes a connection that may be broken.
+func (s *client) abandon(c *conn) {
 	s.svc.drop(c)
-	s.ghosts = append(s.ghosts, c.name)
+	s.abandoned = append(s.abandoned, c.name)
 }
 
-// crash breaks connections as the end of their process would: nothing is said to the server, and nobody asks any more
-// what it makes of them.
+// crash breaks connections like the end of their process: it tells the server nothing, and the session no longer checks
+// what becomes of them.
 func (s *client) crash(conns ...*conn) {
 	for _, c := range conns {
 		if c == nil {
 			continue
 		}
-		if secure, ok := c.net.(*tls.Conn); ok { // which would say good-bye
+		if secure, ok := c.net.(*tls.Conn); ok { // it would send a TLS close message
 			_ = secure.NetConn().Close()
 		}
 		s.svc.drop(c)
 	}
-	s.dead, s.ghosts = true, nil
+	s.dead, s.abandoned = true, nil
 	s.svc.crashes.Add(1)
 }
 
-// settle makes sure that nothing is left of the connections that were given up: whatever they held is free.
-func (s *client) settle(ctx context.Context) error {
+// killAbandoned makes sure that nothing is left of the abandoned connections: whatever they held is free.
+func (s *client) killAbandoned(ctx context.Context) error {
 	if s.svc.closing.Err() != nil || s.dead {
 		return errClosed
 	}
-	if len(s.ghosts) == 0 {
+	if len(s.abandoned) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.svc.cfg.IO())
 	defer cancel()
-	err := s.svc.use(ctx, func(c *conn) error { return c.bury(ctx, s.ghosts) })
+	err := s.svc.use(ctx, func(c *conn) error { return c.kill(ctx, s.abandoned) })
 	if err == nil {
-		s.ghosts = nil
+		s.abandoned = nil
 	}
 	return err
 }
 
-// exorcise is settle for a session that ends. It is best effort: a server that cannot be asked finds out by itself.
-func (s *client) exorcise() {
-	if len(s.ghosts) > 0 {
-		_ = s.settle(context.Background())
+// closeAbandoned is killAbandoned for a session that ends, best effort: a server that cannot be asked finds out by
+// itself.
+func (s *client) closeAbandoned() {
+	if len(s.abandoned) > 0 {
+		_ = s.killAbandoned(context.Background())
 	}
 }
 
-// limit returns a lock_timeout that ends at the deadline, in milliseconds, and when the answer has to be there. Zero is
-// none.
+// limit returns a lock_timeout that ends at the deadline, in milliseconds, and the time at which the answer is due.
+// Zero means none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
 	if deadline.IsZero() {
 		return []byte("0"), time.Time{}
 	}
 	left := max(time.Until(deadline), time.Millisecond)
-	left = min(left, 24*24*time.Hour) // what fits into its 31 bits
+	left = min(left, 24*24*time.Hour) // the most that fits into its 31 bits
 	whole := (left + time.Millisecond - 1) / time.Millisecond
 	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
-// cancelled reports whether the server has ended a wait by one of its time limits, because it was asked to, or because
-// those who wait for each other would wait for ever.
+// cancelled reports whether the server has ended a wait by a time limit, on request, or because of a deadlock.
 func (r *reply) cancelled() bool {
 	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
 }
 
-// waited returns the answer of a Wait that has ended with err: the end of the caller's own context goes first.
+// waited returns the result of a Wait that has ended with err: the error of the caller's own context comes first.
 func waited(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -129,9 +129,9 @@ func waited(ctx context.Context, err error) error {
 	return nil
 }
 
-// left is the end of a Leave: what was given up meanwhile is settled, unless the service closes, which does that too.
+// left ends a Leave: it kills connections abandoned meanwhile, unless the service closes, which does that too.
 func (s *client) left(ctx context.Context) error {
-	if err := s.settle(ctx); err != nil && s.svc.closing.Err() == nil {
+	if err := s.killAbandoned(ctx); err != nil && s.svc.closing.Err() == nil {
 		return fail("leave", err)
 	}
 	return nil

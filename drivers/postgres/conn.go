@@ -1,6 +1,6 @@
 package postgres
 
-// One connection: how it is opened, asked, interrupted and left.
+// One connection: how it is opened, used, interrupted and closed.
 
 import (
 	"context"
@@ -17,31 +17,31 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// conn is a connection, and with it a session of the server's. One goroutine uses it at a time; Close of the service
-// may close the socket under it.
+// conn is a connection, and a session of the server. One goroutine uses it at a time; Close of the service may close
+// its socket meanwhile.
 type conn struct {
-	svc   *service
-	name  string         // its application_name, which no other connection has ever had
-	pg    *pgconn.PgConn // hijacked: all that it still does is to cancel
-	net   net.Conn
-	front *pgproto3.Frontend
-	in    *replies // what front reads
-	look  *look
-	trips *atomic.Int64
-	tx    byte // the status of its transaction: I none, T in one, E in one that has failed
+	svc    *service
+	name   string         // its unique application_name
+	pg     *pgconn.PgConn // hijacked; used only to cancel
+	net    net.Conn
+	front  *pgproto3.Frontend
+	in     *replies // the input of front
+	peeker *peeker
+	trips  *atomic.Int64
+	tx     byte // transaction status: I none, T in one, E in a failed one
 
 	reply reply
 	bind  pgproto3.Bind
 	param [1][]byte
-	each  func(values [][]byte) // gets the rows, if set
+	each  func(values [][]byte) // called for each row, if set
 }
 
-// reply is what the server has answered to one packet of statements.
+// reply is the server's answer to one packet of statements.
 type reply struct {
-	refused *pgconn.PgError // the first error; the statements after it were not executed
+	refused *pgconn.PgError // the first error; later statements were not executed
 	rows    int             // of all statements
 	yes     bool            // the last row began with true, in binary
-	undone  bool            // a transaction was rolled back though it was to be committed
+	undone  bool            // a transaction was rolled back instead of committed
 }
 
 var (
@@ -50,14 +50,14 @@ var (
 	synchronise              = &pgproto3.Sync{}
 )
 
-// dial opens a connection, prepares the statements of the design, and has the server end the connections by the names
-// of ghosts, which were given up: what they still held or were about to get is free when dial returns.
+// dial opens a connection, prepares the statements of the design, and makes the server end the connections named in
+// abandoned: when dial returns, what they held or were about to get is free.
 func (s *service) dial(
-	ctx context.Context, trips *atomic.Int64, statements map[string]string, ghosts []string,
+	ctx context.Context, trips *atomic.Int64, statements map[string]string, abandoned []string,
 ) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
 	defer cancel()
-	if trips != &s.control.trips { // which has work to do when the service closes
+	if trips != &s.control.trips { // the service still uses it while it closes
 		defer context.AfterFunc(s.closing, cancel)()
 	}
 	target := s.target.Copy()
@@ -78,7 +78,7 @@ func (s *service) dial(
 	}
 	c.in.login = nil
 	c.pg, c.net, c.front, c.tx = pg, hijacked.Conn, hijacked.Frontend, hijacked.TxStatus
-	c.look, err = newLook(c.net)
+	c.peeker, err = newPeeker(c.net)
 	if err == nil {
 		err = s.add(c)
 	}
@@ -91,7 +91,7 @@ func (s *service) dial(
 	}
 	until, _ := ctx.Deadline()
 	if err = c.must(c.ask(ctx, until)); err == nil {
-		err = c.bury(ctx, ghosts)
+		err = c.kill(ctx, abandoned)
 	}
 	if err != nil {
 		s.drop(c)
@@ -111,22 +111,22 @@ func (c *conn) run(name string, format []int16, parameter []byte) {
 	c.front.SendExecute(execute)
 }
 
-// soon returns when a request must be answered that is sent now.
+// soon returns the time at which the answer to a request sent now is due.
 func (c *conn) soon() time.Time { return time.Now().Add(c.svc.cfg.IO()) }
 
-// ask sends the packet and reads the reply, until then at the latest (zero: whenever) or the end of ctx. After an error
-// the connection is of no further use, and what the server has done or will do with the packet is unknown.
+// ask sends the packet and reads the reply, until that time (zero: without limit) or the end of ctx. After an error the
+// connection cannot be used any more, and what the server has done or will do with the packet is unknown.
 func (c *conn) ask(ctx context.Context, until time.Time) (*reply, error) {
 	return c.exchange(ctx, until, (*conn).interrupt)
 }
 
-// wait is ask for statements that may take their time. When ctx ends, the server is asked to cancel them, and the
-// connection stays usable: the reply then says whether they were done nevertheless.
+// wait is ask for statements that may take long. When ctx ends, the server is asked to cancel them, and the connection
+// stays usable: the reply then says whether they were executed anyway.
 func (c *conn) wait(ctx context.Context, until time.Time) (*reply, error) {
 	return c.exchange(ctx, until, (*conn).cancel)
 }
 
-// exchange calls end when ctx ends before the reply is there, with a channel that is closed as soon as it is.
+// exchange calls end if ctx ends before the reply, with a channel that is closed when the reply has come.
 func (c *conn) exchange(ctx context.Context, until time.Time, end func(c *conn, over <-chan struct{})) (*reply, error) {
 	c.trips.Add(1)
 	c.in.expect()
@@ -151,16 +151,15 @@ func (c *conn) exchange(ctx context.Context, until time.Time, end func(c *conn, 
 	return &c.reply, nil
 }
 
-// interrupt breaks off what the connection is waiting for, and with that the connection.
+// interrupt ends what the connection is waiting for, and breaks the connection.
 func (c *conn) interrupt(<-chan struct{}) { c.net.SetDeadline(time.Unix(1, 0)) }
 
-// cancelEvery is how long a cancel request may take to show before it is sent again: it does nothing to a process whose
-// statement has not begun.
+// cancelEvery is the interval of repeated cancel requests: one does nothing to a process whose statement has not begun.
 const cancelEvery = 20 * time.Millisecond
 
-// cancel asks the server to break off what it is doing for the connection, until the reply is there. It returns when the
-// server has closed the second connection that this takes, having sent its process the signal: no later statement can be
-// hit by that.
+// cancel asks the server to cancel the connection's statement, until the reply has come. It returns when the server has
+// closed the second connection that this needs, after sending the signal to its process: so no later statement can be
+// hit.
 func (c *conn) cancel(over <-chan struct{}) {
 	until := c.soon()
 	ctx, cancel := context.WithDeadline(context.Background(), until)
@@ -179,7 +178,7 @@ func (c *conn) cancel(over <-chan struct{}) {
 	}
 }
 
-// talk sends what was collected and reads the reply.
+// talk sends the collected statements and reads the reply.
 func (c *conn) talk() error {
 	if err := c.front.Flush(); err != nil {
 		return err
@@ -198,7 +197,7 @@ func (c *conn) receive() error {
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
 			if c.reply.rows++; c.reply.rows > maxRows {
-				return breach(fmt.Errorf("the server answers with more than %d rows", maxRows))
+				return protocolError(fmt.Errorf("the server answers with more than %d rows", maxRows))
 			}
 			c.reply.yes = len(m.Values) > 0 && len(m.Values[0]) == 1 && m.Values[0][0] == 1
 			if c.each != nil {
@@ -220,12 +219,12 @@ func (c *conn) receive() error {
 			*pgproto3.EmptyQueryResponse, *pgproto3.NoticeResponse, *pgproto3.NotificationResponse,
 			*pgproto3.ParameterStatus:
 		default:
-			return breach(fmt.Errorf("the server answers with %T", message))
+			return protocolError(fmt.Errorf("the server answers with %T", message))
 		}
 	}
 }
 
-// must makes an error of a refusal.
+// must turns a refusal into an error.
 func (c *conn) must(r *reply, err error) error {
 	if err == nil && r.refused != nil {
 		return r.refused
@@ -233,7 +232,7 @@ func (c *conn) must(r *reply, err error) error {
 	return err
 }
 
-// add puts any statement into the packet, with parameters as text.
+// add adds any statement to the packet, with parameters as text.
 func (c *conn) add(statement string, parameters ...string) {
 	values := make([][]byte, len(parameters))
 	for i, p := range parameters {
@@ -244,7 +243,7 @@ func (c *conn) add(statement string, parameters ...string) {
 	c.front.SendExecute(execute)
 }
 
-// query runs one statement and returns its rows as text. An error that is no PgError has cost the connection.
+// query runs one statement and returns its rows as text. After an error that is not a PgError the connection is broken.
 func (c *conn) query(ctx context.Context, statement string, parameters ...string) (rows [][]string, err error) {
 	c.each = func(values [][]byte) {
 		row := make([]string, len(values))
@@ -259,11 +258,11 @@ func (c *conn) query(ctx context.Context, statement string, parameters ...string
 	return rows, err
 }
 
-// row is query for a statement that has one row of so many columns.
+// row is query for a statement that returns one row with that many columns.
 func (c *conn) row(ctx context.Context, columns int, statement string, parameters ...string) ([]string, error) {
 	rows, err := c.query(ctx, statement, parameters...)
 	if err == nil && (len(rows) != 1 || len(rows[0]) != columns) {
-		err = breach(fmt.Errorf("the server answers with %d rows, or not %d columns, where one row is due", len(rows), columns))
+		err = protocolError(fmt.Errorf("the server answers with %d rows, or not %d columns, where one row is due", len(rows), columns))
 	}
 	if err != nil {
 		return nil, err
@@ -271,13 +270,13 @@ func (c *conn) row(ctx context.Context, columns int, statement string, parameter
 	return rows[0], nil
 }
 
-// bury ends connections of this service that were given up, and returns when the server has let go of all that they
-// held. Their names are unique, so that no other connection can be meant.
-func (c *conn) bury(ctx context.Context, ghosts []string) error {
-	for pause := time.Millisecond; len(ghosts) > 0; pause = min(2*pause, 20*time.Millisecond) {
-		// A backend leaves this view after it has given up its locks.
+// kill ends abandoned connections of this service, and returns when the server has freed all that they held. Their
+// names are unique, so it cannot hit another connection.
+func (c *conn) kill(ctx context.Context, abandoned []string) error {
+	for pause := time.Millisecond; len(abandoned) > 0; pause = min(2*pause, 20*time.Millisecond) {
+		// A backend leaves this view after it has released its locks.
 		left, err := c.query(ctx, "SELECT application_name, pg_terminate_backend(pid) FROM pg_stat_activity "+
-			"WHERE application_name = ANY(string_to_array($1, ','))", strings.Join(ghosts, ","))
+			"WHERE application_name = ANY(string_to_array($1, ','))", strings.Join(abandoned, ","))
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -290,7 +289,7 @@ func (c *conn) bury(ctx context.Context, ghosts []string) error {
 	return nil
 }
 
-// leave closes the connection in good order and waits until the server has let go of what it held.
+// leave closes the connection in order and waits until the server has freed what it held.
 func (c *conn) leave() {
 	c.front.Send(&pgproto3.Terminate{})
 	c.net.SetDeadline(c.soon())
@@ -304,7 +303,7 @@ func (c *conn) leave() {
 	c.svc.drop(c)
 }
 
-// dead reports whether err means that the server itself has ended the connection, before it read what was sent last.
+// dead reports whether err means that the server itself had ended the connection before it read the last packet.
 func dead(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "57P01" || pg.Code == "57P02" || pg.Code == "57P05" || pg.Code == "25P03")

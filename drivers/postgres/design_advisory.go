@@ -1,9 +1,9 @@
 package postgres
 
-// Session-level advisory locks: pg_try_advisory_lock, pg_advisory_lock, pg_advisory_unlock. They live in the server's
-// memory alone, so that a grant costs no write. The server knows them by 64 bits, not by name: keyOf.
+// Session-level advisory locks: pg_try_advisory_lock, pg_advisory_lock, pg_advisory_unlock. They exist only in the
+// server's memory, so a grant costs no write. The server identifies them by 64 bits, not by name; see keyOf.
 //
-// The line of those who wait is the server's own, first come first served, and Try gets no place in it.
+// Waiters are in the server's queue, first come, first served; Try gets no place in it.
 
 import (
 	"context"
@@ -25,14 +25,14 @@ var advisoryDesign = design{
 			"try":    "SELECT pg_try_advisory_lock($1::int8)",
 			"lock":   "SELECT pg_advisory_lock($1::int8)",
 			"unlock": "SELECT pg_advisory_unlock($1::int8)",
-			"limit":  "SELECT set_config('lock_timeout', $1::text, true)", // for this packet, a transaction
+			"limit":  "SELECT set_config('lock_timeout', $1::text, true)", // for this packet, which is a transaction
 		}
 	},
 	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },
 	persists: func(bool, bool) string { return "none" },
 }
 
-// Try implements drivers.Session. The Owner names the connection, which is what the server grants the lock to.
+// Try implements drivers.Session. The Owner is the name of the connection, which the server grants the lock to.
 func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	if s.won != "" && s.won == l.Key {
@@ -75,7 +75,7 @@ func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) 
 	if s.conn != nil && l.Owner == s.conn.name {
 		if !s.conn.alive() {
 			s.lose()
-			return false, s.settle(ctx)
+			return false, s.killAbandoned(ctx)
 		}
 		s.run(s.conn, "unlock", l.Key)
 		r, err := s.ask(ctx, s.conn)
@@ -89,5 +89,5 @@ func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) 
 			return false, err
 		}
 	}
-	return false, s.settle(ctx) // it went with its connection
+	return false, s.killAbandoned(ctx) // it went with its connection
 }

@@ -1,11 +1,11 @@
 package postgres
 
-// A row that is locked in a transaction: BEGIN and SELECT … FOR UPDATE NOWAIT, in one packet, and COMMIT to release, as
-// people do who have the row anyway. To lock a row is a write: the transaction gets a number and a record in the log,
-// and the COMMIT waits for the disk (fsync, synchronous_commit), though nothing was changed. The grant does not.
+// A row that is locked in a transaction: BEGIN and SELECT … FOR UPDATE NOWAIT in one packet, and COMMIT to release, as
+// in applications that have the row anyway. Locking a row is a write: the transaction gets a number and a log record,
+// and the COMMIT waits for the disk (fsync, synchronous_commit), although nothing was changed. The grant does not.
 //
-// It has no fence. A column that counts up would be one, at the price of a dead row for each grant; who needs it has
-// the row at hand.
+// It has no fence. A column that counts up would be one, at the price of a dead row for each grant; applications that
+// need it have the row at hand.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ var rowLockDesign = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
 		Models: "BEGIN; SELECT … FOR UPDATE NOWAIT, or FOR UPDATE to wait; COMMIT, on a pinned connection",
 		Wrong: "lost with the connection while the holder lives; a transaction stays open as long as the lock is held, " +
-			"which keeps VACUUM from its work; each release waits for the disk",
+			"which hinders VACUUM; each release waits for the disk",
 	},
 	table: true,
 	statements: func(table string) map[string]string {
@@ -45,7 +45,7 @@ var rowLockDesign = design{
 	},
 }
 
-// Try implements drivers.Session. What Wait has won it only confirms.
+// Try implements drivers.Session. It only confirms what Wait has won.
 func (s *rowLock) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()

@@ -15,12 +15,12 @@ import (
 
 var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
 
-// fail sorts an error and says what was attempted.
+// fail wraps err with the operation and a class.
 func fail(op string, err error) error {
 	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
 }
 
-// cause returns ctx's own error if that has ended, which is then the reason for err.
+// cause returns ctx's own error if that has ended, because it is the reason for err, and err otherwise.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -28,7 +28,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// classOf sorts an error by its SQLSTATE. A statement that was cancelled, by whomever, may have been done nevertheless.
+// classOf returns the class of an error by its SQLSTATE. A cancelled statement may have been executed.
 func classOf(err error) drivers.Class {
 	var known *drivers.Error
 	var pg *pgconn.PgError
@@ -47,7 +47,7 @@ func classOf(err error) drivers.Class {
 	return drivers.ClassServer
 }
 
-// connectError makes one that says what would mend it out of what pgx reports, whose own begins with the user's name.
+// connectError turns an error of pgx, which begins with the user's name, into one that says how to correct it.
 func (s *service) connectError(ctx context.Context, err error) error {
 	var whole *pgconn.ConnectError
 	if errors.As(err, &whole) {
@@ -64,7 +64,7 @@ func (s *service) connectError(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &long):
-		return breach(long)
+		return protocolError(long)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
 	case errors.As(err, &pg):
@@ -73,10 +73,10 @@ func (s *service) connectError(ctx context.Context, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		hint = "no server listens there: check host and port, or start it"
 	case strings.Contains(err.Error(), "x509:"):
-		hint = "trust the CA that has signed the server's certificate (-tls-ca, or sslrootcert), and use a host name that stands in it"
+		hint = "trust the CA that has signed the server's certificate (-tls-ca, or sslrootcert), and use a host name that it contains"
 	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"),
 		strings.Contains(err.Error(), "failed to receive message: timeout"):
-		hint = "something listens there that does not answer as a PostgreSQL does"
+		hint = "what listens there does not answer like PostgreSQL"
 	case strings.Contains(err.Error(), "server refused TLS"):
 		hint = "the server has no TLS: give sslmode=disable"
 	}
@@ -102,7 +102,7 @@ func hintAt(pg *pgconn.PgError) (drivers.Class, string) {
 	return classOf(pg), ""
 }
 
-// hinted is an error with what would mend it.
+// hinted is an error that says how to correct it.
 type hinted struct {
 	err  error
 	hint string

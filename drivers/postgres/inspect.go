@@ -1,6 +1,6 @@
 package postgres
 
-// What the server tells about itself.
+// What the server reports about itself.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Ping implements drivers.Pinger by an empty packet. It is measured on the service's own connection.
+// Ping implements drivers.Pinger with an empty packet, on the service's own connection.
 func (s *service) Ping(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
@@ -22,8 +22,8 @@ func (s *service) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Probe implements drivers.Prober with SELECT 1. The server parses and runs a statement for it; but it reads no row,
-// since every table is somebody's.
+// Probe implements drivers.Prober with SELECT 1. The server parses and runs it; but it reads no row, because every
+// table belongs to an application.
 func (s *service) Probe(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
@@ -39,7 +39,7 @@ func (s *service) Probe(ctx context.Context) error {
 }
 
 // Inspect implements drivers.Inspector. Without an extension (pg_stat_statements) the server counts transactions, not
-// statements, and those a second late; it knows neither bytes nor its own CPU time.
+// statements, and reports those a second late; it knows neither bytes nor its CPU time.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
 	var server drivers.Server
@@ -50,7 +50,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		if err != nil {
 			return err
 		}
-		version, _, _ := strings.Cut(row[0], " ") // of "15.13 (Debian 15.13-0+deb12u1)"
+		version, _, _ := strings.Cut(row[0], " ") // "15.13 (Debian 15.13-0+deb12u1)"
 		server = drivers.Server{Name: "postgres", Version: version, Mode: "standalone", RunID: row[2],
 			Persistence: s.design.persists(row[3] == "on", row[4] == "off")}
 		if row[1] == "t" {

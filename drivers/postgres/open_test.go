@@ -138,7 +138,7 @@ func TestHints(t *testing.T) {
 			}
 		}()
 		_, err = driver{}.Open(t.Context(), drivers.Config{Addrs: []string{"postgres://u@" + l.Addr().String() + "/db?sslmode=disable"}, IOTimeout: time.Second})
-		if err == nil || !strings.Contains(err.Error(), "does not answer as a PostgreSQL") {
+		if err == nil || !strings.Contains(err.Error(), "does not answer like PostgreSQL") {
 			t.Errorf("a server that says %q: %v", greeting, err)
 		}
 		l.Close()

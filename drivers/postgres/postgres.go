@@ -1,17 +1,18 @@
-// Package postgres holds the lock designs of a PostgreSQL server, each in a file of its own, over pgx, and registers
-// them as the driver "postgres".
+// Package postgres has the lock designs for a PostgreSQL server, each in its own file, over pgx, and registers them as
+// the driver "postgres".
 //
-// Every session has a connection of its own, and a hold lasts as long as that: a connection that is cut loses it at
-// once, while the holder may live on and know nothing. A dead holder's connection is closed by its system, and the lock
-// comes free at once too; if the whole machine goes, when the server's TCP keep-alive finds out (see keepAlive).
+// Every session has its own connection, and a hold lasts as long as that: a session whose connection breaks loses its
+// hold at once, while the holder may live on without noticing. When a holder's process dies, its system closes the
+// connection, and the lock becomes free at once as well; when the machine dies, it becomes free when the server's TCP
+// keep-alive finds out (see keepAlive).
 //
-// A pooler such as PgBouncer gives a connection to somebody else after each statement or transaction, and the lock with
-// it: Open recognises one and refuses. A time-out that the server has set for idle sessions or idle transactions
-// (idle_session_timeout, idle_in_transaction_session_timeout) ends a longer hold as if the connection had been cut.
+// A pooler such as PgBouncer gives a connection to another client after each statement or transaction, and the lock
+// with it: Open detects one and refuses. A server's time-out for idle sessions or idle transactions
+// (idle_session_timeout, idle_in_transaction_session_timeout) ends a longer hold like a broken connection.
 //
-// pgx opens the connections: addresses, TLS, authentication. The statements, which are prepared once a connection, then
-// go over its own encoding of the protocol, because its calls answer a time-out by closing the connection behind the
-// caller's back, and a lock design has to know whether the server has heard of that.
+// pgx opens the connections: addresses, TLS, authentication. The statements, which are prepared once per connection,
+// then use its encoding of the protocol directly, because its calls handle a time-out by closing the connection, and a
+// lock design must know whether the server has noticed that.
 package postgres
 
 import (
@@ -28,23 +29,23 @@ import (
 
 func init() { drivers.Register("postgres", driver{}) }
 
-// Library implements drivers.Described. Sessions hold the locks, so that each client has a connection of its own.
+// Library implements drivers.Described. Sessions hold the locks, so each client has its own connection.
 func (driver) Library() drivers.Library {
 	return drivers.Library{Module: "github.com/jackc/pgx/v5", Pins: func(string) bool { return true }}
 }
 
 type driver struct{}
 
-// design is a lock design: what it is called, what it prepares, and how it makes a session of its clients.
+// design is a lock design: its listing, the statements that it prepares, and how it makes sessions.
 type design struct {
 	drivers.Design
-	statements func(table string) map[string]string // by the names that they are prepared under
+	statements func(table string) map[string]string // by the names of the prepared statements
 	table      bool                                 // it needs one for its rows
 	session    func(*service) session
-	persists   func(fsync, late bool) string // see drivers.Server.Persistence; late: a commit is answered before that
+	persists   func(fsync, late bool) string // see drivers.Server.Persistence; late: a commit is answered before the fsync
 }
 
-// session is what every design's sessions are.
+// session is implemented by the sessions of every design.
 type session interface {
 	drivers.Session
 	drivers.Waiter
@@ -122,19 +123,18 @@ func (d driver) prepare(cfg drivers.Config) (*service, error) {
 		design: designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })],
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.cfg.Addrs, s.cfg.Password = []string{addr.Redacted}, "" // lest they are printed with whatever keeps them
+	s.cfg.Addrs, s.cfg.Password = []string{addr.Redacted}, "" // they may be printed
 	s.traits = chosen.Traits
-	s.traits.Fair = s.traits.Fair && !cfg.Polls // Try has no place in the line
+	s.traits.Fair = s.traits.Fair && !cfg.Polls // Try has no place in the queue
 	if s.design.table {
 		s.table = tableName(cfg.Prefix)
 	}
 	return s, nil
 }
 
-// keepAlive asks the server to find out after ttl that a client's machine is gone: it probes an idle connection after
-// half of that, and twice more. It counts in seconds, of which it needs three. Without a TTL the server's own setting
-// holds, which is two hours on most systems. It has no meaning for a unix socket, nor for a client that waits for a
-// lock.
+// keepAlive makes the server notice after ttl that a client's machine is gone: it probes an idle connection after half
+// of that, and twice more. It counts in whole seconds, so it needs three. Without a TTL the server's own setting
+// applies, which is two hours on most systems. It has no effect on unix sockets, nor while a client waits for a lock.
 func keepAlive(params map[string]string, ttl time.Duration) {
 	if ttl <= 0 {
 		return
@@ -145,5 +145,5 @@ func keepAlive(params map[string]string, ttl time.Duration) {
 	params["tcp_keepalives_count"] = "2"
 }
 
-// quote makes an identifier of SQL out of any name.
+// quote returns name as a quoted SQL identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,6 +1,6 @@
 package postgres
 
-// What a server sends is counted, and while it lets a connection in also read, before the client library sees it. The
+// A check of what a server sends before the client library sees it: its size always, and its content during login. The
 // library bounds each message, but not their number, and keeps all parameters that a server reports.
 
 import (
@@ -16,13 +16,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The most that a server may send: bytes of one message, which the library allocates when it has read its head, bytes
-// until the connection is open, bytes of one reply, and rows of one.
+// The limits of what a server may send: bytes of a message, which the library allocates after its head, bytes until the
+// connection is open, bytes of a reply, and rows of a reply.
 const maxMessage, maxLogin, maxReply, maxRows = 1 << 20, 256 << 10, 8 << 20, 1 << 16
 
-// maxIterations is how often SCRAM may hash the password. Servers ask for 4,096 unless they are told otherwise
-// (scram_iterations). A million take about a second, during which no time-out is heeded; the library's own limit is ten
-// times that.
+// maxIterations bounds how often SCRAM hashes the password. Servers ask for 4,096 by default (scram_iterations). A
+// million take about a second, during which time-outs do not work; the library's own limit is ten times that.
 const maxIterations = 1_000_000
 
 // replies is what a connection receives.
@@ -39,7 +38,7 @@ func (r *replies) expect() { r.left = maxReply }
 func (r *replies) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	if r.left -= n; r.left < 0 {
-		return 0, breach(errors.New("the server sends more than any reply has"))
+		return 0, protocolError(errors.New("the server sends more than any reply has"))
 	}
 	if r.login != nil {
 		if err := r.login.check(b[:n]); err != nil {
@@ -49,16 +48,16 @@ func (r *replies) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func breach(err error) error {
+func protocolError(err error) error {
 	return &drivers.Error{Class: drivers.ClassProtocol, Op: "read", Err: err}
 }
 
 // login follows the messages until the connection is open.
 type login struct {
 	head [5]byte // kind and length
-	have int     // bytes of head
+	have int     // bytes of head so far
 	left int     // bytes of the message that have not come
-	auth []byte  // what has come of a message that asks for a proof of identity
+	auth []byte  // the current authentication request so far
 }
 
 // check reads the next piece of the stream.
@@ -88,26 +87,26 @@ func (l *login) check(b []byte) error {
 	return nil
 }
 
-// checkIterations judges the server's part of SCRAM, which ends with the number of iterations (RFC 5802, section 5.1).
+// checkIterations checks the server's part of SCRAM, which ends with the number of iterations (RFC 5802, section 5.1).
 func checkIterations(auth []byte) error {
 	if len(auth) < 4 || binary.BigEndian.Uint32(auth) != pgproto3.AuthTypeSASLContinue {
 		return nil
 	}
 	_, count, _ := bytes.Cut(auth, []byte(",i="))
 	if n, err := strconv.Atoi(string(count)); err == nil && n > maxIterations {
-		return breach(fmt.Errorf("the server asks for %d iterations of SCRAM, where %d are the most", n, maxIterations))
+		return protocolError(fmt.Errorf("the server asks for %d iterations of SCRAM, where %d are the most", n, maxIterations))
 	}
 	return nil
 }
 
-// readError sorts an error of the library's Receive. One about what it has read has no class of its own, or is io.EOF:
-// that is a message that ends early, since it calls the end of the connection io.ErrUnexpectedEOF.
+// readError classifies an error of the library's Receive. One about the data has no class, or is io.EOF, which means a
+// truncated message, because the end of the connection is io.ErrUnexpectedEOF.
 func readError(err error) error {
 	if err == io.EOF {
 		err = errors.New("the server sends a message that is cut off")
 	}
 	if drivers.ClassOf(err) == drivers.ClassOther {
-		err = breach(err)
+		err = protocolError(err)
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 package postgres
 
-// How a session of row-lock comes by connections, makes rows, releases, waits and ends. A transaction holds one lock,
-// so that each can be released by itself; a second lock at the same time takes a second connection.
+// How a session of row-lock gets connections, makes rows, releases, waits and ends. A transaction holds one lock, so
+// that each can be released separately; a second lock at the same time needs a second connection.
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 
 type rowLock struct {
 	client
-	idle   *conn           // without a lock; nil if there is none
+	idle   *conn           // without a lock; may be nil
 	holds  map[string]hold // by key
-	won    hold            // by Wait, and not yet confirmed
+	won    hold            // won by Wait, and not yet confirmed
 	wonKey string
-	name   []byte // of the row, in a buffer that is used again
+	name   []byte // of the row; the buffer is reused
 }
 
 // hold is a lock that is held, or was won by Wait.
@@ -30,12 +30,12 @@ func (s *rowLock) open(ctx context.Context) (err error) {
 	return err
 }
 
-// take returns a connection without a lock, which is the caller's now.
+// take returns a connection without a lock, which now belongs to the caller.
 func (s *rowLock) take(ctx context.Context) (*conn, error) {
 	c := s.idle
 	s.idle = nil
 	if c != nil && !c.alive() {
-		s.giveUp(c)
+		s.abandon(c)
 		c = nil
 	}
 	if c == nil {
@@ -44,7 +44,7 @@ func (s *rowLock) take(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put gives a connection back. One is kept.
+// put returns a connection. One is kept.
 func (s *rowLock) put(c *conn) {
 	if s.idle != nil {
 		c.leave()
@@ -53,9 +53,9 @@ func (s *rowLock) put(c *conn) {
 	s.idle = c
 }
 
-// lock asks for the row, which is made if it is not there yet, by a statement that waits or one that does not. The
-// connection is the caller's, who may hold the lock now; there is none after an error. A transaction that has failed,
-// because the lock was not to be had, is ended at the beginning of the next packet.
+// lock locks the row, which it makes if necessary, with a statement that waits or one that does not. It returns the
+// connection, which may hold the lock now, or an error. A transaction that has failed because the lock was taken ends
+// at the beginning of the next packet.
 func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) (*conn, *reply, error) {
 	c, err := s.take(ctx)
 	if err != nil {
@@ -77,14 +77,14 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 		c.run(statement, textFormat, s.name)
 		rows := 1
 		if statement == "lock" {
-			rows++ // that of the limit
+			rows++ // of the limit
 		}
 		r, err := ask(ctx, until)
 		if err == nil && (r.refused != nil || r.rows == rows) {
 			return c, r, nil
 		}
 		if err == nil {
-			// Outside of the transaction: others who make it would wait for its end.
+			// Outside the transaction: others who make it would wait for the transaction's end.
 			c.run("rollback", nil, nil)
 			c.run("make", textFormat, s.name)
 			if r, err = c.ask(ctx, c.soon()); err == nil && r.refused != nil {
@@ -92,7 +92,7 @@ func (s *rowLock) lock(ctx context.Context, statement string, l *drivers.Lease) 
 			}
 		}
 		if err != nil {
-			s.giveUp(c)
+			s.abandon(c)
 			return nil, nil, err
 		}
 	}
@@ -104,19 +104,19 @@ func (s *rowLock) release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	h, ok := s.holds[l.Key]
 	if !ok || h.owner != l.Owner {
-		return false, s.settle(ctx) // never had, or gone with its connection
+		return false, s.killAbandoned(ctx) // never held, or lost with its connection
 	}
 	delete(s.holds, l.Key)
 	if !h.conn.alive() {
-		s.giveUp(h.conn)
-		return false, s.settle(ctx)
+		s.abandon(h.conn)
+		return false, s.killAbandoned(ctx)
 	}
 	h.conn.run("commit", nil, nil)
 	r, err := h.conn.ask(ctx, h.conn.soon())
 	if err != nil {
-		s.giveUp(h.conn)
+		s.abandon(h.conn)
 		if dead(err) {
-			return false, s.settle(ctx)
+			return false, s.killAbandoned(ctx)
 		}
 		return false, err
 	}
@@ -140,7 +140,7 @@ func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
 	case err != nil:
 	case r.refused == nil:
 		s.won, s.wonKey = hold{conn: c}, l.Key
-	case r.cancelled(): // and the transaction has failed as a whole
+	case r.cancelled(): // the whole transaction has failed
 		s.put(c)
 	default:
 		s.put(c)
@@ -149,14 +149,14 @@ func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
 	return waited(ctx, err)
 }
 
-// Leave implements drivers.Waiter: it gives back what Wait has acquired and no Try has confirmed.
+// Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 	ctx = context.WithoutCancel(ctx)
 	if c := s.won.conn; c != nil {
 		s.won = hold{}
 		c.run("rollback", nil, nil)
 		if _, err := c.ask(ctx, c.soon()); err != nil {
-			s.giveUp(c)
+			s.abandon(c)
 		} else {
 			s.put(c)
 		}
@@ -164,7 +164,7 @@ func (s *rowLock) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.left(ctx)
 }
 
-// Crash implements drivers.Crasher. The server rolls back as soon as it hears that a connection has ended.
+// Crash implements drivers.Crasher. The server rolls back as soon as it notices that a connection has ended.
 func (s *rowLock) Crash() {
 	s.svc.forget(s)
 	for _, h := range s.holds {
@@ -187,6 +187,6 @@ func (s *rowLock) Close() error {
 		s.idle.leave()
 	}
 	s.idle, s.won, s.holds = nil, hold{}, nil
-	s.exorcise()
+	s.closeAbandoned()
 	return nil
 }

@@ -23,7 +23,7 @@ type service struct {
 	design  design
 	traits  drivers.Traits
 	table   string // of the locks' rows, quoted; "" if the design has none
-	token   string // in the name of each connection
+	token   string // part of the name of each connection
 	dialed  atomic.Int64
 	crashes atomic.Int64 // of sessions
 
@@ -33,7 +33,7 @@ type service struct {
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
 	sessions map[session]struct{}
-	traffic  int64 // of the sessions that were closed
+	traffic  int64 // of closed sessions
 
 	control control
 }
@@ -42,12 +42,12 @@ type service struct {
 type control struct {
 	sync.Mutex
 	conn  *conn
-	trips atomic.Int64 // which nobody asks for
-	made  bool         // the table
+	trips atomic.Int64 // not reported
+	made  bool         // the table exists
 	over  bool         // the service has been closed
 }
 
-// use lets f have the service's own connection, which is made anew if it is gone.
+// use calls f with the service's own connection, a new one if it is gone.
 func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -78,8 +78,8 @@ func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	return err
 }
 
-// countClients counts connections, of which a user without privileges sees little more than the database if they are
-// other users'.
+// countClients counts connections. A user without privileges sees little more than the database of other users'
+// connections.
 const countClients = "SELECT count(*) FROM pg_stat_activity " +
 	"WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker'"
 
@@ -98,30 +98,30 @@ func (s *service) meet(ctx context.Context) error {
 		left, _ := strconv.Atoi(row[2])
 		switch {
 		case uint32(pid) != c.pg.PID():
-			return unfit("a pooler such as PgBouncer stands before the server, and may give the connection that holds a lock " +
-				"to somebody else: give the server's own address")
+			return unsupported("there is a pooler such as PgBouncer before the server, which may give the connection that holds a lock " +
+				"to another client: give the server's own address")
 		case version < 100000:
-			return unfit("the server is older than PostgreSQL 10, the first that will do: name a newer one")
+			return unsupported("the server is older than PostgreSQL 10: name a newer one")
 		}
 		s.traits.MaxSessions = max(1, left)
 		return nil
 	})
 }
 
-// unfit is for a server that cannot be worked with.
-func unfit(why string) error {
+// unsupported returns the error for a server that does not work here.
+func unsupported(why string) error {
 	return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: errors.New(why)}
 }
 
-// Traits implements drivers.Service. MaxSessions is how many connections were left for this user when the service was
-// opened.
+// Traits implements drivers.Service. MaxSessions is the number of connections that were left for this user when the
+// service was opened.
 func (s *service) Traits() drivers.Traits { return s.traits }
 
-// Session implements drivers.Service. It connects, so that a server that takes no more says so here.
+// Session implements drivers.Service. It connects, so that a server that accepts no more says so here.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	one := s.design.session(s)
 	err := one.open(ctx)
-	for start := time.Now(); s.haunted(err) && time.Since(start) < s.cfg.IO(); err = one.open(ctx) {
+	for start := time.Now(); s.tooManyConns(err) && time.Since(start) < s.cfg.IO(); err = one.open(ctx) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Millisecond):
@@ -136,14 +136,14 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	return one, nil
 }
 
-// haunted reports whether the server has refused a connection because it has too many, of which some may be those of sessions
-// that have crashed: it takes a moment to notice that they have ended.
-func (s *service) haunted(err error) bool {
+// tooManyConns reports whether the server has refused a connection because it has too many, some of which may belong to
+// crashed sessions: it takes a moment to notice their end.
+func (s *service) tooManyConns(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "53300" && s.crashes.Load() > 0
 }
 
-// forget takes a session that was closed out of the books.
+// forget removes a closed session and keeps its traffic.
 func (s *service) forget(one session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *service) Traffic() drivers.Traffic {
 	return t
 }
 
-// add notes an open connection, so that Close can end it.
+// add registers an open connection, so that Close can end it.
 func (s *service) add(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *service) add(c *conn) error {
 	return nil
 }
 
-// drop closes a connection's socket. What the server makes of that, and when, is not known.
+// drop closes a connection's socket. The server may notice later.
 func (s *service) drop(c *conn) {
 	c.net.Close()
 	s.mu.Lock()
@@ -183,8 +183,8 @@ func (s *service) drop(c *conn) {
 	delete(s.conns, c)
 }
 
-// Close implements drivers.Service. Connections of sessions that were not closed are cut; the server then lets go of
-// what they held.
+// Close implements drivers.Service. Connections of sessions that were not closed are cut; the server then frees what
+// they held.
 func (s *service) Close() error {
 	if s.closing.Err() != nil {
 		return nil
@@ -197,7 +197,7 @@ func (s *service) Close() error {
 		}
 	}
 	s.mu.Unlock()
-	err := s.dropTable() // by the service's own connection, which closes last
+	err := s.dropTable() // uses the service's own connection, which closes last
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.control.over = true

@@ -80,7 +80,7 @@ func TestPlainUser(t *testing.T) {
 			case *advisory:
 				one.lose()
 			case *rowLock:
-				one.giveUp(one.holds["k"].conn)
+				one.abandon(one.holds["k"].conn)
 			}
 			mustTry(t, one, l, true)
 			mustRelease(t, one, l, true)

@@ -10,13 +10,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Sweep implements drivers.Sweeper. Tables of the database, where the search path finds them, are all that a run can
-// leave: the other locks end with their connections.
+// Sweep implements drivers.Sweeper. A run can only leave tables of the database, on the search path: the other locks
+// end with their connections.
 func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names []string, err error) {
 	if cfg.Prefix == "" {
 		return nil, fail("sweep", drivers.ErrNoPrefix)
 	}
-	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = advisoryDesign.Name, 1, 0, "" // which has no table
+	cfg.Lock, cfg.Clients, cfg.Conns, cfg.Topology = advisoryDesign.Name, 1, 0, "" // advisory has no table
 	opened, err := d.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (d driver) Sweep(ctx context.Context, cfg drivers.Config, dry bool) (names 
 			if len(row) != 2 || !strings.HasPrefix(row[1], tableComment(cfg.Prefix)) {
 				continue
 			}
-			names = append(names, row[0]) // which is quoted where it has to be
+			names = append(names, row[0]) // quoted where necessary
 			if dry {
 				continue
 			}

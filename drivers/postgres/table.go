@@ -15,16 +15,16 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// tableMark begins the comment on every table that this driver has made, and the prefix of its services follows; see
-// tableComment. Without it a table is somebody else's.
+// tableMark begins the comment on every table that this driver has made, followed by the prefix of its services; see
+// tableComment. A table without it belongs to someone else.
 const tableMark = "lockbench: rows to lock; dropped when the last run that uses them ends: "
 
-// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that would end a text in SQL, and
-// the beginning of a prefix is that of its escaped form.
+// tableComment returns the comment on the table of a prefix. The escaping leaves nothing that could end a text in SQL,
+// and keeps prefixes of prefixes.
 func tableComment(prefix string) string { return tableMark + url.PathEscape(prefix) }
 
-// tableName returns the name, quoted, of the table for all services with the same prefix. PostgreSQL cuts names off after
-// 63 bytes, so that longer ones are told apart by their hash.
+// tableName returns the quoted name of the table for all services with the same prefix. PostgreSQL cuts names off after
+// 63 bytes, so longer ones end with their hash.
 func tableName(prefix string) string {
 	name := prefix + "rows"
 	if len(name) > 63 {
@@ -34,8 +34,8 @@ func tableName(prefix string) string {
 	return quote(name)
 }
 
-// keepTable makes the table unless it is there, and keeps it for as long as the connection lives: it holds a shared
-// advisory lock, so that the last service to close can tell that it is the last.
+// keepTable makes the table if necessary, and keeps it as long as the connection lives: it holds a shared advisory
+// lock, so that the last service to close knows that it is the last.
 func (s *service) keepTable(ctx context.Context, c *conn) error {
 	if s.table == "" {
 		return nil
@@ -48,7 +48,7 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	err := c.must(c.ask(ctx, c.soon()))
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42P07" || pg.Code == "42710" || pg.Code == "23505") {
-		// It is there, or has just been made by somebody else.
+		// It exists, or another service has just made it.
 		err, pg = s.checkTable(ctx, c), nil
 	}
 	if pg == nil {
@@ -66,12 +66,12 @@ func (s *service) keepTable(ctx context.Context, c *conn) error {
 	return fmt.Errorf("make the table %s: %w", s.table, err)
 }
 
-// checkTable makes sure that a table of the name is one of ours.
+// checkTable makes sure that lockbench has made the table of that name.
 func (s *service) checkTable(ctx context.Context, c *conn) error {
 	row, err := c.row(ctx, 1, "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '')", s.table)
 	if err == nil && !strings.HasPrefix(row[0], tableMark) {
 		err = &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table, Err: errors.New(
-			"there is one of that name which lockbench has not made, and does not touch: name another database")}
+			"lockbench has not made the existing table of that name, and does not touch it: name another database")}
 	}
 	return err
 }
