@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/shape"
 )
 
 // flagDef is one row of the table. All values are kept as text until planOf reads them, so that a complaint can
@@ -280,12 +281,12 @@ func (o *option) written() string {
 type options struct {
 	list     []*option
 	workload *workload // nil without -workload
-	replays  *replays
+	replays  *shape.Files
 }
 
 // newOptions makes options of defs with their defaults and registers them in fs.
 func newOptions(fs *pflag.FlagSet, defs []flagDef) *options {
-	o := &options{replays: &replays{}}
+	o := &options{replays: &shape.Files{}}
 	fs.SortFlags = false // the help has them in the table's order
 	for _, def := range defs {
 		opt := &option{flagDef: def, text: def.def}

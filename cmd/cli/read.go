@@ -73,7 +73,7 @@ func (r *reader) values(s spec.Setting) (values []spec.Plan) {
 		var p spec.Plan
 		err := s.Set(&p, text)
 		if err == nil {
-			err = r.o.replays.fill(&p.Load)
+			err = r.o.replays.Fill(&p.Load)
 		}
 		values = append(values, p)
 		return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart

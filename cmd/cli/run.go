@@ -274,7 +274,7 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.of(c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning),
 	}
 	if r.progress != nil {

@@ -142,8 +142,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := p.Cells[0].Plan
-		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.of(c)) != 1 {
-			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.of(c))
+		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.Of(&c)) != 1 {
+			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.Of(&c))
 		}
 		p.targets.why = "memory needs no server"
 		roundTrip(t, p, "")
