@@ -31,7 +31,7 @@ func (t *T) openBlocking(clients int) drivers.Service {
 	return t.openWith(cfg)
 }
 
-// sleepsAndWakes has a release come before the sleep and during it, and each wake one sleeper.
+// sleepsAndWakes releases before a sleep and during one; each release must wake one sleeper.
 func (t *T) sleepsAndWakes(svc drivers.Service) {
 	holder, a, b := t.client(svc), t.client(svc), t.client(svc)
 	key := t.key()
@@ -41,17 +41,17 @@ func (t *T) sleepsAndWakes(svc drivers.Service) {
 		return server.Block(ctx, lease(key, long), d)
 	}
 	mustWake := func(ctx context.Context, c *client, what string) {
-		if woken, err := block(ctx, c, patience); !woken || err != nil {
-			t.Errorf("Block answered %v, %v although %s", woken, err, what)
+		if woken, err := block(ctx, c, waitTime); !woken || err != nil {
+			t.Errorf("Block returned %v, %v although %s", woken, err, what)
 		}
 	}
 	mustSleep := func(c *client, what string) {
 		if woken, err := block(t.ctx, c, short); woken || err != nil {
-			t.Errorf("Block answered %v, %v although %s", woken, err, what)
+			t.Errorf("Block returned %v, %v although %s", woken, err, what)
 		}
 	}
 	holder.hold(held, "the key is free")
-	mustSleep(a, "nobody has released")
+	mustSleep(a, "there was no release")
 	holder.release(held, true, "the client held the key")
 	if !t.within(slack, func(ctx context.Context) { mustWake(ctx, a, "the key was released just before") }) {
 		t.Fatalf("a release just before Block has not ended it within %v", slack)
@@ -60,7 +60,7 @@ func (t *T) sleepsAndWakes(svc drivers.Service) {
 
 	holder.hold(held, "the key is free")
 	if !t.within(slack, func(ctx context.Context) { mustWake(ctx, a, "the key was released meanwhile") }, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		holder.release(held, true, "the client held the key")
 	}) {
 		t.Fatalf("a release has not woken a sleeper within %v", slack)
@@ -76,7 +76,7 @@ func (t *T) sleepsAndWakes(svc drivers.Service) {
 	}
 }
 
-// blockCancelled ends the context of a sleep; the client can sleep again afterwards.
+// blockCancelled ends the context of a sleep; then the client must be able to sleep again.
 func blockCancelled(t *T) {
 	svc := t.openBlocking(2)
 	holder, c := t.client(svc), t.client(svc)
@@ -89,18 +89,18 @@ func blockCancelled(t *T) {
 	outer, cancel := context.WithCancel(t.ctx)
 	defer cancel()
 	if !t.within(slack, func(context.Context) {
-		if woken, err := server.Block(outer, held, patience); woken || !errors.Is(err, context.Canceled) {
-			t.Errorf("Block answered %v, %v after its context was cancelled; want context.Canceled", woken, err)
+		if woken, err := server.Block(outer, held, waitTime); woken || !errors.Is(err, context.Canceled) {
+			t.Errorf("Block returned %v, %v after its context was cancelled; want context.Canceled", woken, err)
 		}
 	}, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		cancel()
 	}) {
 		t.Fatalf("Block has not returned %v after its context was cancelled", slack)
 	}
 	holder.release(held, true, "the client held the key")
 	if !t.within(slack, func(ctx context.Context) {
-		for { // the token may still be on its way to the connection that is gone
+		for { // the token may still be on its way to the closed connection
 			woken, err := server.Block(ctx, held, short)
 			if err != nil {
 				t.Errorf("Block, after one that was cancelled: %v", err)

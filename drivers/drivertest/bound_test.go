@@ -64,10 +64,10 @@ func (b *bound) begin(inner drivers.Session) *boundSession {
 	return s
 }
 
-// Outage returns that of the faults, and the service's patience with it.
+// Outage returns that of the faults, and the service's time-out with it.
 func (b *bound) Outage() (restore func()) {
 	up := b.faults.Outage()
-	patience := time.AfterFunc(b.timeout, func() {
+	waitTime := time.AfterFunc(b.timeout, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for s := range b.sessions {
@@ -77,7 +77,7 @@ func (b *bound) Outage() (restore func()) {
 		}
 	})
 	return func() {
-		patience.Stop()
+		waitTime.Stop()
 		up()
 	}
 }

@@ -78,11 +78,11 @@ var brokenClaims = []broken{
 	{"claims Wakes without a Subscriber", services(func(s drivers.Service) drivers.Service { return bareService{s} }), "capabilities"},
 	{"wakes without the claim", claiming(func(t *drivers.Traits) { t.Wakes = false }), "capabilities"},
 	{"excludes without the claim", claiming(func(t *drivers.Traits) { t.Exclusive = false }), "exclusion"},
-	{"refuses strangers without the claim", claiming(func(t *drivers.Traits) { t.Owned = false }), "release by a stranger"},
+	{"refuses strangers without the claim", claiming(func(t *drivers.Traits) { t.Owned = false }), "release by another client"},
 	{"expires without the claim", claiming(func(t *drivers.Traits) { t.Expires = false }), "expiry"},
 	{"fences without the claim", claiming(func(t *drivers.Traits) { t.Fenced = false }), "fence"},
 	{"claims Expires falsely", altered{Driver: untagged(false), traits: func(t *drivers.Traits) { t.Expires = true }}, "expiry"},
-	{"claims Owned falsely", altered{Driver: untagged(true), traits: func(t *drivers.Traits) { t.Owned = true }}, "release by a stranger"},
+	{"claims Owned falsely", altered{Driver: untagged(true), traits: func(t *drivers.Traits) { t.Owned = true }}, "release by another client"},
 	{"claims Fenced falsely", altered{Driver: untagged(true), traits: func(t *drivers.Traits) { t.Fenced = true }}, "fence"},
 	{"claims Reentrant falsely", claiming(func(t *drivers.Traits) { t.Reentrant = true }), "re-entry"},
 	{"lets its holder in again without the claim", altered{
@@ -314,7 +314,7 @@ var brokenReleasing = []broken{
 				}}
 			}
 		},
-	}, "release by a stranger"},
+	}, "release by another client"},
 	{"removes on a late release", altered{
 		Driver: faulty(),
 		session: func() func(drivers.Session, int) drivers.Session {

@@ -152,7 +152,7 @@ var brokenWaiting = []broken{
 		}, nil
 	}), "wait ends with its context"},
 	{"waits for a release only", onRelease(atTryCount, false), "wait for an expiry"},
-	{"sleeps through its patience once it was cut off", sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
+	{"sleeps through its waitTime once it was cut off", sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
 		deaf := false
 		try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
 			held, err := s.Try(ctx, l)

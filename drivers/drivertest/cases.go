@@ -1,6 +1,6 @@
 package drivertest
 
-// The table of cases, and what decides which of them apply.
+// The table of cases, and the conditions under which they apply.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// cases is the whole suite, in the order in which a new driver comes to pass it.
+// cases is the whole suite, in the order in which a new driver passes it.
 var cases = []oneCase{
 	// What a driver says about itself.
 	{name: "design", run: design},
@@ -27,9 +27,9 @@ var cases = []oneCase{
 	{name: "re-entry in depth", when: reenters, run: reentryInDepth},
 	{name: "order", when: exclusive, run: order},
 
-	// Giving it up.
+	// Releasing it.
 	{name: "release of nothing", when: exclusive, run: releaseOfNothing},
-	{name: "release by a stranger", when: exclusive, run: releaseByStranger},
+	{name: "release by another client", when: exclusive, run: releaseByOther},
 	{name: "late release", timed: true, when: expires, run: lateRelease},
 
 	// The lease.
@@ -45,7 +45,7 @@ var cases = []oneCase{
 	{name: "remaining", when: remains, run: remaining},
 
 	// The session that a hold may belong to.
-	{name: "session ends", deaf: true, when: cuts, run: sessionEnds},
+	{name: "session ends", timesOut: true, when: cuts, run: sessionEnds},
 	{name: "closed session", when: closes, run: closedSession},
 	{name: "wait for the end of a session", when: waitsSession, run: waitForSession},
 
@@ -53,7 +53,7 @@ var cases = []oneCase{
 	{name: "crash", timed: true, when: dies, run: crash},
 	{name: "crashes", when: dies, run: crashesLeaveNothing},
 
-	// Waiting, by sessions that have a way of their own.
+	// Waiting, by sessions with a way of their own.
 	{name: "wait for a release", when: waits, run: waitForRelease},
 	{name: "wait after a release", when: waits, run: waitAfterRelease},
 	{name: "wait ends at the deadline", timed: true, when: waits, run: waitDeadline},
@@ -74,13 +74,13 @@ var cases = []oneCase{
 	{name: "blocks", timed: true, when: exclusive, run: blocks},
 	{name: "cancelled block", when: sleeps, run: blockCancelled},
 
-	// When the answer is not heard.
+	// When no answer arrives.
 	{name: "cancelled", when: exclusive, run: cancelled},
-	{name: "cut", deaf: true, when: cuts, run: cutOff},
-	{name: "wait over a cut", deaf: true, when: cutsWaits, run: waitOverCut},
-	{name: "listener after a cut", deaf: true, when: cutsWakes, run: listenerAfterCut},
-	{name: "probe over a cut", deaf: true, when: cutsProbes, run: probeOverCut},
-	{name: "lost reply", deaf: true, when: mutes, run: lostReply},
+	{name: "cut", timesOut: true, when: cuts, run: cutOff},
+	{name: "wait over a cut", timesOut: true, when: cutsWaits, run: waitOverCut},
+	{name: "listener after a cut", timesOut: true, when: cutsWakes, run: listenerAfterCut},
+	{name: "probe over a cut", timesOut: true, when: cutsProbes, run: probeOverCut},
+	{name: "lost reply", timesOut: true, when: mutes, run: lostReply},
 
 	// The service.
 	{name: "clean", when: cleans, run: clean},
@@ -95,18 +95,17 @@ var cases = []oneCase{
 	{name: "goroutines", run: goroutines},
 }
 
-// oneCase is a case of the suite. A nil when means always. timed marks the cases that take their time because leases
-// have to expire, and that disturb no others meanwhile; alone marks those that others would disturb; once marks those that
-// have the same outcome for all designs with the same kind of session; deaf marks those in which something is not heard,
-// for as long as Config.IOTimeout says.
+// oneCase is a case of the suite. A nil when means always. timed marks cases that wait for leases to expire, without
+// disturbing others; alone marks those that others would disturb; once marks those with the same outcome for all
+// designs with the same kind of session; timesOut marks those in which a request waits for Config.IOTimeout.
 type oneCase struct {
-	name  string
-	timed bool
-	alone bool
-	once  bool
-	deaf  bool
-	when  func(known) bool
-	run   func(*T)
+	name     string
+	timed    bool
+	alone    bool
+	once     bool
+	timesOut bool
+	when     func(known) bool
+	run      func(*T)
 }
 
 func (c oneCase) applies(k known) bool { return c.when == nil || c.when(k) }
@@ -116,9 +115,9 @@ type known struct {
 	Setup
 	design drivers.Design
 	traits drivers.Traits // of the design
-	kind   string         // of the sessions: equal where they live and wait alike
+	kind   string         // of the sessions: equal if they live and wait alike
 
-	// The capabilities, in so far as no trait claims them.
+	// Capabilities that no trait claims.
 	waiter, remainer, adopter, closer, crasher, cleaner, pinger, prober, inspector, counter bool
 }
 
@@ -149,7 +148,7 @@ func find(s Setup) (k known, failure *Failure) {
 		defer closer.Close()
 	}
 	t := k.traits
-	// %#v has the functions of which a driver is made, by their addresses.
+	// %#v includes the functions of a driver, by their addresses.
 	k.kind = fmt.Sprintf("%#v %v %d %v %v %v", s.Driver, cfg.Topology, cfg.Conns, cfg.Embedded, cfg.Pipelining,
 		[]bool{t.Session, t.Waits, t.Wakes, t.Blocks, t.Fair, t.Reentrant})
 	_, k.waiter = drivers.As[drivers.Waiter](session)
@@ -164,7 +163,7 @@ func find(s Setup) (k known, failure *Failure) {
 	return k, nil
 }
 
-// The conditions of the table. What excludes nobody is asked for nothing else that a lock does.
+// The conditions of the table. A design that excludes nothing need not do anything else that a lock does.
 func exclusive(k known) bool { return k.traits.Exclusive }
 func remote(k known) bool {
 	a, ok := k.Driver.(drivers.Addressed)

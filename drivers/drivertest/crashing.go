@@ -13,18 +13,18 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// crash ends a session as the death of its process would. One that is no Crasher is dropped without a word.
+// crash ends a session like the death of its process. One that is not a Crasher is dropped.
 func (c *client) crash() {
 	if crasher, ok := drivers.As[drivers.Crasher](c.Session); ok {
 		crasher.Crash()
 	}
 }
 
-// crash has a holder die. Its key comes free as the traits say and neither before nor after; all else that was held
-// stays held, and a new client with the number of the dead one is somebody else.
+// crash makes a holder die. Its key must become free as the traits say, not earlier or later. Everything else that was
+// held must stay held, and a new client with the dead one's number is a different client.
 //
-// Under Traits.Session a service that ends a session with its connection cannot be told from one that was told of the
-// end, so that there only the others are compared with the time that they have to take.
+// Under Traits.Session, a service that ends a session with its connection cannot be told from one that was told of the
+// end, so only the others are compared with the time that they have to take.
 func crash(t *T) {
 	svc := t.open(2)
 	dead, other := t.client(svc), t.client(svc)
@@ -39,20 +39,20 @@ func crash(t *T) {
 	if t.crasher && t.traits.Session {
 		t.unusable(dead, l)
 	}
-	reborn := t.numbered(svc, 0)
-	reborn.cycle(t.key())
+	sameID := t.numbered(svc, 0)
+	sameID.cycle(t.key())
 	next := lease(l.Key, long)
-	from, until := t.mourning()
+	from, until := t.freeTimes()
 	if until == 0 {
 		other.refused(next, "its holder has died, and the design claims neither Expires nor Session")
-		reborn.refused(next, "its holder has died, and this client only has its number")
+		sameID.refused(next, "its holder has died, and this client only has its number")
 		other.release(kept, true, "the client held the key; only another client has died")
 		return
 	}
-	heir, third := other, reborn
+	successor, third := other, sameID
 	t.eventuallyIn(until, "the key of a dead holder did not come free", func() bool {
-		heir, third = third, heir
-		return heir.tries(next)
+		successor, third = third, successor
+		return successor.tries(next)
 	})
 	if after := time.Since(sent); after < from {
 		t.Fatalf("another client was granted the key %v after a holder who has died had asked for it; "+
@@ -62,24 +62,24 @@ func crash(t *T) {
 		t.unusable(dead, l)
 		third.refused(lease(l.Key, long), "another client holds the key; only a dead holder has released it")
 	}
-	heir.release(next, true, "the client was granted the key after the death of its last holder")
+	successor.release(next, true, "the client was granted the key after the death of its last holder")
 	other.release(kept, true, "the client held the key; only another client has died")
 }
 
-// mourning returns how long the key of a holder that has died has to stay taken from the grant on, and when it has to have come
-// free. Clients give signs of life several times in a session's time-out, so that most of it is left after the last one.
-// Neither is known of a hold that lasts for ever.
-func (t *T) mourning() (from, until time.Duration) {
+// freeTimes returns how long the key of a dead holder must stay taken after the grant, and when it must be free.
+// Clients give signs of life several times per session time-out, so most of it is left after the last one. Both are 0
+// for a hold that lasts for ever.
+func (t *T) freeTimes() (from, until time.Duration) {
 	switch {
 	case t.traits.Expires:
-		return short / 2, short + slack // the case "expiry" looks closer
+		return short / 2, short + slack // the case "expiry" is more precise
 	case t.traits.Session:
 		return t.SessionTimeout / 3, t.silence() + slack
 	}
 	return 0, 0
 }
 
-// unusable calls a session that has crashed and that its holds belong to: it must neither hold nor free anything any more.
+// unusable checks that a crashed session, which its holds belong to, can neither hold nor free anything.
 func (t *T) unusable(dead *client, held *drivers.Lease) {
 	if !t.within(slack, func(ctx context.Context) {
 		l := lease(t.key(), long)
@@ -87,27 +87,27 @@ func (t *T) unusable(dead *client, held *drivers.Lease) {
 			t.Fatalf("Try was granted to a session that has crashed")
 		}
 		if owned, _ := dead.Release(ctx, held); owned {
-			t.Fatalf("Release by a session that has crashed answered true")
+			t.Fatalf("Release by a session that has crashed returned true")
 		}
 	}) {
 		t.Fatalf("calls on a session that has crashed have not returned after %v", slack)
 	}
 }
 
-// crashes is how many holders die one after the other; more than the goroutines that their sessions may share.
+// crashes is how many holders die one after the other; more than the number of goroutines that sessions may share.
 const crashes = 32
 
-// crashesLeaveNothing has many holders die while the service stays open, and looks for goroutines of theirs.
+// crashesLeaveNothing makes many holders die while the service stays open, and looks for goroutines of theirs.
 func crashesLeaveNothing(t *T) {
 	const label = "drivertest-crash"
 	svc := t.open(2)
-	t.client(svc).cycle(t.key()) // begins what sessions share
+	t.client(svc).cycle(t.key()) // starts what sessions share
 	pprof.Do(t.ctx, pprof.Labels(label, t.prefix), func(context.Context) {
 		for range crashes {
 			c := t.numbered(svc, 1)
 			c.hold(lease(t.key(), long), "the key is free")
 			c.crash()
-			c.closed = true // it need not be
+			c.closed = true // it need not be closed
 		}
 	})
 	var left []string
@@ -120,8 +120,7 @@ func crashesLeaveNothing(t *T) {
 	t.Errorf("of %d sessions that have crashed %d goroutines are left:\n%s", crashes, count, strings.Join(left, "\n"))
 }
 
-// labelled returns the stacks of the goroutines with a profiler label, which they inherit from the one that starts them; and
-// how many goroutines those are.
+// labelled returns the stacks of the goroutines with a profiler label, which goroutines inherit, and their number.
 func labelled(label, value string) (stacks []string, goroutines int) {
 	mark := fmt.Sprintf("# labels: {%q:%q}", label, value)
 	var profile strings.Builder

@@ -1,10 +1,9 @@
 // Package drivertest is the conformance suite of package drivers: it proves that a driver keeps the contract and that
-// its Traits tell the truth, in both directions. A driver's own test starts a server, fills in a Setup and calls
-// Run.
+// its Traits are true, in both directions. A driver's test starts a server, fills in a Setup and calls Run.
 //
-// Nothing can be skipped. What is tested follows from the design's Traits and from the capabilities that its
-// services and sessions have: a claim without the capability fails, and so does a capability that works without
-// the claim. The suite is itself tested, against drivers that are broken on purpose.
+// Nothing can be skipped. The design's Traits and the capabilities of its services and sessions decide what is tested:
+// a claim without the capability fails, and so does a capability that works without the claim. The suite is itself
+// tested, with drivers that are broken on purpose.
 package drivertest
 
 import (
@@ -18,32 +17,32 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Setup is what the suite has to know about the driver under test.
+// Setup is what the suite must know about the driver under test.
 type Setup struct {
 	Driver drivers.Driver
 
-	// Config is what services are opened with. Lock is required. The suite chooses Clients and Wakes itself, and
-	// Prefix if it is empty.
+	// Config is used to open services. Lock is required. The suite chooses Clients and Wakes itself, and Prefix if it
+	// is empty.
 	Config drivers.Config
 
-	// Cut, if set, breaks all connections of the service and makes it unreachable until restore is called;
-	// fault.Proxy.Outage does that.
+	// Cut, if set, breaks all connections of the service and makes it unreachable until restore is called, like
+	// fault.Proxy.Outage.
 	Cut func() (restore func())
 
-	// SessionTimeout is how long the service may take to end a session that it no longer hears (Traits.Session): what
-	// Config.TTL asks for, and the interval in which the server looks. 0 is for what ends with its connection, at once.
+	// SessionTimeout is how long the service may take to end a session that has gone silent (Traits.Session): what
+	// Config.TTL asks for, and the interval in which the server checks. 0 is for a session that ends with its
+	// connection, at once.
 	SessionTimeout time.Duration
 
-	// MemoryPerSession is how many bytes a session may take; 0 means 64 KB. More is for libraries whose sessions bring a
-	// connection with buffers of their own; where it is set it says which.
+	// MemoryPerSession is how many bytes a session may take; 0 means 64 KB. Libraries whose sessions bring a connection
+	// with its own buffers need more; a comment where it is set says why.
 	MemoryPerSession int
 
-	// Mute, if set, makes the service act on requests without its replies ever arriving, until restore is
-	// called; fault.Proxy.Mute does that. Config.IOTimeout should be short then; where nothing is lost, the suite
-	// takes a longer one.
+	// Mute, if set, lets requests take effect but drops their replies, until restore is called, like fault.Proxy.Mute.
+	// Config.IOTimeout should be short then; in cases without loss the suite uses a longer one.
 	Mute func() (restore func())
 
-	crowd int // sessions of the case "crowd"; the suite's own tests make do with fewer
+	crowd int // sessions of the case "crowd"; the suite's own tests use fewer
 }
 
 // Failure is one broken promise.
@@ -54,10 +53,10 @@ type Failure struct {
 
 func (f Failure) String() string { return f.Case + ": " + f.Text }
 
-// Run tests a driver, each case as a subtest. The case "crowd" takes all processors for itself and is about sessions and
-// not about locks: a process runs it once for each driver and kind of session. Cases that spend their time waiting for leases to expire all run at once,
-// which t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with a
-// Cut and a Mute of its own.
+// Run tests a driver, each case as a subtest. The case "crowd" takes all processors and is about sessions, not locks: a
+// process runs it once for each driver and kind of session. Cases that wait for leases to expire all run at once, which
+// t.Parallel would not do on a machine with few processors. Several Runs may go on at the same time, each with its own
+// Cut and Mute.
 func Run(t *testing.T, s Setup) {
 	t.Helper()
 	known, failure := find(s)
@@ -78,7 +77,7 @@ func Run(t *testing.T, s Setup) {
 			}
 		})
 	}
-	for _, alone := range []bool{true, false} { // first, for all Runs: whoever waits to be alone holds up the others
+	for _, alone := range []bool{true, false} { // first, for all Runs: waiting to be alone holds up the others
 		t.Run(map[bool]string{true: "alone", false: "now"}[alone], func(t *testing.T) {
 			for _, c := range cases {
 				if !c.timed && c.alone == alone && c.applies(known) && (!c.once || first(c, known)) {
@@ -98,7 +97,7 @@ func Run(t *testing.T, s Setup) {
 	})
 }
 
-// first reports whether a case is run for the first time in this process with such a driver and such sessions.
+// first reports whether a case runs for the first time in this process with such a driver and such sessions.
 func first(c oneCase, k known) bool {
 	_, seen := ran.LoadOrStore(c.name+": "+k.kind, true)
 	return !seen
@@ -106,10 +105,10 @@ func first(c oneCase, k known) bool {
 
 var ran sync.Map
 
-// alone keeps the cases of all Runs off while one of them measures what the whole process uses.
+// alone keeps other cases from running while one measures the whole process.
 var alone sync.RWMutex
 
-// Check runs the same cases one after the other and returns what failed. Unlike Run it may be called inside a
+// Check runs the same cases one after the other and returns the failures. Unlike Run it may be called inside a
 // testing/synctest bubble, where leases of drivers without a server expire at once.
 func Check(s Setup) []Failure {
 	known, failure := find(s)
@@ -133,23 +132,23 @@ const (
 	// them twice.
 	early = 2 * time.Millisecond
 
-	// slack is how late something may be that takes no time at all. It is generous because machines stall.
+	// slack is how late an instantaneous event may be. It is generous because machines stall.
 	slack = 20 * time.Second
 
-	// ioTime is the I/O time-out where every request is answered in the end. That it is late is nothing that a case
-	// should fail for: hundreds of clients at once have machines that stall take seconds. It is beyond slack, so that a
-	// request that waits on the server is not taken for one that has failed.
+	// ioTime is the I/O time-out in cases where every request is answered in the end, because slowness must not fail a
+	// case: with hundreds of clients, machines that stall take seconds. It exceeds slack, so that a request that waits
+	// on the server is not taken for one that has failed.
 	ioTime = 3 * slack
 
-	// settle is how long to wait for what cannot be seen from outside, such as a waiter's arrival in its queue.
-	settle = 30 * time.Millisecond
+	// settleTime is how long to wait for what cannot be observed, such as a waiter's arrival in its queue.
+	settleTime = 30 * time.Millisecond
 
-	// caseTime bounds a case. It is below long, so that a wait for a lease that should have been over fails.
+	// caseTime bounds a case. It is below long, so that waiting for a lease that should have been released fails.
 	caseTime = 4 * time.Minute
 )
 
-// T is one run of one case. Its failures do not fail a test directly, so that the suite can be run against drivers
-// that are supposed to fail.
+// T is one run of one case. Its failures do not fail a test directly, so that the suite can be run against drivers that
+// must fail.
 type T struct {
 	known
 	name   string
@@ -166,12 +165,12 @@ type T struct {
 // stop unwinds a case after Fatalf.
 type stop struct{}
 
-// check runs the case and tidies up after it.
+// check runs the case and cleans up after it.
 func (c oneCase) check(k known) []Failure {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
 	t := &T{known: k, name: c.name, ctx: ctx}
-	if !c.deaf {
+	if !c.timesOut {
 		t.Config.IOTimeout = max(t.Config.IOTimeout, ioTime)
 		if t.Config.NodeTimeout > 0 {
 			t.Config.NodeTimeout = max(t.Config.NodeTimeout, ioTime/2)
@@ -181,7 +180,7 @@ func (c oneCase) check(k known) []Failure {
 	if t.Config.Prefix == "" {
 		t.Config.Prefix = "drivertest:"
 	}
-	t.Config.Prefix += unique.Next() + ":" // a case is a run: what its services make by it is theirs
+	t.Config.Prefix += unique.Next() + ":" // a case is like a run, with its own prefix
 	t.prefix = t.Config.Prefix + c.name + ":"
 	t.guard(func() { c.run(t) })
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
@@ -190,7 +189,7 @@ func (c oneCase) check(k known) []Failure {
 	return t.failures
 }
 
-// guard lets Fatalf end what f does, and nothing more.
+// guard calls f; Fatalf ends only f.
 func (t *T) guard(f func()) {
 	defer func() {
 		if r := recover(); r != nil && r != (stop{}) {
@@ -200,14 +199,14 @@ func (t *T) guard(f func()) {
 	f()
 }
 
-// Errorf notes a failure. It may be called by any goroutine of the case.
+// Errorf records a failure. Any goroutine of the case may call it.
 func (t *T) Errorf(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures = append(t.failures, Failure{t.name, fmt.Sprintf(format, args...)})
 }
 
-// Fatalf notes a failure and ends the case, or whatever guard is running.
+// Fatalf records a failure and ends the case, or the innermost guard.
 func (t *T) Fatalf(format string, args ...any) {
 	t.Errorf(format, args...)
 	panic(stop{})
@@ -221,17 +220,17 @@ func (t *T) failed() bool {
 
 func (t *T) cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 
-// key makes a name for a lock that no other case and no earlier run has used.
+// key returns a new name for a lock, which no other case or earlier run has used.
 func (t *T) key() string { return t.named(fmt.Sprint(len(t.keys))) }
 
-// named makes a key with a given ending.
+// named returns a key with the given ending.
 func (t *T) named(ending string) string {
 	key := t.prefix + ending
 	t.keys = append(t.keys, key)
 	return key
 }
 
-// open opens a service for so many clients, which the end of the case cleans and closes.
+// open opens a service for that many clients; the end of the case cleans and closes it.
 func (t *T) open(clients int) drivers.Service {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = clients, true
@@ -253,8 +252,8 @@ func (t *T) openWith(cfg drivers.Config) drivers.Service {
 	return svc
 }
 
-// clean deletes the keys of the case. It may have cut a connection that the service is still to restore, so that Clean is
-// tried again, as runs do.
+// clean deletes the keys of the case. The case may have cut a connection that the service has not restored yet, so
+// Clean is tried again, as in runs.
 func (t *T) clean(svc drivers.Service) {
 	c, ok := drivers.As[drivers.Cleaner](svc)
 	if !ok {
@@ -273,11 +272,11 @@ func (t *T) clean(svc drivers.Service) {
 	}
 }
 
-// client is a session together with the way in which it waits by itself, if it has one.
+// client is a session together with its own way of waiting, if any.
 type client struct {
 	drivers.Session
 	t      *T
-	waiter drivers.Waiter // nil if the session is none
+	waiter drivers.Waiter // nil if the session is not a Waiter
 	closed bool
 }
 
@@ -288,7 +287,7 @@ func (t *T) client(svc drivers.Service) *client {
 	return c
 }
 
-// numbered opens a session with a number of its own choice.
+// numbered opens a session with the given number.
 func (t *T) numbered(svc drivers.Service, id int) *client {
 	s, err := svc.Session(t.ctx, id)
 	if err != nil {
@@ -300,7 +299,7 @@ func (t *T) numbered(svc drivers.Service, id int) *client {
 	return c
 }
 
-// close ends the session, once, if there is anything to end.
+// close closes the session, once, if it is a Closer.
 func (c *client) close() {
 	if closer, ok := drivers.As[io.Closer](c.Session); ok && !c.closed {
 		c.closed = true
@@ -312,8 +311,8 @@ func (c *client) close() {
 
 func lease(key string, ttl time.Duration) *drivers.Lease { return &drivers.Lease{Key: key, TTL: ttl} }
 
-// try makes one attempt, which must not fail, and stays in line if it is refused. When a machine has stalled for as long
-// as the lease lasts, a driver may say that the answer came too late to be of use: then it is made anew.
+// try makes one attempt, which must not fail, and stays in line if it is refused. If the machine has stalled for as
+// long as the lease, a driver may say that the answer came too late: then try makes another attempt.
 func (c *client) try(l *drivers.Lease) bool {
 	for {
 		sent := time.Now()
@@ -321,7 +320,7 @@ func (c *client) try(l *drivers.Lease) bool {
 		if err == nil {
 			return held
 		}
-		if drivers.ClassOf(err) != drivers.ClassTimeout || time.Since(sent) < l.TTL*9/10 { // some take drift off it
+		if drivers.ClassOf(err) != drivers.ClassTimeout || time.Since(sent) < l.TTL*9/10 { // some subtract the drift
 			c.t.Fatalf("Try: %v", err)
 		}
 		if _, err := c.Release(c.t.ctx, l); err != nil {
@@ -330,7 +329,7 @@ func (c *client) try(l *drivers.Lease) bool {
 	}
 }
 
-// tries makes one attempt, and gives up if it is refused.
+// tries makes one attempt, and leaves if it is refused.
 func (c *client) tries(l *drivers.Lease) bool {
 	held := c.try(l)
 	if !held {
@@ -339,7 +338,7 @@ func (c *client) tries(l *drivers.Lease) bool {
 	return held
 }
 
-// hold makes an attempt that has to be granted. Some drivers answer no where try speaks of an error: when the machine has
+// hold makes an attempt that must be granted. Some drivers refuse where others return an error: when the machine has
 // stalled until the lease was over.
 func (c *client) hold(l *drivers.Lease, why string) {
 	for {
@@ -354,7 +353,7 @@ func (c *client) hold(l *drivers.Lease, why string) {
 	}
 }
 
-// refused makes an attempt that must not be granted, and gives up.
+// refused makes an attempt that must not be granted, and leaves.
 func (c *client) refused(l *drivers.Lease, why string) {
 	if c.try(l) {
 		c.t.Fatalf("Try was granted although %s", why)
@@ -370,19 +369,19 @@ func (c *client) leave(l *drivers.Lease) {
 	}
 }
 
-// release gives a lease up, which must not fail, and checks the answer.
+// release releases a lease, which must not fail, and checks the result.
 func (c *client) release(l *drivers.Lease, want bool, why string) {
 	owned, err := c.Release(c.t.ctx, l)
 	if err != nil {
 		c.t.Fatalf("Release: %v", err)
 	}
 	if owned != want {
-		c.t.Fatalf("Release answered %v although %s", owned, why)
+		c.t.Fatalf("Release returned %v although %s", owned, why)
 	}
 }
 
-// within runs f, which ought to be over by the limit, and meanwhile the other functions. It reports whether f was in
-// time. If it was not, f's context is cancelled and f gets the same time again.
+// within runs f, which should end before the limit, and meanwhile the other functions. It reports whether f was in
+// time. If not, f's context is cancelled and f gets the same time again.
 func (t *T) within(limit time.Duration, f func(ctx context.Context), meanwhile ...func()) bool {
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
@@ -411,7 +410,7 @@ func (t *T) within(limit time.Duration, f func(ctx context.Context), meanwhile .
 	return false
 }
 
-// eventually asks until f says yes, or until slack has passed.
+// eventually polls f until it returns true, or slack has passed.
 func (t *T) eventually(what string, f func() bool) { t.eventuallyIn(slack, what, f) }
 
 func (t *T) eventuallyIn(limit time.Duration, what string, f func() bool) {

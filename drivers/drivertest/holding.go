@@ -15,8 +15,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// exclusion lets three sessions try and release two keys in every order of four steps and then in one long walk, and
-// compares each answer with what a lock would say. Only holders release here, and nobody tries what he holds.
+// exclusion makes three sessions try and release two keys in every order of four steps and then in one long walk, and
+// compares each answer with a lock table. Only holders release here, and holders do not try.
 func exclusion(t *T) {
 	svc := t.open(3)
 	sessions := []*client{t.client(svc), t.client(svc), t.client(svc)}
@@ -27,11 +27,11 @@ func exclusion(t *T) {
 		return
 	}
 	const steps = 4
-	var keys [16][2]string // few enough for servers to which each key that was ever used is a burden
+	var keys [16][2]string // few, because on some servers every key that was ever used costs something
 	for i := range keys {
 		keys[i] = [2]string{t.key(), t.key()}
 	}
-	for path := range 1 << (2 * steps) { // two bits a step: which of two sessions, which of two keys
+	for path := range 1 << (2 * steps) { // two bits per step: which of two sessions, which of two keys
 		w := newWalk(t, sessions, keys[path%len(keys)])
 		for step := range steps {
 			bits := path >> (2 * step)
@@ -47,7 +47,7 @@ func exclusion(t *T) {
 	w.finish()
 }
 
-// walk is a lock table that is right by construction, beside the one under test.
+// walk compares the lock under test with a table that is correct by construction.
 type walk struct {
 	t        *T
 	sessions []*client
@@ -69,7 +69,7 @@ func newWalk(t *T, sessions []*client, keys [2]string) *walk {
 	return w
 }
 
-// step has a session release the key if it holds it, and try it otherwise.
+// step makes a session release the key if it holds it, and try it otherwise.
 func (w *walk) step(session, key int) {
 	s, l := w.sessions[session], w.leases[session][key]
 	if w.holder[key] == session {
@@ -92,7 +92,7 @@ func (w *walk) step(session, key int) {
 	}
 }
 
-// finish releases what is held, so that a case leaves little behind for designs without a Cleaner.
+// finish releases what is held, because designs without a Cleaner would leave it behind.
 func (w *walk) finish() {
 	for key, session := range w.holder {
 		if session != nobody {
@@ -105,7 +105,7 @@ func (w *walk) story() string {
 	return strings.Join(w.history[max(0, len(w.history)-8):], ", ")
 }
 
-// concurrency has clients fight for two keys, with a counter a key as the witness.
+// concurrency makes clients contend for two keys, with a counter per key to detect overlaps.
 func concurrency(t *T) {
 	const clients, rounds = 8, 20
 	svc := t.open(clients)
@@ -138,7 +138,7 @@ func concurrency(t *T) {
 	all.Wait()
 }
 
-// independentKeys holds one key after the other of a set of names that careless drivers take for the same.
+// independentKeys holds keys with names that careless drivers confuse, one after the other.
 func independentKeys(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -155,7 +155,7 @@ func independentKeys(t *T) {
 		a.hold(l, "it has just been released")
 		held = append(held, l)
 	}
-	for i, l := range held { // whatever a release of one does must leave the others alone
+	for i, l := range held { // a release must not affect other keys
 		a.release(l, true, "the client held the key")
 		for _, other := range held[i+1:] {
 			b.refused(lease(other.Key, long), "another client still holds the key; a key of another name was released")
@@ -163,8 +163,8 @@ func independentKeys(t *T) {
 	}
 }
 
-// anotherProcess opens the service twice, as two processes do who contend for the same keys: all that they have in common
-// is the server and the prefix. The one that came first goes on when the other has closed.
+// anotherProcess opens the service twice, like two processes that contend for the same keys: they share only the server
+// and the prefix. The first one goes on when the other has closed.
 func anotherProcess(t *T) {
 	a := t.client(t.open(1))
 	key := t.key()
@@ -185,7 +185,7 @@ func anotherProcess(t *T) {
 	a.cycle(key)
 }
 
-// contention is not an error, however often it is met, and no reason to wait.
+// contention is not an error, however often it occurs, and no reason to wait.
 func contention(t *T) {
 	svc := t.open(4)
 	holder := t.client(svc)
@@ -195,7 +195,7 @@ func contention(t *T) {
 	others := []*client{t.client(svc), t.client(svc), t.client(svc)}
 	if !t.within(slack, func(ctx context.Context) {
 		if held, err := others[0].Try(ctx, lease(key, long)); held || err != nil {
-			t.Errorf("Try of a held key answered %v, %v", held, err)
+			t.Errorf("Try of a held key returned %v, %v", held, err)
 		}
 	}) {
 		t.Fatalf("Try has waited for more than %v, another client holding the key", slack)
@@ -210,7 +210,7 @@ func contention(t *T) {
 	others[1].hold(lease(key, long), "the key was released")
 }
 
-// reentry is possible for designs that claim it, and refused by all others.
+// reentry must work for designs that claim it, and be refused by all others.
 func reentry(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -230,8 +230,8 @@ func reentry(t *T) {
 	b.hold(lease(key, long), "the key was released as often as it was acquired")
 }
 
-// reentryInDepth enters two keys in turn, leaves them with the outermost lease first, and does so twice: a count that
-// belongs to a lease, or to the session as a whole, or that is left over from before, would show.
+// reentryInDepth enters two keys in turn and leaves them with the outermost lease first, twice: that reveals a count
+// that belongs to a lease or to the whole session, or that is left over.
 func reentryInDepth(t *T) {
 	const depth = 3
 	svc := t.open(2)

@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about what stands in a lease, and how long it lasts.
+// Cases about the fields of a lease, and how long it lasts.
 
 import (
 	"time"
@@ -8,8 +8,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// owner wants a token that is set before anything is sent, so also when the attempt is refused, and that no other
-// acquisition has: not of this session (unless it is Reentrant), nor of another, nor of another process.
+// owner requires a token that is set before anything is sent, so also when the attempt is refused, and that is unique:
+// no other acquisition of this session (unless it is Reentrant), of another session or of another process has it.
 func owner(t *T) {
 	svc, other := t.open(2), t.open(2)
 	first := t.client(other)
@@ -47,8 +47,8 @@ func owner(t *T) {
 	note(b, refused, "a refused attempt (an unknown outcome must be releasable)")
 }
 
-// adoptedOwner chooses the owner of an acquisition: that one has it, the next one does not, and whoever knows it can
-// release.
+// adoptedOwner chooses the owner of an acquisition: that one has it, the next one does not, and any client that knows
+// it can release.
 func adoptedOwner(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -73,7 +73,8 @@ func adoptedOwner(t *T) {
 	}
 }
 
-// fence grows from each grant of a key to the next, however the one before ended; without the claim it does not.
+// fence requires tokens that grow with each grant of a key, however the last one ended; without the claim they must
+// not.
 func fence(t *T) {
 	svc := t.open(3)
 	sessions := []*client{t.client(svc), t.client(svc), t.client(svc)}
@@ -122,7 +123,7 @@ func leaseIsTheCallers(t *T) {
 	b.hold(lease(second.Key, long), "the key was released")
 }
 
-// leaseFields checks that in-fields are only read, that out-fields are only written, and what ValidUntil may say.
+// leaseFields checks that in-fields are only read and out-fields only written, and checks ValidUntil.
 func leaseFields(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -147,8 +148,8 @@ func leaseFields(t *T) {
 	}
 }
 
-// expiry frees the key of a dead holder after its TTL and not before, although another client keeps asking; without
-// the claim the key stays taken.
+// expiry requires the key of a dead holder to become free after its TTL and not before, although another client keeps
+// asking; without the claim the key must stay taken.
 func expiry(t *T) {
 	svc := t.open(2)
 	dead, other := t.client(svc), t.client(svc)
@@ -156,7 +157,7 @@ func expiry(t *T) {
 	sent := time.Now()
 	dead.hold(l, "the key is free")
 	if !t.traits.Expires {
-		time.Sleep(max(2*short, t.SessionTimeout*3/2)) // a session that lives is kept alive (Traits.Session)
+		time.Sleep(max(2*short, t.SessionTimeout*3/2)) // a live session is kept alive (Traits.Session)
 		other.refused(lease(l.Key, short), "its holder has not released it and the design does not claim Expires")
 		dead.release(l, true, "the client held the key")
 		return
@@ -167,19 +168,19 @@ func expiry(t *T) {
 	}
 }
 
-// expiryAfterRelease looks for a lease that goes on to end after it was given up, and takes the next one with it.
+// expiryAfterRelease looks for a lease that still ends after it was released, and takes the next one with it.
 func expiryAfterRelease(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
 	var key string
-	for owned := false; !owned; { // unless a machine has stalled until the lease was over
+	for owned := false; !owned; { // repeat if the machine has stalled until the lease was over
 		key = t.key()
 		first := lease(key, short)
 		sent := time.Now()
 		a.hold(first, "the key is free")
 		var err error
 		if owned, err = a.Release(t.ctx, first); err != nil || !owned && time.Since(sent) < short-early {
-			t.Fatalf("Release answered %v, %v although the client held the key", owned, err)
+			t.Fatalf("Release returned %v, %v although the client held the key", owned, err)
 		}
 	}
 	second := lease(key, long)
@@ -189,7 +190,7 @@ func expiryAfterRelease(t *T) {
 	b.release(second, true, "the client held the key")
 }
 
-// renewal extends a lease to the full TTL from then, as often as it is asked to, and no further.
+// renewal must extend a lease to the full TTL from then, as often as requested, and no further.
 func renewal(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -198,7 +199,7 @@ func renewal(t *T) {
 		return // "capabilities" says so
 	}
 	const renewals, runs = 4, 10
-	for range runs { // until one is not disturbed by a machine that stalls
+	for range runs { // repeat if the machine stalls
 		l := lease(t.key(), short)
 		sent := time.Now()
 		a.hold(l, "the key is free")
@@ -215,7 +216,7 @@ func renewal(t *T) {
 			}
 			if !owned {
 				if since := time.Since(sent); since < short-early {
-					t.Fatalf("Renew answered false %v after the lease began or was renewed, for %v", since, short)
+					t.Fatalf("Renew returned false %v after the lease began or was renewed, for %v", since, short)
 				}
 				break
 			}
@@ -232,7 +233,7 @@ func renewal(t *T) {
 	t.Fatalf("a lease of %v was never renewed %d times, each after half of it", short, renewals)
 }
 
-// renewalOfLost answers false and brings nothing back, nor touches what the next holder has.
+// renewalOfLost must return false, restore nothing, and not touch the next holder's lease.
 func renewalOfLost(t *T) {
 	svc := t.open(3)
 	a, b, third := t.client(svc), t.client(svc), t.client(svc)
@@ -246,7 +247,7 @@ func renewalOfLost(t *T) {
 			t.Fatalf("Renew: %v", err)
 		}
 		if owned {
-			t.Fatalf("Renew answered true although %s", why)
+			t.Fatalf("Renew returned true although %s", why)
 		}
 	}
 	released := lease(t.key(), long)
@@ -257,17 +258,17 @@ func renewalOfLost(t *T) {
 
 	expired := lease(t.key(), short)
 	a.hold(expired, "the key is free")
-	// An attempt would hide what is looked for here: a lease that is over and has no successor yet.
+	// An attempt would hide the problem: a lease that is over and has no successor yet.
 	time.Sleep(2 * short)
 	lost(expired, "the lease has ended")
 	next := lease(expired.Key, short)
 	b.hold(next, "the last lease has ended; only a renewal came after that")
 	expired.TTL = long
 	lost(expired, "another client holds the key")
-	t.holdWhenFree(third, lease(expired.Key, long)) // the stranger's renewal has not prolonged b's lease
+	t.holdWhenFree(third, lease(expired.Key, long)) // a's renewal has not extended b's lease
 }
 
-// remaining compares what a Remainer says with what was asked for.
+// remaining checks the answers of a Remainer.
 func remaining(t *T) {
 	svc := t.open(3)
 	a, b, third := t.client(svc), t.client(svc), t.client(svc)
@@ -275,7 +276,7 @@ func remaining(t *T) {
 	key := t.key()
 	fresh, _ := drivers.As[drivers.Remainer](third.Session)
 	if left, err := fresh.Remaining(t.ctx, lease(key, long)); err != nil || left != 0 {
-		t.Fatalf("Remaining answered %v, %v for a free key; want 0", left, err)
+		t.Fatalf("Remaining returned %v, %v for a free key; want 0", left, err)
 	}
 	l := lease(key, long)
 	sent := time.Now()
@@ -287,8 +288,8 @@ func remaining(t *T) {
 	case err != nil:
 		t.Fatalf("Remaining: %v", err)
 	case !t.traits.Expires && left >= 0:
-		t.Fatalf("Remaining answered %v although the design does not claim Expires; want a negative duration", left)
+		t.Fatalf("Remaining returned %v although the design does not claim Expires; want a negative duration", left)
 	case t.traits.Expires && (left > long+early || left < long-time.Since(sent)-early):
-		t.Fatalf("Remaining answered %v about %v after the key was granted for %v", left, time.Since(sent), long)
+		t.Fatalf("Remaining returned %v about %v after the key was granted for %v", left, time.Since(sent), long)
 	}
 }

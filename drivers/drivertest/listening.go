@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about listeners: what is added is heard, whoever listens and however often, and nothing else is promised.
+// Cases about listeners: every listener hears every added key, and nothing else is promised.
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// ear is the simplest listener: it remembers which keys have been called.
-type ear struct {
+// recorder is a simple listener: it remembers which keys were woken.
+type recorder struct {
 	drivers.Listener
 	t     *T
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type ear struct {
 	rings []chan struct{} // each gets a token with every wake-up
 }
 
-func (e *ear) wake(key string) {
+func (e *recorder) wake(key string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard[key] = true
@@ -32,8 +32,8 @@ func (e *ear) wake(key string) {
 	}
 }
 
-// take reports whether a key has been called since the last take.
-func (e *ear) take(key string) bool {
+// take reports whether a key was woken since the last take.
+func (e *recorder) take(key string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	heard := e.heard[key]
@@ -42,7 +42,7 @@ func (e *ear) take(key string) bool {
 }
 
 // ring makes a channel for one waiter.
-func (e *ear) ring() chan struct{} {
+func (e *recorder) ring() chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ring := make(chan struct{}, 1)
@@ -50,13 +50,13 @@ func (e *ear) ring() chan struct{} {
 	return ring
 }
 
-// listen opens a listener, which the end of the case closes. It returns nil if the service is no Subscriber.
-func (t *T) listen(svc drivers.Service) *ear {
+// listen opens a listener, which the end of the case closes. It returns nil if the service is not a Subscriber.
+func (t *T) listen(svc drivers.Service) *recorder {
 	s, ok := drivers.As[drivers.Subscriber](svc)
 	if !ok {
 		return nil // "capabilities" says so
 	}
-	e := &ear{t: t, heard: map[string]bool{}}
+	e := &recorder{t: t, heard: map[string]bool{}}
 	var err error
 	if e.Listener, err = s.Listen(t.ctx, e.wake); err != nil {
 		t.Fatalf("Listen: %v", err)
@@ -69,20 +69,20 @@ func (t *T) listen(svc drivers.Service) *ear {
 	return e
 }
 
-func (e *ear) add(key string) {
+func (e *recorder) add(key string) {
 	if err := e.Add(e.t.ctx, key); err != nil {
 		e.t.Fatalf("Add: %v", err)
 	}
 }
 
-func (e *ear) remove(key string) {
+func (e *recorder) remove(key string) {
 	if err := e.Remove(e.t.ctx, key); err != nil {
 		e.t.Fatalf("Remove: %v", err)
 	}
 }
 
-// hears waits for a key to be called.
-func (e *ear) hears(key, when string) {
+// hears waits for a key to be woken.
+func (e *recorder) hears(key, when string) {
 	e.t.eventually("no wake-up after "+when, func() bool { return e.take(key) })
 }
 
@@ -93,8 +93,8 @@ func (c *client) cycle(key string) {
 	c.release(l, true, "the client held the key")
 }
 
-// wakeUp releases keys as soon as Add has returned, which is when a subscription that is not confirmed yet misses it,
-// and then again.
+// wakeUp releases keys as soon as Add has returned, which a subscription that is not confirmed yet would miss, and then
+// once more.
 func wakeUp(t *T) {
 	svc := t.open(1)
 	c, e := t.client(svc), t.listen(svc)
@@ -114,7 +114,7 @@ func wakeUp(t *T) {
 	}
 }
 
-// wakeUpOfTwo has two listeners, as two processes have, and closes one.
+// wakeUpOfTwo has two listeners, like two processes, and closes a third one.
 func wakeUpOfTwo(t *T) {
 	svc := t.open(1)
 	c, one, two := t.client(svc), t.listen(svc), t.listen(svc)
@@ -145,8 +145,8 @@ type closedListener struct{ drivers.Listener }
 
 func (closedListener) Close() error { return nil }
 
-// listenerRemoves checks that a removed key falls silent, after a few late calls perhaps, that others do not, and
-// that it can be added again.
+// listenerRemoves checks that a removed key falls silent, perhaps after a few late calls, that others do not, and that
+// it can be added again.
 func listenerRemoves(t *T) {
 	svc := t.open(1)
 	c, e := t.client(svc), t.listen(svc)
@@ -157,12 +157,12 @@ func listenerRemoves(t *T) {
 	e.remove(gone) // never added
 	e.add(gone)
 	e.add(kept)
-	e.add(kept) // twice is as good as once
+	e.add(kept) // adding twice is like adding once
 	e.remove(gone)
 	t.eventually("a removed key is still called", func() bool {
 		e.take(gone)
 		c.cycle(gone)
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		return !e.take(gone)
 	})
 	c.cycle(kept)
@@ -172,8 +172,7 @@ func listenerRemoves(t *T) {
 	e.hears(gone, "a release of a key that was removed and added again")
 }
 
-// wakesAsConfigured opens the service without Config.Wakes. Then it may still claim to wake, but what it claims must
-// again be true.
+// wakesAsConfigured opens the service without Config.Wakes. It may still claim to wake, but that must be true.
 func wakesAsConfigured(t *T) {
 	cfg := t.Config
 	cfg.Clients = 1
@@ -185,21 +184,21 @@ func wakesAsConfigured(t *T) {
 	t.wakesOrNot(svc, claim)
 }
 
-// wakesOrNot compares what a service claims with whether a release wakes.
+// wakesOrNot compares the claim with whether a release wakes.
 func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 	c := t.client(svc)
 	s, ok := drivers.As[drivers.Subscriber](svc)
 	if !ok {
 		if claim {
-			t.Fatalf("Traits.Wakes is true but the service is no Subscriber")
+			t.Fatalf("Traits.Wakes is true but the service is not a Subscriber")
 		}
 		return
 	}
-	e := &ear{t: t, heard: map[string]bool{}}
+	e := &recorder{t: t, heard: map[string]bool{}}
 	l, err := s.Listen(t.ctx, e.wake)
 	if err != nil {
 		if claim {
-			t.Fatalf("Traits.Wakes is true but Listen says: %v", err)
+			t.Fatalf("Traits.Wakes is true but Listen failed: %v", err)
 		}
 		return
 	}
@@ -207,7 +206,7 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 	key := t.key()
 	if err := l.Add(t.ctx, key); err != nil {
 		if claim {
-			t.Fatalf("Traits.Wakes is true but Add says: %v", err)
+			t.Fatalf("Traits.Wakes is true but Add failed: %v", err)
 		}
 		return
 	}
@@ -216,47 +215,47 @@ func (t *T) wakesOrNot(svc drivers.Service, claim bool) {
 		e.hears(key, "a release (Traits.Wakes)")
 		return
 	}
-	time.Sleep(2 * settle)
+	time.Sleep(2 * settleTime)
 	if e.take(key) {
 		t.Fatalf("a release wakes (Traits.Wakes is understated)")
 	}
 }
 
-// waitByListening has one client sleep until a listener wakes it, and then many.
+// waitByListening makes one client sleep until a listener wakes it, and then many.
 func waitByListening(t *T) {
 	svc := t.open(clients(crowds))
 	for _, waiting := range crowds {
 		if e := t.listen(svc); e != nil {
 			_, votes := drivers.As[drivers.Voter](svc)
-			t.everybodyGetsThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{ear: e, ring: e.ring(), votes: votes} })
+			t.allGetThrough(svc, waiting, func(c *client) { c.waiter = &sleeper{recorder: e, ring: e.ring(), votes: votes} })
 		}
 	}
 }
 
-// sleeper waits for an ear's ring and for nothing else: no poll hides a lost wake-up. Those who all try at once never
-// agree where several nodes vote, so there each tries after a random delay. It is drawn from twice the time after each
-// ring, as package wait does: on a machine that is busy enough an attempt takes so long that within any fixed time two of
-// them always meet, split the votes and wake all others.
+// sleeper waits only for a recorder's ring: no poll hides a lost wake-up. Where several nodes vote, clients that all
+// try at once never agree, so each tries after a random delay. Its bound doubles with each ring, as in package wait: on
+// a busy machine an attempt takes so long that within any fixed time two of them always meet, split the votes and wake
+// all others.
 type sleeper struct {
-	ear   *ear
-	ring  chan struct{}
-	votes bool
-	apart time.Duration // of the last delay, the bound
-	added bool
+	recorder *recorder
+	ring     chan struct{}
+	votes    bool
+	bound    time.Duration // the bound of the last delay
+	added    bool
 }
 
 func (s *sleeper) Wait(ctx context.Context, l *drivers.Lease) error {
 	if !s.added {
 		s.added = true
-		return s.ear.Add(ctx, l.Key)
+		return s.recorder.Add(ctx, l.Key)
 	}
 	timer := time.NewTimer(time.Until(l.Deadline))
 	defer timer.Stop()
 	select {
 	case <-s.ring:
 		if s.votes {
-			s.apart = min(max(settle, 2*s.apart), 2*time.Second)
-			time.Sleep(rand.N(s.apart))
+			s.bound = min(max(settleTime, 2*s.bound), 2*time.Second)
+			time.Sleep(rand.N(s.bound))
 		}
 	case <-timer.C:
 	case <-ctx.Done():

@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// Open opens a service, which the end of the test closes. What fails, fails the test, but for what takes longer than a
-// Config.IOTimeout that is short, for the sake of a fault that is still to come. The default is one that is not.
+// Open opens a service, which the end of the test closes. An error fails the test, except a time-out, because
+// Config.IOTimeout may be short for a later fault. By default it is long.
 func Open(t testing.TB, d drivers.Driver, cfg drivers.Config) drivers.Service {
 	t.Helper()
 	if cfg.IOTimeout == 0 {
@@ -32,15 +32,15 @@ func Open(t testing.TB, d drivers.Driver, cfg drivers.Config) drivers.Service {
 	return svc
 }
 
-// Warm acquires and releases a key, however often a short Config.IOTimeout gets in the way: whatever a first use costs is
-// paid then.
+// Warm acquires and releases a key, however often a short Config.IOTimeout interferes, so that later requests do not
+// pay the costs of a first use.
 func Warm(t testing.TB, s drivers.Session, key string) {
 	t.Helper()
 	testwait.Until(t, "a key is acquired and released", func() bool {
 		l := lease(key, long)
 		held, err := s.Try(t.Context(), l)
 		owned := false
-		testwait.Until(t, "the release is answered", func() bool { // else the key may stay taken
+		testwait.Until(t, "the release is answered", func() bool { // otherwise the key may stay taken
 			var err error
 			owned, err = s.Release(t.Context(), l)
 			return err == nil
@@ -49,7 +49,7 @@ func Warm(t testing.TB, s drivers.Session, key string) {
 	})
 }
 
-// SessionOf makes session number id of a service, which is an S.
+// SessionOf returns session number id of a service, which is an S.
 func SessionOf[S drivers.Session](t testing.TB, svc drivers.Service, id int) S {
 	t.Helper()
 	s, err := svc.Session(t.Context(), id)

@@ -12,9 +12,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// order has clients queue for a key and compares the order of the grants with that of the arrivals. That a design
-// is not fair can be shown only where the line would form in Try: there the one who came last must be able to go
-// first.
+// order makes clients queue for a key and compares the order of the grants with that of the arrivals. For a design that
+// is not Fair, only a line that would form in Try can be excluded: there the last client must be able to go first.
 func order(t *T) {
 	const queue = 6
 	svc := t.open(1 + queue)
@@ -59,12 +58,12 @@ func order(t *T) {
 	}
 }
 
-// arriveInOrder has clients arrive one well after the other. How long "well after" is can only be guessed, since a
-// machine may stall longer than that: what is out of order is looked at again with longer pauses. A design that has no
-// order does not pass by that, since it would have to hit one of 720.
+// arriveInOrder makes clients arrive one well after the other. How long that must be can only be guessed, because a
+// machine may stall: a wrong order is checked again with longer pauses. A design without any order does not pass by
+// that: it would have to hit one of 720.
 func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease) {
 	const attempts = 3
-	pause := settle
+	pause := settleTime
 	for attempt := 1; ; attempt++ {
 		wrong := t.arriveAndWait(holder, clients, held, pause)
 		if wrong == "" || t.failed() {
@@ -79,8 +78,8 @@ func (t *T) arriveInOrder(holder *client, clients []*client, held *drivers.Lease
 	}
 }
 
-// arriveAndWait sends the clients into their native wait for what holder has, and then has that released. It tells what
-// was wrong with the order in which they were served.
+// arriveAndWait makes the clients wait for the holder's key, and then releases that. It returns what was wrong with the
+// order in which they were served.
 func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease, pause time.Duration) (wrong string) {
 	var mu sync.Mutex
 	var served []int
@@ -104,7 +103,7 @@ func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease
 	}
 	holder.release(held, true, "the client held the key")
 	barge := lease(held.Key, long)
-	if holder.try(barge) { // nobody has asked it to stand in line
+	if holder.try(barge) { // it was not asked to stand in line
 		mu.Lock()
 		n := len(served)
 		mu.Unlock()
@@ -122,7 +121,7 @@ func (t *T) arriveAndWait(holder *client, clients []*client, held *drivers.Lease
 	return wrong
 }
 
-// acquire is the loop that every user of a Waiter runs. It reports whether the key was granted before the deadline.
+// acquire is the loop of every user of a Waiter. It reports whether the key was granted before the deadline.
 func (c *client) acquire(ctx context.Context, l *drivers.Lease) bool {
 	defer c.leave(l)
 	for {
@@ -133,7 +132,7 @@ func (c *client) acquire(ctx context.Context, l *drivers.Lease) bool {
 			return false
 		}
 		if err := c.waiter.Wait(ctx, l); err != nil {
-			if ctx.Err() == nil { // else the wait was ended because it lasted too long, which is told elsewhere
+			if ctx.Err() == nil { // otherwise the wait took too long, which is reported elsewhere
 				c.t.Errorf("Wait: %v", err)
 			}
 			return false

@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases in which the answer is not heard.
+// Cases in which the answer does not arrive.
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// mustFail makes sure that an error is an error: neither a grant nor a refusal.
+// mustFail checks that an error is an error: neither a grant nor a refusal.
 func (t *T) mustFail(what string, answer bool, err error) {
 	switch {
 	case err == nil:
-		t.Fatalf("%s answered %v and no error, although it cannot have heard an answer", what, answer)
+		t.Fatalf("%s returned %v and no error, although it cannot have heard an answer", what, answer)
 	case answer:
-		t.Fatalf("%s answered true beside an error", what)
+		t.Fatalf("%s returned true together with an error", what)
 	}
 }
 
-// afterUnknown does what every caller does after an error that leaves the outcome open: it releases, best effort.
-// The key has to be free then.
+// afterUnknown does what every caller does after an error that leaves the outcome unknown: it releases, best effort.
+// Then the key must be free.
 func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
 	if !drivers.NoEffect(err) {
 		if _, err := c.Release(t.ctx, l); err != nil {
@@ -30,7 +30,7 @@ func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
 	}
 	next := lease(l.Key, long)
 	const why = "the only attempt before had failed, and was released if its outcome was unknown"
-	if t.traits.Session && t.SessionTimeout == 0 { // it may have taken its connection along, and servers notice that later
+	if t.traits.Session && t.SessionTimeout == 0 { // the hold may have lost its connection, and servers notice that later
 		t.eventually("Try was refused although "+why, func() bool { return other.tries(next) })
 	} else {
 		other.hold(next, why)
@@ -38,9 +38,9 @@ func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
 	other.release(next, true, "the client held the key")
 }
 
-// recovered waits until requests get through again: many in a row, on many keys, because every broken connection of a
-// pool may fail one request before it is replaced. That many take their time on a machine that stalls, so that the limit
-// is for one of them.
+// recovered waits until requests succeed again: many in a row, on many keys, because every broken connection of a pool
+// may fail one request before it is replaced. On a machine that stalls that many take long, so the limit applies to one
+// of them.
 func (t *T) recovered(clients ...*client) {
 	keys := make([]string, 32)
 	for i := range keys {
@@ -54,7 +54,7 @@ func (t *T) recovered(clients ...*client) {
 				if _, err := c.Try(t.ctx, l); err != nil {
 					return false
 				}
-				if _, err := c.Release(t.ctx, l); err != nil { // it may go another way
+				if _, err := c.Release(t.ctx, l); err != nil { // it may use another connection
 					return false
 				}
 				succeeded = time.Now()
@@ -69,7 +69,7 @@ func (t *T) recovered(clients ...*client) {
 	}
 }
 
-// cancelled calls with contexts that are over.
+// cancelled makes calls with contexts that are over.
 func cancelled(t *T) {
 	svc := t.open(2)
 	c, other := t.client(svc), t.client(svc)
@@ -90,7 +90,7 @@ func cancelled(t *T) {
 			}
 			t.mustFail(what+" with a context that is over", answer, err)
 			if class := drivers.ClassOf(err); class != over.class {
-				t.Fatalf("%s says %q, which is of class %q; want %q", what, err, class, over.class)
+				t.Fatalf("%s returned %q, which is of class %q; want %q", what, err, class, over.class)
 			}
 		}
 		prompt("Try", func(ctx context.Context) (bool, error) { return c.Try(ctx, l) })
@@ -111,11 +111,11 @@ func cutOff(t *T) {
 	restore := t.Cut()
 	func() {
 		defer restore()
-		for range 2 { // on the broken connection, and on the one that cannot be made
+		for range 2 { // on the broken connection, and without one
 			answer, err := c.Try(t.ctx, tried)
 			t.mustFail("Try without a connection", answer, err)
 			answer, err = c.Release(t.ctx, held)
-			if err != nil || answer || !t.traits.Session { // else it knows that it has lost what its session held
+			if err != nil || answer || !t.traits.Session { // otherwise it knows that it has lost what its session held
 				t.mustFail("Release without a connection", answer, err)
 			}
 			answer, err = other.Try(t.ctx, lease(held.Key, long))
@@ -130,7 +130,7 @@ func cutOff(t *T) {
 	t.afterUnknown(c, other, tried, nil)
 }
 
-// listenerAfterCut breaks a listener's connection. It has to say that it may have missed something, and go on.
+// listenerAfterCut breaks a listener's connection. It must report that it may have missed something, and go on.
 func listenerAfterCut(t *T) {
 	svc := t.open(1)
 	c, e := t.client(svc), t.listen(svc)
@@ -149,16 +149,16 @@ func listenerAfterCut(t *T) {
 	e.hears(key, "a release, the connection having been restored")
 }
 
-// lostReply has the attempt succeed on the server and loses the answer. Only an Owner that was set before anything
-// was sent can release that.
+// lostReply loses the answer to an attempt that succeeds on the server. Only an Owner that was set before anything was
+// sent can release that.
 func lostReply(t *T) {
 	svc := t.open(2)
 	c := t.client(svc)
-	if remote(t.known) { // with a connection of its own: whoever has to make one meanwhile has sent nothing
+	if remote(t.known) { // with its own connection: a client that has to make one meanwhile has sent nothing
 		svc = t.open(1)
 	}
 	other := t.client(svc)
-	c.cycle(t.key()) // the connection is made
+	c.cycle(t.key()) // makes the connection
 	l, held := lease(t.key(), long), lease(t.key(), long)
 	other.hold(held, "the key is free")
 	patient, cancel := context.WithTimeout(t.ctx, slack)
@@ -190,22 +190,22 @@ func lostReply(t *T) {
 	t.afterUnknown(other, c, held, nil)
 }
 
-// waitOverCut cuts a waiter off for a moment, and has the holder release afterwards. Whatever the waiter had registered is
-// lost, or stands in the way of itself; when its wait has failed it begins anew, as every caller does.
+// waitOverCut cuts a waiter off for a moment, after which the holder releases. What the waiter had registered is lost,
+// or blocks the waiter itself; when its wait has failed it starts again, like every caller.
 func waitOverCut(t *T) {
 	svc := t.open(3)
 	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
 	key := t.key()
-	held, l := lease(key, long), lease(key, time.Second) // so long a place that was not withdrawn may be kept
+	held, l := lease(key, long), lease(key, time.Second) // a place that was not withdrawn may be kept this long
 	holder.hold(held, "the key is free")
 	got := false
-	limit := patience + t.SessionTimeout
+	limit := waitTime + t.SessionTimeout
 	if !t.within(limit+slack, func(ctx context.Context) { got = w.persist(ctx, l, limit) }, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		restore := t.Cut()
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		restore()
-		time.Sleep(settle) // it may wait again
+		time.Sleep(settleTime) // it may wait again
 		t.eventually("Release of what was held before a cut went on to fail", func() bool {
 			_, err := holder.Release(t.ctx, held)
 			return err == nil
@@ -222,7 +222,7 @@ func waitOverCut(t *T) {
 		func() bool { return other.tries(lease(key, long)) })
 }
 
-// persist acquires as a client does that is not put off by errors. It reports whether the key was granted.
+// persist acquires like a client that goes on after errors. It reports whether the key was granted.
 func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Duration) bool {
 	for end := time.Now().Add(limit); time.Now().Before(end) && ctx.Err() == nil; {
 		l.Deadline = end
@@ -232,7 +232,7 @@ func (c *client) persist(ctx context.Context, l *drivers.Lease, limit time.Durat
 				held, err = c.Try(ctx, l)
 			}
 		}
-		_ = c.waiter.Leave(ctx, l) // there may be nobody to tell
+		_ = c.waiter.Leave(ctx, l) // the server may not be reachable
 		late := !time.Now().Before(end)
 		if held && !late {
 			return true

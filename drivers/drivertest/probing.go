@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about what a neighbour of the locks would do.
+// Cases about requests unrelated to locks.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// probe asks what has nothing to do with locks, beside one that is held.
+// probe probes while a key is held.
 func probe(t *T) {
 	svc := t.open(2)
 	prober, _ := drivers.As[drivers.Prober](svc)
@@ -26,12 +26,12 @@ func probe(t *T) {
 	over, cancel := context.WithCancel(t.ctx)
 	cancel()
 	if prober.Probe(over) == nil {
-		t.Fatalf("Probe answers although its context is over")
+		t.Fatalf("Probe succeeds although its context is over")
 	}
 }
 
-// probeOverCut takes the service away and gives it back. A probe must not go on as if nothing were wrong, nor wait longer
-// than any request may.
+// probeOverCut takes the service away and gives it back. A probe must fail meanwhile, and not take longer than any
+// request may.
 func probeOverCut(t *T) {
 	svc := t.open(1)
 	prober, _ := drivers.As[drivers.Prober](svc)
@@ -41,7 +41,7 @@ func probeOverCut(t *T) {
 	limit := t.Config.IO() + slack
 	func() {
 		defer t.Cut()()
-		for range 2 { // on the broken connection, and on the one that cannot be made
+		for range 2 { // on the broken connection, and without one
 			start := time.Now()
 			if !t.within(limit, func(ctx context.Context) {
 				if prober.Probe(ctx) == nil {

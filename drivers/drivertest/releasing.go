@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about who may give a key up.
+// Cases about who may release a key.
 
 import (
 	"time"
@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// releaseOfNothing releases keys that nobody holds: nothing is removed, and that is no error.
+// releaseOfNothing releases keys that are not held: nothing is removed, and that is not an error.
 func releaseOfNothing(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -21,36 +21,36 @@ func releaseOfNothing(t *T) {
 	b.hold(lease(l.Key, long), "the key is free, having been released more often than held")
 }
 
-// releaseByStranger has a client release what another one holds. Where the design does not claim Owned the lock
-// must really be gone.
-func releaseByStranger(t *T) {
+// releaseByOther makes a client release what another one holds. If the design does not claim Owned, the lock must
+// really be gone.
+func releaseByOther(t *T) {
 	svc := t.open(3)
-	holder, stranger, third := t.client(svc), t.client(svc), t.client(svc)
+	holder, nonHolder, third := t.client(svc), t.client(svc), t.client(svc)
 	key := t.key()
 	l := lease(key, long)
 	holder.hold(l, "the key is free")
 
-	tried := lease(key, long) // the classic: unlock in a finally block although the lock was never got
-	stranger.refused(tried, "another client holds the key")
+	tried := lease(key, long) // the classic mistake: unlock in a finally block although the lock was not acquired
+	nonHolder.refused(tried, "another client holds the key")
 	if !t.traits.Owned {
-		stranger.release(tried, true, "the design lets strangers release (Traits.Owned is understated)")
-		third.hold(lease(key, long), "a stranger has released the key (Traits.Owned is understated)")
+		nonHolder.release(tried, true, "the design lets every client release (Traits.Owned is understated)")
+		third.hold(lease(key, long), "another client has released the key (Traits.Owned is understated)")
 		return
 	}
-	stranger.release(tried, false, "another client holds the key (Traits.Owned)")
-	third.refused(lease(key, long), "only a stranger has released the key (Traits.Owned)")
-	stranger.release(lease(key, long), false, "another client holds the key and this one never tried (Traits.Owned)")
-	third.refused(lease(key, long), "only a stranger has released the key (Traits.Owned)")
+	nonHolder.release(tried, false, "another client holds the key (Traits.Owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
+	nonHolder.release(lease(key, long), false, "another client holds the key and this one never tried (Traits.Owned)")
+	third.refused(lease(key, long), "only a client that does not hold the key has released it (Traits.Owned)")
 
 	holder.release(l, true, "the client held the key")
 	next := lease(key, long)
 	third.hold(next, "the key was released")
 	holder.release(l, false, "the client had released its lease; the key is the next holder's now (Traits.Owned)")
-	stranger.refused(lease(key, long), "only a former holder has released the key (Traits.Owned)")
+	nonHolder.refused(lease(key, long), "only a former holder has released the key (Traits.Owned)")
 	third.release(next, true, "the client held the key")
 }
 
-// lateRelease has a holder release after its lease has ended and the key has been granted anew: to another client,
+// lateRelease makes a holder release after its lease has ended and the key has been granted again: to another client,
 // and to the same one.
 func lateRelease(t *T) {
 	svc := t.open(3)
@@ -67,7 +67,8 @@ func lateRelease(t *T) {
 		a.hold(old, "the key is free")
 		t.holdWhenFree(next.client, fresh)
 		if !t.traits.Owned {
-			// Not being Owned is shown by a stranger. A late holder may still know by his own clock that he is late.
+			// Another client shows that a design is not Owned. A late holder may still know by its own clock that it is
+			// late.
 			owned, err := a.Release(t.ctx, old)
 			switch {
 			case err != nil:

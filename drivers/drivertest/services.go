@@ -66,7 +66,7 @@ func capabilities(t *T) {
 	c := t.client(svc)
 	renewer, ok := drivers.As[drivers.Renewer](c.Session)
 	if t.traits.Renews && !ok {
-		t.Errorf("Traits.Renews is true but the session is no Renewer")
+		t.Errorf("Traits.Renews is true but the session is not a Renewer")
 	}
 	if !t.traits.Renews && ok {
 		l := lease(t.key(), long)
@@ -82,7 +82,7 @@ func capabilities(t *T) {
 	t.wakesOrNot(svc, t.traits.Wakes)
 }
 
-// clean removes all trace of the keys that it is told, however many, and nothing of others.
+// clean must remove every trace of the given keys, however many, and nothing of others.
 func clean(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -112,7 +112,7 @@ func clean(t *T) {
 	a.release(other, true, "the client held the key")
 }
 
-// ping asks for a round trip.
+// ping checks Ping.
 func ping(t *T) {
 	pinger, _ := drivers.As[drivers.Pinger](t.open(1))
 	if err := pinger.Ping(t.ctx); err != nil {
@@ -121,11 +121,11 @@ func ping(t *T) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
 	if pinger.Ping(ctx) == nil {
-		t.Fatalf("Ping answers although its context is over")
+		t.Fatalf("Ping succeeds although its context is over")
 	}
 }
 
-// inspect asks who the server is, and whether its books grow with use.
+// inspect checks that the server is identified, and that its usage grows.
 func inspect(t *T) {
 	svc := t.open(1)
 	inspector, _ := drivers.As[drivers.Inspector](svc)
@@ -167,13 +167,13 @@ func inspect(t *T) {
 	}
 }
 
-// traffic has the books of the service itself grow with use, by an answer for each call, and not by looking at them nor
-// fall with the end of a session.
+// traffic checks that the service's own counts grow with use, by one answer per call, and neither by reading them nor
+// shrink at the end of a session.
 func traffic(t *T) {
 	svc := t.open(2)
 	counter, _ := drivers.As[drivers.Counter](svc)
 	c, key := t.client(svc), t.key()
-	c.cycle(key) // whatever the first use costs
+	c.cycle(key) // pays the costs of the first use
 	before := counter.Traffic()
 	const cycles = 10
 	for range cycles {
@@ -206,7 +206,7 @@ func traffic(t *T) {
 	}
 }
 
-// crowd opens thousands of sessions, hundreds with -short, as far as the service takes them, and uses each on a key of its own.
+// crowd opens thousands of sessions, hundreds with -short, up to the service's limit, and uses each on its own key.
 func crowd(t *T) {
 	const workers, memory = 32, 256 << 20
 	size, perSession := 2000, 64<<10
@@ -215,14 +215,14 @@ func crowd(t *T) {
 		size = min(size, max(memory/perSession, workers))
 	}
 	if t.Config.Embedded || testing.Short() {
-		// The stand-in makes an interpreter for each script. Sessions are the driver's, and as many as of a real
-		// server there.
+		// The embedded server makes an interpreter for each script. Sessions are the driver's, and no fewer than with a
+		// real server.
 		size = min(size, 500)
 	}
 	if t.crowd > 0 {
 		size = t.crowd
 	}
-	if t.traits.Session { // as long as a lease: thousands of sessions are kept alive late where the processors are busy
+	if t.traits.Session { // long like a lease: on busy machines, thousands of sessions are kept alive late
 		t.Config.TTL = long
 	}
 	svc := t.open(size)
@@ -255,7 +255,7 @@ func crowd(t *T) {
 	runtime.KeepAlive(clients)
 }
 
-// heap returns what is in use, goroutine stacks included.
+// heap returns the memory in use, including goroutine stacks.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -263,8 +263,8 @@ func heap() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// opening ends the context that a service, a session and a listener were opened with, as a caller does who gives the
-// opening a time-out. They must go on.
+// opening ends the context that a service, a session and a listener were opened with, like a caller with a time-out for
+// the opening. They must go on.
 func opening(t *T) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	defer cancel()
@@ -272,7 +272,7 @@ func opening(t *T) {
 	t.ctx = ctx
 	svc := t.open(1)
 	c := t.client(svc)
-	var e *ear
+	var e *recorder
 	if t.traits.Wakes {
 		e = t.listen(svc)
 	}
@@ -303,7 +303,7 @@ func closing(t *T) {
 	}
 	l := lease(t.key(), long)
 	if held, err := s.Try(t.ctx, l); !held || err != nil {
-		t.Fatalf("Try of a free key answered %v, %v", held, err)
+		t.Fatalf("Try of a free key returned %v, %v", held, err)
 	}
 	if _, err := s.Release(t.ctx, l); err != nil {
 		t.Fatalf("Release: %v", err)
@@ -312,7 +312,7 @@ func closing(t *T) {
 		t.Fatalf("Close: %v", err)
 	}
 	if !t.traits.Exclusive {
-		return // what guards nothing needs nothing to be open
+		return // a design without exclusion may work when closed
 	}
 	if !t.within(slack, func(ctx context.Context) {
 		answer, err := s.Try(ctx, l)
@@ -357,7 +357,7 @@ func useEverything(t, inner *T) {
 		a.hold(l, "the key is free")
 		if b.waiter != nil && t.traits.Exclusive {
 			next := lease(key, long)
-			next.Deadline = time.Now().Add(settle)
+			next.Deadline = time.Now().Add(settleTime)
 			inner.within(slack, func(ctx context.Context) { b.acquire(ctx, next) })
 		}
 		if r, ok := drivers.As[drivers.Renewer](a.Session); ok && t.traits.Renews {

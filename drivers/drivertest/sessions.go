@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// silence returns how long a cut lasts that ends a session for certain. The service may count from before the cut, and looks
-// at intervals.
+// silence returns the duration of a cut that certainly ends a session. The service may count from before the cut, and
+// checks at intervals.
 func (t *T) silence() time.Duration { return t.SessionTimeout*5/4 + 2*short }
 
-// sessionEnds cuts the holder off. Under Traits.Session that frees the key, the former holder is told so when it comes
-// back, and can work on; without the claim the hold lasts, and is the holder's to release.
+// sessionEnds cuts the holder off. Under Traits.Session that frees the key, and the former holder learns so when it
+// comes back, and can work on. Without the claim the hold lasts, and the holder can release it.
 func sessionEnds(t *T) {
 	svc := t.open(3)
 	a, b, c := t.client(svc), t.client(svc), t.client(svc)
@@ -41,7 +41,7 @@ func sessionEnds(t *T) {
 	t.eventually("Release after the end of a session went on to fail", func() bool {
 		owned, err := a.Release(t.ctx, l)
 		if owned {
-			t.Fatalf("Release answered true although the session had ended that held the key (Traits.Session)")
+			t.Fatalf("Release returned true although the session had ended that held the key (Traits.Session)")
 		}
 		return err == nil
 	})
@@ -52,7 +52,7 @@ func sessionEnds(t *T) {
 	a.release(l, true, "the client held the key")
 }
 
-// closedSession closes the session that holds a key, or the service where a session has nothing of its own to close.
+// closedSession closes the session that holds a key, or the service if a session cannot be closed.
 func closedSession(t *T) {
 	key := t.key()
 	next := lease(key, long)
@@ -76,7 +76,7 @@ func closedSession(t *T) {
 	b.release(next, true, "the client held the key")
 }
 
-// closeHolding opens a service, holds the key, and closes it.
+// closeHolding opens a service, holds the key, and closes the service.
 func (t *T) closeHolding(key string) {
 	cfg := t.Config
 	cfg.Clients, cfg.Wakes = 1, true
@@ -99,17 +99,17 @@ func (t *T) closeHolding(key string) {
 	}
 }
 
-// waitForSession has the holder's session end while another client waits.
+// waitForSession ends the holder's session while another client waits.
 func waitForSession(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
 	key := t.key()
 	holder.hold(lease(key, long), "the key is free")
 	l := lease(key, long)
-	l.Deadline = time.Now().Add(patience)
+	l.Deadline = time.Now().Add(waitTime)
 	got := false
 	if !t.within(slack, func(ctx context.Context) { got = w.acquire(ctx, l) }, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		holder.close()
 	}) || !got {
 		t.Fatalf("the waiter has not been granted the key %v after its holder's session was closed (Traits.Session)", slack)

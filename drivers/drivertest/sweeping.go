@@ -9,20 +9,19 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The prefixes of the case: ours has what means something in patterns of servers, and each of the others is one that
-// such a pattern, or a server that ignores case, would take for it.
+// The prefixes of the case: swept has characters with a meaning in servers' patterns, and each of unswept would match
+// such a pattern, or be equal on a server that ignores case.
 const swept = "a*b_[c]%:"
 
 var unswept = []string{"axb_[c]%:", "a*bx[c]%:", "a*b_c%:", "a*b_[c]xx:", "A*B_[C]%:", "a*b_[c]%"}
 
-// sweep finds all that a dead run has left, deletes it when it is told to and not before, and leaves everybody else's
-// alone.
+// sweep must find everything that a dead run has left, delete it only when told to, and leave everything else alone.
 func sweep(t *T) {
 	sweeper := t.Driver.(drivers.Sweeper)
 	ours := t.Config
 	ours.Prefix, ours.Clients = t.prefix+swept, 3
 	svc := t.openWith(ours)
-	dead, rival, heir := t.client(svc), t.client(svc), t.client(svc)
+	dead, rival, successor := t.client(svc), t.client(svc), t.client(svc)
 	keys := []string{t.named(swept + "0"), t.named(swept + "1"), t.named(swept + "x/y")}
 	for _, key := range keys {
 		dead.hold(lease(key, long), "the key is free")
@@ -64,10 +63,10 @@ func sweep(t *T) {
 		t.Errorf("Sweep has left %q", left)
 	}
 	if !t.traits.Expires { // it was in a table that is gone, or in a session
-		heir = t.client(t.openWith(ours))
+		successor = t.client(t.openWith(ours))
 	}
 	for _, key := range keys {
-		t.eventually("a key that was swept did not come free", func() bool { return heir.tries(lease(key, long)) })
+		t.eventually("a key that was swept did not come free", func() bool { return successor.tries(lease(key, long)) })
 	}
 	for _, r := range rivals {
 		r.refused(lease(r.key, long), "another client holds the key, whose prefix was not swept")

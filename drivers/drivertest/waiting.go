@@ -1,6 +1,6 @@
 package drivertest
 
-// Cases about sessions that wait in a way of their own.
+// Cases about sessions with their own way of waiting.
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// patience is how long waiters in these cases are ready to wait. It is beyond slack, so that one who only gets his
-// turn at the deadline has waited for too long.
-const patience = 2 * slack
+// waitTime is how long waiters in these cases wait. It exceeds slack, so that one that only gets its turn at the
+// deadline has waited too long.
+const waitTime = 2 * slack
 
-// waitAfterRelease has the key come free between the failed attempt and the wait. A waiter that only then begins to
-// listen, and sleeps, has missed it.
+// waitAfterRelease frees the key between the failed attempt and the wait. A waiter that only then begins to listen, and
+// sleeps, has missed that.
 func waitAfterRelease(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
@@ -25,7 +25,7 @@ func waitAfterRelease(t *T) {
 		key := t.key()
 		held, l := lease(key, long), lease(key, long)
 		holder.hold(held, "the key is free")
-		l.Deadline = time.Now().Add(patience)
+		l.Deadline = time.Now().Add(waitTime)
 		if w.try(l) {
 			t.Fatalf("Try was granted although another client holds the key")
 		}
@@ -43,7 +43,7 @@ func waitAfterRelease(t *T) {
 	}
 }
 
-// waitDeadline has the waiter's patience end while the key is held, and before the wait begins.
+// waitDeadline makes the waiter's deadline pass while the key is held, and before the wait begins.
 func waitDeadline(t *T) {
 	svc := t.open(2)
 	holder, w := t.client(svc), t.client(svc)
@@ -57,7 +57,7 @@ func waitDeadline(t *T) {
 				t.Fatalf("Try was granted although another client holds the key")
 			}
 		}) {
-			t.Fatalf("Wait has outlasted a deadline %v from the start by %v", wait, slack)
+			t.Fatalf("Wait has exceeded a deadline %v from the start by %v", wait, slack)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func waitContext(t *T) {
 	held := lease(key, long)
 	holder.hold(held, "the key is free")
 	l := lease(key, long)
-	l.Deadline = time.Now().Add(patience)
+	l.Deadline = time.Now().Add(waitTime)
 	if w.try(l) {
 		t.Fatalf("Try was granted although another client holds the key")
 	}
@@ -85,10 +85,10 @@ func waitContext(t *T) {
 			}
 		}
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Wait answered %v after its context was cancelled; want context.Canceled", err)
+			t.Errorf("Wait returned %v after its context was cancelled; want context.Canceled", err)
 		}
 	}, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		cancel()
 	}) {
 		t.Fatalf("Wait has not returned %v after its context was cancelled", slack)
@@ -97,21 +97,21 @@ func waitContext(t *T) {
 	holder.release(held, true, "the client held the key; the only waiter had left when its context was cancelled")
 }
 
-// waitForExpiry has the holder die: nobody announces the end of a lease.
+// waitForExpiry makes the holder die: nothing announces the end of a lease.
 func waitForExpiry(t *T) {
 	svc := t.open(2)
 	dead, w := t.client(svc), t.client(svc)
 	key := t.key()
 	dead.hold(lease(key, short), "the key is free")
 	l := lease(key, long)
-	l.Deadline = time.Now().Add(patience)
+	l.Deadline = time.Now().Add(waitTime)
 	got := false
 	if !t.within(short+slack, func(ctx context.Context) { got = w.acquire(ctx, l) }) || !got {
 		t.Fatalf("the waiter has not been granted the key %v after a lease of %v began", short+slack, short)
 	}
 }
 
-// leave has a waiter give up: it must not stand in the way of others, nor be granted the key after it went.
+// leave makes a waiter leave: it must not block others, nor be granted the key afterwards.
 func leave(t *T) {
 	svc := t.open(3)
 	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
@@ -130,14 +130,14 @@ func leave(t *T) {
 	other.release(next, true, "the client held the key; the only waiter had left")
 }
 
-// leaveAfterWake gives up just when the wait has succeeded. A Wait that acquires on the server has to give that back.
+// leaveAfterWake leaves just when the wait has succeeded. A Wait that acquires on the server must release that.
 func leaveAfterWake(t *T) {
 	svc := t.open(3)
 	holder, w, other := t.client(svc), t.client(svc), t.client(svc)
 	key := t.key()
 	held, l := lease(key, long), lease(key, long)
 	holder.hold(held, "the key is free")
-	l.Deadline = time.Now().Add(patience)
+	l.Deadline = time.Now().Add(waitTime)
 	if w.try(l) {
 		t.Fatalf("Try was granted although another client holds the key")
 	}
@@ -156,13 +156,13 @@ func leaveAfterWake(t *T) {
 			}
 		}
 	}, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		released.Store(true)
 		holder.release(held, true, "the client held the key")
 	}) {
 		return // "wait for a release" says so
 	}
-	if granted { // it looked just when the key came free
+	if granted { // it looked just when the key became free
 		w.release(l, true, "the client held the key")
 	}
 	w.leave(l)
@@ -171,8 +171,8 @@ func leaveAfterWake(t *T) {
 	other.release(next, true, "the client held the key; the only waiter had left")
 }
 
-// leaveAsHolder checks that Leave, which follows every wait, does not give up what the wait was for; and that it does
-// no harm where there was no wait.
+// leaveAsHolder checks that Leave, which follows every wait, does not release the key, and that it does no harm without
+// a wait.
 func leaveAsHolder(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
@@ -184,18 +184,18 @@ func leaveAsHolder(t *T) {
 	a.release(l, true, "the client held the key")
 }
 
-// waitForRelease has one client wait for a key, and then many.
+// waitForRelease makes one client wait for a key, and then many.
 func waitForRelease(t *T) {
 	svc := t.open(clients(crowds))
 	for _, waiting := range crowds {
-		t.everybodyGetsThrough(svc, waiting, func(*client) {})
+		t.allGetThrough(svc, waiting, func(*client) {})
 	}
 }
 
-// crowds are how many clients wait for the same key.
+// crowds are the numbers of clients that wait for the same key.
 var crowds = []int{1, 20}
 
-// clients returns how many sessions everybodyGetsThrough will open for some crowds.
+// clients returns how many sessions allGetThrough opens for the crowds.
 func clients(crowds []int) (n int) {
 	for _, waiting := range crowds {
 		n += 1 + waiting
@@ -203,8 +203,8 @@ func clients(crowds []int) (n int) {
 	return n
 }
 
-// everybodyGetsThrough has clients wait for a key that each holds only for a moment. A lost wake-up leaves one asleep.
-func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*client)) {
+// allGetThrough makes clients wait for a key that each holds only for a moment. A lost wake-up leaves one asleep.
+func (t *T) allGetThrough(svc drivers.Service, waiting int, equip func(*client)) {
 	holder := t.client(svc)
 	key := t.key()
 	held := lease(key, long)
@@ -216,9 +216,9 @@ func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*c
 	}
 	var served atomic.Int32
 	limit := slack + time.Duration(waiting)*slack/20 // they are served one by one
-	inTime := t.within(settle+limit, func(ctx context.Context) {
+	inTime := t.within(settleTime+limit, func(ctx context.Context) {
 		var all sync.WaitGroup
-		deadline := time.Now().Add(limit + slack) // whoever only gets his place because he gives up comes too late
+		deadline := time.Now().Add(limit + slack) // a client that is only served when another one gives up is too late
 		for _, c := range line {
 			all.Go(func() {
 				t.guard(func() {
@@ -234,10 +234,10 @@ func (t *T) everybodyGetsThrough(svc drivers.Service, waiting int, equip func(*c
 		}
 		all.Wait()
 	}, func() {
-		time.Sleep(settle)
+		time.Sleep(settleTime)
 		holder.release(held, true, "the client held the key")
 	})
 	if n := int(served.Load()); !inTime || n < waiting {
-		t.Fatalf("of %d waiters %d have been served within %v, although everybody releases at once", waiting, n, limit)
+		t.Fatalf("of %d waiters %d have been served within %v, although every client releases at once", waiting, n, limit)
 	}
 }
