@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -61,28 +62,22 @@ func loadSettings(l spec.Load) map[string]string {
 func inlineWorkload(o *options, c spec.Plan) string {
 	common := loadSettings(c.Load)
 	delete(common, "clients") // there it is their sum
-	var parts []string
-	if c.Workload != "" {
-		parts = append(parts, "name: "+yamlText(c.Workload))
-	}
+	w := file.Workload{Name: c.Workload}
 	for _, flag := range ofAClass {
 		if v, ok := common[flag]; ok && !o.get(flag).same(v) {
-			parts = append(parts, flag+": "+yamlText(v))
+			w.Top.Add(flag, v)
 		}
 	}
-	var classes []string
 	for _, class := range c.Classes {
-		var own []string
-		values := loadSettings(class.Load)
+		own, values := file.Class{Name: class.Name}, loadSettings(class.Load)
 		for _, flag := range ofAClass {
 			if v := values[flag]; v != "" && v != common[flag] {
-				own = append(own, flag+": "+yamlText(v))
+				own.Add(flag, v)
 			}
 		}
-		classes = append(classes, class.Name+": {"+strings.Join(own, ", ")+"}")
+		w.Classes = append(w.Classes, own)
 	}
-	parts = append(parts, "classes: {"+strings.Join(classes, ", ")+"}")
-	return "{" + strings.Join(parts, ", ") + "}"
+	return w.Inline()
 }
 
 // usual reports whether the flag's default makes v in c. With -n the default of -duration is none.

@@ -5,7 +5,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -91,44 +91,37 @@ func (p plan) size() string {
 
 // printBody writes the workload. What the head makes of a cell stands beside it, if there is a head.
 func (p plan) printBody(b *strings.Builder, head plan) {
+	w := p.split()
 	if len(p.Cells) == 1 {
-		p.printNotes(b, 0, "", head)
-	}
-	top, cells := p.split()
-	p.printTop(b, top)
-	if w := p.options.workload; w != nil && len(w.Classes) > 0 {
-		p.printClasses(b)
-	}
-	if len(p.Cells) > 1 {
-		b.WriteString("\ncells:\n")
-		for i, own := range cells {
-			p.printNotes(b, i, "  ", head)
-			for j, f := range own {
-				dash := "- "
-				if j > 0 {
-					dash = "  "
-				}
-				fmt.Fprintf(b, "  %s%s: %s\n", dash, f.name, yamlText(f.text))
-			}
+		for _, line := range p.notes(0, head) {
+			fmt.Fprintf(b, "# %s\n", line)
+		}
+	} else {
+		for i := range w.Cells {
+			w.Cells[i].Notes = p.notes(i, head)
 		}
 	}
+	b.WriteString(w.String())
 }
-
-// field is one line of a workload.
-type field struct{ name, text string }
 
 // alwaysShown are the fields that a plan shows though they have their default values.
 var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
 
-// split divides the values of all cells into those that they have in common and those of each. A value may stand at the
-// top though some cells do not read it.
-func (p plan) split() (top []field, cells [][]field) {
+// split returns a workload with the values that all cells have in common at its top, and those of each in its cells. A value may
+// stand at the top though some cells do not read it.
+func (p plan) split() *file.Workload {
+	w := &file.Workload{}
+	if from := p.options.workload; from != nil {
+		w.Name, w.About, w.Classes = from.Name, from.About, p.classes()
+	}
+	if len(p.Cells) > 1 {
+		w.Cells = make([]file.Cell, len(p.Cells))
+	}
 	values := make([]map[string]string, len(p.Cells))
 	for i, c := range p.Cells {
 		values[i] = settings(c.Plan)
 		values[i]["clients"] = strconv.Itoa(c.Load.Clients)
 	}
-	cells = make([][]field, len(p.Cells))
 	for _, opt := range p.options.list {
 		if !opt.inWorkload() || slices.Contains(ofTheRun, opt.name) {
 			continue
@@ -140,14 +133,16 @@ func (p plan) split() (top []field, cells [][]field) {
 		case !common:
 			for i, v := range values {
 				if text := v[opt.name]; text != "" {
-					cells[i] = append(cells[i], field{opt.name, text})
+					w.Cells[i].Add(opt.name, text)
 				}
 			}
 		case text != "" && shown:
-			top = append(top, field{opt.name, text})
+			w.Top.Add(opt.name, text)
 		}
 	}
-	return top, cells
+	w.Top.Add("trials", strconv.Itoa(p.Trials))
+	w.Top.Add("seed", strconv.FormatUint(p.Cells[0].Plan.Seed, 10))
+	return w
 }
 
 // inCommon is the value that a field has wherever it is read. That there is none at all is a value of -param, and of
@@ -167,60 +162,38 @@ func inCommon(values []map[string]string, name string) (text string, common bool
 	return text, true
 }
 
-func (p plan) printTop(b *strings.Builder, top []field) {
-	if w := p.options.workload; w != nil {
-		if w.Name != "" {
-			fmt.Fprintf(b, "name: %s\n", yamlText(w.Name))
-		}
-		if w.About != "" {
-			fmt.Fprintf(b, "about: %s\n", yamlQuoted(w.About))
-		}
-	}
-	for _, f := range top {
-		fmt.Fprintf(b, "%s: %s\n", f.name, yamlText(f.text))
-	}
-	fmt.Fprintf(b, "trials: %d\nseed: %d\n", p.Trials, p.Cells[0].Plan.Seed)
-}
-
-// printClasses writes the classes with what each sets for itself, in the canonical spelling.
-func (p plan) printClasses(b *strings.Builder) {
-	b.WriteString("\nclasses:\n")
+// classes are those of the workload with what each sets for itself, in the canonical spelling.
+func (p plan) classes() (list []file.Class) {
 	for _, c := range p.options.workload.Classes {
 		load, err := p.options.classLoad(c, spec.Load{})
 		if err != nil {
 			continue // planOf has read it
 		}
-		values, own := loadSettings(load), 0
-		fmt.Fprintf(b, "  %s:", yamlText(c.Name))
+		values, own := loadSettings(load), file.Class{Name: c.Name}
 		for _, flag := range ofAClass {
-			if c.Find(flag) == nil {
-				continue
+			if c.Find(flag) != nil {
+				own.Add(flag, values[flag])
 			}
-			if own++; own == 1 {
-				b.WriteString("\n")
-			}
-			fmt.Fprintf(b, "    %s: %s\n", flag, yamlText(values[flag]))
 		}
-		if own == 0 {
-			b.WriteString(" {}\n")
-		}
+		list = append(list, own)
 	}
+	return list
 }
 
-// printNotes writes what there is to say about a cell.
-func (p plan) printNotes(b *strings.Builder, i int, indent string, head plan) {
+// notes are what there is to say about a cell, and about the head's if there is one.
+func (p plan) notes(i int, head plan) []string {
 	number := ""
 	if len(p.Cells) > 1 {
 		number = fmt.Sprintf("cell %d: ", i+1)
 	}
-	printCell(b, p.Cells[i], indent+"# "+number, indent+"#   ")
+	lines := cellNotes(p.Cells[i], number, "  ")
 	if i < len(head.Cells) {
-		printCell(b, head.Cells[i], indent+"#   head: ", indent+"#     ")
+		lines = append(lines, cellNotes(head.Cells[i], "  head: ", "    ")...)
 	}
+	return lines
 }
 
-func printCell(b *strings.Builder, c matrix.Cell, first, more string) {
-	fmt.Fprintf(b, "%s%s\n", first, oneLine(c.Plan.Command))
+func cellNotes(c matrix.Cell, first, more string) []string {
 	notes := []string{fmt.Sprintf("%s %s -wait %s", c.Plan.Driver, c.Plan.Lock, c.Plan.Wait), where(c.Plan)}
 	if n := len(c.Plan.Classes); n > 0 {
 		notes = append(notes, format.Plural(c.Plan.Clients, "client")+" in "+classes(n))
@@ -228,10 +201,11 @@ func printCell(b *strings.Builder, c matrix.Cell, first, more string) {
 	if c.Plan.Renew {
 		notes = append(notes, fmt.Sprintf("renewed every %v", (c.Plan.TTL/3).Round(time.Microsecond)))
 	}
-	fmt.Fprintf(b, "%s%s\n", more, strings.Join(notes, ", "))
+	lines := []string{first + oneLine(c.Plan.Command), more + strings.Join(notes, ", ")}
 	for _, text := range warnings(c) {
-		fmt.Fprintf(b, "%swarning: %s\n", more, oneLine(text))
+		lines = append(lines, more+"warning: "+oneLine(text))
 	}
+	return lines
 }
 
 func classes(n int) string {
@@ -240,20 +214,6 @@ func classes(n int) string {
 	}
 	return fmt.Sprintf("%d classes", n)
 }
-
-// plainText is what YAML reads as it is written, wherever it stands: no list, comment or quote can begin in it.
-var plainText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:%*+@/=#-]*$`)
-
-// yamlText writes a value. The name of the null driver is quoted, since other readers take it for nothing at all.
-func yamlText(text string) string {
-	if plainText.MatchString(text) && !strings.HasSuffix(text, ":") && text != matrix.Null {
-		return text
-	}
-	return yamlQuoted(text)
-}
-
-// yamlQuoted writes a text of one line in quotes.
-func yamlQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func where(c spec.Plan) string {
 	switch c.Server {

@@ -1,4 +1,4 @@
-// Package file reads workloads from YAML. Their vocabulary is that of lockbench's flags, which the caller hands in, and
+// Package file reads workloads from YAML, and writes them. Their vocabulary is that of lockbench's flags, which the caller hands in, and
 // values stay the text that was written: whoever reads a flag's value reads these, so that there is one parser a value.
 //
 //	name: night-jobs
@@ -62,7 +62,8 @@ type Class struct {
 
 // Cell is the top with other values in place.
 type Cell struct {
-	At Pos
+	At    Pos
+	Notes []string // lines of a comment, to be written
 	Settings
 }
 

@@ -54,27 +54,39 @@ classes: [{hold: 2s, name: batch}, {name: idle}], cells: [{driver: [memory, "nul
 			"driver: null\r\nduration: 10s\r\nclasses:\r\n  - name: batch\r\n    hold: 2s\r\n  - name: idle\r\n" +
 			"cells:\r\n- driver: [memory, 'null']\r\n- {hold: exp:5ms, clients: 3}\r\n",
 	} {
-		t.Run(name, func(t *testing.T) {
+		written := func(text string) string {
 			w, err := Parse("w.yaml", []byte(text), words)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w.Source != "w.yaml" || w.Name != "jobs" || w.About != "it's, all: of it" {
-				t.Errorf("%q, %q, %q", w.Source, w.Name, w.About)
-			}
-			want := []string{"clients=64,1_000,10k", "hold=uniform:1ms:9ms", "driver=null", "duration=10s"}
-			if got := texts(w.Top); !reflect.DeepEqual(got, want) {
-				t.Errorf("top %q, want %q", got, want)
-			}
-			if len(w.Classes) != 2 || w.Classes[0].Name != "batch" || w.Classes[1].Name != "idle" ||
-				!reflect.DeepEqual(texts(w.Classes[0].Settings), []string{"hold=2s"}) || len(w.Classes[1].Settings) != 0 {
-				t.Errorf("classes %+v", w.Classes)
-			}
-			if len(w.Cells) != 2 || !reflect.DeepEqual(texts(w.Cells[0].Settings), []string{"driver=memory,null"}) ||
-				!reflect.DeepEqual(texts(w.Cells[1].Settings), []string{"hold=exp:5ms", "clients=3"}) {
-				t.Errorf("cells %+v", w.Cells)
-			}
-		})
+			w.Cells[0].Notes = []string{"a note", "and: another"}
+			return w.String()
+		}
+		t.Run(name, func(t *testing.T) { checkParsed(t, text) })
+		t.Run(name+" written", func(t *testing.T) { checkParsed(t, written(text)) })
+	}
+}
+
+func checkParsed(t *testing.T, text string) {
+	t.Helper()
+	w, err := Parse("w.yaml", []byte(text), words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Source != "w.yaml" || w.Name != "jobs" || w.About != "it's, all: of it" {
+		t.Errorf("%q, %q, %q", w.Source, w.Name, w.About)
+	}
+	want := []string{"clients=64,1_000,10k", "hold=uniform:1ms:9ms", "driver=null", "duration=10s"}
+	if got := texts(w.Top); !reflect.DeepEqual(got, want) {
+		t.Errorf("top %q, want %q", got, want)
+	}
+	if len(w.Classes) != 2 || w.Classes[0].Name != "batch" || w.Classes[1].Name != "idle" ||
+		!reflect.DeepEqual(texts(w.Classes[0].Settings), []string{"hold=2s"}) || len(w.Classes[1].Settings) != 0 {
+		t.Errorf("classes %+v", w.Classes)
+	}
+	if len(w.Cells) != 2 || !reflect.DeepEqual(texts(w.Cells[0].Settings), []string{"driver=memory,null"}) ||
+		!reflect.DeepEqual(texts(w.Cells[1].Settings), []string{"hold=exp:5ms", "clients=3"}) {
+		t.Errorf("cells %+v", w.Cells)
 	}
 }
 

@@ -179,7 +179,7 @@ func (r *reader) cells(e entry) error {
 		if len(settings) == 0 {
 			return r.Fault(first(n), "a cell without fields: it sets what tells it from the others")
 		}
-		r.Cells = append(r.Cells, Cell{first(n), settings})
+		r.Cells = append(r.Cells, Cell{At: first(n), Settings: settings})
 	}
 	if len(r.Cells) == 0 {
 		return r.Fault(first(e.value), "cells: must have at least one; without any, leave the field out")
