@@ -3,14 +3,15 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // Verdict is what can be said of a figure, and in the worst case of all of them.
@@ -124,24 +125,24 @@ func (r Result) Guessed() bool {
 // base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to who
 // compares again and again until it comes out as he wished.
 func Compare(base, head Input, o Options) (*Comparison, error) {
-	if err := o.settle(); err != nil {
+	if err := o.applyDefaults(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	b, h := read(base), read(head)
 	if err := shared(b, h); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	couples, err := match(b, h, o)
+	pairs, err := match(b, h, o)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: o.Alpha, Verdict: Unchanged}
-	c.fill(couples, o)
+	c.fill(pairs, o)
 	return c, nil
 }
 
-// settle puts the defaults in.
-func (o *Options) settle() error {
+// applyDefaults puts the defaults in.
+func (o *Options) applyDefaults() error {
 	if o.Alpha == 0 {
 		o.Alpha = DefaultAlpha
 	}
@@ -163,11 +164,11 @@ func (s side) side() Side {
 	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: underTest(s.records)}
 }
 
-// fill makes the cells of the couples and judges them.
-func (c *Comparison) fill(couples []couple, o Options) {
-	labels := name(couples)
+// fill makes the cells of the pairs and judges them.
+func (c *Comparison) fill(pairs []cellPair, o Options) {
+	labels := names(pairs)
 	var drafts []*draft
-	for i, p := range couples {
+	for i, p := range pairs {
 		switch {
 		case p.head == nil:
 			c.Missing = append(c.Missing, labels[i])
@@ -181,7 +182,7 @@ func (c *Comparison) fill(couples []couple, o Options) {
 			continue
 		}
 		c.Paired = p.paired
-		d := &draft{couple: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
+		d := &draft{cellPair: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole}}
 		c.Base.Trials += len(p.base.whole)
 		c.Head.Trials += len(p.head.whole)
 		var notes []string
@@ -204,7 +205,7 @@ func (c *Comparison) fill(couples []couple, o Options) {
 	if c.Lacking = len(c.Missing) > 0 && !o.Subset && !o.Force; c.Lacking {
 		c.Verdict = worse(c.Verdict, Inconclusive)
 	}
-	c.lift()
+	c.hoistNotes()
 	c.remark(drafts, o)
 }
 
@@ -215,13 +216,13 @@ func (d *draft) align() {
 	if !d.paired {
 		return
 	}
-	at, lone := map[turn]int{}, [2]int{}
+	at, lone := map[slot]int{}, [2]int{}
 	d.trials = [2][]*results.Record{slices.Clone(d.cell.Base), make([]*results.Record, len(d.cell.Base))}
 	for i, r := range d.cell.Base {
-		at[turnOf(r)] = i
+		at[slotOf(r)] = i
 	}
 	for _, r := range d.cell.Head {
-		if i, ok := at[turnOf(r)]; ok && d.trials[1][i] == nil {
+		if i, ok := at[slotOf(r)]; ok && d.trials[1][i] == nil {
 			d.trials[1][i] = r
 			continue
 		}
@@ -238,35 +239,17 @@ func (d *draft) align() {
 	}
 }
 
-// name labels the plans of couples by that in which they differ. A plan is that of the base, where there is one.
-func name(couples []couple) []string {
-	var plans []settings
-	var kinds []string
-	for _, p := range couples {
-		b := p.base
-		if b == nil {
-			b = p.head
-		}
-		plans, kinds = append(plans, b.settings), append(kinds, b.kind)
+// names labels pairs by that in which they differ. A plan is that of the base, where there is one.
+func names(pairs []cellPair) []string {
+	var cells []*results.Cell
+	for _, p := range pairs {
+		cells = append(cells, &results.Cell{Trials: []*results.Record{cmp.Or(p.base, p.head).first()}})
 	}
-	names := telling(plans)
-	labels := make([]string, len(plans))
-	for i, s := range plans {
-		labels[i] = s.label(names)
-		if slices.ContainsFunc(kinds, func(k string) bool { return k != kinds[0] }) {
-			labels[i] = strings.TrimPrefix(labels[i]+" · "+kinds[i], " · ")
-		}
-	}
-	for i, label := range labels { // the same twice, as of a head that two plans of the base were run against
-		if n := slices.Index(labels, label); len(labels) > 1 && n != i || label == "" && len(labels) > 1 {
-			labels[i] = strings.TrimSpace(fmt.Sprintf("%s #%d", label, i+1))
-		}
-	}
-	return labels
+	return view.Labels(cells)
 }
 
-// lift makes the notes that hold for every cell notes on the whole.
-func (c *Comparison) lift() {
+// hoistNotes makes the notes that hold for every cell notes on the whole.
+func (c *Comparison) hoistNotes() {
 	if len(c.Cells) == 0 {
 		return
 	}

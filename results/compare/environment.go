@@ -13,6 +13,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // fact is something about a record that is no figure and not asked for, in which the sides may differ.
@@ -24,16 +25,7 @@ type fact struct {
 
 var facts = []fact{
 	{"kind of server", false, kindOf},
-	{"machine", true, func(r *results.Record) string {
-		cpus := format.Plural(r.Env.CPUs, "CPU")
-		if r.Env.CPU != "" {
-			cpus = fmt.Sprintf("%d × %s", r.Env.CPUs, r.Env.CPU)
-		}
-		if n := r.Env.GOMAXPROCS; n != r.Env.CPUs {
-			cpus += fmt.Sprintf(" (GOMAXPROCS %d)", n)
-		}
-		return cpus
-	}},
+	{"machine", true, func(r *results.Record) string { return view.CPU(r.Env) }},
 	{"system", true, func(r *results.Record) string {
 		return strings.TrimSpace(r.Env.OS + "/" + r.Env.Arch + " " + r.Env.Kernel)
 	}},
@@ -48,35 +40,11 @@ var facts = []fact{
 		}
 		return r.Server.Addr
 	}},
-	{"claims", false, claims},
+	{"claims", false, func(r *results.Record) string { return view.Claims(r.Traits) }},
 	{"revision", false, func(r *results.Record) string { return r.Env.Revision }},
 	{"lockbench", false, func(r *results.Record) string { return r.Env.Lockbench }},
 	{"Go", false, func(r *results.Record) string { return r.Env.Go }},
-	{"variables", false, variables},
-}
-
-func variables(r *results.Record) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(r.Env.Variables)) {
-		all = append(all, name+"="+r.Env.Variables[name])
-	}
-	return strings.Join(all, ", ")
-}
-
-func claims(r *results.Record) string {
-	var names []string
-	for _, trait := range []struct {
-		claimed bool
-		name    string
-	}{
-		{r.Traits.Exclusive, "exclusive"}, {r.Traits.Owned, "owned"}, {r.Traits.Expires, "expires"}, {r.Traits.Session, "session-bound"},
-		{r.Traits.Fenced, "fenced"}, {r.Traits.Fair, "fair"}, {r.Traits.Reentrant, "reentrant"},
-	} {
-		if trait.claimed {
-			names = append(names, trait.name)
-		}
-	}
-	return strings.Join(names, ", ")
+	{"variables", false, func(r *results.Record) string { return view.Variables(r.Env) }},
 }
 
 // distinct are the different values of records in their order.
@@ -89,7 +57,7 @@ func distinct(records []*results.Record, of func(*results.Record) string) (value
 	return values
 }
 
-// unlike says how the environments of a couple's sides differ, and which of it makes two machines of them.
+// unlike says how the environments of a pair's sides differ, and which of it makes two machines of them.
 func unlike(base, head []*results.Record) (notes, machines []string) {
 	if len(base) == 0 || len(head) == 0 {
 		return nil, nil
@@ -158,8 +126,8 @@ func listed(values []string) string {
 	return strings.Join(named, " and ")
 }
 
-// asked says in what the plans of a couple differ.
-func asked(c couple) (notes []string) {
+// asked says in what the plans of a pair differ.
+func asked(c cellPair) (notes []string) {
 	if c.base == nil || c.head == nil {
 		return nil
 	}
@@ -208,14 +176,14 @@ func lasted(records []*results.Record, group int) time.Duration {
 }
 
 // doubts says which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
-func doubts(c couple) (notes []string) {
-	say := func(is func(*results.Record) bool, records func(*bucket) []*results.Record, text string) {
+func doubts(c cellPair) (notes []string) {
+	say := func(is func(*results.Record) bool, records func(*group) []*results.Record, text string) {
 		var of []string
 		for _, side := range []struct {
 			name string
-			*bucket
+			*group
 		}{{"base", c.base}, {"head", c.head}} {
-			in := records(side.bucket)
+			in := records(side.group)
 			if n := number(in, is); n > 0 {
 				of = append(of, fmt.Sprintf("%d of %s of the %s", n, format.Plural(len(in), "trial"), side.name))
 			}
@@ -224,7 +192,7 @@ func doubts(c couple) (notes []string) {
 			notes = append(notes, format.And(of)+": "+text)
 		}
 	}
-	whole := func(b *bucket) []*results.Record { return b.whole }
+	whole := func(b *group) []*results.Record { return b.whole }
 	say(func(r *results.Record) bool { return r.Generator.Saturated }, whole,
 		"saturated, the bottleneck was lockbench or its machine, so that a change of the lock may not show")
 	say(func(r *results.Record) bool { return len(r.Generator.Pauses) > 0 }, whole,
@@ -233,7 +201,7 @@ func doubts(c couple) (notes []string) {
 		"the clients did not keep up with the arrivals, so that the rate is theirs")
 	say(func(r *results.Record) bool { return r.Steady.Drifts }, whole,
 		"drifts, the second half of the window was faster or slower than the first")
-	all := (*bucket).all
+	all := (*group).all
 	say((*results.Record).Violated, all, "mutual exclusion was violated, which the design claims")
 	say(func(r *results.Record) bool { return r.Partial != "" }, all, "left out, since they ended early ("+
 		strings.Join(distinct(slices.Concat(c.base.partial, c.head.partial), why), "; ")+")")

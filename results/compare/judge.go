@@ -24,7 +24,7 @@ var breaches = []string{"violations", "lost-updates", "lost-early", "fence-regre
 
 // draft is a cell while it is judged.
 type draft struct {
-	couple
+	cellPair
 	cell     *Cell
 	trials   [2][]*results.Record // of base and head, those of a pair at the same place if they are paired, and nil for a missing one
 	results  []Result
@@ -78,7 +78,7 @@ func (d *draft) known(f *metric.Metric) bool {
 
 // open tells of an open loop, in a part of the clients at least.
 func (d *draft) open() bool {
-	is := func(b *bucket) bool {
+	is := func(b *group) bool {
 		return slices.ContainsFunc(b.first().Plan.Groups(), func(g spec.Class) bool { return g.Open() })
 	}
 	return is(d.base) || is(d.head)
@@ -123,10 +123,7 @@ func (d *draft) fill(o Options) {
 			continue
 		}
 		shown = append(shown, t.Figure)
-		note := t.Figure.Name + " is not judged: the head does not claim mutual exclusion"
-		if !slices.Contains(d.cell.Notes, note) {
-			d.cell.Notes = append(d.cell.Notes, note)
-		}
+		d.note(t.Figure.Name + " is not judged: the head does not claim mutual exclusion")
 	}
 	shown = append(shown, o.Figures...)
 	if len(o.Figures) == 0 {
@@ -154,10 +151,16 @@ func (d *draft) add(r Result) {
 		name      string
 		know, all int
 	}{{"base", r.Change.Base.N, len(d.cell.Base)}, {"head", r.Change.Head.N, len(d.cell.Head)}} {
-		note := fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, format.Plural(side.all, "trial"), side.name)
-		if 0 < side.know && side.know < side.all && !slices.Contains(d.cell.Notes, note) {
-			d.cell.Notes = append(d.cell.Notes, note)
+		if 0 < side.know && side.know < side.all {
+			d.note(fmt.Sprintf("%s is known of %d of %s of the %s", r.Figure.Name, side.know, format.Plural(side.all, "trial"), side.name))
 		}
+	}
+}
+
+// note adds what holds for the cell, once.
+func (d *draft) note(text string) {
+	if !slices.Contains(d.cell.Notes, text) {
+		d.cell.Notes = append(d.cell.Notes, text)
 	}
 }
 
@@ -271,9 +274,10 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 	good := r.Figure.Better == metric.Higher && c.Ratio >= 1+o.MinEffect || r.Figure.Better == metric.Lower && c.Ratio <= 1-o.MinEffect
 	switch {
 	case significant && beyond:
-		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), limit(t))
+		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s, and %s is the limit", moved(c.Ratio), t.Allowed())
 		if n := saturated(d.cell.Head); n > 0 && saturated(d.cell.Base) == 0 {
-			r.Why += fmt.Sprintf("; %d of %s of the head are saturated and the base is not: it may be the machine's", n, format.Plural(len(d.cell.Head), "trial"))
+			d.note(fmt.Sprintf("%d of %s of the head are saturated and the base is not: the loss may be the machine's",
+				n, format.Plural(len(d.cell.Head), "trial")))
 		}
 	case significant && good:
 		r.Verdict = Improved
@@ -313,7 +317,7 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	case math.IsNaN(c.Low): // with an alpha above 5 %
 		r.cannot(TooFew, fmt.Sprintf("no interval can be given of its change from %s", trials(c)))
 	default:
-		r.cannot(Scatter, fmt.Sprintf("the change is between %s and %s: %s is not ruled out", signed(c.Low-1), signed(c.High-1), limit(t)))
+		r.cannot(Scatter, fmt.Sprintf("the change is between %s and %s: %s is not ruled out", format.Change(c.Low-1), format.Change(c.High-1), t.Allowed()))
 	}
 }
 
@@ -429,27 +433,9 @@ func worse(a, b Verdict) Verdict {
 // moved says what became of a figure: "fell by 8.2 %".
 func moved(ratio float64) string {
 	if ratio < 1 {
-		return "fell by " + strings.TrimPrefix(signed(ratio-1), "−")
+		return "fell by " + strings.TrimPrefix(format.Change(ratio-1), "−")
 	}
-	return "rose by " + strings.TrimPrefix(signed(ratio-1), "+")
-}
-
-// signed is a change as people read it, with one digit behind the point up to 100 %.
-func signed(share float64) string {
-	digits := 1
-	if math.Abs(share) >= 0.9995 {
-		digits = 0
-	}
-	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*share), "-", "−", 1)
-}
-
-// limit is the change of a threshold, with the digits that it was given.
-func limit(t *Threshold) string {
-	sign := "+"
-	if t.Less {
-		sign = "−"
-	}
-	return sign + strings.TrimSuffix(metric.Share.Exact(math.Abs(t.Value)), "%") + " %"
+	return "rose by " + strings.TrimPrefix(format.Change(ratio-1), "+")
 }
 
 func trials(c stats.Change) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// bucket holds the trials of one side that are observations of one thing.
-type bucket struct {
+// group holds the trials of one side that are observations of one thing.
+type group struct {
 	settings settings
 	kind     string // of server
 	whole    []*results.Record
@@ -21,14 +21,14 @@ type bucket struct {
 }
 
 // first speaks for all of them about the plan.
-func (b *bucket) first() *results.Record {
+func (b *group) first() *results.Record {
 	if len(b.whole) > 0 {
 		return b.whole[0]
 	}
 	return b.partial[0]
 }
 
-func (b *bucket) all() []*results.Record { return slices.Concat(b.whole, b.partial) }
+func (b *group) all() []*results.Record { return slices.Concat(b.whole, b.partial) }
 
 // side is one side as it was read.
 type side struct {
@@ -98,19 +98,19 @@ func shared(base, head side) error {
 	return nil
 }
 
-// buckets sorts records by key, in the order in which they were read.
-type buckets struct {
-	at    map[string]*bucket
+// groups sorts records by key, in the order in which they were read.
+type groups struct {
+	at    map[string]*group
 	order []string
 }
 
-func (bs *buckets) add(key string, s settings, r *results.Record) {
+func (bs *groups) add(key string, s settings, r *results.Record) {
 	if bs.at == nil {
-		bs.at = map[string]*bucket{}
+		bs.at = map[string]*group{}
 	}
 	b := bs.at[key]
 	if b == nil {
-		b = &bucket{settings: s, kind: kindOf(r)}
+		b = &group{settings: s, kind: kindOf(r)}
 		bs.at[key] = b
 		bs.order = append(bs.order, key)
 	}
@@ -121,30 +121,30 @@ func (bs *buckets) add(key string, s settings, r *results.Record) {
 	}
 }
 
-// list is the buckets in order.
-func (bs *buckets) list() (list []*bucket) {
+// list is the groups in order.
+func (bs *groups) list() (list []*group) {
 	for _, key := range bs.order {
 		list = append(list, bs.at[key])
 	}
 	return list
 }
 
-// couple is a bucket of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
-type couple struct {
-	base, head *bucket
+// cellPair is a group of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
+type cellPair struct {
+	base, head *group
 	paired     bool // their trials took turns in one run
 }
 
-// turn is when a trial of a run with two sides had its turn: both sides have one of each.
-type turn struct {
+// slot is when a trial of a run with two sides had its turn: both sides have one of each.
+type slot struct {
 	run         string
 	pair, trial int
 }
 
-func turnOf(r *results.Record) turn { return turn{r.Run, r.Pair, r.Trial} }
+func slotOf(r *results.Record) slot { return slot{r.Run, r.Pair, r.Trial} }
 
-// match finds the couples, those of the base in their order first.
-func match(base, head side, o Options) ([]couple, error) {
+// match finds the pairs, those of the base in their order first.
+func match(base, head side, o Options) ([]cellPair, error) {
 	but, err := ignored(o.Ignore)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func sided(records []*results.Record, is string) bool {
 
 // byPair matches the sides of runs that compared two configurations: their plans differ, that is what they are for. Runs
 // with the same two plans count together.
-func byPair(base, head side) ([]couple, error) {
+func byPair(base, head side) ([]cellPair, error) {
 	type place struct {
 		run  string
 		pair int
@@ -194,31 +194,31 @@ func byPair(base, head side) ([]couple, error) {
 			of[at] = keys
 		}
 	}
-	var bs, hs buckets
+	var bs, hs groups
 	for i, s := range []side{base, head} {
-		to := []*buckets{&bs, &hs}[i]
+		to := []*groups{&bs, &hs}[i]
 		for _, r := range s.records {
 			keys := of[place{r.Run, r.Pair}]
 			to.add(strings.Join(keys[:], "\n"), planOf[r], r)
 		}
 	}
-	couples := exact(&bs, &hs)
-	for i := range couples {
-		couples[i].paired = true
+	pairs := exact(&bs, &hs)
+	for i := range pairs {
+		pairs[i].paired = true
 	}
-	if !slices.ContainsFunc(couples, func(c couple) bool { return c.base != nil && c.head != nil }) {
+	if !slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }) {
 		return nil, errors.New("no cell of the base was run together with one of the head")
 	}
-	return couples, nil
+	return pairs, nil
 }
 
 // byPlan matches plan by plan: first those that agree in everything, then, of those that are left, those that agree in
 // all that is not ignored.
-func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) {
-	var bs, hs buckets
+func byPlan(base, head side, but map[string]bool, force bool) ([]cellPair, error) {
+	var bs, hs groups
 	seen := plans{}
 	for i, s := range []side{base, head} {
-		to := []*buckets{&bs, &hs}[i]
+		to := []*groups{&bs, &hs}[i]
 		for _, r := range s.records {
 			plan, err := seen.read(r.Plan)
 			if err != nil {
@@ -227,43 +227,43 @@ func byPlan(base, head side, but map[string]bool, force bool) ([]couple, error) 
 			to.add(kindOf(r)+" "+plan.whole, plan.settings, r)
 		}
 	}
-	couples := exact(&bs, &hs)
+	pairs := exact(&bs, &hs)
 	if len(but) > 0 || force {
 		var err error
-		if couples, err = alike(couples, but, force); err != nil {
+		if pairs, err = alike(pairs, but, force); err != nil {
 			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(couples, func(c couple) bool { return c.base != nil && c.head != nil }) {
-		return nil, strangers(base, head, bs.list(), hs.list())
+	if !slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }) {
+		return nil, noMatch(base, head, bs.list(), hs.list())
 	}
-	return couples, nil
+	return pairs, nil
 }
 
-// exact makes couples of the buckets with the same key, and lone ones of the others.
-func exact(bs, hs *buckets) (couples []couple) {
+// exact makes pairs of the groups with the same key, and lone ones of the others.
+func exact(bs, hs *groups) (pairs []cellPair) {
 	for _, key := range bs.order {
-		couples = append(couples, couple{base: bs.at[key], head: hs.at[key]})
+		pairs = append(pairs, cellPair{base: bs.at[key], head: hs.at[key]})
 	}
 	for _, key := range hs.order {
 		if bs.at[key] == nil {
-			couples = append(couples, couple{head: hs.at[key]})
+			pairs = append(pairs, cellPair{head: hs.at[key]})
 		}
 	}
-	return couples
+	return pairs
 }
 
-// alike makes couples of those lone buckets that agree in all but some flags. Where several do, it cannot be told which
+// alike makes pairs of those lone groups that agree in all but some flags. Where several do, it cannot be told which
 // belongs to which.
-func alike(couples []couple, but map[string]bool, force bool) ([]couple, error) {
-	key := func(b *bucket) string {
+func alike(pairs []cellPair, but map[string]bool, force bool) ([]cellPair, error) {
+	key := func(b *group) string {
 		if force {
 			return b.settings.key(but)
 		}
 		return b.kind + " " + b.settings.key(but)
 	}
-	bases, heads := map[string][]int{}, map[string][]int{} // places in couples
-	for i, c := range couples {
+	bases, heads := map[string][]int{}, map[string][]int{} // places in pairs
+	for i, c := range pairs {
 		switch {
 		case c.head == nil:
 			bases[key(c.base)] = append(bases[key(c.base)], i)
@@ -272,7 +272,7 @@ func alike(couples []couple, but map[string]bool, force bool) ([]couple, error) 
 		}
 	}
 	gone := map[int]bool{}
-	for i, c := range couples {
+	for i, c := range pairs {
 		if c.base == nil || c.head != nil {
 			continue
 		}
@@ -281,13 +281,13 @@ func alike(couples []couple, but map[string]bool, force bool) ([]couple, error) 
 			continue
 		}
 		if len(bases[k]) > 1 || len(heads[k]) > 1 {
-			return nil, ambiguous(couples, bases[k], heads[k])
+			return nil, ambiguous(pairs, bases[k], heads[k])
 		}
-		couples[i].head = couples[heads[k][0]].head
+		pairs[i].head = pairs[heads[k][0]].head
 		gone[heads[k][0]] = true
 	}
-	var left []couple
-	for i, c := range couples {
+	var left []cellPair
+	for i, c := range pairs {
 		if !gone[i] {
 			left = append(left, c)
 		}
@@ -295,13 +295,13 @@ func alike(couples []couple, but map[string]bool, force bool) ([]couple, error) 
 	return left, nil
 }
 
-func ambiguous(couples []couple, bases, heads []int) error {
+func ambiguous(pairs []cellPair, bases, heads []int) error {
 	var plans []settings
 	for _, i := range bases {
-		plans = append(plans, couples[i].base.settings)
+		plans = append(plans, pairs[i].base.settings)
 	}
 	for _, i := range heads {
-		plans = append(plans, couples[i].head.settings)
+		plans = append(plans, pairs[i].head.settings)
 	}
 	names := differing(plans)
 	name := func(of []settings) string {
@@ -315,15 +315,15 @@ func ambiguous(couples []couple, bases, heads []int) error {
 		name(plans[:len(bases)]), name(plans[len(bases):]))
 }
 
-// strangers says in what the nearest two cells differ, and what would match them.
-func strangers(base, head side, bs, hs []*bucket) error {
+// noMatch says in what the nearest two cells differ, and what would match them.
+func noMatch(base, head side, bs, hs []*group) error {
 	var nearest []string
-	var near couple
+	var near cellPair
 	for _, b := range bs {
 		for _, h := range hs {
 			names := differing([]settings{b.settings, h.settings})
 			if near.base == nil || cost(names, b, h) < cost(nearest, near.base, near.head) {
-				near, nearest = couple{base: b, head: h}, names
+				near, nearest = cellPair{base: b, head: h}, names
 			}
 		}
 	}
@@ -342,8 +342,8 @@ func strangers(base, head side, bs, hs []*bucket) error {
 		head.name, base.name, format.And(parts), strings.Join(advice, " "))
 }
 
-// cost is how unlike two buckets are.
-func cost(names []string, b, h *bucket) int {
+// cost is how unlike two groups are.
+func cost(names []string, b, h *group) int {
 	if b.kind != h.kind {
 		return len(names) + 1
 	}

@@ -67,7 +67,7 @@ func TestMatching(t *testing.T) {
 		"what follows from another flag is not in the name": {cells(of(), queued), cells(queued, of()), Options{}, []string{"backoff", "queue"}, nil, nil},
 		"unless it tells cells apart": {cells(of(), queued, swapped), cells(queued, of(), swapped), Options{},
 			[]string{"backoff", "queue · handover release", "queue · handover swap"}, nil, nil},
-		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"hold 0s/2ms"}, []string{"hold 0s/1ms"}, []string{"hold 0s/3ms"}},
+		"classes": {cells(classes(1), classes(2)), cells(classes(2), classes(3)), Options{}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 2 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 1 ms)"}, []string{"classes a (0 clients, hold 0); b (0 clients, hold 3 ms)"}},
 	} {
 		got := compared(t, c.base, c.head, c.o)
 		if !slices.Equal(labels(got), c.labels) || !slices.Equal(got.Missing, c.missing) || !slices.Equal(got.Added, c.added) {
@@ -331,7 +331,7 @@ func TestSides(t *testing.T) {
 	if !slices.Equal(sizes, []int{20, 20, 10, 10, 10, 10}) || !slices.Equal(got.Missing, []string{"clients 32"}) || got.Base.Name != "runs.jsonl" {
 		t.Errorf("%v trials, missing %q", sizes, got.Missing)
 	}
-	if want := []string{"clients 8", "clients 16", "clients 8 #3"}; !slices.Equal(labels(got), want) {
+	if want := []string{"clients 8 #1", "clients 16", "clients 8 #2"}; !slices.Equal(labels(got), want) {
 		t.Errorf("%q, want %q", labels(got), want)
 	}
 	if want := []string{"-wait: backoff in the base, queue in the head", "-backoff-min: 1ms in the base, none in the head"}; !slices.Equal(got.Cells[0].Notes, want) {

@@ -128,29 +128,6 @@ func differing(plans []settings) (names []string) {
 	return names
 }
 
-// telling are the flags that tell plans apart: those in which they differ, but for what another of them implies as long as
-// no two plans become alike by it.
-func telling(plans []settings) []string {
-	names := differing(plans)
-	different := func(names []string) int {
-		labels := map[string]bool{}
-		for _, s := range plans {
-			labels[s.label(names)] = true
-		}
-		return len(labels)
-	}
-	all := different(names)
-	for _, f := range slices.Backward(flags) { // -handover before -wait, which implies more
-		for _, implied := range f.Implies {
-			less := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == implied })
-			if slices.Contains(names, f.Name) && different(less) == all {
-				names = less
-			}
-		}
-	}
-	return names
-}
-
 // kindOf is the kind of server that was measured, or that was asked for if the record does not say.
 func kindOf(r *results.Record) string {
 	if r.Server.Kind != "" {

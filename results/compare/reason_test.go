@@ -90,11 +90,11 @@ func TestReasons(t *testing.T) {
 // TestPausedTrials are named in the notes on a cell.
 func TestPausedTrials(t *testing.T) {
 	paused := &results.Record{Generator: results.Generator{Pauses: []results.Pause{{Length: time.Second}}}}
-	notes := doubts(couple{base: &bucket{whole: []*results.Record{{}, paused}}, head: &bucket{whole: []*results.Record{{}}}})
+	notes := doubts(cellPair{base: &group{whole: []*results.Record{{}, paused}}, head: &group{whole: []*results.Record{{}}}})
 	if want := "1 of 2 trials of the base: paused, "; len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
 		t.Errorf("notes %q, want one that begins with %q", notes, want)
 	}
-	if notes := doubts(couple{base: &bucket{whole: []*results.Record{{}}}, head: &bucket{whole: []*results.Record{{}}}}); len(notes) > 0 {
+	if notes := doubts(cellPair{base: &group{whole: []*results.Record{{}}}, head: &group{whole: []*results.Record{{}}}}); len(notes) > 0 {
 		t.Errorf("notes %q on trials without a pause", notes)
 	}
 }
@@ -106,9 +106,9 @@ func TestSaturatedHead(t *testing.T) {
 		base []*results.Record
 		want bool
 	}{"alone": {series(1e5), true}, "with the base": {busy(10, series(1e5)), false}} {
-		got := compared(t, c.base, busy(10, series(0.9e5)), Options{Thresholds: thresholds(t, "locks/s<-5%")}).Cells[0].Figures[0]
-		if got.Verdict != Regressed || strings.Contains(got.Why, said) != c.want {
-			t.Errorf("%s: %s, %q", name, got.Verdict, got.Why)
+		got := compared(t, c.base, busy(10, series(0.9e5)), Options{Thresholds: thresholds(t, "locks/s<-5%")})
+		if notes := strings.Join(got.Notes, "\n"); got.Verdict != Regressed || strings.Contains(notes, said) != c.want {
+			t.Errorf("%s: %s, %q", name, got.Verdict, notes)
 		}
 	}
 }

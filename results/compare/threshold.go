@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 )
 
@@ -232,5 +231,5 @@ func (t *Threshold) Limit() string {
 // Allowed returns the value of t as a sentence has it: "−5 %".
 func (t *Threshold) Allowed() string {
 	text := strings.TrimLeft(strings.TrimPrefix(t.Limit(), t.Figure.Name), " <>")
-	return strings.NewReplacer("-", "−", "%", format.Unbroken+"%").Replace(text)
+	return strings.NewReplacer("-", "−", "%", " %").Replace(text)
 }

@@ -213,6 +213,11 @@ func ServerKind(c *results.Cell) string {
 
 // Machine describes where the load was made, and with what.
 func Machine(e results.Env) string {
+	return format.Join(CPU(e), strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
+}
+
+// CPU describes the processors, and how many of them Go used if not all.
+func CPU(e results.Env) string {
 	cpu := format.Plural(e.CPUs, "CPU")
 	if e.CPU != "" {
 		cpu = fmt.Sprintf("%d × %s", e.CPUs, e.CPU)
@@ -220,9 +225,10 @@ func Machine(e results.Env) string {
 	if e.GOMAXPROCS != e.CPUs {
 		cpu += fmt.Sprintf(" (GOMAXPROCS %d)", e.GOMAXPROCS)
 	}
-	return format.Join(cpu, strings.TrimSpace(e.OS+"/"+e.Arch+" "+e.Kernel), e.Go)
+	return cpu
 }
 
+// Libraries lists the client libraries with their versions.
 func Libraries(e results.Env) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e.Libraries)) {
@@ -281,15 +287,18 @@ func TraitWords(t results.Traits) string {
 	return strings.Join(words, ", ")
 }
 
-// Guarantees are what a cell's design claims, without its mere abilities, in words.
-func Guarantees(c *results.Cell) string {
+// Guarantees returns what a cell's design claims, without its mere abilities, in words.
+func Guarantees(c *results.Cell) string { return cmp.Or(Claims(c.First().Traits), "nothing") }
+
+// Claims lists the guarantees among traits.
+func Claims(of results.Traits) string {
 	var words []string
 	for _, t := range traits {
-		if t.letter != "" && t.has(c.First().Traits) {
+		if t.letter != "" && t.has(of) {
 			words = append(words, t.name)
 		}
 	}
-	return cmp.Or(strings.Join(words, ", "), "nothing")
+	return strings.Join(words, ", ")
 }
 
 // Legend explains the trait letters that occur.

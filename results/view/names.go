@@ -28,7 +28,7 @@ func Labels(cells []*results.Cell) []string {
 				continue
 			}
 			for i, c := range cells {
-				if v := format.Clean(a.Value(c)); to(i) {
+				if v := format.Line(a.Value(c)); to(i) {
 					labels[i] = joined(labels[i], a, v)
 				}
 			}
@@ -149,7 +149,7 @@ func namesBy(kept []Axis, cells []*results.Cell) []string {
 
 // named is joined, but for counts of clients and keys, which read better before what they count.
 func named(name string, a Axis, c *results.Cell) string {
-	v := format.Clean(a.Value(c))
+	v := format.Line(a.Value(c))
 	if a.Title != "clients" && a.Title != "keys" {
 		return joined(name, a, v)
 	}
