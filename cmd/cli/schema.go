@@ -5,7 +5,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -59,142 +58,13 @@ func (p *program) schemaCommand() *cobra.Command {
 	return c
 }
 
-// object is a JSON object.
-type object = map[string]any
-
-// schemaID names the schema; it is no address.
-const schemaID = "https://github.com/lockbench/lockbench/workloads/workload.schema.json"
-
-// namePattern is that of a workload and of a class; see package file.
-const namePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
-
-// workloadSchema writes the schema. Maps come out sorted, so that it is the same each time.
+// workloadSchema returns the schema of the files that vocabulary describes.
 func workloadSchema() ([]byte, error) {
-	top, class, cell := object{}, object{}, object{}
-	for _, f := range runFlags {
-		if !f.inWorkload() {
-			continue
+	return vocabulary().JSONSchema(func(field string) map[string]any {
+		f, _ := findFlag(field)
+		if f.name == "seed" {
+			f.value = "SEED"
 		}
-		one := object{"$ref": "#/$defs/" + f.name}
-		value := one
-		if f.axis {
-			value = object{"anyOf": []any{one, object{"type": "array", "items": one, "minItems": 1, "uniqueItems": true}}}
-		}
-		top[f.name] = value
-		if !slices.Contains(ofTheRun, f.name) {
-			cell[f.name] = value
-		}
-		if slices.Contains(ofAClass, f.name) {
-			class[f.name] = one
-		}
-	}
-	strict := func(properties object) object {
-		return object{"type": "object", "properties": properties, "additionalProperties": false}
-	}
-	listed := object{"name": object{"$ref": "#/$defs/name"}}
-	for name, value := range class {
-		listed[name] = value
-	}
-	named := strict(listed)
-	named["required"] = []string{"name"}
-	different := strict(cell)
-	different["minProperties"] = 1
-	top["name"] = object{"$ref": "#/$defs/name", "description": "what records call it"}
-	top["about"] = object{"type": "string", "minLength": 1, "maxLength": 200, "pattern": `^[^\n]*\S[^\n]*$`,
-		"description": "one line on what it imitates"}
-	top["classes"] = object{
-		"description": "kinds of clients; what a class leaves out it has from the top",
-		"anyOf": []any{
-			object{
-				"type": "object", "minProperties": 1,
-				"propertyNames": object{"pattern": namePattern}, "additionalProperties": strict(class),
-			},
-			object{"type": "array", "minItems": 1, "items": named},
-		},
-	}
-	top["cells"] = object{
-		"description": "each is the top with these values in place; lists inside are axes",
-		"type":        "array", "minItems": 1, "items": different,
-	}
-	schema := strict(top)
-	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	schema["$id"] = schemaID
-	schema["title"] = "lockbench workload"
-	schema["minProperties"] = 1
-	defs := object{"name": object{"type": "string", "pattern": namePattern}}
-	for _, f := range runFlags {
-		if f.inWorkload() {
-			defs[f.name] = f.schema()
-		}
-	}
-	schema["$defs"] = defs
-	text, err := json.MarshalIndent(schema, "", "  ")
-	return append(text, '\n'), err
-}
-
-// The texts of values. They catch slips; what fits together the program itself tells.
-const (
-	digits    = `[0-9]+(_[0-9]+)*`
-	decimal   = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
-	timeText  = `(` + decimal + `(ns|us|µs|μs|ms|s|m|h))+`
-	shareText = decimal + ` *%|0?\.[0-9]+|0`
-	rateText  = digits + `(\.[0-9]+)?[kKM]?`
-	keyText   = `(uniform|sequential|own|zipf:` + decimal + `|hot:(` + shareText + `):` + digits + `[kKM]?)` + partText
-	partText  = `(@[0-9_kKM]+-[0-9_kKM]+)?`
-	mixText   = decimal + ` *% *\* *` + keyText
-	stepsText = `(steps|ladder):` + rateText + `:` + rateText + `:[0-9]+`
-	rampText  = rateText + `:` + rateText + `:` + timeText
-	timesText = timeText + `|0|uniform:(` + timeText + `|0):` + timeText + `|exp:` + timeText +
-		`|lognormal:` + timeText + `:` + timeText + `|file:[^,]+`
-	paramText   = `[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*`
-	wordText    = `[a-z0-9]+(-[a-z0-9]+)*`
-	errorsText  = digits + `[kKM]?|` + shareText
-	integerText = digits + `[kKM]?`
-	seedText    = `0[xX][0-9a-fA-F_]+|` + digits
-)
-
-// schema is that of one value of a flag.
-func (f flagDef) schema() object {
-	s := object{"description": strings.ReplaceAll(f.usage, "\n", " ")}
-	text := func(pattern string) object { return object{"type": "string", "pattern": "^(" + pattern + ")$"} }
-	either := func(kinds ...any) { s["anyOf"] = kinds }
-	integer := object{"type": "integer", "minimum": 0}
-	switch {
-	case f.name == "seed":
-		either(integer, text(seedText))
-	case f.name == "driver": // YAML has a value of its own that is written null
-		either(text(wordText), object{"type": "null"})
-	case matrix.Choices(f.name) != nil:
-		s["enum"] = matrix.Choices(f.name)
-	case f.isSwitch() && f.axis:
-		s["enum"] = []any{spec.Off, spec.On, true, false, "true", "false"}
-	case f.isSwitch():
-		s["enum"] = []any{true, false, "true", "false"}
-	default:
-		switch f.value {
-		case "N", "OPS":
-			either(integer, text(integerText))
-		case "HZ":
-			either(object{"type": "number", "minimum": 0, "maximum": matrix.MaxProbe}, text(decimal))
-		case "TIME":
-			either(object{"const": 0}, text(timeText+"|0"))
-		case "TIMES":
-			either(object{"const": 0}, text(timesText))
-		case "KEYS":
-			either(text(keyText + `|` + mixText + `( *\+ *` + mixText + `)*`))
-		case "SHARE":
-			either(object{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, text(shareText))
-		case "RATE":
-			either(object{"type": "number", "minimum": 0}, text(rateText+"|"+rampText+"|"+stepsText))
-		case "N|SHARE":
-			either(object{"type": "number", "minimum": 0}, text(f.def+"|"+errorsText))
-		case "NAME=VALUE":
-			either(text(paramText))
-		case "NAME":
-			either(text(wordText))
-		default:
-			panic("lockbench: no schema for -" + f.name + " " + f.value)
-		}
-	}
-	return s
+		return matrix.Schema(spec.Setting{Name: f.name, Value: f.value, Axis: f.axis, Default: f.def, Usage: f.usage})
+	})
 }
