@@ -25,7 +25,7 @@ var (
 )
 
 // sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
-const sessionTime = 4 * time.Second
+const sessionTime = 8 * time.Second
 
 func zookeeper(t *testing.T) drivers.Driver {
 	t.Helper()
