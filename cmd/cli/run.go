@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -83,7 +84,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err := checkOutput(o.get("output")); err != nil {
 		return err
 	}
-	env := readEnv()
+	env := machine.Env()
 	env.Revision = revision
 	env.Variables = p.env.influences(p.secrets.Scrub)
 	if contest != nil {
@@ -105,7 +106,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 
 	r := runner{
-		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: readLimits(), live: live, contest: contest,
+		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: machine.ReadLimits(), live: live, contest: contest,
 		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {
@@ -144,7 +145,7 @@ type runner struct {
 	plan
 	output   string
 	env      results.Env
-	limits   machineLimits
+	limits   machine.Limits
 	progress *progress.Line
 	fleets   map[string]*fleet // by side
 	fleet    *fleet            // of the present trial
@@ -328,7 +329,7 @@ func (r *runner) ready(ctx context.Context, c spec.Plan) error {
 			return err
 		}
 	}
-	return r.limits.check(c, r.fleet.networkOf(c))
+	return r.limits.Check(&c, r.fleet.networkOf(c))
 }
 
 // checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/cmd/cli/machine"
 )
 
 func (p *program) versionCommand() *cobra.Command {
@@ -18,7 +20,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Args:  noArgs,
 	}, nil)
 	c.RunE = func(*cobra.Command, []string) error {
-		env := readEnv()
+		env := machine.Env()
 		text := fmt.Sprintf("lockbench %s\n%s %s/%s\n", env.Lockbench, env.Go, env.OS, env.Arch)
 		for _, module := range slices.Sorted(maps.Keys(env.Libraries)) {
 			text += fmt.Sprintf("%s %s\n", module, env.Libraries[module])

@@ -1,6 +1,6 @@
-// The machine and the program that make the load, for the record.
-
-package cli
+// Package machine tells of the machine and the program that make the load: what a record says of them, and the limits that a
+// run can hit.
+package machine
 
 import (
 	"os"
@@ -13,8 +13,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// readEnv looks around once. What cannot be found out is left empty.
-func readEnv() results.Env {
+// Env returns what a record says of them. What cannot be found out is left empty.
+func Env() results.Env {
 	env := results.Env{
 		Lockbench: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 		Kernel: kernel(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),

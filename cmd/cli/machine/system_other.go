@@ -2,7 +2,7 @@
 
 //go:build !unix
 
-package cli
+package machine
 
 func fileLimit() int { return 0 }
 func kernel() string { return "" }

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package cli
+package machine
 
 import (
 	"math"

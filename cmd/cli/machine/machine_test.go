@@ -1,0 +1,116 @@
+package machine
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+func TestLimits(t *testing.T) {
+	for _, test := range []struct {
+		limits  Limits
+		driver  string
+		conns   int
+		nodes   int
+		network string
+		want    string // a part of the error; empty for none
+	}{
+		{Limits{}, "rueidis", 100_000, 0, "tcp", ""},
+		{Limits{Files: 1024}, "rueidis", 900, 0, "tcp", ""},
+		{Limits{Files: 1024}, "rueidis", 961, 0, "tcp", "ulimit -n 1025"},
+		{Limits{Files: 1024}, "rueidis", 900, 0, "embedded", "ulimit -n 1864"},
+		{Limits{Files: 10}, "memory", 0, 0, "in-process", ""},
+		{Limits{Ports: 100}, "rueidis", 100, 0, "tcp", ""},
+		{Limits{Ports: 100}, "rueidis", 101, 0, "tls", "there are 100 (net.ipv4.ip_local_port_range)"},
+		{Limits{Ports: 100}, "rueidis", 101, 0, "unix", ""},
+		{Limits{Files: 1024}, "rueidis", 192, 5, "tcp", ""},
+		{Limits{Files: 1024}, "rueidis", 193, 5, "tcp", "965 connections need 1029 open files"},
+		{Limits{Files: 1024}, "rueidis", 193, 5, "embedded", "965 connections need 1994 open files"},
+		{Limits{Ports: 100}, "rueidis", 100, 5, "tcp", ""},
+		{Limits{Ports: 100}, "rueidis", 101, 5, "tcp", "101 connections to one address"},
+	} {
+		err := test.limits.Check(&spec.Plan{
+			Load: spec.Load{Clients: 5000}, Driver: test.driver, Wait: "none", Conns: test.conns, Nodes: test.nodes,
+		}, test.network)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+func TestParsePortRange(t *testing.T) {
+	for in, want := range map[string]int{
+		"32768\t60999\n": 28232, "1 1": 1, "": 0, "5": 0, "60999 32768": 0, "a b": 0, "0 10": 0, "1 70000": 0,
+	} {
+		if got := parsePortRange(in); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, test := range []struct {
+		main, revision, modified, want string
+	}{
+		{"v1.2.3", "abc", "false", "v1.2.3"},
+		{"(devel)", "abc", "false", "abc"},
+		{"", "abc", "true", "abc+dirty"},
+		{"(devel)", "", "", "devel"},
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Path: module, Version: test.main}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: test.revision}, {Key: "vcs.modified", Value: test.modified}}}
+		if got := version(info); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
+
+// TestVersionAsLibrary: of a program with drivers of its own both versions count.
+func TestVersionAsLibrary(t *testing.T) {
+	own := debug.Module{Path: "example.com/mylock", Version: "v0.3.0"}
+	for want, dep := range map[string]*debug.Module{
+		"v1.2.3":  {Path: module, Version: "v1.2.3"},
+		"(devel)": {Path: module, Version: "v1.2.3", Replace: &debug.Module{Path: "../lockbench"}},
+		"devel":   {Path: "example.com/other", Version: "v4"},
+	} {
+		info := &debug.BuildInfo{Main: own, Deps: []*debug.Module{dep}}
+		if got, libraries := version(info), libraryVersions(info); got != want || libraries[own.Path] != own.Version {
+			t.Errorf("%v: %q and %v, want %q", dep, got, libraries, want)
+		}
+	}
+}
+
+// TestLibraryVersions has libraries that go.mod replaces: the record must say of which one it was.
+func TestLibraryVersions(t *testing.T) {
+	const lib = "github.com/bsm/redislock"
+	for _, test := range []struct {
+		replace *debug.Module
+		want    string
+	}{
+		{nil, "v1"},
+		{&debug.Module{Path: lib, Version: "v2"}, "v2"},
+		{&debug.Module{Path: "example.com/fork", Version: "v3"}, "example.com/fork@v3"},
+		{&debug.Module{Path: "/home/me/redislock", Version: "(devel)"}, "(devel)"},
+		{&debug.Module{Path: "../redislock"}, "(devel)"},
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Path: module}, Deps: []*debug.Module{{Path: lib, Version: "v1", Replace: test.replace}, {Path: "example.com/other", Version: "v4"}}}
+		if got := libraryVersions(info); len(got) != 1 || got[lib] != test.want {
+			t.Errorf("%+v: %v, want %s", test.replace, got, test.want)
+		}
+	}
+}
+
+func TestParseCPU(t *testing.T) {
+	for in, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: AMD  EPYC 7763\ncpu MHz : 1\n": "AMD EPYC 7763",
+		"processor : 0\nHardware\t: BCM2835\n":                        "BCM2835",
+		"":                                                            "",
+	} {
+		if got := parseCPU(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
