@@ -15,8 +15,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 // contest is the comparison that a run is to make.
@@ -196,7 +196,7 @@ func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
 
 // decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
-func (r *runner) decide(cells []*results.Cell, table render.Options) error {
+func (r *runner) decide(cells []*results.Cell, table text.Options) error {
 	if r.contest == nil || len(cells) == 0 {
 		return nil
 	}

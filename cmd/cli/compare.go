@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 func (p *program) compareCommand() *cobra.Command {
@@ -322,7 +322,7 @@ func compareLine(o *options, files []string) string {
 
 // judge writes a comparison in all formats, as a table if there are none, and ends with its exit code. The command is empty
 // if the command line does more than compare.
-func (p *program) judge(found *compare.Comparison, o *options, command string, page render.Options, outputs ...output[compared]) error {
+func (p *program) judge(found *compare.Comparison, o *options, command string, page text.Options, outputs ...output[compared]) error {
 	page.Figures, page.All = o.text("figures") != "", o.on("all-rows")
 	if len(outputs) == 0 {
 		outputs = []output[compared]{{exporter: compareFormats[0]}}

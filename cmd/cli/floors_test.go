@@ -70,14 +70,14 @@ var floors = []rule{
 	{"drivers/drivertest", []string{"drivers", "drivers/testwait", "drivers/wait"}, []string{"go.uber.org/goleak"}},
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
-	{"results/html", []string{"results", "results/format", "results/stats", "results/metric", "results/view", "results/compare", "results/render"}, nil},
+	{"results/html", []string{"results", "results/format", "results/stats", "results/metric", "results/view", "results/compare", "results/text"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},
 	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/history", []string{"results", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/render", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/render"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/text", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
+	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
@@ -101,7 +101,7 @@ var floors = []rule{
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 
-	{"cmd/cli/progress", []string{"results/format", "results/render", "workloads"}, []string{"golang.org/x/term"}},
+	{"cmd/cli/progress", []string{"results/format", "results/text", "workloads"}, []string{"golang.org/x/term"}},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
 	{"cmd/cli/secrets", []string{"drivers"}, nil},
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},
@@ -289,8 +289,8 @@ func TestFloorsRejectViolations(t *testing.T) {
 		{"drivers/servers", "golang.org/x/sys/unix", true},
 		{"drivers/servers", own("drivers"), false},
 		{"drivers/drivertest", own("drivers/servers"), false},
-		{"results/render", own("results"), true},
-		{"results/render", own("drivers"), false},
+		{"results/text", own("results"), true},
+		{"results/text", own("drivers"), false},
 		{"workloads", own("drivers/wait"), true},
 		{"workloads", own("workloads/oracle"), true},
 		{"workloads", own("drivers/memory"), false},

@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -46,16 +46,16 @@ const tableFormat = "table"
 // reported is what report has to write.
 type reported struct {
 	cells []*results.Cell
-	table render.Options // of the table alone
+	table text.Options // of the table alone
 }
 
 // reportFormats are those of report, in the order of the help.
 var reportFormats = []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
-		return render.Table(w, v.cells, v.table)
+		return text.Table(w, v.cells, v.table)
 	}},
 	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
-		return render.Markdown(w, v.cells)
+		return text.Markdown(w, v.cells)
 	}},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
 		return export.CSV(w, v.cells)
@@ -78,18 +78,18 @@ var reportFormats = []exporter[reported]{
 // compared is what compare has to write.
 type compared struct {
 	*compare.Comparison
-	table   render.Options // of the table; whether all figures were asked for, of the page too
-	command string         // that makes the comparison again; empty of a run, which is made again by its own
-	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+	table   text.Options // of the table; whether all figures were asked for, of the page too
+	command string       // that makes the comparison again; empty of a run, which is made again by its own
+	summary string       // file of the summary of a step of GitHub Actions; empty: this is none
 }
 
 // compareFormats are those of compare, in the order of the help.
 var compareFormats = []exporter[compared]{
 	{name: tableFormat, about: "medians, changes and the verdict", write: func(w io.Writer, v compared) error {
-		return render.Comparison(w, v.Comparison, v.table)
+		return text.Comparison(w, v.Comparison, v.table)
 	}},
 	{name: "markdown", about: "the same for a comment, the verdict first", write: func(w io.Writer, v compared) error {
-		return render.ComparisonMarkdown(w, v.Comparison)
+		return text.ComparisonMarkdown(w, v.Comparison)
 	}},
 	{name: "csv", about: "a row a cell and figure", write: func(w io.Writer, v compared) error {
 		return export.ComparisonCSV(w, v.Comparison)
@@ -115,7 +115,7 @@ func writeGitHub(w io.Writer, v compared) error {
 		return err
 	}
 	var page strings.Builder
-	if err := render.ComparisonMarkdown(&page, v.Comparison); err != nil {
+	if err := text.ComparisonMarkdown(&page, v.Comparison); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(v.summary, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)

@@ -14,8 +14,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 func (p *program) historyCommand() *cobra.Command {
@@ -60,19 +60,19 @@ too, and there will be more: look at what else changed, and measure on a machine
 // past is what history has to write.
 type past struct {
 	*history.History
-	shown render.HistoryOptions
+	shown text.HistoryOptions
 }
 
 // historyFormats are those of history, in the order of the help.
 var historyFormats = []exporter[past]{
 	{name: tableFormat, about: "each cell's course, its steps and its last points", write: func(w io.Writer, v past) error {
-		return render.History(w, v.History, v.shown)
+		return text.History(w, v.History, v.shown)
 	}},
 	{name: "markdown", about: "the same for a page or a comment", write: func(w io.Writer, v past) error {
-		return render.HistoryMarkdown(w, v.History, v.shown)
+		return text.HistoryMarkdown(w, v.History, v.shown)
 	}},
 	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
-		return render.HistoryCSV(w, v.History)
+		return text.HistoryCSV(w, v.History)
 	}},
 }
 
@@ -148,7 +148,7 @@ func historyOptions(o *options) (opts history.Options, err error) {
 	return opts, nil
 }
 
-func (p *program) historyTable(o *options) (shown render.HistoryOptions, err error) {
+func (p *program) historyTable(o *options) (shown text.HistoryOptions, err error) {
 	if shown.Options, err = p.tableOptions(o); err != nil {
 		return shown, err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 func (p *program) reportCommand() *cobra.Command {
@@ -51,7 +51,7 @@ func (p *program) reportCommand() *cobra.Command {
 }
 
 // report reads all files, says what is wrong with them, and writes what is right.
-func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts render.Options) error {
+func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts text.Options) error {
 	var c results.Collector
 	failed := false
 	for _, name := range files {
@@ -72,14 +72,14 @@ func (p *program) report(_ context.Context, files []string, outputs []output[rep
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.
-func (p *program) tableOptions(o *options) (render.Options, error) {
+func (p *program) tableOptions(o *options) (text.Options, error) {
 	opt := o.get("width")
 	width, err := spec.ParseInt(opt.text)
 	if err != nil {
-		return render.Options{}, usageErrorf("%s: %w", opt.written(), err)
+		return text.Options{}, usageErrorf("%s: %w", opt.written(), err)
 	}
 	if width != 0 && (width < minWidth || width > maxWidth) {
-		return render.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
+		return text.Options{}, usageErrorf("%s: must be 0 or %d to %d", opt.written(), minWidth, maxWidth)
 	}
 	columns, tty := progress.Terminal(p.stdout)
 	switch {
@@ -90,7 +90,7 @@ func (p *program) tableOptions(o *options) (render.Options, error) {
 		width = 100
 	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return render.Options{Width: width, Color: tty && noColor == ""}, nil
+	return text.Options{Width: width, Color: tty && noColor == ""}, nil
 }
 
 const (

@@ -19,8 +19,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -167,7 +167,7 @@ type runner struct {
 }
 
 // run runs all trials and renders what there is, also after an interruption.
-func (r *runner) run(ctx context.Context, table render.Options) error {
+func (r *runner) run(ctx context.Context, table text.Options) error {
 	r.draining.Store(true)
 	r.out = map[int]bool{}
 
@@ -210,7 +210,7 @@ func (r *runner) run(ctx context.Context, table render.Options) error {
 }
 
 // finish writes the table, or what -format asks for, and chooses the exit code.
-func (r *runner) finish(ctx context.Context, table render.Options) error {
+func (r *runner) finish(ctx context.Context, table text.Options) error {
 	r.saveRest()
 	cells := r.records.Cells()
 	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be

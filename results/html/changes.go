@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 const (
@@ -104,9 +104,9 @@ func (t *twoSides) table(g judgement) changeTable {
 
 func (t *twoSides) changeRow(r judged) changeRow {
 	row := changeRow{
-		ID: anchor(r), Name: t.name(r), Base: render.Spread(r.Figure, r.Change.Base), Head: render.Spread(r.Figure, r.Change.Head),
-		Change: format.Change(r.Change.Ratio - 1), Interval: render.ChangeInterval(r.Change), P: render.P(r.Result),
-		Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result), Class: class(r.Verdict), Why: format.Upper(format.Line(r.Why)),
+		ID: anchor(r), Name: t.name(r), Base: text.Spread(r.Figure, r.Change.Base), Head: text.Spread(r.Figure, r.Change.Head),
+		Change: format.Change(r.Change.Ratio - 1), Interval: text.ChangeInterval(r.Change), P: text.P(r.Result),
+		Mark: mark(r.Verdict), Verdict: text.Verdict(r.Result), Class: class(r.Verdict), Why: format.Upper(format.Line(r.Why)),
 	}
 	if row.Why != "" {
 		row.Why += "."

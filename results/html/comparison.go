@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -160,7 +160,7 @@ func (t *twoSides) page(o Options) *comparison {
 	c := &comparison{
 		Title: cmp.Or(o.Title, format.Upper(format.Line(t.Headline()))), Mark: mark(t.Verdict), Class: class(t.Verdict),
 		Sides: t.lines(), Key: t.tallies(), Takeaways: cleanFindings(t.Findings()), Criteria: t.criteria(),
-		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: render.Tested(t.Comparison), Paired: t.Paired,
+		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: text.Tested(t.Comparison), Paired: t.Paired,
 		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
 	}
 	for _, note := range t.Notes {
@@ -239,7 +239,7 @@ func (t *twoSides) criteria() (all []view.Item) {
 		alpha += "."
 	}
 	say("alpha", alpha)
-	if text := render.Alike(t.Comparison); text != "" {
+	if text := text.Alike(t.Comparison); text != "" {
 		say("measured", text)
 	}
 	return all

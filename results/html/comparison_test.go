@@ -17,8 +17,8 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -139,7 +139,7 @@ func TestEveryVerdictHasItsRow(t *testing.T) {
 					continue
 				}
 				row, ok := rows[anchor(r)]
-				if !ok || row.Verdict != render.Verdict(r.Result) || row.Mark != mark(r.Verdict) || r.Why != "" && !strings.HasPrefix(row.Why, format.Upper(r.Why)) {
+				if !ok || row.Verdict != text.Verdict(r.Result) || row.Mark != mark(r.Verdict) || r.Why != "" && !strings.HasPrefix(row.Why, format.Upper(r.Why)) {
 					t.Errorf("%s: %s of %q is %+v, want %s: %s", name, r.Figure.Name, cell.Label, row, r.Verdict, r.Why)
 				}
 				if link, ok := links[anchor(r)]; ok != r.charted() || ok && link.Verdict != row.Verdict {

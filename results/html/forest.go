@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 const (
@@ -154,16 +154,16 @@ func (t *twoSides) forestRow(r judged, s scale) (row forestRow, turned bool) {
 	default:
 		d.sign("sign "+look, s.at(c.Ratio), mid, shape(r.Verdict))
 	}
-	row = forestRow{Name: t.name(r), Link: anchor(r), Class: look, Mark: mark(r.Verdict), Verdict: render.Verdict(r.Result),
+	row = forestRow{Name: t.name(r), Link: anchor(r), Class: look, Mark: mark(r.Verdict), Verdict: text.Verdict(r.Result),
 		Value: format.Change(c.Ratio - 1)}
 	var beside []string
 	if !math.IsNaN(c.Low) {
-		beside = append(beside, glued(render.ChangeInterval(c)))
+		beside = append(beside, glued(text.ChangeInterval(c)))
 	}
 	if row.Verdict == "" {
 		row.Verdict = "not judged"
 	} else if !math.IsNaN(r.P) {
-		beside = append(beside, glued("p "+render.P(r.Result)))
+		beside = append(beside, glued("p "+text.P(r.Result)))
 	}
 	row.Beside = strings.Join(beside, " · ")
 	text := row.Value

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -64,7 +64,7 @@ type placed struct {
 
 type command struct{ Names, Text string }
 
-// fullTable is render's table of everything.
+// fullTable is the table of everything.
 type fullTable struct {
 	Head  []string
 	Right []bool
@@ -184,7 +184,7 @@ func (v content) findings() (rate, wait string) {
 }
 
 func (v content) full() fullTable {
-	s := render.Full(v.Cells)
+	s := text.Full(v.Cells)
 	t := fullTable{Head: s.Head, Right: s.Right, Notes: s.Notes}
 	nth := 0 // class of the cell
 	for i, cells := range s.Rows {
@@ -225,7 +225,7 @@ func (v content) warnings() (all []warning) {
 
 func (v content) details() (all []detail) {
 	for i, c := range v.Cells {
-		d := detail{ID: i + 1, Name: v.Names[i], Badges: badges(c), Facts: render.Facts(c)}
+		d := detail{ID: i + 1, Name: v.Names[i], Badges: badges(c), Facts: text.Facts(c)}
 		if len(c.Trials) > 1 {
 			for _, r := range c.Trials {
 				l := r.Latency[view.Waiting(c)]

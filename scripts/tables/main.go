@@ -29,7 +29,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 func main() {
@@ -112,10 +112,10 @@ func figure(kind, path, words string) ([]byte, error) {
 	}
 	switch kind {
 	case "output":
-		err := render.Table(&b, cells, render.Options{})
+		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
 	case "table":
-		if err := render.Markdown(&b, cells); err != nil {
+		if err := text.Markdown(&b, cells); err != nil {
 			return nil, err
 		}
 		b.WriteString("\n" + commands(recs))

@@ -1,4 +1,4 @@
-package render
+package text
 
 // One cell in detail: first what ran and where, then what came of it.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // Tables as text: a thin layer over tablewriter.
 
@@ -120,11 +120,11 @@ func (g grid) render(opts ...tablewriter.Option) ([]string, error) {
 	table.Header(g.head)
 	for _, row := range g.rows {
 		if err := table.Append(row); err != nil {
-			return nil, fmt.Errorf("render: table: %w", err)
+			return nil, fmt.Errorf("text: table: %w", err)
 		}
 	}
 	if err := table.Render(); err != nil {
-		return nil, fmt.Errorf("render: table: %w", err)
+		return nil, fmt.Errorf("text: table: %w", err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), nil
 }
@@ -165,7 +165,7 @@ func (p *page) para(color, head, text string) {
 func (p *page) writeTo(w io.Writer) error {
 	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")
 	if err != nil {
-		return fmt.Errorf("render: %w", err)
+		return fmt.Errorf("text: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package render
+package text
 
 // Histories: the figures of each cell over revisions, and where they changed.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // A comparison as Markdown, for the comment on a pull request or the summary of a step: what came out first, then the
 // judged figures, and all that explains them folded away.

@@ -1,4 +1,4 @@
-package render
+package text
 
 // Comparisons of many figures: which rows a reader gets to see, and how the others are counted.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // The parts of a comparison for formats that lay it out themselves, such as the HTML page: the same words and figures as
 // on the terminal, without its lines.

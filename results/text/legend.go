@@ -1,4 +1,4 @@
-package render
+package text
 
 // The legend of a table: what its columns are, as far as they are there.
 

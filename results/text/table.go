@@ -1,4 +1,4 @@
-package render
+package text
 
 // Many cells: a row each, and its classes below it.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // The distributions of a cell: of the whole, of its classes, and over its trials.
 

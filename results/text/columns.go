@@ -1,4 +1,4 @@
-package render
+package text
 
 // The columns of a table of cells: the metrics that have one, and what goes with them.
 

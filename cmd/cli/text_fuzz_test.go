@@ -27,7 +27,7 @@ import (
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/render"
+	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -186,8 +186,8 @@ func rendered(t *testing.T, what string, write func(io.Writer) error) string {
 
 func checkCells(t *testing.T, cells []*results.Cell) {
 	t.Helper()
-	rendered(t, "table", func(w io.Writer) error { return render.Table(w, cells, render.Options{Width: 100}) })
-	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return render.Markdown(w, cells) }))
+	rendered(t, "table", func(w io.Writer) error { return text.Table(w, cells, text.Options{Width: 100}) })
+	checkMarkdown(t, rendered(t, "markdown", func(w io.Writer) error { return text.Markdown(w, cells) }))
 	checkHTML(t, rendered(t, "html", func(w io.Writer) error { return html.Write(w, cells, html.Options{}) }))
 	checkCSV(t, rendered(t, "csv", func(w io.Writer) error { return export.CSV(w, cells) }))
 	checkBenchfmt(t, rendered(t, "benchfmt", func(w io.Writer) error { return export.Benchfmt(w, cells) }))
@@ -212,13 +212,13 @@ func checkHistory(t *testing.T, recs []*results.Record) {
 	if h.Records == 0 {
 		return
 	}
-	rendered(t, "history", func(w io.Writer) error { return render.History(w, h, render.HistoryOptions{}) })
-	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return render.HistoryMarkdown(w, h, render.HistoryOptions{}) }))
-	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return render.HistoryCSV(w, h) }))
+	rendered(t, "history", func(w io.Writer) error { return text.History(w, h, text.HistoryOptions{}) })
+	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return text.HistoryMarkdown(w, h, text.HistoryOptions{}) }))
+	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return text.HistoryCSV(w, h) }))
 }
 
 // checkComparison compares records with copies of themselves that are half as fast, and some more.
-func checkComparison(t *testing.T, recs []*results.Record, text string, number int64, seed uint64) {
+func checkComparison(t *testing.T, recs []*results.Record, planted string, number int64, seed uint64) {
 	t.Helper()
 	var again []*results.Record
 	for _, r := range recs {
@@ -231,16 +231,16 @@ func checkComparison(t *testing.T, recs []*results.Record, text string, number i
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := results.Group(append(again, mutants(t, text, number, seed+1000, 2)...))
+	head, err := results.Group(append(again, mutants(t, planted, number, seed+1000, 2)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := compare.Compare(compare.Input{Name: text, Cells: cells}, compare.Input{Name: text, Cells: head}, compare.Options{})
+	c, err := compare.Compare(compare.Input{Name: planted, Cells: cells}, compare.Input{Name: planted, Cells: head}, compare.Options{})
 	if err != nil {
 		return // nothing to compare
 	}
-	rendered(t, "comparison", func(w io.Writer) error { return render.Comparison(w, c, render.Options{Width: 100}) })
-	checkMarkdown(t, rendered(t, "comparison markdown", func(w io.Writer) error { return render.ComparisonMarkdown(w, c) }))
+	rendered(t, "comparison", func(w io.Writer) error { return text.Comparison(w, c, text.Options{Width: 100}) })
+	checkMarkdown(t, rendered(t, "comparison markdown", func(w io.Writer) error { return text.ComparisonMarkdown(w, c) }))
 	checkHTML(t, rendered(t, "comparison html", func(w io.Writer) error { return html.WriteComparison(w, c, html.Options{}) }))
 	checkCSV(t, rendered(t, "comparison csv", func(w io.Writer) error { return export.ComparisonCSV(w, c) }))
 	checkJSON(t, rendered(t, "json", func(w io.Writer) error { return export.ComparisonJSON(w, c) }))

@@ -1,4 +1,4 @@
-package render
+package text
 
 // How the acquisitions of a cell ended, whether the lock excluded, what a lock cost, and the verdict on lockbench.
 

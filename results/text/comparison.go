@@ -1,4 +1,4 @@
-package render
+package text
 
 // A comparison for a terminal: each figure on both sides, what became of it, and what that means.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // What stands beside and below a table: remarks on its rows, numbered, and what explains the rest.
 

@@ -1,6 +1,6 @@
-// Package render turns records into what people read: one cell in detail, or many cells as a table. It prints only
+// Package text turns records into what people read: one cell in detail, or many cells as a table. It prints only
 // what the records hold, so a run and a later report of the same file agree to the letter.
-package render
+package text
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ type Options struct {
 
 const defaultWidth = 100
 
-var errNone = errors.New("render: no records")
+var errNone = errors.New("text: no records")
 
 // Table writes cells for a terminal: in detail if there is one, else as a row a cell in their order (see
 // results.Collector), with a row for each of its classes below it. When the rows are too wide, the least important

@@ -1,4 +1,4 @@
-package render
+package text
 
 // Tables of several services: what is true of each service is said once for each, not in a column of every row.
 

@@ -1,4 +1,4 @@
-package render
+package text
 
 // The points of a history: a row each, with a line between two where a step begins; and the same for Markdown and CSV.
 
@@ -249,7 +249,7 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 		}
 	}
 	if err := out.WriteAll(rows); err != nil {
-		return fmt.Errorf("render: %w", err)
+		return fmt.Errorf("text: %w", err)
 	}
 	return nil
 }

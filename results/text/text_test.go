@@ -1,4 +1,4 @@
-package render
+package text
 
 import (
 	"bytes"
@@ -406,13 +406,13 @@ func TestDropOrder(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	if err := Table(&bytes.Buffer{}, nil, Options{}); err == nil || err.Error() != "render: no records" {
+	if err := Table(&bytes.Buffer{}, nil, Options{}); err == nil || err.Error() != "text: no records" {
 		t.Errorf("no records: %v", err)
 	}
-	if err := Markdown(&bytes.Buffer{}, nil); err == nil || err.Error() != "render: no records" {
+	if err := Markdown(&bytes.Buffer{}, nil); err == nil || err.Error() != "text: no records" {
 		t.Errorf("no records as Markdown: %v", err)
 	}
-	if err := Table(full{}, group(t, record(1)), Options{}); err == nil || err.Error() != "render: disk full" {
+	if err := Table(full{}, group(t, record(1)), Options{}); err == nil || err.Error() != "text: disk full" {
 		t.Errorf("full disk: %v", err)
 	}
 }

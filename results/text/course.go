@@ -1,4 +1,4 @@
-package render
+package text
 
 // How a trial went in the course of time: second by second, and step by step.
 
