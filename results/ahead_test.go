@@ -34,7 +34,7 @@ func manyLines(t *testing.T) (text string, ids []string, damage []int) {
 	return b.String(), ids, damage
 }
 
-// short is a record without histograms.
+// short returns a record without histograms.
 func short(n int) *Record {
 	r := numbered(n)
 	r.Latency, r.Classes = nil, nil

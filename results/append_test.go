@@ -86,7 +86,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// inLiteral tells whether a cut leaves a piece of true or false, or of a character of several bytes.
+// inLiteral reports whether a cut leaves a piece of true or false, or of a character of several bytes.
 func inLiteral(torn []byte) bool {
 	for _, end := range []string{":t", ":tr", ":f", ":fals", "\xc2"} {
 		if bytes.HasSuffix(torn, []byte(end)) {

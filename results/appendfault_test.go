@@ -121,7 +121,7 @@ func TestAppendFaults(t *testing.T) {
 	}
 }
 
-// cutStep is how many bytes a test that cuts a record goes on to the next cut, with left bytes to the last one. With -short
+// cutStep returns how many bytes a test that cuts a record goes on to the next cut, with left bytes to the last one. With -short
 // it tries every seventh cut, and all of the last ones.
 func cutStep(left int) int {
 	if testing.Short() && left > 14 {

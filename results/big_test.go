@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// bigLatencies are those of a long trial, whose distributions fill thousands of slots each: some 100 KB of a record for
+// bigLatencies returns those of a long trial, whose distributions fill thousands of slots each: some 100 KB of a record for
 // 110,000 values.
 func bigLatencies(seed uint64, values int) map[Metric]Latency {
 	random := rand.New(rand.NewPCG(seed, 1))

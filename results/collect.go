@@ -59,7 +59,7 @@ type kept struct {
 	at  int // its place among all records
 }
 
-// before is the order of trials, in a cell and over all.
+// before returns the order of trials, in a cell and over all.
 func (k kept) before(o kept) int {
 	return cmp.Or(cmp.Compare(k.run, o.run), cmp.Compare(k.Cell, o.Cell), cmp.Compare(k.Trial, o.Trial), cmp.Compare(k.at, o.at))
 }
@@ -120,10 +120,10 @@ func (c *Collector) add(r *Record) error {
 	return nil
 }
 
-// Duplicates are the records that Add has left out, since it had their IDs already.
+// Duplicates returns the records that Add has left out, since it had their IDs already.
 func (c *Collector) Duplicates() int { return c.duplicates }
 
-// Cells are the cells of what has been added so far. Add may go on afterwards, and does not change them.
+// Cells returns the cells of what has been added so far. Add may go on afterwards, and does not change them.
 func (c *Collector) Cells() []*Cell {
 	type sorted struct {
 		cell  *Cell
@@ -164,7 +164,7 @@ func (g *gathering) keep(k kept) {
 	}
 }
 
-// brief is r without its course. It is a copy, since r may be in a cell that somebody has.
+// brief returns r without its course. It is a copy, since r may be in a cell that somebody has.
 func brief(r *Record) *Record {
 	b := *r
 	b.Series, b.Steps = nil, nil
@@ -196,7 +196,7 @@ func (g *gathering) merge(r *Record) error {
 	return nil
 }
 
-// outline is a copy of r without its histograms. What it has in common with the trials of its cell, or with any other
+// outline returns a copy of r without its histograms. What it has in common with the trials of its cell, or with any other
 // record, is there once.
 func (c *Collector) outline(r *Record, g *gathering) *Record {
 	k := *r
@@ -239,7 +239,7 @@ func (c *Collector) quantiles(all map[Metric]Latency) map[Metric]Latency {
 	return brief
 }
 
-// share is s, in the one copy that all records have.
+// share returns s, in the one copy that all records have.
 func (c *Collector) share(s string) string {
 	if one, seen := c.texts[s]; seen {
 		return one

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// collected is a collector of recs.
+// collected returns a collector of recs.
 func collected(t *testing.T, recs ...*Record) *Collector {
 	t.Helper()
 	c := new(Collector)

@@ -28,7 +28,7 @@ func tryLock(f file) (locked bool, err error) {
 	}
 }
 
-// lockHolder is who has the lock on f, `process 4711 ("flock")`, or empty if the system does not tell. Linux does, in
+// lockHolder returns the process that has the lock on f, `process 4711 ("flock")`, or empty if the system does not tell. Linux does, in
 // /proc/locks: "1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF", the file by its device and inode.
 func lockHolder(f file) string {
 	info, err := f.Stat()

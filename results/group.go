@@ -40,13 +40,13 @@ type ClassCell struct {
 // Spread is how a figure varies over the trials.
 type Spread struct{ Median, Min, Max float64 }
 
-// First is the cell's first trial, which speaks for all of them about plan, traits, environment and server.
+// First returns the cell's first trial, which speaks for all of them about plan, traits, environment and server.
 func (c *Cell) First() *Record { return c.Trials[0] }
 
 // Plan returns the plan of the cell, its seed and command line those of the first trial.
 func (c *Cell) Plan() *spec.Plan { return &c.Trials[0].Plan }
 
-// Partial is why the cell's only trial ended early; empty for whole trials.
+// Partial returns why the cell's only trial ended early; empty for whole trials.
 func (c *Cell) Partial() string { return c.Trials[0].Partial }
 
 // Group sorts records into cells; see Collector, which is for those who cannot keep all records. The error tells which

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// trial is a whole trial with that many grants in its four seconds.
+// trial returns a whole trial with that many grants in its four seconds.
 func trial(n int, acquired int64) *Record {
 	r := numbered(n)
 	r.Counts.Acquired = acquired

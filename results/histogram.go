@@ -41,7 +41,7 @@ func newHistogram() *hdrhistogram.PackedHistogram {
 	return hdrhistogram.NewPacked(lowestValue, highestValue, digits)
 }
 
-// bounds is the inverse of slot: the least and the greatest value that count there.
+// bounds returns the inverse of slot: the least and the greatest value that count there.
 func bounds(slot int) (low, high int64) {
 	bucket := max(0, slot>>halfBits-1)
 	low = int64(slot-bucket<<halfBits) << bucket

@@ -33,7 +33,7 @@ func Lasted(l *spec.Load, holds Latency) time.Duration {
 	return 0
 }
 
-// Apart tells whether two lengths of holds or thinks differ by more than 10 % of the first. A length of 0 is not known.
+// Apart reports whether two lengths of holds or thinks differ by more than 10 % of the first. A length of 0 is not known.
 func Apart(asked, lasted time.Duration) bool {
 	return asked > 0 && lasted > 0 && (lasted-asked).Abs() > asked/holdTolerance
 }

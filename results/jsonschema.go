@@ -46,7 +46,7 @@ var recordFields = map[string]jsonObject{
 	"plan.classes[].arrival": {"enum": []string{"", "constant", "poisson"}},
 }
 
-// JSONSchema is the schema (draft 2020-12) of a line of a file of records.
+// JSONSchema returns the schema (draft 2020-12) of a line of a file of records.
 func JSONSchema() ([]byte, error) {
 	var metrics []string
 	for _, m := range Metrics {

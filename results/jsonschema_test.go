@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// recordSchema is the one that lockbench publishes.
+// recordSchema returns the one that lockbench publishes.
 func recordSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := JSONSchema()
@@ -190,7 +190,7 @@ func TestJSONSchemaRefusesDamage(t *testing.T) {
 	}
 }
 
-// damage is a whole record with that JSON at path, or with nothing there at all.
+// damage returns a whole record with that JSON at path, or with nothing there at all.
 func damage(t *testing.T, path, value string) []byte {
 	t.Helper()
 	line, err := json.Marshal(numbered(1))

@@ -30,12 +30,12 @@ const (
 	nearLimit = 0.90
 )
 
-// KeptUp tells whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of
+// KeptUp reports whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of
 // all: by Little's law, with what may be missing or too much by chance, since some √L arrivals more lie across one edge
 // of the window than across the other, for as long as the slowest take (p99). A closed loop keeps up.
 func (r *Record) KeptUp() bool { return r.Figures().keptUp() }
 
-// KeptUp is that of the median trial.
+// KeptUp returns that of the median trial.
 func (c *Cell) KeptUp() bool { return c.Figures().keptUp() }
 
 func (f Figures) keptUp() bool {
@@ -47,19 +47,19 @@ func (f Figures) keptUp() bool {
 	return math.Abs(b.LittleOpen-1) <= littleSlack+chance
 }
 
-// Limit is what held the load of r up.
+// Limit returns what held the load of r up.
 func (r *Record) Limit() Limit { return r.Figures().limit(r.Plan.Clients) }
 
-// Limit is what held the load of c up.
+// Limit returns what held the load of c up.
 func (c *Cell) Limit() Limit { return c.Figures().limit(c.First().Plan.Clients) }
 
-// Backlogged is the share of the arrivals of an open loop that found all clients busy.
+// Backlogged returns the share of the arrivals of an open loop that found all clients busy.
 func (r *Record) Backlogged() float64 { return r.Figures().backlogged() }
 
-// Backlogged is the share of the arrivals of an open loop that found all clients busy.
+// Backlogged returns the share of the arrivals of an open loop that found all clients busy.
 func (c *Cell) Backlogged() float64 { return c.Figures().backlogged() }
 
-// Requests is the mean number of requests of r that were under way, or waited for a connection: by Little's law their
+// Requests returns the mean number of requests of r that were under way, or waited for a connection: by Little's law their
 // rate times the time of one, for which a release stands, which never waits for a lock. It is 0 if nothing was released.
 func (r *Record) Requests() float64 { return r.Figures().requests() }
 
@@ -96,7 +96,7 @@ func (f Figures) limit(clients int) Limit {
 	return ClientLimited
 }
 
-// failing tells whether requests that failed, and the pauses after them, took more of the clients' time than the books may
+// failing reports whether requests that failed, and the pauses after them, took more of the clients' time than the books may
 // be out by: then it was those that arrivals waited for, whatever the others took.
 func (f Figures) failing() bool {
 	for _, n := range f.Counts.Errors {
@@ -107,14 +107,14 @@ func (f Figures) failing() bool {
 	return false
 }
 
-// waited tells whether any client waited for a lock. One that did has been refused before; where all first tries are granted,
+// waited reports whether any client waited for a lock. One that did has been refused before; where all first tries are granted,
 // however slowly, nobody waits for anything but the server. A single request that waits on the server (GET_LOCK with a
 // time-out) is a wait as well, and comes after a try that does not.
 func (f Figures) waited() bool {
 	return f.Bound.Waited > 0 || f.Cost.Wakeups > 0 || f.Cost.Wakeups < 0 && f.Cost.Tries > 1 // negative: not known
 }
 
-// waiting is the share of the clients' busy time that they waited for a lock. Records from before that was measured have
+// waiting returns the share of the clients' busy time that they waited for a lock. Records from before that was measured have
 // what an acquisition took beyond one request, for which a release stands.
 func (f Figures) waiting() float64 {
 	sum := func(m Metric) float64 { return float64(f.Latency[m].Count) * float64(f.Latency[m].Mean) }
@@ -130,5 +130,5 @@ func (f Figures) waiting() float64 {
 	return max(0, acquiring-requests) / busy
 }
 
-// Waiting is the share of the clients' busy time in which they waited for a lock.
+// Waiting returns the share of the clients' busy time in which they waited for a lock.
 func (r *Record) Waiting() float64 { return r.Figures().waiting() }

@@ -141,7 +141,7 @@ func (l lineReader) checkSchema(line []byte) error {
 	return nil
 }
 
-// wholeRunes is the line without the part of a character that a crash has left at its end.
+// wholeRunes returns the line without the part of a character that a crash has left at its end.
 func wholeRunes(line []byte) []byte {
 	for cut := 1; cut < utf8.UTFMax && cut <= len(line); cut++ {
 		if tail := line[len(line)-cut:]; utf8.RuneStart(tail[0]) {
@@ -175,7 +175,7 @@ func (l lineReader) explain(err error, line []byte) error {
 	return errors.New("truncated: the line ends within the record")
 }
 
-// notFinite says what is wrong if it is a number that JSON has no spelling for, and some programs write all the same. At is
+// notFinite returns what is wrong if it is a number that JSON has no spelling for, and some programs write all the same. At is
 // where the decoder has given up.
 func notFinite(line []byte, at int) string {
 	for _, name := range []string{"NaN", "nan", "Infinity", "Inf", "inf"} {

@@ -52,7 +52,7 @@ type Record struct {
 	Steps     []Step             `json:"steps,omitempty"`   // of a rate that goes in steps, in the order in which they ran
 	Classes   []ClassResult      `json:"classes,omitempty"` // of a plan with classes, in its order
 	Steady    Steady             `json:"steady,omitzero"`
-	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before he believes the figures
+	Warnings  []string           `json:"warnings,omitempty"` // what a reader must know before believing the figures
 }
 
 // The sides of a run that compares two configurations; see Record.Side.
@@ -113,8 +113,8 @@ type Server struct {
 // + TimedOut + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError +
 // Crashed.
 //
-// A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, who stopped
-// believing at once; Lost counts those who believed to the end, and heard it from their own release.
+// A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, which stopped
+// at once; Lost counts those that worked on to the end, and heard it from their own release.
 type Counts struct {
 	Acquired     int64 `json:"acquired"`
 	Contended    int64 `json:"contended"`              // -wait none: the one try found it taken
@@ -133,25 +133,25 @@ type Counts struct {
 	// lock or contended for it (-wait queue). They are not among Tries.
 	LocalRefusals int64 `json:"local_refusals,omitempty"`
 
-	// What follows there is none of in a closed loop. Offered = those that a client has taken up in time to begin before the
+	// The following are 0 in a closed loop. Offered = those that a client has taken up in time to begin before the
 	// window closed + Dropped + those of Unfinished (of Canceled, in a run that was stopped) that no client has taken up.
 	// What a client has taken up counts where it ended, as all acquisitions do: some that were due in the warm-up end in
 	// the window.
 	Offered int64 `json:"offered,omitempty"` // arrivals that were due in the window
 	Dropped int64 `json:"dropped,omitempty"` // of those, the ones that found the queue full (Load.MaxQueue)
 
-	// There is none of these unless the plan asks for them.
+	// These are 0 unless the plan asks for them.
 	Crashed    int64 `json:"crashed,omitempty"`    // holders that died without a release
 	Overstayed int64 `json:"overstayed,omitempty"` // holds that were made to outlast their lease
 
-	// What follows there is none of unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
+	// The following are 0 unless the plan says Renew or Reentry. Re-entries are those of the Acquired.
 	Renewals       int64 `json:"renewals,omitempty"`        // answered in the window, with an error or without
-	RenewError     int64 `json:"renew_error,omitempty"`     // those that failed, whose holds were not thereby lost
+	RenewError     int64 `json:"renew_error,omitempty"`     // those that failed, whose holds were not lost by that
 	Reentries      int64 `json:"reentries,omitempty"`       // acquisitions of a lock by its holder that were granted
 	ReentryRefused int64 `json:"reentry_refused,omitempty"` // answered with no, though the client held the lock
 	ReentryError   int64 `json:"reentry_error,omitempty"`   // failed, or their releases did
 
-	// There is none of these unless several nodes grant a lock together (redlock).
+	// These are 0 unless several nodes grant a lock together (redlock).
 	SplitVotes int64   `json:"split_votes,omitempty"` // tries that every node answered, some with yes, without a majority
 	LateGrants int64   `json:"late_grants,omitempty"` // votes that came after their try had failed, and were given back
 	NodeErrors []int64 `json:"node_errors,omitempty"` // requests that failed, by node
@@ -297,12 +297,12 @@ type Cost struct {
 
 	LocalRefusals float64 `json:"local_refusals,omitempty"` // see Counts.LocalRefusals; 0 as well if there is no local line
 
-	RoundTrips float64 `json:"round_trips,omitempty"` // requests whose answer somebody waited for
+	RoundTrips float64 `json:"round_trips,omitempty"` // requests whose answer was waited for
 	Notices    float64 `json:"notices,omitempty"`     // messages that the server sent unasked: watch events, notifications
 	KeepAlives float64 `json:"keep_alives,omitempty"` // requests that only kept a session alive
 }
 
-// Trafficked tells whether RoundTrips, Notices and KeepAlives are known.
+// Trafficked reports whether RoundTrips, Notices and KeepAlives are known.
 func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 
 // Bound is an estimate of what the load could reach with any lock, which the throughput is measured against: the least of
@@ -389,7 +389,7 @@ type Pause struct {
 // littleSlack is how far Little may be from 1 before figures of one record contradict each other.
 const littleSlack = 0.05
 
-// RoundTrip is the round trip that the bound is estimated from.
+// RoundTrip returns the round trip that the bound is estimated from.
 func (b Bound) RoundTrip() time.Duration {
 	if b.LoadRTT > 0 {
 		return b.LoadRTT
@@ -397,10 +397,10 @@ func (b Bound) RoundTrip() time.Duration {
 	return b.RTT
 }
 
-// Beaten tells whether the throughput is above the bound, by more than a figure of it in per cent would show.
+// Beaten reports whether the throughput is above the bound, by more than a figure of it in per cent would show.
 func (b Bound) Beaten() bool { return b.LocksPerS > 0 && b.Efficiency >= 1.005 }
 
-// Balanced tells whether recorded latencies and throughput account for the clients' time, as Little's law wants.
+// Balanced reports whether recorded latencies and throughput account for the clients' time, as Little's law wants.
 func (b Bound) Balanced() bool { return math.Abs(b.Little-1) <= littleSlack }
 
 // Throughput is granted locks a second over the measured window.

@@ -64,7 +64,7 @@ func (r *Recorder) Borrow() *Shard { return r.near.Get().(*Shard) }
 // Return takes a borrowed shard back.
 func (r *Recorder) Return(s *Shard) { r.near.Put(s) }
 
-// Granted is the sum of what the shards have counted.
+// Granted returns the sum of what the shards have counted.
 func (r *Recorder) Granted() (n int64) {
 	for i := range r.shards {
 		n += r.shards[i].Granted.Load()
@@ -87,7 +87,7 @@ const (
 // or slow anyhow come here.
 func (s *Shard) End(o Outcome) { s.ended[o].Add(1) }
 
-// Ended is the sum of what the shards have counted of one outcome.
+// Ended returns the sum of what the shards have counted of one outcome.
 func (r *Recorder) Ended(o Outcome) (n int64) {
 	for i := range r.shards {
 		n += r.shards[i].ended[o].Load()
@@ -126,7 +126,7 @@ func (c *slots) clamp(d time.Duration) time.Duration {
 // Latency returns the distribution of one metric over all shards; see LatencyOf.
 func (r *Recorder) Latency(m MetricIndex) Latency { return LatencyOf(Source{r, m}) }
 
-// Latencies are the distributions of all metrics, as a Record holds them.
+// Latencies returns the distributions of all metrics, as a Record holds them.
 func (r *Recorder) Latencies() map[Metric]Latency {
 	all := make(map[Metric]Latency, len(Metrics))
 	for i, name := range Metrics {

@@ -47,7 +47,7 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
-// edges are the values around every power of two, where an index computation goes wrong if it does.
+// edges returns the values around every power of two, where an index computation goes wrong if it does.
 func edges() []int64 {
 	vs := []int64{math.MinInt64, -1, 0, 1, 2, highestValue - 1, highestValue, highestValue + 1, math.MaxInt64}
 	for shift := range 62 {

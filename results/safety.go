@@ -55,7 +55,7 @@ type Violation struct {
 	Overlap  time.Duration `json:"overlap_ns"` // 0 if it had not ended with the run
 }
 
-// Breaches is how often mutual exclusion was broken at least, those times left out that the plan has asked for. One breach
+// Breaches returns how often mutual exclusion was broken at least, those times left out that the plan has asked for. One breach
 // can be seen by several witnesses (an overlap of two holds, a lock lost early, a fencing token that goes back, a lost
 // update), so it is the count of the one that saw most.
 func (s Safety) Breaches() int64 {
@@ -69,7 +69,7 @@ func (s Safety) Breaches() int64 {
 	return max(0, n)
 }
 
-// MaxRate is the highest share of violations among watched grants that a trial without one leaves possible, with 95 %
+// MaxRate returns the highest share of violations among watched grants that a trial without one leaves possible, with 95 %
 // confidence: 3/n for n watched grants, if they are independent (the rule of three; Hanley and Lippman-Hand, "If nothing
 // goes wrong, is everything all right?", JAMA 249, 1983). It is false if there is no such bound: the oracle was off, too
 // few grants were watched or nobody knows how many, or exclusion was broken.
@@ -80,11 +80,11 @@ func (s Safety) MaxRate() (rate float64, ok bool) {
 	return 3 / float64(s.Power.Watched), true
 }
 
-// Violated tells whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
+// Violated reports whether the lock has failed: it claims to exclude, and exclusion was broken in a way that the plan had
 // not asked for.
 func (r *Record) Violated() bool { return r.Traits.Exclusive && r.Safety.Breaches() > 0 }
 
-// Violated tells whether the lock has failed in any trial.
+// Violated reports whether the lock has failed in any trial.
 func (c *Cell) Violated() bool { return c.First().Traits.Exclusive && c.Safety.Breaches() > 0 }
 
 func sumSafety(trials []*Record) Safety {

@@ -21,7 +21,7 @@ var sampleLatencies = sync.OnceValue(func() map[Metric]Latency {
 	return rec.Latencies()
 })
 
-// sample is a record with every field set. What the first version knew of it never changes: see firstSample.
+// sample returns a record with every field set. What the first version knew of it never changes: see firstSample.
 func sample() *Record {
 	return &Record{
 		Schema: 1, ID: "01J0000000000000000000000A", Run: "run1", Prefix: "lockbench:run1:", Cell: 3, Trial: 2, Side: "head", Pair: 1,
@@ -90,7 +90,7 @@ func sample() *Record {
 	}
 }
 
-// firstSample is what testdata/schema1.jsonl holds: the sample without the fields that came later within the schema, all
+// firstSample returns what testdata/schema1.jsonl holds: the sample without the fields that came later within the schema, all
 // of which are left out of the JSON form when they are zero.
 func firstSample() *Record {
 	r := sample()
@@ -117,7 +117,7 @@ func firstSample() *Record {
 	return r
 }
 
-// numbered is a whole record with an ID of its own.
+// numbered returns a whole record with an ID of its own.
 func numbered(n int) *Record {
 	r := sample()
 	r.ID, r.Trial, r.Partial = fmt.Sprintf("r%d", n), n, ""

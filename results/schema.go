@@ -32,7 +32,7 @@ type Schema struct {
 
 type jsonObject = map[string]any
 
-// Of is the schema (draft 2020-12) of t, with more in its uppermost object. Fields that it does not know are allowed: a later
+// Of returns the schema (draft 2020-12) of t, with more in its uppermost object. Fields that it does not know are allowed: a later
 // version of lockbench may have added them, and readers ignore them. A pointer is its value or null. A type with a field that
 // JSON cannot hold makes a schema that takes nothing for it, which a test with one value finds.
 func (s Schema) Of(t reflect.Type, more map[string]any) ([]byte, error) {
@@ -54,7 +54,7 @@ type schemaBuilder struct {
 	defs jsonObject
 }
 
-// value is the schema of a field of that type at path.
+// value returns the schema of a field of that type at path.
 func (b schemaBuilder) value(t reflect.Type, path string) jsonObject {
 	s := jsonObject{}
 	shared, isShared := b.Shared[t]
@@ -75,7 +75,7 @@ func (b schemaBuilder) value(t reflect.Type, path string) jsonObject {
 	return s
 }
 
-// kind is the schema of what has no name of its own.
+// kind returns the schema of what has no name of its own.
 func (b schemaBuilder) kind(t reflect.Type, path string) jsonObject {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -115,7 +115,7 @@ func (b schemaBuilder) number(kind, path string) jsonObject {
 	return s
 }
 
-// object is the schema of a struct. What is left out of the JSON form when it is zero may be absent.
+// object returns the schema of a struct. What is left out of the JSON form when it is zero may be absent.
 func (b schemaBuilder) object(t reflect.Type, path string) jsonObject {
 	properties, required := jsonObject{}, []string{}
 	b.fields(t, path, properties, &required)

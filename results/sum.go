@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// median is the middle value, or the mean of the two in the middle; 0 of none. It sorts vs.
+// median returns the middle value, or the mean of the two in the middle; 0 of none. It sorts vs.
 func median(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -29,12 +29,12 @@ func valuesOf(trials []*Record, value func(*Record) float64) []float64 {
 	return vs
 }
 
-// medianOf is the median over the trials; a duration comes out in whole nanoseconds.
+// medianOf returns the median over the trials; a duration comes out in whole nanoseconds.
 func medianOf[T float64 | time.Duration](trials []*Record, value func(*Record) T) T {
 	return T(median(valuesOf(trials, func(r *Record) float64 { return float64(value(r)) })))
 }
 
-// sumOf is the sum over the trials.
+// sumOf returns the sum over the trials.
 func sumOf[T int64 | time.Duration](trials []*Record, value func(*Record) T) (sum T) {
 	for _, r := range trials {
 		sum += value(r)
@@ -42,7 +42,7 @@ func sumOf[T int64 | time.Duration](trials []*Record, value func(*Record) T) (su
 	return sum
 }
 
-// medianKnown is the median over the trials that know the value, and -1 if none does.
+// medianKnown returns the median over the trials that know the value, and -1 if none does.
 func medianKnown(trials []*Record, value func(*Record) float64) float64 {
 	known := slices.DeleteFunc(valuesOf(trials, value), func(v float64) bool { return v < 0 || math.IsNaN(v) })
 	if len(known) == 0 {

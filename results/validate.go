@@ -240,7 +240,7 @@ func (n *numbers) below(s step, v reflect.Value) error {
 	return err
 }
 
-// at is the path in the record's JSON form.
+// at returns the path in the record's JSON form.
 func (n *numbers) at() string {
 	path := ""
 	for _, s := range n.path {

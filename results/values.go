@@ -23,19 +23,19 @@ var none = newHistogram()
 // Histogram returns v as a histogram; do not change it.
 func (v Values) Histogram() *hdrhistogram.PackedHistogram { return cmp.Or(v.hist, none) }
 
-// Count is how many values there are.
+// Count returns how many values there are.
 func (v Values) Count() int64 { return v.Histogram().TotalCount() }
 
-// Overflow is how many of them were beyond the range, and counted at its end.
+// Overflow returns how many of them were beyond the range, and counted at its end.
 func (v Values) Overflow() int64 { return v.overflow }
 
-// Quantile is the value that the share q of all does not exceed, as the upper end of its slot; 0 if there is none. It
+// Quantile returns the value that the share q of all does not exceed, as the upper end of its slot; 0 if there is none. It
 // answers what Latency would spell out.
 func (v Values) Quantile(q float64) time.Duration {
 	return time.Duration(v.Histogram().ValueAtPercentile(100 * q))
 }
 
-// Max is the greatest value, as the upper end of its slot; 0 if there is none.
+// Max returns the greatest value, as the upper end of its slot; 0 if there is none.
 func (v Values) Max() time.Duration { return time.Duration(v.Histogram().Max()) }
 
 // All yields the filled slots in order: the value in the middle of each, which is within 0.05 % of all its values, and
@@ -51,7 +51,7 @@ func (v Values) All() iter.Seq2[time.Duration, int64] {
 	}
 }
 
-// Plus is the distribution of the values of both together.
+// Plus returns the distribution of the values of both together.
 func (v Values) Plus(w Values) Values {
 	sum := v.Histogram().Clone()
 	sum.Merge(w.Histogram())
@@ -76,7 +76,7 @@ type Follower struct {
 // Follow makes a follower of all the sources together, whose first look finds what was recorded until then.
 func Follow(sources ...Source) *Follower { return &Follower{sources: sources} }
 
-// Next is what has been recorded since the last call. A value whose recording is under way is found now or next time,
+// Next returns what has been recorded since the last call. A value whose recording is under way is found now or next time,
 // and never twice.
 func (f *Follower) Next() Values {
 	f.shards = f.shards[:0]
@@ -112,7 +112,7 @@ func (f *Follower) Next() Values {
 	return v
 }
 
-// Total is all that the sources have recorded so far, for a reader who comes seldom and remembers nothing.
+// Total returns all that the sources have recorded so far, for a reader who comes seldom and remembers nothing.
 func Total(sources ...Source) Values { return Follow(sources...).Next() }
 
 // LatencyOf returns all that the sources have recorded so far, as a Record holds it. While others record, it is some state

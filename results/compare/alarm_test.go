@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// drawn are ten trials of each of some cells, lognormal with that scatter, and slower by a share in the first cell.
+// drawn returns ten trials of each of some cells, lognormal with that scatter, and slower by a share in the first cell.
 func drawn(rng *rand.Rand, cells int, scatter, slower float64) (recs []*results.Record) {
 	for cell := range cells {
 		for range 10 {
@@ -68,7 +68,7 @@ func TestDetection(t *testing.T) {
 	}
 }
 
-// turns are the sides of a run with two, whose trials took turns on a machine that grew slower by a third on the way. The
+// turns returns the sides of a run with two, whose trials took turns on a machine that grew slower by a third on the way. The
 // head is slower by a share besides.
 func turns(rng *rand.Rand, trials int, slower float64) (base, head []*results.Record) {
 	for n := range trials {

@@ -64,7 +64,7 @@ type Comparison struct {
 	Missing    []string // cells of the base that the head does not have, by what tells them from the others
 	Lacking    bool     // that makes the whole inconclusive: nobody has asked for a part of the cells (Options.Subset, Force)
 	Added      []string // cells of the head that the base does not have
-	Notes      []string // what a reader must know before he believes it: unlike environments, partial records, duplicates
+	Notes      []string // what a reader must know before believing it: unlike environments, partial records, duplicates
 	Alpha      float64
 	Tests      int  // figures that were tested against relative thresholds, for which Holm's correction was made
 	Paired     bool // the trials of both sides took turns in one run, and were compared pair by pair
@@ -103,7 +103,7 @@ type Result struct {
 	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
 }
 
-// Guessed tells whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
+// Guessed reports whether Needed comes from so few trials that it is a guess: from three a side it is a third of the right
 // number once in ten times, twice of it once more, and what happens seldom has not been seen yet.
 func (r Result) Guessed() bool {
 	return r.Needed > 0 && min(r.Change.Base.N, r.Change.Head.N) < stats.MinTrials
@@ -122,8 +122,8 @@ func (r Result) Guessed() bool {
 // against its relative thresholds with probability Alpha at the most, however many cells and thresholds there are. It is
 // less in fact, since a change must be in the bad direction and beyond its threshold besides. It promises nothing of
 // absolute thresholds, which are not tested; nothing of trials that are not observations of one thing, such as those of a
-// base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to who
-// compares again and again until it comes out as he wished.
+// base from last night on a machine that is busier today (trials that take turns are the remedy); and nothing to those
+// who compare again and again until the answer suits them.
 func Compare(base, head Input, o Options) (*Comparison, error) {
 	if err := o.applyDefaults(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -158,7 +158,7 @@ func (o *Options) applyDefaults() error {
 	return nil
 }
 
-// side is what is to be said of a side as a whole.
+// side returns what is to be said of a side as a whole.
 func (s side) side() Side {
 	partial := func(r *results.Record) bool { return r.Partial != "" }
 	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: underTest(s.records)}

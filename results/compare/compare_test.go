@@ -18,7 +18,7 @@ import (
 
 var ids int
 
-// trial is a whole trial with so many locks a second and such a p99.
+// trial returns a whole trial with so many locks a second and such a p99.
 func trial(rate float64, p99 time.Duration) *results.Record {
 	ids++
 	return &results.Record{
@@ -35,7 +35,7 @@ func trial(rate float64, p99 time.Duration) *results.Record {
 	}
 }
 
-// series are ten trials around a rate and a p99 of 10 ms, ± 1 %.
+// series returns ten trials around a rate and a p99 of 10 ms, ± 1 %.
 func series(rate float64) (recs []*results.Record) {
 	for i := range 10 {
 		f := 1 + 0.002*float64(i) - 0.009
@@ -52,7 +52,7 @@ func each(recs []*results.Record, change func(r *results.Record)) []*results.Rec
 	return recs
 }
 
-// input is a file of records.
+// input returns a file of records.
 func input(name string, recs ...[]*results.Record) Input {
 	in := Input{Name: name}
 	for _, r := range slices.Concat(recs...) {

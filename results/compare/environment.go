@@ -47,7 +47,7 @@ var facts = []fact{
 	{"variables", false, func(r *results.Record) string { return view.Variables(r.Env) }},
 }
 
-// distinct are the different values of records in their order.
+// distinct returns the different values of records in their order.
 func distinct(records []*results.Record, of func(*results.Record) string) (values []string) {
 	for _, r := range records {
 		if v := of(r); !slices.Contains(values, v) {
@@ -57,7 +57,7 @@ func distinct(records []*results.Record, of func(*results.Record) string) (value
 	return values
 }
 
-// unlike says how the environments of a pair's sides differ, and which of it makes two machines of them.
+// unlike returns how the environments of a pair's sides differ, and which of it makes two machines of them.
 func unlike(base, head []*results.Record) (notes, machines []string) {
 	if len(base) == 0 || len(head) == 0 {
 		return nil, nil
@@ -85,7 +85,7 @@ func unlike(base, head []*results.Record) (notes, machines []string) {
 	return notes, machines
 }
 
-// inProportion tells whether each value is as frequent on one side as on the other. If one machine has more of the head
+// inProportion reports whether each value is as frequent on one side as on the other. If one machine has more of the head
 // and the other more of the base, what looks like a change may be what the machines differ by (Simpson's paradox).
 func inProportion(base, head []*results.Record, of func(*results.Record) string) bool {
 	for _, v := range distinct(base, of) {
@@ -97,7 +97,7 @@ func inProportion(base, head []*results.Record, of func(*results.Record) string)
 	return true
 }
 
-// shares are the values of records with how many have each.
+// shares returns the values of records with how many have each.
 func shares(records []*results.Record, of func(*results.Record) string) string {
 	var parts []string
 	for _, v := range distinct(records, of) {
@@ -107,7 +107,7 @@ func shares(records []*results.Record, of func(*results.Record) string) string {
 	return strings.Join(parts, " and ")
 }
 
-// libraries are the names of all client libraries that the records know.
+// libraries returns the names of all client libraries that the records know.
 func libraries(sides ...[]*results.Record) []string {
 	all := map[string]bool{}
 	for _, r := range slices.Concat(sides...) {
@@ -138,7 +138,7 @@ func asked(c cellPair) (notes []string) {
 	return notes
 }
 
-// unlikeHolds says if holds that were asked to be alike lasted longer on one side, by more than 10 %.
+// unlikeHolds reports whether holds that were asked to be alike lasted longer on one side, by more than 10 %.
 func unlikeHolds(base, head []*results.Record) (notes []string) {
 	if len(base) == 0 || len(head) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func unlikeHolds(base, head []*results.Record) (notes []string) {
 	return notes
 }
 
-// lasted is how long the holds of one group of clients lasted, in the median of the trials that tell.
+// lasted returns how long the holds of one group of clients lasted, in the median of the trials that tell.
 func lasted(records []*results.Record, group int) time.Duration {
 	var all []time.Duration
 	for _, r := range records {
@@ -175,7 +175,7 @@ func lasted(records []*results.Record, group int) time.Duration {
 	return all[len(all)/2].Round(time.Microsecond)
 }
 
-// doubts says which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
+// doubts returns which trials of a cell must not be taken for the lock's own figure, and where a lock has failed.
 func doubts(c cellPair) (notes []string) {
 	say := func(is func(*results.Record) bool, records func(*group) []*results.Record, text string) {
 		var of []string
@@ -208,7 +208,7 @@ func doubts(c cellPair) (notes []string) {
 	return notes
 }
 
-// inTurn says if the trials of one side were all over before those of the other began, or if they came in a few blocks,
+// inTurn reports whether the trials of one side were all over before those of the other began, or if they came in a few blocks,
 // such as those of a night: the trials of a block are alike for what the machine was like then, and not as many
 // observations as they look. By turns there is a block a trial or so; in random order with ten trials
 // a side there are five or fewer once in 200 times. It is said of the same machine only; of two it goes without saying.
@@ -258,7 +258,7 @@ func number[T any](of []T, is func(T) bool) (n int) {
 	return n
 }
 
-// underTest is what a side calls itself: its revisions, or else the builds of lockbench that made it.
+// underTest returns what a side calls itself: its revisions, or else the builds of lockbench that made it.
 func underTest(records []*results.Record) []string {
 	names := distinct(records, func(r *results.Record) string { return cmp.Or(r.Env.Revision, r.Env.Lockbench) })
 	return slices.DeleteFunc(names, func(s string) bool { return s == "" })

@@ -76,7 +76,7 @@ func (c *Comparison) Judgements() (judged, shown []Judgement) {
 // violated reports whether exclusion was violated.
 func (g Judgement) violated() bool { return g.Metric.Name == "violations" && g.Verdict == Regressed }
 
-// rank is the place of a verdict among all of them, the worst first.
+// rank returns the place of a verdict among all of them, the worst first.
 func rank(v Verdict) int {
 	if i := slices.Index(Verdicts, v); i >= 0 {
 		return i
@@ -139,7 +139,7 @@ func (c *Comparison) Headline() string {
 	return text
 }
 
-// short is the change of a judged metric in a few words.
+// short returns the change of a judged metric in a few words.
 func (r *Result) short() string {
 	switch {
 	case !r.Threshold.Relative || math.IsNaN(r.Change.Ratio):
@@ -150,7 +150,7 @@ func (r *Result) short() string {
 	return fmt.Sprintf("%s (p %s)", format.Change(r.Change.Ratio-1), format.P(r.P))
 }
 
-// partOf is "3 of 8 cells", or "all 8 cells".
+// partOf returns "3 of 8 cells", or "all 8 cells".
 func partOf(n, all int) string {
 	if n == all {
 		return "all " + format.Plural(all, "cell")
@@ -192,7 +192,7 @@ func (c *Comparison) missing() view.Finding {
 	return f
 }
 
-// violated says what no verdict does if violations are not among what is judged.
+// violated returns what no verdict does if violations are not among what is judged.
 func (c *Comparison) violated(judged []Judgement) []view.Finding {
 	if slices.ContainsFunc(judged, Judgement.violated) {
 		return nil
@@ -220,7 +220,7 @@ func (g Judgement) of(v Verdict) []Judged {
 // kinds are how findings of verdicts are drawn.
 var kinds = map[Verdict]view.Kind{Regressed: view.Bad, Inconclusive: view.Warn, Improved: view.Good, Unchanged: view.Note}
 
-// ofVerdict says which results of a judgement have a verdict, the worst of them by name.
+// ofVerdict returns which results of a judgement have a verdict, the worst of them by name.
 func (c *Comparison) ofVerdict(g Judgement, v Verdict) []view.Finding {
 	list := g.of(v)
 	if len(list) == 0 {
@@ -250,7 +250,7 @@ func (c *Comparison) ofVerdict(g Judgement, v Verdict) []view.Finding {
 	return []view.Finding{f}
 }
 
-// moves says what became of a metric in some cells.
+// moves returns what became of a metric in some cells.
 func (c *Comparison) moves(list []Judged) string {
 	var names []string
 	for _, r := range list {
@@ -259,7 +259,7 @@ func (c *Comparison) moves(list []Judged) string {
 	return format.FewClauses(names, named) + "."
 }
 
-// moved is what became of a result: "80,000 → 70,000 (−12.5 %)".
+// moved returns what became of a result: "80,000 → 70,000 (−12.5 %)".
 func (r *Result) moved() string {
 	if !r.Threshold.Relative && r.Why != "" {
 		return r.Why
@@ -271,7 +271,7 @@ func (r *Result) moved() string {
 	return text
 }
 
-// Sentence says what became of a judged metric, and why its verdict is what it is: "80,000 → 70,000 (−12.5 %). The limit is
+// Sentence returns what became of a judged metric, and why its verdict is what it is: "80,000 → 70,000 (−12.5 %). The limit is
 // −5 %."
 func (r *Result) Sentence() string {
 	switch {
@@ -318,7 +318,7 @@ func (c *Comparison) doubts(list []Judged) string {
 	return strings.Join(parts, " ")
 }
 
-// doubt is one reason and the cells that have it: in the words of their case if that is the same for all of them.
+// doubt returns one reason and the cells that have it: in the words of their case if that is the same for all of them.
 func (c *Comparison) doubt(list []Judged) string {
 	why := list[0].Why
 	var names []string
@@ -350,7 +350,7 @@ func (c *Comparison) within(g Judgement) []view.Finding {
 // Quiet reports whether there is nothing to say of a judged result.
 func (r *Result) Quiet() bool { return r.Verdict == Unchanged && !r.Within() }
 
-// unchanged says what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
+// unchanged returns what the rest is: nothing to worry about, and why that may be said. It may have changed all the same,
 // by less than the limit or for the better, with no more than chance behind it as far as anybody can tell.
 func (c *Comparison) unchanged(judged []Judgement) []view.Finding {
 	lead := "No loss beyond the limit:"

@@ -31,7 +31,7 @@ type draft struct {
 	machines []string // what makes two machines of its sides
 }
 
-// values are those of a figure in the whole trials, NaN where there is none.
+// values returns those of a figure in the whole trials, NaN where there is none.
 func (d *draft) values(f *metric.Metric) (base, head []float64) {
 	of := func(trials []*results.Record) []float64 {
 		values := make([]float64, len(trials))
@@ -45,7 +45,7 @@ func (d *draft) values(f *metric.Metric) (base, head []float64) {
 	return of(d.trials[0]), of(d.trials[1])
 }
 
-// change is what became of a figure.
+// change returns what became of a figure.
 func (d *draft) change(f *metric.Metric) stats.Change {
 	if d.paired {
 		return stats.ComparePairs(d.values(f))
@@ -53,7 +53,7 @@ func (d *draft) change(f *metric.Metric) stats.Change {
 	return stats.Compare(d.values(f))
 }
 
-// least is the smallest p that the trials of a change can have.
+// least returns the smallest p that the trials of a change can have.
 func (d *draft) least(c stats.Change) float64 {
 	if d.paired {
 		return stats.LeastPairsP(c.Pairs)
@@ -61,7 +61,7 @@ func (d *draft) least(c stats.Change) float64 {
 	return stats.MinP(c.Base.N, c.Head.N)
 }
 
-// need is how many trials a side, or pairs of them, would tell at an alpha, and how many it takes for any difference.
+// need returns how many trials a side, or pairs of them, would tell at an alpha, and how many it takes for any difference.
 func (d *draft) need(r *Result, alpha float64) (trials, least int) {
 	base, head := d.values(r.Figure)
 	if d.paired {
@@ -70,13 +70,13 @@ func (d *draft) need(r *Result, alpha float64) (trials, least int) {
 	return stats.TrialsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.LeastTrials(alpha)
 }
 
-// known tells whether any trial of either side knows the figure.
+// known reports whether any trial of either side knows the figure.
 func (d *draft) known(f *metric.Metric) bool {
 	base, head := d.values(f)
 	return slices.ContainsFunc(slices.Concat(base, head), func(v float64) bool { return !math.IsNaN(v) })
 }
 
-// open tells of an open loop, in a part of the clients at least.
+// open reports whether the cell is an open loop, for a part of the clients at least.
 func (d *draft) open() bool {
 	is := func(b *group) bool {
 		return slices.ContainsFunc(b.first().Plan.Groups(), func(g spec.Class) bool { return g.Open() })
@@ -84,7 +84,7 @@ func (d *draft) open() bool {
 	return is(d.base) || is(d.head)
 }
 
-// thresholds are those that the cell is judged by. Those that somebody has asked for are all of them, also if nothing is
+// thresholds returns those that the cell is judged by. Those that somebody has asked for are all of them, also if nothing is
 // known of the figure: then the answer is that it is not. Of the default ones a cell has those that it can have, and what
 // is left out is said.
 func (d *draft) thresholds(o Options) []Threshold {
@@ -164,7 +164,7 @@ func (d *draft) note(text string) {
 	}
 }
 
-// comparable says why a change of the figure can't be judged at all; empty if it can.
+// comparable returns why a change of the figure can't be judged at all; empty if it can.
 func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 	base, head := len(d.cell.Base), len(d.cell.Head)
 	switch {
@@ -197,7 +197,7 @@ func (d *draft) comparable(r *Result, force bool) (reason Reason, why string) {
 	return "", ""
 }
 
-// partly is why a figure is not judged by the few trials that know it: those without a quantile are those that got next
+// partly returns why a figure is not judged by the few trials that know it: those without a quantile are those that got next
 // to nothing.
 func partly(side string, know, all int) string {
 	return fmt.Sprintf("the %s knows it of %d of %s only, which may be the lucky ones", side, know, format.Plural(all, "trial"))
@@ -306,7 +306,7 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 		r.Needed = max(r.Needed, least)
 	}
 	switch {
-	case !(r.least < o.Alpha): // it was not tested, or it was in vain
+	case !(r.least < o.Alpha): // it was not tested, or could never have been significant
 		r.cannot(TooFew, never(r, o.Alpha, of))
 	case zeros(base)+zeros(head) > 0: // for which more trials do nothing
 		r.Needed = 0
@@ -321,10 +321,10 @@ func (d *draft) undecided(r *Result, beyond bool, o Options, of tests) {
 	}
 }
 
-// zeros is how many trials have 0 of a figure.
+// zeros returns how many trials have 0 of a figure.
 func zeros(values []float64) int { return number(values, func(v float64) bool { return v == 0 }) }
 
-// never says what p the trials of a figure would have to have, and cannot. Alone a figure would have to be below alpha,
+// never returns what p the trials of a figure would have to have, and cannot. Alone a figure would have to be below alpha,
 // and of those that are tested the first has to be below alpha over the number of tests; but each that is significant
 // leaves more to the next (Holm), so what counts is how many are left when all have gone that can.
 func never(r *Result, alpha float64, of tests) string {
@@ -401,7 +401,7 @@ func (d *draft) absolute(r *Result) {
 	}
 }
 
-// sighted tells whether a trial could have shown a violation, as far as is known.
+// sighted reports whether a trial could have shown a violation, as far as is known.
 func sighted(r *results.Record) bool { return r.Safety.Power == nil || r.Safety.Power.Watched > 0 }
 
 // judge gives every result its verdict, and the cell the worst of them.
@@ -422,7 +422,7 @@ func (d *draft) judge(o Options, of tests) {
 	d.cell.Figures = d.results
 }
 
-// worse is the worse of two verdicts.
+// worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
 	if slices.Index(Verdicts, b) < slices.Index(Verdicts, a) {
 		return b
@@ -430,7 +430,7 @@ func worse(a, b Verdict) Verdict {
 	return a
 }
 
-// moved says what became of a figure: "fell by 8.2 %".
+// moved returns what became of a figure: "fell by 8.2 %".
 func moved(ratio float64) string {
 	if ratio < 1 {
 		return "fell by " + strings.TrimPrefix(format.Change(ratio-1), "−")
@@ -448,7 +448,7 @@ func trials(c stats.Change) string {
 	return fmt.Sprintf("%d and %d trials", c.Base.N, c.Head.N)
 }
 
-// number3 is a probability with up to three significant digits.
+// number3 returns a probability with up to three significant digits.
 func number3(p float64) string { return fmt.Sprintf("%.3g", p) }
 
 // unknown adds to a sentence the likely reason why a metric is not known.

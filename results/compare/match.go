@@ -121,7 +121,7 @@ func (bs *groups) add(key string, s settings, r *results.Record) {
 	}
 }
 
-// list is the groups in order.
+// list returns the groups in order.
 func (bs *groups) list() (list []*group) {
 	for _, key := range bs.order {
 		list = append(list, bs.at[key])
@@ -342,7 +342,7 @@ func noMatch(base, head side, bs, hs []*group) error {
 		head.name, base.name, format.And(parts), strings.Join(advice, " "))
 }
 
-// cost is how unlike two groups are.
+// cost returns how unlike two groups are.
 func cost(names []string, b, h *group) int {
 	if b.kind != h.kind {
 		return len(names) + 1

@@ -28,7 +28,7 @@ func kind(name string) change {
 func machine(cpu string) change      { return func(r *results.Record) { r.Env.CPU = cpu } }
 func lasting(d time.Duration) change { return func(r *results.Record) { r.Plan.Duration = d } }
 
-// cells are ten trials of each.
+// cells returns ten trials of each.
 func cells(changes ...change) (recs []*results.Record) {
 	for _, c := range changes {
 		recs = append(recs, each(series(1e5), c)...)

@@ -26,7 +26,7 @@ var flags = append(slices.Clone(spec.Settings), spec.Derived("workload", func(p 
 	return strings.Join(names, "/")
 }))
 
-// Ignorable are the flags that Options.Ignore may name.
+// Ignorable returns the flags that Options.Ignore may name.
 func Ignorable() []string {
 	var names []string
 	for _, f := range flags {
@@ -42,7 +42,7 @@ func (e *IgnoreError) Error() string {
 	return fmt.Sprintf("no flag of a plan is called %q", e.Name)
 }
 
-// ignored are the flags of names, and those that they imply.
+// ignored returns the flags of names, and those that they imply.
 func ignored(names []string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, name := range names {
@@ -115,7 +115,7 @@ func (s settings) key(but map[string]bool) string {
 	return b.String()
 }
 
-// differing are the flags in which plans differ.
+// differing returns the flags in which plans differ.
 func differing(plans []settings) (names []string) {
 	for _, f := range flags {
 		for _, s := range plans {
@@ -128,7 +128,7 @@ func differing(plans []settings) (names []string) {
 	return names
 }
 
-// kindOf is the kind of server that was measured, or that was asked for if the record does not say.
+// kindOf returns the kind of server that was measured, or that was asked for if the record does not say.
 func kindOf(r *results.Record) string {
 	if r.Server.Kind != "" {
 		return r.Server.Kind
@@ -152,7 +152,7 @@ func (s settings) label(names []string) string {
 	return strings.Join(parts, " · ")
 }
 
-// orNone is a value as it stands in a sentence.
+// orNone returns a value as it stands in a sentence.
 func orNone(v string) string {
 	if v == "" {
 		return "none"

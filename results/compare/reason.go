@@ -49,7 +49,7 @@ func (r *Result) cannot(reason Reason, why string) {
 	r.Verdict, r.Reason, r.Why = Inconclusive, reason, why
 }
 
-// Reasons are those for which anything in c is inconclusive, in the order of the list of all.
+// Reasons returns those for which anything in c is inconclusive, in the order of the list of all.
 func (c *Comparison) Reasons() (list []Reason) {
 	have := map[Reason]bool{Missing: c.Lacking}
 	for _, cell := range c.Cells {
@@ -60,14 +60,14 @@ func (c *Comparison) Reasons() (list []Reason) {
 	return slices.DeleteFunc(slices.Clone(Reasons), func(r Reason) bool { return !have[r] })
 }
 
-// Scattered tells that nothing stands in the way of an answer but the scatter of the trials: all cells and figures were
+// Scattered reports whether nothing stands in the way of an answer but the scatter of the trials: all cells and figures were
 // measured on both sides, with trials enough to show some difference, and none has regressed. Who lets such a comparison
 // pass lets nothing pass that has not been looked at.
 func (c *Comparison) Scattered() bool {
 	return c.Verdict == Inconclusive && slices.Equal(c.Reasons(), []Reason{Scatter})
 }
 
-// saturated is how many trials of a side are, if they are so many that the median is lockbench's figure: half of them. It
+// saturated returns how many trials of a side are, if they are so many that the median is lockbench's figure: half of them. It
 // is 0 for a lock inside of lockbench, whose processors are what it is made of.
 func saturated(records []*results.Record) int {
 	n := number(records, func(r *results.Record) bool { return r.Generator.Saturated && kindOf(r) != "in-process" })
@@ -94,7 +94,7 @@ func (d *draft) hidden(r *Result, force bool) {
 		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial")))
 }
 
-// severity is how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as
+// severity returns how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as
 // a violation where none is allowed, is beyond all of them.
 func (r *Result) severity() float64 {
 	t, from, to := r.Threshold, 1.0, r.Change.Ratio
@@ -141,7 +141,7 @@ func Worse(a, b *Result) int {
 	return cmp.Compare(b.severity(), a.severity())
 }
 
-// beyond is how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median
+// beyond returns how much speaks for a change beyond the threshold: 2 if all of its interval lies there, 1 if its median
 // does.
 func (r *Result) beyond() int {
 	t, c := r.Threshold, r.Change

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// wide are ten trials that scatter by ± 30 %.
+// wide returns ten trials that scatter by ± 30 %.
 func wide(rate float64) (recs []*results.Record) {
 	for i := range 10 {
 		recs = append(recs, trial(rate*(0.7+0.06*float64((i*7)%10)), 10*time.Millisecond))

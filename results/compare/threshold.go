@@ -68,7 +68,7 @@ type ThresholdError struct {
 
 func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
 
-// Excerpt is the expression with a mark below the fault, two lines in all.
+// Excerpt returns the expression with a mark below the fault, two lines in all.
 func (e *ThresholdError) Excerpt() string {
 	const room = 100
 	text := []rune(strings.Map(func(r rune) rune {
@@ -97,7 +97,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// until is the text up to the first of the characters in stop, or to the end, blanks around it left out.
+// until returns the text up to the first of the characters in stop, or to the end, blanks around it left out.
 func (s *scanner) until(stop string) (word string, from int) {
 	s.blanks()
 	from = s.at
@@ -205,7 +205,7 @@ func (t *Threshold) read(value string) (what string) {
 	return ""
 }
 
-// allowed says what may stand for a value of m.
+// allowed returns what may stand for a value of m.
 func allowed(m *metric.Metric) string {
 	return "a change such as -5% or +10%, or an amount such as " + m.Unit.Example
 }

@@ -75,7 +75,7 @@ func Benchfmt(w io.Writer, cells []*results.Cell) error {
 	return nil
 }
 
-// sidesHint is for who wonders why benchstat puts the sides of -vs into rows of their own.
+// sidesHint explains why benchstat puts the sides of -vs into rows of their own.
 const sidesHint = "# base and head side by side, if they differ in -driver: benchstat -col /side -ignore /driver"
 
 // writeUnits says of each unit that follows which direction is the good one.
@@ -96,7 +96,7 @@ func writeUnits(w io.Writer, out *benchfmt.Writer, figures []*metric.Metric) err
 	return nil
 }
 
-// comment says what made the records that follow.
+// comment returns what made the records that follow.
 func comment(r *results.Record) string {
 	words := []string{"lockbench " + r.Env.Lockbench, r.Env.Go}
 	if r.Env.Revision != "" {
@@ -114,7 +114,7 @@ func benchmarkName(r *results.Record) string {
 	return fmt.Sprintf("Lock/%s-%d", planName(r), max(1, r.Env.GOMAXPROCS))
 }
 
-// planName is what tells the plan from others: driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10.
+// planName returns what tells the plan from others: driver=rueidis/lock=set-nx/wait=backoff/clients=64/keys=10.
 func planName(r *results.Record) string {
 	var parts []string
 	if r.Side != "" {
@@ -138,7 +138,7 @@ func word(v string) string {
 	}, plain(v))
 }
 
-// configuration are the file's keys for a record: those of go test, and what else must be alike.
+// configuration returns the file's keys for a record: those of go test, and what else must be alike.
 func configuration(r *results.Record) (config []benchfmt.Config) {
 	add := func(key, value string) {
 		if value = plain(value); value != "" {

@@ -64,7 +64,7 @@ var csvTail = []csvColumn{
 	{"saturated", func(r *results.Record) string { return strconv.FormatBool(r.Generator.Saturated) }},
 }
 
-// trialColumns are those that any of the trials has something for. All trials of a cell have the same plan.
+// trialColumns returns those that any of the trials has something for. All trials of a cell have the same plan.
 func trialColumns(cells []*results.Cell) []csvColumn {
 	columns := slices.Clone(csvHead)
 	for _, s := range settings {
@@ -80,7 +80,7 @@ func trialColumns(cells []*results.Cell) []csvColumn {
 	return columns
 }
 
-// text is a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
+// text returns a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
 // gets an apostrophe (OWASP, CSV Injection). Numbers are never text: theirs may begin with a minus.
 func text(s string) string {
 	if s = plain(s); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
@@ -117,7 +117,7 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 	return out.Error()
 }
 
-// verdictOf is the verdict on a figure that was judged, and nothing for one that was only shown.
+// verdictOf returns the verdict on a figure that was judged, and nothing for one that was only shown.
 func verdictOf(r compare.Result) string {
 	if r.Threshold == nil {
 		return ""

@@ -20,7 +20,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 )
 
-// plain is s on one line, without what a terminal or a parser would take for more than text: what a server has answered
+// plain returns s on one line, without what a terminal or a parser would take for more than text: what a server has answered
 // stands in records too.
 func plain(s string) string {
 	return strings.TrimSpace(format.Tame(strings.Map(func(r rune) rune {
@@ -39,17 +39,17 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// machine is where the load was made.
+// machine returns where the load was made.
 func machine(e results.Env) string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%d × %s %s/%s %s", e.CPUs, e.CPU, e.OS, e.Arch, e.Kernel)), " ")
 }
 
-// serverName is what was measured, in a few words: "redis 7.0.15 private".
+// serverName returns what was measured, in a few words: "redis 7.0.15 private".
 func serverName(s results.Server) string {
 	return strings.Join(strings.Fields(s.Name+" "+s.Version+" "+s.Kind), " ")
 }
 
-// knownTo are the figures that any trial of the cells knows.
+// knownTo returns the figures that any trial of the cells knows.
 func knownTo(cells []*results.Cell) []*metric.Metric {
 	return slices.DeleteFunc(metric.All(), func(f *metric.Metric) bool {
 		return !slices.ContainsFunc(cells, func(c *results.Cell) bool {
@@ -58,7 +58,7 @@ func knownTo(cells []*results.Cell) []*metric.Metric {
 	})
 }
 
-// direction is which way a figure improves: "higher", "lower", or nothing.
+// direction returns which way a figure improves: "higher", "lower", or nothing.
 func direction(f *metric.Metric) string {
 	switch f.Better {
 	case metric.Higher:
@@ -78,5 +78,5 @@ func plains(lines []string) []string {
 	return all
 }
 
-// sentence is a judged result on one line: "locks/s: 80,000 → 70,000 (−12.5 %). The limit is −5 %."
+// sentence returns a judged result on one line: "locks/s: 80,000 → 70,000 (−12.5 %). The limit is −5 %."
 func sentence(r *compare.Result) string { return plain(r.Figure.Name + ": " + r.Sentence()) }

@@ -54,7 +54,7 @@ var latencies = sync.OnceValue(func() map[results.Metric]results.Latency {
 	return rec.Latencies()
 })
 
-// record is a plausible trial; n varies its figures and its ID.
+// record returns a plausible trial; n varies its figures and its ID.
 func record(n int) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Run: "run", Trial: n + 1,
@@ -99,7 +99,7 @@ func cells(t *testing.T, recs ...*results.Record) []*results.Cell {
 	return c.Cells()
 }
 
-// three are two trials of one cell, one of another, and one that ended early.
+// three returns two trials of one cell, one of another, and one that ended early.
 func three(t *testing.T) []*results.Cell {
 	other := record(2)
 	other.Cell, other.Trial, other.Plan.Driver, other.Plan.Wait, other.Plan.Clients = 1, 1, "go-redis", "pubsub", 512

@@ -62,7 +62,7 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 	return nil
 }
 
-// some are so many of list, in its order: the first of each reason, then the second of each, and so on.
+// some returns so many of list, in its order: the first of each reason, then the second of each, and so on.
 func some(list []annotation, most int) (kept []annotation) {
 	turns := make([]int, len(list)) // in which turn of its reason each would be taken
 	seen := map[compare.Reason]int{}
@@ -110,7 +110,7 @@ func message(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
-// property is a message that ends before the next property, too.
+// property returns a message that ends before the next property, too.
 func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(message(s))
 }

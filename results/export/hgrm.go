@@ -69,7 +69,7 @@ func WriteHgrm(w io.Writer, l results.Latency) error {
 	return err
 }
 
-// fileNames are the beginnings of the cells' files: "driver-rueidis.clients-64." What two cells have in common after
+// fileNames returns the beginnings of the cells' files: "driver-rueidis.clients-64." What two cells have in common after
 // everything that a file system may object to is gone is told apart by a number.
 func fileNames(cells []*results.Cell, labels []string) []string {
 	names := make([]string, len(cells))

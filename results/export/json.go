@@ -130,7 +130,7 @@ func estimateOf(e stats.Estimate) estimateJSON {
 	return estimateJSON{e.N, known(e.Median), known(e.Low), known(e.High)}
 }
 
-// known is v, or null where JSON has no number for it.
+// known returns v, or null where JSON has no number for it.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -138,7 +138,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// listOf is a list that is never null.
+// listOf returns a list that is never null.
 func listOf(list []string) []string { return append([]string{}, list...) }
 
 func ids(trials []*results.Record) []string {

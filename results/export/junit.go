@@ -38,12 +38,12 @@ type junitSuite struct {
 	Out        *junitText      `xml:"system-out"`
 }
 
-// junitText stands in CDATA, so that its lines stay lines for those who read the file itself.
+// junitText stands in CDATA, so that its lines stay lines in the file.
 type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// textOf is text, or no element at all.
+// textOf returns text, or no element at all.
 func textOf(s string) *junitText {
 	if s == "" {
 		return nil
@@ -132,7 +132,7 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 	return err
 }
 
-// details are the lines that stand below a result.
+// details returns the lines that stand below a result.
 func details(r *compare.Result, notes []string) string {
 	side := func(name string, e stats.Estimate) string {
 		text := name + r.Figure.Unit.Format(e.Median)
@@ -156,7 +156,7 @@ func details(r *compare.Result, notes []string) string {
 	return strings.Join(append(lines, plains(notes)...), "\n")
 }
 
-// className is the cell, below which CI servers list its thresholds. A full stop would begin a package there.
+// className returns the cell, below which CI servers list its thresholds. A full stop would begin a package there.
 func className(cell compare.Cell) string {
 	if cell.Label == "" {
 		return "lockbench"
@@ -164,7 +164,7 @@ func className(cell compare.Cell) string {
 	return strings.ReplaceAll(plain(cell.Label), ".", "·")
 }
 
-// lastStart is when the youngest trial began, in the form without a zone that the schemas ask for; it is UTC.
+// lastStart returns when the youngest trial began, in the form without a zone that the schemas ask for; it is UTC.
 func lastStart(c *compare.Comparison) string {
 	var last time.Time
 	for _, cell := range c.Cells {

@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 )
 
-// planted is a distribution with a value of its own for each figure, in milliseconds from at: 1 for the median, and 2, 3
+// planted returns a distribution with a value of its own for each figure, in milliseconds from at: 1 for the median, and 2, 3
 // and 4 for p90, p99 and p99.9. The greatest is 5 more.
 func planted(t *testing.T, at int) results.Latency {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 // ComparisonSchemaID names the schema; it is no address.
 const ComparisonSchemaID = "https://github.com/lockbench/lockbench/results/comparison.schema.json"
 
-// ComparisonSchema is the schema (draft 2020-12) of what ComparisonJSON writes. Programs that read comparisons have to expect
+// ComparisonSchema returns the schema (draft 2020-12) of what ComparisonJSON writes. Programs that read comparisons have to expect
 // fields that it does not name: later versions add some. The error is that of encoding/json, and none in fact.
 func ComparisonSchema() ([]byte, error) {
 	var units []string

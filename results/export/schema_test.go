@@ -38,7 +38,7 @@ func comparisonSchemaOf(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON is what is written of a comparison, read back with every digit.
+// asJSON returns what is written of a comparison, read back with every digit.
 func asJSON(t *testing.T, c *compare.Comparison) any {
 	t.Helper()
 	var b bytes.Buffer
@@ -73,7 +73,7 @@ func TestComparisonSchemaIsPublished(t *testing.T) {
 	}
 }
 
-// compared are two sides of n trials each, compared in fact.
+// compared returns two sides of n trials each, compared in fact.
 func compared(t *testing.T, n int, on string, head func(*results.Record)) *compare.Comparison {
 	t.Helper()
 	var sides [2][]*results.Record

@@ -48,7 +48,7 @@ func Duration(d time.Duration) string {
 	return Three(d.Hours()) + " h"
 }
 
-// Exact formats a duration that somebody typed, with all its digits, "1.5 ms", "30 s".
+// Exact formats a duration as it was typed, with all its digits, "1.5 ms", "30 s".
 func Exact(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration

@@ -46,7 +46,7 @@ func (h *History) judge() {
 	searches.Wait()
 }
 
-// LeastPoints is how many points a line needs among so many before it can show a step: with fewer even two halves that do
+// LeastPoints returns how many points a line needs among so many before it can show a step: with fewer even two halves that do
 // not overlap are too likely to come about by chance. It is 8 for a single line, and 13 for 40.
 func LeastPoints(lines int) int {
 	n := 2
@@ -56,7 +56,7 @@ func LeastPoints(lines int) int {
 	return n
 }
 
-// points is how many of them know the figure.
+// points returns how many of them know the figure.
 func (l *Line) points() (n int) {
 	for _, v := range l.Values {
 		if v.N > 0 {
@@ -107,7 +107,7 @@ func (l *Line) findSteps(alpha float64, points []Point) {
 	}
 }
 
-// creeps tells whether the values lie closer to a straight line than to their levels. The line has fewer parameters, so
+// creeps reports whether the values lie closer to a straight line than to their levels. The line has fewer parameters, so
 // it would have to be worse if there were levels.
 func creeps(values []float64, steps []stats.Step) bool {
 	fromLevels, at := 0.0, 0

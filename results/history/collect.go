@@ -106,7 +106,7 @@ func (c *Collector) Add(r *results.Record) error {
 	return nil
 }
 
-// common is what the records of a series have in common, and by which they are told from others.
+// common returns what the records of a series have in common, and by which they are told from others.
 func common(r *results.Record) *results.Record {
 	s := &results.Record{Schema: results.SchemaVersion, Plan: r.Plan, Trial: 1}
 	s.Plan.Seed, s.Plan.Command, s.Plan.Workload = 0, "", ""
@@ -119,7 +119,7 @@ func common(r *results.Record) *results.Record {
 	return s
 }
 
-// Revision is what the user calls that which is under test, or else the build of lockbench.
+// Revision returns what the user calls that which is under test, or else the build of lockbench.
 func Revision(e results.Env) string {
 	if e.Revision != "" {
 		return e.Revision
@@ -160,7 +160,7 @@ func (c *Collector) conditionsOf(r *results.Record) *conditions {
 	return &is
 }
 
-// changes are what differs from one set of conditions to another, the revision left out.
+// changes returns what differs from one set of conditions to another, the revision left out.
 func (c *conditions) changes(to *conditions) (all []Change) {
 	value := func(list []condition, what string) string {
 		i := slices.IndexFunc(list, func(c condition) bool { return c.what == what })

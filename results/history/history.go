@@ -90,7 +90,7 @@ type Step struct {
 // Change is something else that was not the same before and after a step, which may be its cause.
 type Change struct{ What, Before, After string }
 
-// Loss is the share by which a step made the figure worse; negative if it is better. A figure without a direction
+// Loss returns the share by which a step made the figure worse; negative if it is better. A figure without a direction
 // loses by any change.
 func (l *Line) Loss(ratio float64) float64 {
 	switch l.Figure.Better {
@@ -102,7 +102,7 @@ func (l *Line) Loss(ratio float64) float64 {
 	return max(ratio-1, 1-ratio)
 }
 
-// Latest is the index of the last point that knows the figure; -1 if none does.
+// Latest returns the index of the last point that knows the figure; -1 if none does.
 func (l *Line) Latest() int {
 	for i := len(l.Values) - 1; i >= 0; i-- {
 		if l.Values[i].N > 0 {
@@ -112,7 +112,7 @@ func (l *Line) Latest() int {
 	return -1
 }
 
-// LastStep is the latest one, or nil.
+// LastStep returns the latest one, or nil.
 func (l *Line) LastStep() *Step {
 	if len(l.Steps) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (l *Line) Drifted() float64 {
 	return (1 + half) / (1 - half)
 }
 
-// Loss is the share that the worst of the lines has lost by its last step or its drift; 0 or less if none has.
+// Loss returns the share that the worst of the lines has lost by its last step or its drift; 0 or less if none has.
 func (s *Series) Loss() float64 {
 	worst := 0.0
 	for i := range s.Lines {

@@ -15,7 +15,7 @@ import (
 
 var dayOne = time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
 
-// trialAt is a trial of a nightly run that grants so many locks a second.
+// trialAt returns a trial of a nightly run that grants so many locks a second.
 func trialAt(night, trial int, rate float64) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("n%d-%d", night, trial), Run: fmt.Sprintf("run%d", night), Trial: trial + 1,

@@ -65,7 +65,7 @@ func (b *builder) build() *Series {
 	return s
 }
 
-// History is what the records say; the collector is used up. It fails nowhere: no record, no series.
+// History returns what the records say; the collector is used up. It fails nowhere: no record, no series.
 func (c *Collector) History() *History {
 	h := &c.history
 	slices.SortStableFunc(c.order, func(a, b *builder) int { return cmp.Compare(a.cell, b.cell) })

@@ -12,7 +12,7 @@ import (
 
 const (
 	shownQuiet      = 10  // rows of a table in which nothing has changed
-	foldedUnchanged = 200 // rows of a table that nobody has to look at
+	foldedUnchanged = 200 // rows of a table that need no action
 	foldedUnjudged  = 100 // rows of a figure that no threshold judges
 )
 
@@ -26,13 +26,13 @@ type changeTable struct {
 	Judged       bool
 }
 
-// Folded is what is below the fold, as a table.
+// Folded returns what is below the fold, as a table.
 func (t changeTable) Folded() changeTable {
 	t.Rows = t.More
 	return t
 }
 
-// LeftOut says how many rows there are not.
+// LeftOut returns how many rows there are not.
 func (t changeTable) LeftOut() string {
 	where := format.Plural(t.Left, "more row") + "%s left out here, and are in the CSV and JSON of the comparison."
 	if t.Judged {
@@ -63,7 +63,7 @@ func (t *twoSides) tables(list []judgement) (all []changeTable) {
 	return all
 }
 
-// table is that of a judgement. Of rows that say nothing new there are so many at the most.
+// table returns that of a judgement. Of rows that say nothing new there are so many at the most.
 func (t *twoSides) table(g judgement) changeTable {
 	one := changeTable{Title: g.Metric.Name, About: format.Upper(g.Metric.About), First: "cell", Judged: g.Threshold != nil}
 	if better := betterWhen(g.Metric); better != "" {

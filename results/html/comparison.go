@@ -56,12 +56,12 @@ type comparison struct {
 
 func (c *comparison) title() string { return c.Title }
 
-// Noted tells whether there is anything to note.
+// Noted reports whether there is anything to note.
 func (c *comparison) Noted() bool {
 	return len(c.Notes)+len(c.CellNotes)+len(c.Missing.Names)+len(c.Added.Names) > 0
 }
 
-// UnchartedText says what no chart of changes can show.
+// UnchartedText returns what no chart of changes can show.
 func (c *comparison) UnchartedText() string {
 	return fmt.Sprintf("%s judged by the head's own value, or %s no change in percent: see the tables.",
 		format.Verb(c.Uncharted, "figure is", "figures are"), map[bool]string{true: "has", false: "have"}[c.Uncharted == 1])
@@ -133,7 +133,7 @@ func inOrder(a, b judged) int {
 	return 0
 }
 
-// badness is how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
+// badness returns how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
 func (r judged) badness() float64 {
 	moved := math.Log(r.Change.Ratio)
 	switch r.Figure.Better {
@@ -145,7 +145,7 @@ func (r judged) badness() float64 {
 	return moved
 }
 
-// name is that of the result's cell, or of its figure where there is only one cell.
+// name returns that of the result's cell, or of its figure where there is only one cell.
 func (t *twoSides) name(r judged) string {
 	switch {
 	case !t.single():
@@ -179,7 +179,7 @@ func (t *twoSides) page(o Options) *comparison {
 	return c
 }
 
-// begun is a sentence with its first letter in upper case, unless that is the name of a figure.
+// begun returns a sentence with its first letter in upper case, unless that is the name of a figure.
 func begun(s string) string {
 	if word, _, _ := strings.Cut(s, " "); strings.ContainsAny(word, "./-") {
 		return s
@@ -221,7 +221,7 @@ func alone(labels []string) lone {
 	return l
 }
 
-// criteria are what the verdicts were come to by.
+// criteria returns what the verdicts were come to by.
 func (t *twoSides) criteria() (all []view.Item) {
 	say := func(label string, lines ...string) { all = append(all, view.Item{Label: label, Lines: lines}) }
 	var limits []string

@@ -32,7 +32,7 @@ func writeComparison(t testing.TB, c *compare.Comparison) string {
 	return out.String()
 }
 
-// first is what a page says first, as plain text.
+// first returns what a page says first, as plain text.
 func first(c *compare.Comparison) string {
 	p := newTwoSides(c).page(Options{})
 	var b strings.Builder
@@ -260,7 +260,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// unfolded is a page without what is in details, which may stand in one another.
+// unfolded returns a page without what is in details, which may stand in one another.
 func unfolded(page string) string {
 	var b strings.Builder
 	depth := 0

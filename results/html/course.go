@@ -31,7 +31,7 @@ type course struct {
 	OfSeveral bool // trials
 }
 
-// courses are those of the cells that have a series, the ones beyond the first few apart.
+// courses returns those of the cells that have a series, the ones beyond the first few apart.
 func (v content) courses() (shown, folded []course) {
 	for i, c := range v.Cells {
 		for _, r := range c.Trials {

@@ -112,7 +112,7 @@ func curvesOf(g view.Group) (chart lineChart, any bool) {
 	return lines(chart, x, y, all, chartHeight), true
 }
 
-// distribution is a latency by nines, as far as there are values enough for a quantile. One that has lost its histogram has
+// distribution returns a latency by nines, as far as there are values enough for a quantile. One that has lost its histogram has
 // the quantiles that are spelt out.
 func distribution(l results.Latency) (at [][2]float64) {
 	h, err := l.Histogram()

@@ -38,7 +38,7 @@ type forestRow struct {
 	Value, Beside string
 }
 
-// charted tells whether a result has a place in a chart of changes.
+// charted reports whether a result has a place in a chart of changes.
 func (r judged) charted() bool {
 	return r.Change.Ratio > 0 && !math.IsInf(r.Change.Ratio, 0) && (r.Threshold == nil || r.Threshold.Relative)
 }
@@ -174,7 +174,7 @@ func (t *twoSides) forestRow(r judged, s scale) (row forestRow, turned bool) {
 	return row, turned
 }
 
-// shape is what a verdict looks like, ten pixels wide: a cross, a ring, a triangle, a dot. What is
+// shape returns what a verdict looks like, ten pixels wide: a cross, a ring, a triangle, a dot. What is
 // not judged is a stroke.
 func shape(v compare.Verdict) string {
 	switch v {
@@ -198,7 +198,7 @@ func arrow(right bool) string {
 	return "M7 -5L0 0L7 5Z"
 }
 
-// anchor is the place of a result in the tables.
+// anchor returns the place of a result in the tables.
 func anchor(r judged) string {
 	what := r.Figure.Name
 	if r.Threshold != nil {

@@ -86,7 +86,7 @@ func harmless(r rune) rune {
 
 const unbroken = "\u00a0"
 
-// glued is text that stays on one line.
+// glued returns text that stays on one line.
 func glued(s string) string { return strings.ReplaceAll(s, " ", unbroken) }
 
 func mustRead(name string) string {

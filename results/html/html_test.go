@@ -17,7 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// recorded are the cells of a run that is kept with the scripts.
+// recorded returns the cells of a run that is kept with the scripts.
 func recorded(t testing.TB, name string) []*results.Cell {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "scripts", "recorded", name+".jsonl"))
@@ -43,7 +43,7 @@ func write(t testing.TB, cells []*results.Cell) string {
 
 var script = regexp.MustCompile(`(?s)<(script|style)>.*?</(script|style)>`)
 
-// elements are those of a page, which has to be well-formed. The text of its own style and script is left out.
+// elements returns those of a page, which has to be well-formed. The text of its own style and script is left out.
 func elements(t testing.TB, page string) (all []xml.StartElement) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(script.ReplaceAllString(page, "<$1></$1>")))

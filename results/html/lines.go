@@ -26,7 +26,7 @@ type lineChart struct {
 
 type legend struct{ Class, Name string }
 
-// spoken is what a chart is called where it is read out.
+// spoken returns what a chart is called where it is read out.
 func (c lineChart) spoken() string {
 	if c.Title == "" {
 		return "Wait by percentile"

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// planted is a distribution with a value of its own for each percentile, in milliseconds from at: 1 for the median, and
+// planted returns a distribution with a value of its own for each percentile, in milliseconds from at: 1 for the median, and
 // 2, 3 and 4 for p90, p99 and p99.9.
 func planted(at int) results.Latency {
 	rec := results.NewRecorder(1)
@@ -25,7 +25,7 @@ func planted(at int) results.Latency {
 	return rec.Latencies()[results.Acquire]
 }
 
-// plantedCell is a cell of two trials, with two classes, whose metrics all have percentiles of their own.
+// plantedCell returns a cell of two trials, with two classes, whose metrics all have percentiles of their own.
 func plantedCell(t *testing.T) *results.Cell {
 	t.Helper()
 	var recs []*results.Record

@@ -96,7 +96,7 @@ func (v content) report(o Options) *report {
 	return r
 }
 
-// title is what was measured: the drivers, if they are few, and what they had to do.
+// title returns what was measured: the drivers, if they are few, and what they had to do.
 func (v content) title() string {
 	var drivers []string
 	load, several := "", false
@@ -164,7 +164,7 @@ func (v content) key() (all []keyFigure) {
 	return all
 }
 
-// findings are what the two charts with a row a cell show, in a sentence.
+// findings returns what the two charts with a row a cell show, in a sentence.
 func (v content) findings() (rate, wait string) {
 	if len(v.Cells) == 1 {
 		c := v.Cells[0]
@@ -200,7 +200,7 @@ func (v content) full() fullTable {
 	return t
 }
 
-// warnings are those of the records, each with the cells that have it.
+// warnings returns those of the records, each with the cells that have it.
 func (v content) warnings() (all []warning) {
 	var texts []string
 	names := map[string][]string{}
@@ -238,7 +238,7 @@ func (v content) details() (all []detail) {
 	return all
 }
 
-// places are where the cells ran: what is true of all once, and what differs with the designs of which it is true.
+// places returns where the cells ran: what is true of all once, and what differs with the designs of which it is true.
 func (v content) places() (all []placed) {
 	type fact struct{ label, text string }
 	var facts []fact
@@ -277,7 +277,7 @@ func (v content) places() (all []placed) {
 	return all
 }
 
-// commands are the command lines that make the cells again, each once.
+// commands returns the command lines that make the cells again, each once.
 func (v content) commands() (all []command) {
 	var texts []string
 	names := map[string][]string{}

@@ -121,7 +121,7 @@ func rateRow(g view.Group, i int, s scale) chartRow {
 	return chartRow{g.Names[i], badges(c), plot, value, spread, g.Index[i]}
 }
 
-// sentence is what is read out for a row.
+// sentence returns what is read out for a row.
 func sentence(name, value, more string) string {
 	if more != "" {
 		value += " (" + more + ")"

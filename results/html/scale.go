@@ -118,7 +118,7 @@ func rateLabel(v float64) string {
 	return trim(math.Round(v*100) / 100)
 }
 
-// tail is the scale of percentiles that gives each nine the same room: 90 %, 99 %, 99.9 %. It ends at so many nines.
+// tail returns the scale of percentiles that gives each nine the same room: 90 %, 99 %, 99.9 %. It ends at so many nines.
 func tail(nines float64) scale {
 	s := scale{to: math.Max(nines, 1)}
 	s.ticks = append(s.ticks, tick{at: s.at(nine(0.5)), label: "50 %"})
@@ -129,7 +129,7 @@ func tail(nines float64) scale {
 	return s
 }
 
-// nine is where on such a scale a quantile lies.
+// nine returns where on such a scale a quantile lies.
 func nine(q float64) float64 { return -math.Log10(1 - q) }
 
 // thin leaves out ticks until there are at most n, the ends of the rest as far apart as before.

@@ -23,7 +23,7 @@ func (t *twoSides) lines() []sideLine {
 	return []sideLine{base, head}
 }
 
-// trials are those of one side, 0 for the base.
+// trials returns those of one side, 0 for the base.
 func (t *twoSides) trials(side int) (all []*results.Record) {
 	for _, c := range t.Cells {
 		all = append(all, [][]*results.Record{c.Base, c.Head}[side]...)
@@ -31,7 +31,7 @@ func (t *twoSides) trials(side int) (all []*results.Record) {
 	return all
 }
 
-// about is which revisions a side was, how many trials it had, what was left out of it and when it ran.
+// about returns which revisions a side was, how many trials it had, what was left out of it and when it ran.
 func (t *twoSides) about(s compare.Side, trials []*results.Record) string {
 	var parts []string
 	if len(s.Revisions) > 0 {
@@ -88,7 +88,7 @@ func (t *twoSides) places() (all []sidedPlace) {
 	return all
 }
 
-// placesOf are the different facts about where trials ran, in alphabetical order.
+// placesOf returns the different facts about where trials ran, in alphabetical order.
 func placesOf(trials []*results.Record) map[string][]string {
 	all := map[string][]string{}
 	for _, r := range trials {
@@ -106,7 +106,7 @@ func placesOf(trials []*results.Record) map[string][]string {
 
 const shownCommands = 60
 
-// commands are the command lines that make the cells again, each once, and how many more there are.
+// commands returns the command lines that make the cells again, each once, and how many more there are.
 func (t *twoSides) commands() (all []command, left int) {
 	var texts []string
 	names := map[string][]string{}

@@ -90,7 +90,7 @@ func compareSides(t testing.TB, base, head []*results.Cell, on string, o compare
 // made are comparisons; they are not to be changed.
 var made map[string]*compare.Comparison
 
-// comparisons are those of all kinds.
+// comparisons returns those of all kinds.
 func comparisons(t testing.TB) map[string]*compare.Comparison {
 	if made != nil {
 		return made

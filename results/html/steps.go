@@ -32,7 +32,7 @@ func (v content) stairs() (all []stair) {
 	return all
 }
 
-// passes are the steps by rate: of a ladder those of the way there and, apart, those of the way back.
+// passes returns the steps by rate: of a ladder those of the way there and, apart, those of the way back.
 func passes(r *results.Record) [][]results.Step {
 	parts := [][]results.Step{slices.Clone(r.Steps)}
 	if n := len(r.Steps); strings.HasPrefix(r.Plan.Rate.String(), "ladder:") && n%2 == 0 {

@@ -65,7 +65,7 @@ func (d *drawing) path(class string, points []point, area bool) {
 	fmt.Fprintf(&d.inner, `<path class="%s" d="%s"/>`, class, b.String())
 }
 
-// svg is the whole drawing. Below its height there is room for so many pixels of tick labels. Title and desc are read out
+// svg returns the whole drawing. Below its height there is room for so many pixels of tick labels. Title and desc are read out
 // in its place.
 func (d *drawing) svg(class, title, desc string, below float64) template.HTML {
 	var b strings.Builder

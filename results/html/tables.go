@@ -79,7 +79,7 @@ func (t *table) rows(v content, of func(c *results.Cell) (cells []datum, any boo
 	t.fold()
 }
 
-// bar is a little one beside a figure.
+// bar returns a little one beside a figure.
 func bar(part float64) template.HTML {
 	if math.IsNaN(part) || part < 0 {
 		return ""
@@ -114,7 +114,7 @@ func (v content) fairness() table {
 	return t
 }
 
-// costs is what one granted lock cost. What no cell knows has no column.
+// costs returns what one granted lock cost. What no cell knows has no column.
 func (v content) costs() table {
 	t := table{Caption: "Cost of one granted lock, by cell", Head: heads("cell")}
 	var shown []*metric.Metric
@@ -154,7 +154,7 @@ func (v content) costs() table {
 	return t
 }
 
-// classes are the parts of loads that have several kinds of clients.
+// classes returns the parts of loads that have several kinds of clients.
 func (v content) classes() table {
 	t := table{Caption: "Classes of clients",
 		Head: heads("cell and class", "clients", "locks/s", "p50", "p99", "timed out", "starved", "Jain's index")}
@@ -217,7 +217,7 @@ func witnesses() []witness {
 	return all
 }
 
-// safety is the oracle's report on all cells, and its evidence where there is any.
+// safety returns the oracle's report on all cells, and its evidence where there is any.
 func (v content) safety() (t table, all []evidence) {
 	t = table{Caption: "Mutual exclusion, by cell", Head: heads("cell", "claims it", "grants", "watched", "violations",
 		"rate, or bound at 95 %", "longest overlap")}
@@ -269,7 +269,7 @@ func orNaN[T ~int64](d T) float64 {
 	return float64(d)
 }
 
-// rarity is how many violations there were for each watched grant; of none the highest rate that they leave possible.
+// rarity returns how many violations there were for each watched grant; of none the highest rate that they leave possible.
 func rarity(s results.Safety) string {
 	if s.Violations > 0 && s.Power != nil && s.Power.Watched > 0 {
 		return fmt.Sprintf("%.2g", float64(s.Violations)/float64(s.Power.Watched))

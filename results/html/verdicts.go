@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 )
 
-// class is how a verdict is drawn.
+// class returns how a verdict is drawn.
 func class(v compare.Verdict) string {
 	switch v {
 	case compare.Regressed:
@@ -23,14 +23,14 @@ func class(v compare.Verdict) string {
 	return "same"
 }
 
-// mark is the sign beside the word of a verdict, for those who look before they read.
+// mark returns the sign beside the word of a verdict, for those who look before they read.
 func mark(v compare.Verdict) string {
 	return map[compare.Verdict]string{
 		compare.Regressed: "✕", compare.Inconclusive: "○", compare.Improved: "▲", compare.Unchanged: "●",
 	}[v]
 }
 
-// tallies are how many cells, or figures of a single one, have each verdict.
+// tallies returns how many cells, or figures of a single one, have each verdict.
 func (t *twoSides) tallies() (all []verdictCount) {
 	counts, noun, n := map[compare.Verdict]int{}, "cells", len(t.Cells)
 	for _, c := range t.Cells {
@@ -60,7 +60,7 @@ func cleaned(texts []string) (all []string) {
 	return all
 }
 
-// betterWhen says which way a figure improves.
+// betterWhen returns which way a figure improves.
 func betterWhen(f *metric.Metric) string {
 	switch f.Better {
 	case metric.Higher:

@@ -11,7 +11,7 @@ import (
 // content is what all parts of the page are drawn from.
 type content struct{ *view.Run }
 
-// badges are the words beside a cell's name.
+// badges returns the words beside a cell's name.
 func badges(c *results.Cell) []badge {
 	var all []badge
 	if c.Violated() {
@@ -28,7 +28,7 @@ func badges(c *results.Cell) []badge {
 
 type badge struct{ Text, Class string }
 
-// state is how a cell is drawn: as broken, in doubt, or plainly.
+// state returns how a cell is drawn: as broken, in doubt, or plainly.
 func state(c *results.Cell) string {
 	switch {
 	case c.Violated():

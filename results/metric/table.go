@@ -103,7 +103,7 @@ var table = slices.Concat(
 			func(c *results.Cost) float64 { return known(c.LocalRefusals > 0, c.LocalRefusals) }),
 		cost("commands/lock", "commands", "commands on the server", func(c *results.Cost) float64 { return c.Commands }).
 			column(Column{Group: "commands", Title: "/lock", Drop: 20}),
-		traffic("round-trips/lock", "round trips", "requests whose answer somebody waited for", func(c *results.Cost) float64 { return c.RoundTrips }).
+		traffic("round-trips/lock", "round trips", "requests whose answer was waited for", func(c *results.Cost) float64 { return c.RoundTrips }).
 			column(Column{Group: "round trips", Title: "/lock", Drop: 19, Only: func(c *results.Cell) bool { return c.Cost.Trafficked() }}),
 		traffic("notices/lock", "notices", "messages that the server sent unasked", func(c *results.Cost) float64 { return c.Notices }),
 		traffic("keep-alives/lock", "keep-alives", "requests that only kept a session alive", func(c *results.Cost) float64 { return c.KeepAlives }),
@@ -150,7 +150,7 @@ func counted(name, about string, of func(*results.Counts) int64) *Metric {
 	}}
 }
 
-// cost is a metric of one lock; negative costs are not known.
+// cost returns a metric of one lock; negative costs are not known.
 func cost(name, label, about string, of func(*results.Cost) float64) *Metric {
 	return &Metric{Name: name, Group: Cost, Unit: PerLock, Better: Lower, About: about, Label: label, of: func(f results.Figures) float64 {
 		v := of(f.Cost)

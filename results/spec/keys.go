@@ -233,7 +233,7 @@ func parseHot(p KeyPart, share, n part) (_ KeyPart, err error) {
 	return p, nil
 }
 
-// String is the part without its weight.
+// String returns the part without its weight.
 func (p KeyPart) String() string {
 	text := string(p.Kind)
 	switch p.Kind {
@@ -248,7 +248,7 @@ func (p KeyPart) String() string {
 	return text
 }
 
-// String is the canonical spelling; empty for uniform.
+// String returns the canonical spelling; empty for uniform.
 func (k Keys) String() string { return k.text }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -260,10 +260,10 @@ func (k *Keys) UnmarshalText(text []byte) (err error) {
 	return unread(err, "key_dist must be "+keyForms)
 }
 
-// Uniform tells that every key is drawn alike.
+// Uniform reports whether every key is drawn alike.
 func (k Keys) Uniform() bool { return k.text == "" }
 
-// Check tells whether the distribution fits that many keys and clients. The error names the part that does not, and
+// Check reports whether the distribution fits that many keys and clients. The error names the part that does not, and
 // what would be right.
 func (k Keys) Check(keys, clients int) error {
 	if keys < 1 || clients < 1 {
@@ -284,7 +284,7 @@ func (k Keys) Check(keys, clients int) error {
 	return nil
 }
 
-// Span is the first of the part's keys, and their number.
+// Span returns the first of the part's keys, and their number.
 func (p KeyPart) Span(keys int) (first, size int) {
 	if p.Ranged {
 		return p.First, p.Last - p.First + 1

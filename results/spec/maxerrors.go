@@ -36,7 +36,7 @@ func ParseMaxErrors(text string) (MaxErrors, error) {
 	return MaxErrors{Count: n}, nil
 }
 
-// String is the canonical spelling; empty for never.
+// String returns the canonical spelling; empty for never.
 func (m MaxErrors) String() string {
 	switch {
 	case m.Share > 0:

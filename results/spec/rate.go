@@ -175,7 +175,7 @@ func Brief(d time.Duration) string {
 	return s
 }
 
-// String is the canonical spelling, without k and M; empty for none.
+// String returns the canonical spelling, without k and M; empty for none.
 func (r Rate) String() string {
 	from, to := formatNumber(r.from), formatNumber(r.to)
 	switch r.form {
@@ -205,22 +205,22 @@ func (r *Rate) UnmarshalText(text []byte) (err error) {
 // IsZero reports whether there are no arrivals.
 func (r Rate) IsZero() bool { return r == Rate{} }
 
-// Max is the highest rate that is reached in a window that is long enough, in arrivals a second.
+// Max returns the highest rate that is reached in a window that is long enough, in arrivals a second.
 func (r Rate) Max() float64 { return max(r.from, r.to) }
 
-// Changes tells whether the rate is not the same all the time.
+// Changes reports whether the rate is not the same all the time.
 func (r Rate) Changes() bool { return r.from != r.to }
 
-// Stepped tells whether the rate goes in steps, for which the measured window has to have a length.
+// Stepped reports whether the rate goes in steps, for which the measured window has to have a length.
 func (r Rate) Stepped() bool { return r.form == steps || r.form == ladder }
 
-// Ramp is how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
+// Ramp returns how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other forms.
 func (r Rate) Ramp() time.Duration { return r.over }
 
-// First is the rate before the measured window opens, and of a ramp until then, in arrivals a second.
+// First returns the rate before the measured window opens, and of a ramp until then, in arrivals a second.
 func (r Rate) First() float64 { return r.from }
 
-// At is what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
+// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a second.
 func (r Rate) At(since time.Duration) float64 {
 	if since >= r.over {
 		return r.to
@@ -228,7 +228,7 @@ func (r Rate) At(since time.Duration) float64 {
 	return r.from + (r.to-r.from)*since.Seconds()/r.over.Seconds()
 }
 
-// Mean is the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
+// Mean returns the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
 // the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
 	switch {
@@ -248,7 +248,7 @@ type Step struct {
 	Rate     float64 // arrivals a second
 }
 
-// Steps are the steps within a window of that length, in the order in which they come; none if the rate has none, or
+// Steps returns the steps within a window of that length, in the order in which they come; none if the rate has none, or
 // the window no end. seed shuffles a ladder; it has to be the one that Arrivals gets.
 func (r Rate) Steps(window time.Duration, seed uint64) []Step {
 	if !r.Stepped() || window <= 0 {

@@ -279,7 +279,7 @@ func FormatTimes(t Times) string {
 // FormatInt writes a number; 0 is the empty text.
 func FormatInt(n int) string { return ifSet(n != 0, strconv.Itoa(n)) }
 
-// typed is text in ASCII, as it is typed: 100us.
+// typed returns text in ASCII, as it is typed: 100us.
 func typed(text string) string { return strings.ReplaceAll(text, "µs", "us") }
 
 func ifSet(set bool, text string) string {

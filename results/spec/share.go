@@ -37,12 +37,12 @@ func (p part) share() (float64, error) {
 	return share, nil
 }
 
-// FormatShare is the canonical spelling of a share: 80%. ParseShare reads the same share from it again.
+// FormatShare returns the canonical spelling of a share: 80%. ParseShare reads the same share from it again.
 func FormatShare(share float64) string {
 	return shift(strconv.FormatFloat(share, 'f', -1, 64), 2) + "%"
 }
 
-// shift moves the point of a decimal number by so many places to the right, and drops the noughts that nobody needs. It
+// shift moves the point of a decimal number by so many places to the right, and drops trailing zeros. It
 // works on the digits, so that nothing is rounded.
 func shift(number string, places int) string {
 	before, after, _ := strings.Cut(number, ".")

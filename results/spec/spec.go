@@ -73,7 +73,7 @@ type Class struct {
 	Load
 }
 
-// Open tells whether the load is an open loop: arrivals come when they come, whether a client is free or not.
+// Open reports whether the load is an open loop: arrivals come when they come, whether a client is free or not.
 func (l Load) Open() bool { return !l.Rate.IsZero() || l.Burst > 0 }
 
 // HoldTimes returns how long locks are held, fixed or drawn.
@@ -89,7 +89,7 @@ func timesOf(fixed time.Duration, drawn Times) Times {
 	return drawn
 }
 
-// BurstRate is how many arrivals a second the bursts make on average; 0 without Burst.
+// BurstRate returns how many arrivals a second the bursts make on average; 0 without Burst.
 func (l Load) BurstRate() float64 {
 	if l.Burst <= 0 {
 		return 0
@@ -97,7 +97,7 @@ func (l Load) BurstRate() float64 {
 	return float64(l.Clients) / l.Burst.Seconds()
 }
 
-// Groups are the classes of p, or the one nameless class that it has if it names none.
+// Groups returns the classes of p, or the one nameless class that it has if it names none.
 func (p *Plan) Groups() []Class {
 	if len(p.Classes) > 0 {
 		return p.Classes

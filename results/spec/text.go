@@ -61,10 +61,10 @@ func (p part) must(format string, args ...any) error {
 	return fmt.Errorf("%s at character %d: %s", quote(p.text), p.character(), want)
 }
 
-// character is where p begins, from 1, as an editor would count.
+// character returns where p begins, from 1, as an editor would count.
 func (p part) character() int { return utf8.RuneCountInString(p.whole[:p.from]) + 1 }
 
-// quote shows what somebody wrote, no matter what that was or how long.
+// quote shows what was written, whatever it is and however long.
 func quote(text string) string {
 	const enough = 60
 	if utf8.RuneCountInString(text) > enough {
@@ -124,7 +124,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// unread is what a reader of records says if err is not nil. It does not repeat what stands there: anybody may have written
+// unread returns what a reader of records says if err is not nil. It does not repeat what stands there: anybody may have written
 // that.
 func unread(err error, must string) error {
 	if err == nil {

@@ -133,7 +133,7 @@ func (t Times) parseMean(args part) (Times, error) {
 	return t, nil
 }
 
-// String is the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is
+// String returns the canonical spelling; a fixed time is written as Go writes it, and a file with its digest if that is
 // known.
 func (t Times) String() string {
 	switch t.Kind {
@@ -162,7 +162,7 @@ func (t *Times) UnmarshalText(text []byte) (err error) {
 // IsZero reports whether t is the fixed time of 0, which in a Load stands for a time that is not drawn.
 func (t Times) IsZero() bool { return t == Times{} }
 
-// Fixed tells whether every time is the same, and which.
+// Fixed reports whether every time is the same, and which.
 func (t Times) Fixed() (time.Duration, bool) { return t.A, t.Kind == TimesFixed }
 
 // Mean returns the mean of the distribution. Times above MaxTime count as MaxTime. It returns 0 for a file, which only its
@@ -190,13 +190,13 @@ func (t Times) Mean() time.Duration {
 	return t.A
 }
 
-// Normal are the mean and the standard deviation of the logarithm, in nanoseconds, of a log-normal distribution: log of
+// Normal returns the mean and the standard deviation of the logarithm, in nanoseconds, of a log-normal distribution: log of
 // the median, since the logarithm keeps the order; and the 99th percentile lies z99 standard deviations above it.
 func (t Times) Normal() (mu, sigma float64) {
 	return math.Log(float64(t.A)), math.Log1p(float64(t.B-t.A)/float64(t.A)) / z99
 }
 
-// phi is the standard normal distribution function.
+// phi returns the standard normal distribution function.
 func phi(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // Beyond returns the share of the times that are longer than d. For a file it returns 0.
@@ -221,7 +221,7 @@ func (t Times) Beyond(d time.Duration) float64 {
 	return 1
 }
 
-// Max is a bound: no longer time is drawn. Distributions without an end, and files, have MaxTime.
+// Max returns a bound: no longer time is drawn. Distributions without an end, and files, have MaxTime.
 func (t Times) Max() time.Duration {
 	switch t.Kind {
 	case TimesFixed:

@@ -50,7 +50,7 @@ func same(text string) string { return text }
 // number is any whole number: the engine knows which are possible.
 func number(of *int) value { return field[int]{of: of, parse: ParseInt, format: FormatInt} }
 
-// count is a number of 64 bits.
+// count returns a number of 64 bits.
 func count(of *int64) value {
 	return field[int64]{
 		of:     of,
@@ -59,7 +59,7 @@ func count(of *int64) value {
 	}
 }
 
-// fromOne is a number from 1, and 0 for the usual 1.
+// fromOne returns a number from 1, and 0 for the usual 1.
 func fromOne(of *int) value {
 	return field[int]{of: of, parse: parseFromOne, format: func(n int) string { return ifSet(n > 1, strconv.Itoa(n)) }}
 }
@@ -82,7 +82,7 @@ func share(of *float64) value {
 	return field[float64]{of: of, parse: ParseShare, format: func(f float64) string { return ifSet(f != 0, FormatShare(f)) }}
 }
 
-// hertz is how often a second.
+// hertz returns how often a second.
 func hertz(of *float64) value {
 	return field[float64]{of: of, parse: parseHertz, format: func(f float64) string { return ifSet(f != 0, strconv.FormatFloat(f, 'f', -1, 64)) }}
 }
@@ -95,7 +95,7 @@ func parseHertz(text string) (float64, error) {
 	return f, nil
 }
 
-// period is a fixed time.
+// period returns a fixed time.
 func period(of *time.Duration) value {
 	return field[time.Duration]{of: of, parse: ParseTime, format: FormatTime}
 }
@@ -106,7 +106,7 @@ const (
 	On  = "on"
 )
 
-// onOff is a switch that a list can have.
+// onOff returns a switch that a list can have.
 func onOff(of *bool) value {
 	return field[bool]{of: of, parse: parseOnOff, format: func(on bool) string { return ifSet(on, On) }}
 }
@@ -122,7 +122,7 @@ func parseOnOff(text string) (bool, error) {
 	return false, errors.New("must be on, off, or both as in off,on")
 }
 
-// unlessFalse is a switch that is on.
+// unlessFalse returns a switch that is on.
 func unlessFalse(of *bool) value {
 	return field[bool]{of: of, parse: ParseSwitch, format: func(on bool) string { return ifSet(!on, "false") }, zero: true}
 }
@@ -204,7 +204,7 @@ func (v times) copy(from value) {
 	*v.fixed, *v.drawn = *from.(times).fixed, *from.(times).drawn
 }
 
-// Set leaves the file that a distribution names to whoever reads files: its mean is unknown until then.
+// Set does not read the file that a distribution names: its mean is unknown until then.
 func (v times) Set(text string) error {
 	t, err := ParseTimes(text)
 	if err != nil {

@@ -58,17 +58,17 @@ func Compare(base, head []float64) Change {
 	return c
 }
 
-// known is a copy without NaN.
+// known returns a copy without NaN.
 func known(values []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 }
 
-// positive tells whether values, which are sorted, are all positive and finite. There is none in an empty slice.
+// positive reports whether values, which are sorted, are all positive and finite. There is none in an empty slice.
 func positive(values []float64) bool {
 	return len(values) > 0 && values[0] > 0 && !math.IsInf(values[len(values)-1], 1)
 }
 
-// lower tells whether the values of a tend to be below those of b, both sorted. The one that does has to come first in the
+// lower reports whether the values of a tend to be below those of b, both sorted. The one that does has to come first in the
 // exact test: it takes the tail of the first side's U at the smaller of both U. Where values are equal and the sides are
 // not of one size those tails differ, and 1 1 1 1 1 against 0 1 1 1 has p = 0 as benchstat has it, in truth 0.89.
 func lower(a, b []float64) bool {
@@ -84,7 +84,7 @@ func lower(a, b []float64) bool {
 	return 2*below+equal > len(a)*len(b) // more pairs below than above
 }
 
-// ratios is the interval of head over base, both sorted: the k-th smallest and the k-th largest ratio of all pairs.
+// ratios returns the interval of head over base, both sorted: the k-th smallest and the k-th largest ratio of all pairs.
 func ratios(base, head []float64) (low, high float64) {
 	if !positive(base) || !positive(head) {
 		return math.NaN(), math.NaN()
@@ -109,7 +109,7 @@ func ratios(base, head []float64) (low, high float64) {
 	return smallest(k, least, most, upTo), smallest(len(base)*len(head)+1-k, least, most, upTo)
 }
 
-// inner is the largest k for which fewer than k pairs on one side of the truth are so seldom that the interval from the
+// inner returns the largest k for which fewer than k pairs on one side of the truth are so seldom that the interval from the
 // k-th smallest to the k-th largest pair has the confidence: P(U ≤ k−1) ≤ 2.5 %. It is 0 if there is none.
 func inner(n, m int) int {
 	const tail = (1 - Confidence) / 2
@@ -129,5 +129,5 @@ func inner(n, m int) int {
 	return k
 }
 
-// z is the p-quantile of the standard normal distribution.
+// z returns the p-quantile of the standard normal distribution.
 func z(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -18,7 +18,7 @@ func lognormal(rng *rand.Rand, n int, center, cv float64) []float64 {
 	return values
 }
 
-// near tells whether got is want to so many places, or both are NaN.
+// near reports whether got is want to so many places, or both are NaN.
 func near(got, want, within float64) bool {
 	return math.Abs(got-want) <= within || math.IsNaN(got) && math.IsNaN(want)
 }

@@ -43,14 +43,14 @@ func Drift(values []float64) Trend {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// median is that of at least one value.
+// median returns that of at least one value.
 func median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	n := len(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// theilSen is the median of the slopes of all pairs of points, whose x are ascending. A slope is at most v if the point on
+// theilSen returns the median of the slopes of all pairs of points, whose x are ascending. A slope is at most v if the point on
 // the right is not above the line of slope v through the one on the left.
 func theilSen(xs, ys []float64) float64 {
 	below, scratch := make([]float64, len(xs)), make([]float64, 0, len(xs))
@@ -69,7 +69,7 @@ func theilSen(xs, ys []float64) float64 {
 	return (low + smallest(pairs/2+1, -steepest, steepest, upTo)) / 2
 }
 
-// mannKendall is the two-sided p of S, the number of pairs that rise less the number that fall.
+// mannKendall returns the two-sided p of S, the number of pairs that rise less the number that fall.
 func mannKendall(values []float64) float64 {
 	scratch := make([]float64, 0, len(values))
 	up, down := slices.Clone(values), slices.Clone(values)

@@ -29,7 +29,7 @@ func Holm(ps []float64) []float64 {
 	return adjusted
 }
 
-// MinP is the smallest two-sided p of the test of Mann and Whitney that so many trials can have: that of sides which do
+// MinP returns the smallest two-sided p of the test of Mann and Whitney that so many trials can have: that of sides which do
 // not overlap, 2/C(base+head, base). It is 1 without any trial.
 func MinP(base, head int) float64 {
 	if base < 1 || head < 1 {
@@ -42,7 +42,7 @@ func MinP(base, head int) float64 {
 	return min(1, 2/ways)
 }
 
-// LeastTrials is how many trials a side it takes for MinP to be below alpha: with fewer no difference is ever
+// LeastTrials returns how many trials a side it takes for MinP to be below alpha: with fewer no difference is ever
 // significant. It is 0 if alpha is not positive, as no number will do.
 func LeastTrials(alpha float64) int {
 	if !(alpha > 0) {

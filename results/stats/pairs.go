@@ -51,7 +51,7 @@ func ComparePairs(base, head []float64) Change {
 	return c
 }
 
-// both are the values of those pairs of which both are known.
+// both returns the values of those pairs of which both are known.
 func both(base, head []float64) (b, h []float64) {
 	for i := range base {
 		if !math.IsNaN(base[i]) && !math.IsNaN(head[i]) {
@@ -61,7 +61,7 @@ func both(base, head []float64) (b, h []float64) {
 	return b, h
 }
 
-// logRatios are the logarithms of what became of each pair, sorted, if all values are positive and finite.
+// logRatios returns the logarithms of what became of each pair, sorted, if all values are positive and finite.
 func logRatios(base, head []float64) (d []float64, ok bool) {
 	for i := range base {
 		if !positive([]float64{min(base[i], head[i]), max(base[i], head[i])}) {
@@ -73,7 +73,7 @@ func logRatios(base, head []float64) (d []float64, ok bool) {
 	return d, len(d) > 0
 }
 
-// signedRank is the two-sided p of differences. It is 1 if all of them are zero.
+// signedRank returns the two-sided p of differences. It is 1 if all of them are zero.
 func signedRank(d []float64) float64 {
 	d = slices.SortedFunc(slices.Values(d), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	var ranks []int
@@ -108,7 +108,7 @@ func signedRank(d []float64) float64 {
 	return min(1, 2*tail)
 }
 
-// rankSums are the probabilities of the sums 0, 1, 2 and so on of those ranks that a toss of a coin each has chosen.
+// rankSums returns the probabilities of the sums 0, 1, 2 and so on of those ranks that a toss of a coin each has chosen.
 func rankSums(ranks []int) []float64 {
 	all := 0
 	for _, r := range ranks {
@@ -127,7 +127,7 @@ func rankSums(ranks []int) []float64 {
 	return p
 }
 
-// walsh is the median of the means of any two of sorted values, each with itself too, and its interval.
+// walsh returns the median of the means of any two of sorted values, each with itself too, and its interval.
 func walsh(d []float64) (low, mid, high float64) {
 	n := len(d)
 	means := n * (n + 1) / 2
@@ -153,7 +153,7 @@ func walsh(d []float64) (low, mid, high float64) {
 	return low, mid, high
 }
 
-// innerPairs is the largest k for which the interval from the k-th smallest to the k-th largest of the means has the
+// innerPairs returns the largest k for which the interval from the k-th smallest to the k-th largest of the means has the
 // confidence: P(W ≤ k−1) ≤ 2.5 %, where W is the sum of the ranks of n differences that are positive. It is 0 if there is
 // none.
 func innerPairs(n int) (k int) {
@@ -176,7 +176,7 @@ func innerPairs(n int) (k int) {
 	return k
 }
 
-// LeastPairsP is the smallest two-sided p of the signed-rank test that so many pairs can have: that of pairs which all
+// LeastPairsP returns the smallest two-sided p of the signed-rank test that so many pairs can have: that of pairs which all
 // changed in one direction, 2/2ⁿ. It is 1 without any pair.
 func LeastPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
 
@@ -185,7 +185,7 @@ func LeastPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
 //	n = (z(1−alpha/2) × √(1/3) + z(power) × √min(1/3, 2p(1−p)))² / (p−½)²
 //
 // where p is the chance that two pairs have changed together in the direction of the effect, counted over the pairs at
-// hand (Noether, 1987, who has 1/3 in both places; the variance is at most 2p(1−p)/n, Hoeffding, A class of statistics
+// hand (Noether, 1987, has 1/3 in both places; the variance is at most 2p(1−p)/n, Hoeffding, A class of statistics
 // with asymptotically normal distribution, 1948). It is never less than LeastPairs, and 0 where TrialsNeeded is, or with
 // fewer than three pairs.
 func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
@@ -208,7 +208,7 @@ func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
 	return max(LeastPairs(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
 }
 
-// LeastPairs is how many pairs it takes for LeastPairsP to be below alpha. It is 0 if alpha is not positive.
+// LeastPairs returns how many pairs it takes for LeastPairsP to be below alpha. It is 0 if alpha is not positive.
 func LeastPairs(alpha float64) (n int) {
 	if !(alpha > 0) {
 		return 0

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// TrialsNeeded is how many trials a side it takes until a change by the factor 1+effect has a two-sided p of Mann and
+// TrialsNeeded returns how many trials a side it takes until a change by the factor 1+effect has a two-sided p of Mann and
 // Whitney below alpha with probability power, for the scatter seen in both sides:
 //
 //	n = (z(1−alpha/2) × √(1/6) + z(power) × √min(1/6, p(1−p)))² / (p−½)²
 //
 // where p is the chance that of two trials the one that is higher by the effect is indeed the higher one, counted over the
-// pairs of each side (Noether, Sample size determination for some common nonparametric tests, 1987; he has 1/6 in both
+// pairs of each side (Noether, Sample size determination for some common nonparametric tests, 1987; Noether has 1/6 in both
 // places, which asks for too much where the sides hardly overlap: the variance is at most p(1−p)/n, van Dantzig, 1951).
 //
 // The answer is as uncertain as the scatter of a few trials is: from 10 a side it is within half and twice the right one
@@ -44,7 +44,7 @@ func TrialsNeeded(base, head []float64, effect, alpha, power float64) int {
 	return max(LeastTrials(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
 }
 
-// logs are the logarithms of the known values, sorted, if all of them are positive and finite.
+// logs returns the logarithms of the known values, sorted, if all of them are positive and finite.
 func logs(values []float64) (_ []float64, ok bool) {
 	values = known(values)
 	slices.Sort(values)

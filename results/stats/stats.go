@@ -33,7 +33,7 @@ type Estimate struct {
 	Min, Max  float64
 }
 
-// Known tells whether there is an interval.
+// Known reports whether there is an interval.
 func (e Estimate) Known() bool { return e.N >= MinTrials }
 
 // Of estimates from the values of trials; NaN values are left out. Without any, all of it is NaN.

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// seconds is a series of that many locks in each second, after a warm-up of another rate.
+// seconds returns a series of that many locks in each second, after a warm-up of another rate.
 func seconds(locks ...int64) (series []results.Interval) {
 	for i, n := range append([]int64{7, 7, 7, 7}, locks...) {
 		series = append(series, results.Interval{At: time.Duration(i) * time.Second, Length: time.Second, Warmup: i < 4, Acquired: n})

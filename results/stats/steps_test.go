@@ -27,7 +27,7 @@ func TestNile(t *testing.T) {
 	}
 }
 
-// stairs is a series of levels, each so many values long, with scatter.
+// stairs returns a series of levels, each so many values long, with scatter.
 func stairs(rng *rand.Rand, cv float64, length int, levels ...float64) (values []float64) {
 	for _, level := range levels {
 		values = append(values, lognormal(rng, length, level, cv)...)
@@ -81,7 +81,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// share is how many of so many histories have a step.
+// share returns how many of so many histories have a step.
 func share(runs int, history func(*rand.Rand) []float64) float64 {
 	rng := rand.New(rand.NewPCG(3, 4))
 	some := 0

@@ -95,7 +95,7 @@ func rate(c *results.Cell) stats.Estimate {
 	return stats.Trials(c.Trials, (*results.Record).Throughput)
 }
 
-// offered is the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been
+// offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been
 // due long before the last of them was served, which is when the window ends.
 func offered(c *results.Cell) float64 {
 	return stats.Trials(c.Trials, func(r *results.Record) float64 {

@@ -13,13 +13,13 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// Alike is what all trials of both sides were asked for alike, and the kind of server and the machine if those are alike;
+// Alike returns what all trials of both sides were asked for alike, and the kind of server and the machine if those are alike;
 // empty if there is nothing.
 func Alike(c *compare.Comparison) string {
 	return strings.ReplaceAll(newComparison(c, false).measured(), format.Unbroken, " ")
 }
 
-// Tested says what the p of a comparison is, and what alpha promises; empty if nothing was tested.
+// Tested returns what the p of a comparison is, and what alpha promises; empty if nothing was tested.
 func Tested(c *compare.Comparison) string {
 	if c.Tests == 0 {
 		return ""
@@ -27,7 +27,7 @@ func Tested(c *compare.Comparison) string {
 	return newComparison(c, true).tested()
 }
 
-// ChangeInterval is the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
+// ChangeInterval returns the 95 % interval of a change: "−13.1 to −11.9 %", or a dash where there is none.
 func ChangeInterval(c stats.Change) string {
 	if math.IsNaN(c.Low) || math.IsNaN(c.High) {
 		return format.None
@@ -35,7 +35,7 @@ func ChangeInterval(c stats.Change) string {
 	return strings.TrimSuffix(format.Change(c.Low-1), " %") + " to " + format.Change(c.High-1)
 }
 
-// Spread is a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
+// Spread returns a median, with how far its 95 % interval reaches where it has one that says something: "80,000 ± 1 %".
 func Spread(f *metric.Metric, e stats.Estimate) string {
 	text := f.Unit.Format(e.Median)
 	if e.Known() && e.Median > 0 && f.Unit != metric.Count {
@@ -44,9 +44,9 @@ func Spread(f *metric.Metric, e stats.Estimate) string {
 	return text
 }
 
-// P is the p by which a result was judged, in brackets that of one which was not, or a dash.
+// P returns the p by which a result was judged, in brackets that of one which was not, or a dash.
 func P(r *compare.Result) string { return pText(r) }
 
-// Verdict is that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one
+// Verdict returns that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one
 // that no threshold judges.
 func Verdict(r *compare.Result) string { return verdictText(r) }

@@ -85,7 +85,7 @@ func newComparison(c *compare.Comparison, all bool) *comparison {
 	return t
 }
 
-// title says what is compared with what.
+// title returns what is compared with what.
 func (t *comparison) title() string {
 	of := func(s compare.Side, other string) string {
 		parts := []string{format.Plural(s.Trials, "trial")}
@@ -102,7 +102,7 @@ func (t *comparison) title() string {
 	return "base " + of(b, format.Few(h.Revisions, named)) + " → head " + of(h, format.Few(b.Revisions, named))
 }
 
-// measured is what all trials of both sides have in common.
+// measured returns what all trials of both sides have in common.
 func (t *comparison) measured() string {
 	var cells []*results.Cell
 	for _, c := range t.Cells {
@@ -122,7 +122,7 @@ const (
 	withInterval
 )
 
-// grid is the table with those parts.
+// grid returns the table with those parts.
 func (t *comparison) grid(parts int) (g grid) {
 	g.rows = make([][]string, len(t.rows))
 	add := func(head string, right bool, value func(r figureRow) string) {
@@ -156,12 +156,12 @@ func (t *comparison) grid(parts int) (g grid) {
 	return g
 }
 
-// plusMinus is how far the interval of a median reaches, as a share of it.
+// plusMinus returns how far the interval of a median reaches, as a share of it.
 func plusMinus(e stats.Estimate) string {
 	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
 }
 
-// pText is the p by which a figure was judged, or in brackets that of one which was not.
+// pText returns the p by which a figure was judged, or in brackets that of one which was not.
 func pText(r *compare.Result) string {
 	switch {
 	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
@@ -176,7 +176,7 @@ func pText(r *compare.Result) string {
 
 const withinLimit = "within limit"
 
-// verdictText is the verdict of a figure; what is worse within its threshold is not called unchanged.
+// verdictText returns the verdict of a figure; what is worse within its threshold is not called unchanged.
 func verdictText(r *compare.Result) string {
 	if r.Within() {
 		return withinLimit
@@ -208,7 +208,7 @@ func (p *page) comparison(t *comparison) error {
 	return nil
 }
 
-// colour is that of a verdict.
+// colour returns that of a verdict.
 func colour(v compare.Verdict) string {
 	switch v {
 	case compare.Regressed:
@@ -221,7 +221,7 @@ func colour(v compare.Verdict) string {
 	return ""
 }
 
-// below is what the table needs said: why figures are judged as they are, what holds for a cell or for all, and how to read it.
+// below returns what the table needs said: why figures are judged as they are, what holds for a cell or for all, and how to read it.
 func (t *comparison) below(notes int) (lines []note) {
 	say := func(mark, format string, args ...any) {
 		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
@@ -241,7 +241,7 @@ func (t *comparison) below(notes int) (lines []note) {
 	return lines
 }
 
-// tested says what p is.
+// tested returns what p is.
 func (t *comparison) tested() string {
 	text := "p: Mann-Whitney"
 	if t.Paired {
@@ -258,7 +258,7 @@ func (t *comparison) tested() string {
 	return text
 }
 
-// fewest is the least number of trials of a side of a cell.
+// fewest returns the least number of trials of a side of a cell.
 func (t *comparison) fewest() int {
 	least := math.MaxInt
 	for _, c := range t.Cells {

@@ -36,7 +36,7 @@ func side(name string, n int, rate float64, change func(r *results.Record)) []*r
 
 func asIs(*results.Record) {}
 
-// comparisons are the goldens.
+// comparisons returns the goldens.
 func comparisons(t *testing.T) map[string]*compare.Comparison {
 	compared := func(base, head []*results.Cell, on string, o compare.Options) *compare.Comparison {
 		if on != "" {

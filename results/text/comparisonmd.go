@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// maxOpenRows is how many rows a comment may have before those that nobody has to look at are folded away.
+// maxOpenRows is the number of rows of a comment above which those that need no action are folded away.
 const maxOpenRows = 12
 
 // commentRoom is how many bytes a comparison takes in Markdown at the most. GitHub refuses a comment of more than 65,536
@@ -84,12 +84,12 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison) error {
 	return p.writeTo(w)
 }
 
-// sentenceOf is text for Markdown, cut if it is longer than anybody reads.
+// sentenceOf returns text for Markdown, cut if it is very long.
 func sentenceOf(text string) string {
 	return escapedWithin(strings.ReplaceAll(text, format.Unbroken, " "), longText)
 }
 
-// size is how many bytes the page has so far.
+// size returns how many bytes the page has so far.
 func (p *page) size() (n int) {
 	for _, line := range p.lines {
 		n += len(line) + 1
@@ -155,7 +155,7 @@ func (p *page) markdownTable(all *comparison, room int) error {
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`",
 	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "@", "@\u200b")
 
-// escaped is text that Markdown takes as it is: names of files and servers must not become markup, nor mention anybody.
+// escaped returns text that Markdown takes as it is: names of files and servers must not become markup, or mention a user.
 func escaped(text string) string { return escapes.Replace(format.Clean(text)) }
 
 // escapedWithin is escaped text of at most so many bytes, cut between two characters of the text: half an escape would
@@ -180,7 +180,7 @@ func escapedWithin(text string, most int) string {
 // tags are where HTML begins in Markdown.
 var tags = regexp.MustCompile(`<([A-Za-z/!?])`)
 
-// inert is text of a table in Markdown that has markup of its own: what a record holds must not become HTML, a picture or a link.
+// inert returns text of a table in Markdown that has markup of its own: what a record holds must not become HTML, a picture or a link.
 func inert(text string) string {
 	return strings.ReplaceAll(tags.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
 }
@@ -195,7 +195,7 @@ func inertRows(g grid) grid {
 	return g
 }
 
-// method says how the verdicts came about.
+// method returns how the verdicts came about.
 func (t *comparison) method() string {
 	if t.Tests == 0 {
 		return fmt.Sprintf("Medians over trials; ± is a 95 %% interval, which takes %d of them.", stats.MinTrials)

@@ -74,7 +74,7 @@ func (p *page) course(c *results.Cell) {
 	p.steady(c)
 }
 
-// latencyCourse is the highest quantile for which all intervals have values enough, or their maxima.
+// latencyCourse returns the highest quantile for which all intervals have values enough, or their maxima.
 func latencyCourse(series []results.Interval) (name string, values []float64) {
 	least := series[0].Acquired
 	for _, i := range series {
@@ -176,7 +176,7 @@ func (p *page) ladder(c *results.Cell) error {
 	return nil
 }
 
-// mirrored tells whether the second half of the steps is the first one backwards.
+// mirrored reports whether the second half of the steps is the first one backwards.
 func mirrored(r *results.Record) bool {
 	s := r.Steps
 	if len(s) < 2 || len(s)%2 == 1 || !strings.HasPrefix(r.Plan.Rate.String(), "ladder:") {

@@ -123,7 +123,7 @@ func (p *page) asked(c *results.Cell) {
 	p.item("", "command", r.Plan.Command)
 }
 
-// length is that of the window as it was planned.
+// length returns that of the window as it was planned.
 func length(p *spec.Plan) string {
 	switch {
 	case p.Ops == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// titleOf is a metric as the table names it. Beside a response, what an acquisition takes is the service.
+// titleOf returns a metric as the table names it. Beside a response, what an acquisition takes is the service.
 func titleOf(m results.Metric, c *results.Cell) string {
 	if m == results.Acquire && c.Latency[results.Response].Count > 0 {
 		return "acquire (service)"
@@ -58,7 +58,7 @@ func (p *page) latencies(c *results.Cell) error {
 	return nil
 }
 
-// distribution is a row of a block: count, mean, quantiles, maximum. A quantile of too few values is left out.
+// distribution returns a row of a block: count, mean, quantiles, maximum. A quantile of too few values is left out.
 func distribution(l results.Latency) []string {
 	row := []string{format.Count(l.Count), format.None, format.None, format.None, format.None, format.None, format.None}
 	if l.Count == 0 {

@@ -59,7 +59,7 @@ func fold(cells []*results.Cell) (f facts) {
 	return f
 }
 
-// severalServices tells of servers of different kinds, as they name themselves; those without a server do not count.
+// severalServices reports whether there are servers of different kinds, as they name themselves; those without a server do not count.
 func severalServices(cells []*results.Cell) bool {
 	first := ""
 	for _, c := range cells {
@@ -83,7 +83,7 @@ func differ(cells []*results.Cell, title string) bool {
 	return differs
 }
 
-// follows tells whether cells of the same owner have the same value.
+// follows reports whether cells of the same owner have the same value.
 func follows(cells []*results.Cell, owner func(*results.Cell) string, a view.Axis) bool {
 	values := map[string]string{}
 	for _, c := range cells {

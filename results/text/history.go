@@ -59,7 +59,7 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	return p.writeTo(w)
 }
 
-// seriesNames are the labels of the cells, and what all of them have in common.
+// seriesNames returns the labels of the cells, and what all of them have in common.
 func seriesNames(h *history.History) (names []string, common string) {
 	var cells []*results.Cell
 	for _, s := range h.Series {
@@ -76,7 +76,7 @@ func seriesNames(h *history.History) (names []string, common string) {
 	return names, view.InCommon(cells)
 }
 
-// extent is how much there is.
+// extent returns how much there is.
 func extent(h *history.History) []string {
 	revisions := map[string]bool{}
 	var first, last time.Time
@@ -105,7 +105,7 @@ func extent(h *history.History) []string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// historySummary is a row a line, those of a cell together, the worst cell first.
+// historySummary returns a row a line, those of a cell together, the worst cell first.
 func (p *page) historySummary(h *history.History, names []string) error {
 	g, colors := summaryGrid(h, names)
 	foldNames(g, p.width)
@@ -193,7 +193,7 @@ func lossColor(l *history.Line, ratio float64) string {
 	return green
 }
 
-// pointsOf is how many of them know the figure.
+// pointsOf returns how many of them know the figure.
 func pointsOf(l *history.Line) (n int) {
 	for _, v := range l.Values {
 		if v.N > 0 {
@@ -228,7 +228,7 @@ func (p *page) seriesCourse(h *history.History, s *history.Series) {
 	}
 }
 
-// stepLine says what a step is, where it begins, and what else may be its cause.
+// stepLine returns what a step is, where it begins, and what else may be its cause.
 func stepLine(s *history.Series, l *history.Line, step *history.Step) string {
 	at, last := s.Points[step.At], s.Points[step.Last]
 	text := fmt.Sprintf("%s %s at %s, %s: from %s to %s (p %s); before it %s, %s", change(step.Ratio), direction(l, step.Ratio),
@@ -256,7 +256,7 @@ func driftLine(s *history.Series, l *history.Line) string {
 		since, format.P(l.P))
 }
 
-// direction is what a change of the figure means.
+// direction returns what a change of the figure means.
 func direction(l *history.Line, ratio float64) string {
 	switch {
 	case l.Figure.Better == metric.Neither:
@@ -270,7 +270,7 @@ func direction(l *history.Line, ratio float64) string {
 // change writes a ratio as what became of the figure: +3.4 %.
 func change(ratio float64) string { return format.Change(ratio - 1) }
 
-// revisionName is a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
+// revisionName returns a revision as short as it can be told from others: Go's names of untagged builds and git's hashes have
 // a part that does it.
 func revisionName(revision string) string {
 	name, dirty := strings.CutSuffix(revision, "+dirty")
@@ -295,7 +295,7 @@ func cut(s string, most int) string {
 	return s
 }
 
-// extremes are the least and the greatest value of a line.
+// extremes returns the least and the greatest value of a line.
 func extremes(l *history.Line) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, v := range l.Values {
@@ -344,7 +344,7 @@ func bar(values []stats.Estimate, least, top float64) rune {
 	return bars[max(0, min(at, len(bars)-1))]
 }
 
-// historyNotes say what a reader must know before he believes it.
+// historyNotes say what a reader must know before believing it.
 func historyNotes(h *history.History) (notes []string) {
 	add := func(n int, noun, rest string) {
 		if n > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// years is a history of three cells: one that has lost 8 % when Redis was renewed, one that creeps, one that is young.
+// years returns a history of three cells: one that has lost 8 % when Redis was renewed, one that creeps, one that is young.
 func years() []*results.Record {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var recs []*results.Record

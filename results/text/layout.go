@@ -26,7 +26,7 @@ type grid struct {
 
 const gap = 2 // blanks between two columns on the terminal
 
-// width is how many runes the longest line of the terminal table takes.
+// width returns how many runes the longest line of the terminal table takes.
 func (g grid) width() int {
 	total := -gap
 	for col := range g.head {
@@ -42,7 +42,7 @@ func (g grid) width() int {
 	return total
 }
 
-// keeping is the grid with those of its columns for which keep holds.
+// keeping returns the grid with those of its columns for which keep holds.
 func (g grid) keeping(keep func(col int) bool) (kept grid) {
 	kept.rows = make([][]string, len(g.rows))
 	for col := range g.head {
@@ -80,7 +80,7 @@ func (g grid) text() ([]string, error) {
 	return lines, err
 }
 
-// oneLine is a head that was split over two lines.
+// oneLine returns a head that was split over two lines.
 func oneLine(head string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(head, "\n/", "/"), "\n", " "))
 }

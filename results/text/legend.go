@@ -13,7 +13,7 @@ import (
 
 type sayer func(format string, args ...any)
 
-// has tells whether a column is shown.
+// has reports whether a column is shown.
 func (t *table) has(group, title string) bool {
 	return slices.ContainsFunc(t.columns, func(col column) bool { return col.Group == group && col.Title == title })
 }
@@ -82,7 +82,7 @@ var ideals = []struct{ by, formula string }{
 	{"rate", "the arrivals that were due"},
 }
 
-// idealOf is the formula of the bound, or of all of which it is the least.
+// idealOf returns the formula of the bound, or of all of which it is the least.
 func idealOf(cells []*results.Cell) string {
 	by := ""
 	for _, c := range cells {
@@ -107,7 +107,7 @@ func idealOf(cells []*results.Cell) string {
 	return "by " + by
 }
 
-// otherIdeals are the bounds that not every load has, and what makes the keys' bound of a distribution.
+// otherIdeals returns the bounds that not every load has, and what makes the keys' bound of a distribution.
 func otherIdeals(cells []*results.Cell) (text string) {
 	for _, i := range ideals[2:] {
 		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Bound.By == i.by }) {

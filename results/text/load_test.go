@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// opened is a trial of an open loop with all that a record can say of one. Quantiles are of 5,000 values, p99.9 among
+// opened returns a trial of an open loop with all that a record can say of one. Quantiles are of 5,000 values, p99.9 among
 // them.
 func opened(n int) *results.Record {
 	r := record(n)
@@ -69,7 +69,7 @@ func openLatencies(n int) map[results.Metric]results.Latency {
 	return l
 }
 
-// classedTrial is a trial with two classes, of which one is an open loop.
+// classedTrial returns a trial with two classes, of which one is an open loop.
 func classedTrial(n int) *results.Record {
 	r := record(n)
 	r.Plan.Classes = []spec.Class{
@@ -91,7 +91,7 @@ func classedTrial(n int) *results.Record {
 	return r
 }
 
-// climbed is a trial of a ladder whose highest steps remember what they went through.
+// climbed returns a trial of a ladder whose highest steps remember what they went through.
 func climbed(n int) *results.Record {
 	r := opened(n)
 	r.Plan.Rate, r.Plan.Workload = spec.Must(spec.ParseRate("ladder:1000:4000:4")), ""
@@ -106,7 +106,7 @@ func climbed(n int) *results.Record {
 	return r
 }
 
-// loads are the scenes of what clients do, and of what came of it in the course of time.
+// loads returns the scenes of what clients do, and of what came of it in the course of time.
 func loads() map[string][]*results.Record {
 	planted := record(5)
 	planted.Plan.Crash, planted.Plan.Overstay, planted.Plan.TTL = 0.01, 0.02, 100*time.Millisecond
@@ -205,7 +205,7 @@ func alike(recs ...*results.Record) []*results.Record {
 	return recs
 }
 
-// stepped is a trial of a staircase.
+// stepped returns a trial of a staircase.
 func stepped() *results.Record {
 	r := climbed(0)
 	r.Plan.Rate = spec.Must(spec.ParseRate("steps:1000:4000:8"))

@@ -124,7 +124,7 @@ func (t *table) below() []note {
 	}
 	say("viol.: grants of a key that another client still held, counted by the oracle%s.", planted)
 	if len(t.left) > 0 {
-		say("Left out for want of width: %s.", strings.Join(t.left, ", "))
+		say("Columns left out, as the page is too narrow: %s.", strings.Join(t.left, ", "))
 	}
 	return lines
 }

@@ -21,7 +21,7 @@ type Sheet struct {
 	Notes []string // what stands below the table
 }
 
-// Full is the table of all cells with every column.
+// Full returns the table of all cells with every column.
 func Full(cells []*results.Cell) Sheet {
 	t := newTable(cells)
 	g := t.grid()
@@ -43,7 +43,7 @@ func Full(cells []*results.Cell) Sheet {
 	return s
 }
 
-// Facts are what the detailed view of a cell says, figures that have a table of their own apart.
+// Facts returns what the detailed view of a cell says, figures that have a table of their own apart.
 func Facts(c *results.Cell) []view.Item {
 	p := &page{width: defaultWidth, items: &[]view.Item{}}
 	p.asked(c)

@@ -59,7 +59,7 @@ func firstShown(s *history.Series, last int) int {
 	return max(0, len(s.Points)-last)
 }
 
-// stepsAt says which lines step at a point, and the colour of the worst of them.
+// stepsAt returns which lines step at a point, and the colour of the worst of them.
 func stepsAt(s *history.Series, at int) (text, color string) {
 	var parts []string
 	for i := range s.Lines {
@@ -80,7 +80,7 @@ func stepsAt(s *history.Series, at int) (text, color string) {
 	return "── " + strings.Join(parts, ", ") + " ──", color
 }
 
-// pointGrid is a row a point. Notes are a column that is there only if a point has one.
+// pointGrid returns a row a point. Notes are a column that is there only if a point has one.
 func pointGrid(s *history.Series, from int, notes bool) grid {
 	points := s.Points[from:]
 	g := grid{rows: make([][]string, len(points))}
@@ -114,7 +114,7 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 	return g
 }
 
-// halfWidth is how far the interval reaches from the median at the most.
+// halfWidth returns how far the interval reaches from the median at the most.
 func halfWidth(e stats.Estimate) string {
 	if !e.Known() || e.Median <= 0 {
 		return format.None
@@ -122,7 +122,7 @@ func halfWidth(e stats.Estimate) string {
 	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")
 }
 
-// toPrevious is the ratio of a point to the last one before it that is known; NaN for the first.
+// toPrevious returns the ratio of a point to the last one before it that is known; NaN for the first.
 func toPrevious(l *history.Line, at int) float64 {
 	for i := at - 1; i >= 0; i-- {
 		if v := l.Values[i]; v.N > 0 {
@@ -135,7 +135,7 @@ func toPrevious(l *history.Line, at int) float64 {
 	return math.NaN()
 }
 
-// pointNotes are what makes a point's figures doubtful.
+// pointNotes returns what makes a point's figures doubtful.
 func pointNotes(p history.Point) string {
 	var words []string
 	if p.Violations > 0 {
@@ -150,7 +150,7 @@ func pointNotes(p history.Point) string {
 	return strings.Join(words, ", ")
 }
 
-// numbered is the name of a cell behind its number in the table, if there is one.
+// numbered returns the name of a cell behind its number in the table, if there is one.
 func numbered(h *history.History, i int, name string) string {
 	if len(h.Series) == 1 {
 		return name
@@ -158,7 +158,7 @@ func numbered(h *history.History, i int, name string) string {
 	return fmt.Sprintf("%d. %s", i+1, name)
 }
 
-// unknownHere are the figures that no trial of a series knows, though some of another does: those that nobody knows are
+// unknownHere returns the figures that no trial of a series knows, though some of another does: those that nobody knows are
 // said of the whole.
 func unknownHere(h *history.History, s *history.Series) []*metric.Metric {
 	return slices.DeleteFunc(slices.Clone(s.Unknown), func(f *metric.Metric) bool {

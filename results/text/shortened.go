@@ -25,7 +25,7 @@ type kind struct {
 	within  bool // worse, though the limit allows it
 }
 
-// kept is how many rows of a kind are shown where there are too many for all. What nobody has to act on is only counted.
+// kept returns how many rows of a kind are shown where there are too many for all. Rows that need no action are only counted.
 func (k kind) kept() int {
 	switch k.verdict {
 	case compare.Regressed:
@@ -71,7 +71,7 @@ func (t *comparison) shorten(most int) {
 	t.rows = shown
 }
 
-// left says how many judged figures there are, if not all of them are shown.
+// left returns how many judged figures there are, if not all of them are shown.
 func (t *comparison) left(how string) string {
 	if len(t.hidden) == 0 {
 		return ""
@@ -92,7 +92,7 @@ func (t *comparison) left(how string) string {
 // named is how many cells a note names before it counts the rest.
 const named = 3
 
-// notes are what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
+// notes returns what holds for a cell or for all, and the cells that had no partner. Cells with the same note share it. Of
 // more than most notes those of a cell go first, and those of violations last.
 func (t *comparison) notes(most int) (list []string) {
 	labels := map[string][]string{}

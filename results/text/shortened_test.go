@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// crowd is a comparison of so many cells, four judged figures each: of the first hundred cells one in ten regressed, one in
+// crowd returns a comparison of so many cells, four judged figures each: of the first hundred cells one in ten regressed, one in
 // ten improved and three in ten are inconclusive, for two reasons; nothing has become of the others.
 func crowd(t *testing.T, cells int, label func(i int) string) *compare.Comparison {
 	t.Helper()

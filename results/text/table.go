@@ -85,7 +85,7 @@ type row struct {
 	class  *results.ClassCell // nil for the cell itself
 }
 
-// rows are the cells, each followed by its classes.
+// rows returns the cells, each followed by its classes.
 func (t *table) rows() (rows []row) {
 	for i, c := range t.cells {
 		rows = append(rows, row{cell: i, parent: c})
@@ -96,7 +96,7 @@ func (t *table) rows() (rows []row) {
 	return rows
 }
 
-// grid is the table with all the cells' values filled in.
+// grid returns the table with all the cells' values filled in.
 func (t *table) grid() grid {
 	rows := t.rows()
 	g := grid{rows: make([][]string, len(rows))}
@@ -172,7 +172,7 @@ func (p *page) table(cells []*results.Cell) error {
 	return nil
 }
 
-// alarm is the colour of a row: red for a broken promise, yellow for a figure not to be believed.
+// alarm returns the colour of a row: red for a broken promise, yellow for a figure not to be believed.
 func alarm(c *results.Cell) string {
 	switch {
 	case c.Violated():

@@ -41,7 +41,7 @@ func latencies(n int) map[results.Metric]results.Latency {
 	return maps.Clone(made[n])
 }
 
-// record is a plausible trial; n varies its figures and its ID.
+// record returns a plausible trial; n varies its figures and its ID.
 func record(n int) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprintf("r%d", n), Trial: 1,
@@ -74,7 +74,7 @@ func record(n int) *results.Record {
 	}
 }
 
-// scenes are the goldens: what is rendered, and how wide.
+// scenes returns the goldens: what is rendered, and how wide.
 func scenes() map[string]struct {
 	recs  []*results.Record
 	width int

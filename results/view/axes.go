@@ -179,7 +179,7 @@ func maxQueue(c *results.Cell) string {
 	return ofClasses(func(l spec.Load) string { return ifCount(l.MaxQueue) })(c)
 }
 
-// topology is how the servers belong together and how many they are, as "redlock 5": what it does not name is the
+// topology returns how the servers belong together and how many they are, as "redlock 5": what it does not name is the
 // user's own.
 func topology(p *spec.Plan) string {
 	switch {
@@ -193,7 +193,7 @@ func topology(p *spec.Plan) string {
 	return p.Topology
 }
 
-// ofServer is what a record says of its server; it does not apply where there is none.
+// ofServer returns what a record says of its server; it does not apply where there is none.
 func ofServer(get func(results.Server) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		if ServerKind(c) == "in-process" {
@@ -203,7 +203,7 @@ func ofServer(get func(results.Server) string) func(*results.Cell) string {
 	}
 }
 
-// ServerKind is what was measured, or what was asked for if the record does not say.
+// ServerKind returns what was measured, or what was asked for if the record does not say.
 func ServerKind(c *results.Cell) string {
 	if kind := c.First().Server.Kind; kind != "" {
 		return kind
@@ -237,7 +237,7 @@ func Libraries(e results.Env) string {
 	return strings.Join(all, ", ")
 }
 
-// Variables are the settings of the environment that change what is measured.
+// Variables returns the settings of the environment that change what is measured.
 func Variables(e results.Env) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e.Variables)) {

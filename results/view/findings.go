@@ -89,7 +89,7 @@ func invited(c *results.Cell) string {
 	return ""
 }
 
-// exclusion says what it is worth that no violation was seen.
+// exclusion returns what it is worth that no violation was seen.
 func (v *Run) exclusion() []Finding {
 	var grants, watched int64
 	clean, blind, unchecked := 0, 0, 0
@@ -141,7 +141,7 @@ func rows(n, of int) string {
 	return fmt.Sprintf("%d of %d rows", n, of)
 }
 
-// fastest says which cell of each load was fastest, as far as that can be told.
+// fastest returns which cell of each load was fastest, as far as that can be told.
 func (v *Run) fastest() (all []Finding) {
 	if len(v.Cells) == 1 {
 		return v.single()
@@ -200,7 +200,7 @@ func tally(wins map[string]int, level, loads int) Finding {
 	return Finding{Note, fmt.Sprintf("Of %d loads:", loads), strings.Join(parts, "; ") + "."}
 }
 
-// single is the one cell of a run.
+// single returns the one cell of a run.
 func (v *Run) single() []Finding {
 	c := v.Cells[0]
 	e := Rate(c)
@@ -343,7 +343,7 @@ func negative(of func(*results.Cell) stats.Estimate) func(*results.Cell) stats.E
 	}
 }
 
-// apart tells whether a is above b by more than their trials scatter. Intervals that do not overlap are a stricter test than
+// apart reports whether a is above b by more than their trials scatter. Intervals that do not overlap are a stricter test than
 // one of the difference; of fewer trials than an interval takes there are the ranges.
 func apart(a, b stats.Estimate) (how string, sure bool) {
 	switch {

@@ -25,7 +25,7 @@ func trialsOf(lock string, rates ...int64) (recs []*results.Record) {
 	return recs
 }
 
-// said is the summary of records, each takeaway a line.
+// said returns the summary of records, each takeaway a line.
 func said(t *testing.T, change func([]*results.Cell), recs ...[]*results.Record) string {
 	t.Helper()
 	var all []*results.Record

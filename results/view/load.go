@@ -18,7 +18,7 @@ import (
 // closed labels a load in which a client that waits sends nothing.
 const closed = "closed loop"
 
-// LoadLine says whether the load is an open or a closed loop, and at which rate; of classes that differ, of each.
+// LoadLine reports whether the load is an open or a closed loop, and at which rate; of classes that differ, of each.
 func LoadLine(p *spec.Plan) string {
 	var lines, named []string
 	for _, g := range p.Groups() {
@@ -100,7 +100,7 @@ func timeText(s string) string {
 	return s
 }
 
-// Drawn is a distribution of times, or the one time that all have.
+// Drawn returns a distribution of times, or the one time that all have.
 func Drawn(t spec.Times) string {
 	if d, fixed := t.Fixed(); fixed {
 		return format.Exact(d)
@@ -122,7 +122,7 @@ func ifCount(n int) string {
 	return format.Count(n)
 }
 
-// ofClasses is a setting of a plan's load, or byClass if its classes do not agree in it.
+// ofClasses returns a setting of a plan's load, or byClass if its classes do not agree in it.
 func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		groups := c.Plan().Groups()
@@ -144,7 +144,7 @@ func classList(p *spec.Plan) string {
 	return strings.Join(all, "; ")
 }
 
-// ClassText is what a class does, as far as not all of the plan's classes do the same.
+// ClassText returns what a class does, as far as not all of the plan's classes do the same.
 func ClassText(p *spec.Plan, g spec.Class) string {
 	parts := []string{format.Plural(g.Clients, "client")}
 	for _, s := range spec.Settings {
@@ -162,7 +162,7 @@ func ClassText(p *spec.Plan, g spec.Class) string {
 	return strings.Join(parts, ", ")
 }
 
-// loadText is a setting of a class, also if it is not set.
+// loadText returns a setting of a class, also if it is not set.
 func loadText(s spec.Setting, l spec.Load) string {
 	switch s.Name {
 	case "hold":

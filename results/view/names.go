@@ -51,7 +51,7 @@ func Labels(cells []*results.Cell) []string {
 // names reports whether a is short enough for the name of a cell, and tells what was asked or where.
 func (a Axis) names() bool { return !a.Wide && a.Title != "trials" && a.Title != "claims" }
 
-// joined is the label with the value of one more axis.
+// joined returns the label with the value of one more axis.
 func joined(label string, a Axis, v string) string {
 	switch {
 	case v == "" && a.Absent == "":
@@ -68,7 +68,7 @@ func joined(label string, a Axis, v string) string {
 	return label + " · " + v
 }
 
-// counts tells how often each text is in a list.
+// counts returns how often each text is in a list.
 func counts(list []string) map[string]int {
 	n := make(map[string]int, len(list))
 	for _, s := range list {
@@ -189,7 +189,7 @@ func Loads(cells []*results.Cell) (titles []string, members [][]int) {
 	return titles, members
 }
 
-// InCommon is what all cells were asked for alike, and the kind of server and the machine if those are alike.
+// InCommon returns what all cells were asked for alike, and the kind of server and the machine if those are alike.
 func InCommon(cells []*results.Cell) string {
 	var shared []string
 	for _, a := range Axes {

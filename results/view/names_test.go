@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// record is a trial of an empty plan, but for what makes names.
+// record returns a trial of an empty plan, but for what makes names.
 func record(n int) *results.Record {
 	return &results.Record{
 		ID: fmt.Sprint(n), Trial: 1, Env: results.Env{Lockbench: "v0.1.0"},

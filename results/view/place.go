@@ -16,7 +16,7 @@ type Item struct {
 	Alarm bool // something is wrong
 }
 
-// Place says where a cell ran, without what is made anew for each run.
+// Place returns where a cell ran, without what is made anew for each run.
 func Place(c *results.Cell) []Item {
 	s, e := c.First().Server, c.First().Env
 	kind := ServerKind(c)

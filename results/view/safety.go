@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// OtherWitnesses tells what else went wrong with the safety of a cell, beside violations. Updates that were lost while
+// OtherWitnesses returns what else went wrong with the safety of a cell, beside violations. Updates that were lost while
 // only planted violations happened were lost in those, and are no witness.
 func OtherWitnesses(s results.Safety) string {
 	if s.OnlyPlanted() {
@@ -35,7 +35,7 @@ func OtherWitnesses(s results.Safety) string {
 	return text
 }
 
-// SafetyLine says how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
+// SafetyLine returns how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
 // that none could have been seen.
 func SafetyLine(s results.Safety) string {
 	const subject = "mutual exclusion: "

@@ -74,7 +74,7 @@ func find() (string, error) {
 	return "", fmt.Errorf("no browser: none of %s is on PATH (package chromium)", strings.Join(names, ", "))
 }
 
-// recorded are the cells of a run that is kept with the scripts.
+// recorded returns the cells of a run that is kept with the scripts.
 func recorded(t *testing.T, name string) []*results.Cell {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "scripts", "recorded", name+".jsonl"))
@@ -227,7 +227,7 @@ func (tr *trouble) add(format string, args ...any) {
 	tr.list = append(tr.list, fmt.Sprintf(format, args...))
 }
 
-// take is what there was since the last call.
+// take returns what there was since the last call.
 func (tr *trouble) take() []string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -324,7 +324,7 @@ const (
 	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
 )
 
-// faults are what the audit finds.
+// faults returns what the audit finds.
 func faults(t *testing.T, ctx context.Context, width int64, sections string) []string {
 	t.Helper()
 	return evaluate[[]string](t, ctx, fmt.Sprintf("(%s)(%d, %s)", audit, width, sections))
