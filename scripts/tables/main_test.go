@@ -32,16 +32,16 @@ func TestRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ words, want, err string }{
-		{"rate clients=1", "30", ""},
-		{"rate clients=1 / clients=2", "2", ""},
-		{"rate clients=1 / clients=2; wait=none; at least 2", "2", ""},
-		{"rate clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "the text says at least 2.5, and the runs say 2"},
-		{"rate clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
-		{"rate clients=1; ; no more", "", "is no limit"},
-		{"rate clients=2 topology= renew=", "15", ""},
-		{"rate wait=none", "", "chooses 2 cells"},
-		{"rate clients=3", "", "no record has clients=3"},
-		{"rate clients", "", "write name=value"},
+		{"locks/s clients=1", "30", ""},
+		{"locks/s clients=1 / clients=2", "2", ""},
+		{"locks/s clients=1 / clients=2; wait=none; at least 2", "2", ""},
+		{"locks/s clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "the text says at least 2.5, and the runs say 2"},
+		{"locks/s clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
+		{"locks/s clients=1; ; no more", "", "is no limit"},
+		{"locks/s clients=2 topology= renew=", "15", ""},
+		{"locks/s wait=none", "", "chooses 2 cells"},
+		{"locks/s clients=3", "", "no record has clients=3"},
+		{"locks/s clients", "", "write name=value"},
 		{"speed clients=1", "", "no metric"},
 	} {
 		got, err := ratio(recs, test.words)

@@ -15,61 +15,50 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// metrics are the figures that can be quoted, each of a whole cell. Times are in milliseconds.
-var metrics = map[string]func(*results.Cell) float64{
-	"rate":     func(c *results.Cell) float64 { return c.Rate.Median },
-	"changes":  func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
-	"handoff":  func(c *results.Cell) float64 { return millis(c.Latency[results.Handoff].P50) },
-	"slowest":  func(c *results.Cell) float64 { return millis(c.Latency[results.Handoff].P99) }, // hundredth of the hand-offs
-	"acquire":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P50) },
-	"longest":  func(c *results.Cell) float64 { return millis(c.Fairness.LongestWait) },
-	"jain":     func(c *results.Cell) float64 { return c.Fairness.Jain },
-	"commands": func(c *results.Cell) float64 { return c.Cost.Commands },
-	"server":   func(c *results.Cell) float64 { return c.Cost.ServerCPUUs },
-	"trips":    func(c *results.Cell) float64 { return c.Cost.RoundTrips },
-	"notices":  func(c *results.Cell) float64 { return c.Cost.Notices },
-	"wakeups":  func(c *results.Cell) float64 { return c.Cost.Wakeups },
-	"cores":    func(c *results.Cell) float64 { return c.Generator.CPU },
-	"memory": func(c *results.Cell) float64 {
-		return float64(c.Generator.Memory) / float64(c.First().Plan.Clients) / 1000
-	}, // KB a client
-	"elapsed": func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
-	"lag50": func(c *results.Cell) float64 {
-		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P50) })
-	},
-	"lag99": func(c *results.Cell) float64 {
-		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P99) })
-	},
-	"lag999": func(c *results.Cell) float64 {
-		return perTrial(c, func(r *results.Record) float64 { return millis(r.Latency[results.Lag].P999) })
-	},
-	"response": func(c *results.Cell) float64 { return millis(c.Latency[results.Response].P99) },
-	"service":  func(c *results.Cell) float64 { return millis(c.Latency[results.Acquire].P99) },
-	"recovery": func(c *results.Cell) float64 { return millis(c.Latency[results.Recovery].P50) },
-	"probe":    func(c *results.Cell) float64 { return millis(c.Latency[results.Probe].P99) },
-	"idle":     func(c *results.Cell) float64 { return millis(c.Latency[results.ProbeIdle].P99) },
+// besides are the figures that can be quoted and that no metric is.
+var besides = map[string]func(*results.Cell) float64{
+	"owner-changes": func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
+	"elapsed":       func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
+	"memory/client": func(c *results.Cell) float64 { return float64(c.Generator.Memory) / float64(c.Plan().Clients) / 1000 }, // KB
 }
 
-// perTrial is the median of a figure of each trial: a quantile of all values together would be that of the one trial in
-// which the machine did something else.
-func perTrial(c *results.Cell, get func(*results.Record) float64) float64 {
-	return stats.Trials(c.Trials, get).Median
+// named returns a metric of a whole cell by its name, or one of besides; times are in milliseconds. Of "each:NAME" it is the
+// median over the trials: a quantile of all values together would be that of the one trial in which the machine did something
+// else.
+func named(name string) (func(*results.Cell) float64, error) {
+	if get := besides[name]; get != nil {
+		return get, nil
+	}
+	name, each := strings.CutPrefix(name, "each:")
+	m, ok := metric.Named(name)
+	if !ok {
+		return nil, fmt.Errorf("no metric is called %q; there are %s", name, strings.Join(append(slices.Sorted(maps.Keys(besides)), metric.Names()...), ", "))
+	}
+	scale := 1.0
+	if m.Unit == metric.Duration {
+		scale = float64(time.Millisecond)
+	}
+	return func(c *results.Cell) float64 {
+		if each {
+			return stats.Of(m.Values(c.Trials)).Median / scale
+		}
+		return m.Of(c.Figures()) / scale
+	}, nil
 }
-
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each. With
 // B left out it is the figure of A itself. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text
 // around the figure is no longer true.
 func ratio(recs []*results.Record, words string) ([]byte, error) {
 	parts := strings.Split(words, ";")
-	metric, choice, _ := strings.Cut(strings.TrimSpace(parts[0]), " ")
-	get, ok := metrics[metric]
-	if !ok {
-		return nil, fmt.Errorf("no metric is called %q; there are %s", metric, strings.Join(slices.Sorted(maps.Keys(metrics)), ", "))
+	name, choice, _ := strings.Cut(strings.TrimSpace(parts[0]), " ")
+	get, err := named(name)
+	if err != nil {
+		return nil, err
 	}
 	common := ""
 	if len(parts) > 1 {
@@ -110,8 +99,11 @@ func holds(value float64, limit []string) error {
 	return nil
 }
 
-// short writes three significant digits, and whole numbers from 100 on with their thousands set apart.
+// short writes three significant digits, a dash for a quantile of too few values, and whole numbers from 100 on with their thousands set apart.
 func short(v float64) string {
+	if math.IsNaN(v) {
+		return format.None
+	}
 	if v < 100 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
