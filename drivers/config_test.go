@@ -14,7 +14,7 @@ import (
 
 const password = "hunter2"
 
-// TestSecretIsNeverPrinted tries every verb, since fmt asks only some of them of a Stringer.
+// TestSecretIsNeverPrinted tries every verb, because fmt calls a Stringer only for some.
 func TestSecretIsNeverPrinted(t *testing.T) {
 	secret := drivers.Secret(password)
 	cfg := drivers.Config{Lock: "set-nx", Password: secret}
@@ -29,7 +29,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	}
 	for verb := '!'; verb <= '~'; verb++ {
 		if verb == 'p' || verb == 'w' {
-			continue // fmt asks no method of the value for these; go vet refuses them
+			continue // fmt calls no method of the value for these; go vet rejects them
 		}
 		for _, flags := range []string{"", "+", "#", " ", "-9", "09", ".3"} {
 			format := "%" + flags + string(verb)
@@ -55,7 +55,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	}
 }
 
-// TestConfigHidesAddresses keeps a password in a URL from being printed with its Config.
+// TestConfigHidesAddresses checks that a password in a URL is not printed with its Config.
 func TestConfigHidesAddresses(t *testing.T) {
 	cfg := drivers.Config{Lock: "set-nx", Addrs: []string{"redis://bench:" + password + "@db:6379/2", "u:" + password + "@db:1", "db:1"}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
@@ -70,7 +70,7 @@ func TestConfigHidesAddresses(t *testing.T) {
 	}
 }
 
-// TestSecretSaysWhetherItIsSet keeps a reader able to tell a missing password from a hidden one.
+// TestSecretSaysWhetherItIsSet checks that a missing password looks different from a hidden one.
 func TestSecretSaysWhetherItIsSet(t *testing.T) {
 	for _, test := range []struct {
 		format string

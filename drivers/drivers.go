@@ -215,7 +215,7 @@ type Crasher interface {
 }
 
 // Prober is a Service that can send a request unrelated to locks, such as another application on the same server would:
-// it reads a key or a row. A harness opens one beside the service under load to see how the load affects other users of
+// it reads a key or a row. A harness opens one next to the service under load to see how the load affects other users of
 // the server. A probe is the only load on its service, so it needs no connection of its own.
 type Prober interface {
 	// Probe sends one such request and waits for its answer. It leaves nothing behind. One goroutine calls it at a

@@ -14,7 +14,7 @@ type session struct{}
 func (session) Try(context.Context, *drivers.Lease) (bool, error)     { return true, nil }
 func (session) Release(context.Context, *drivers.Lease) (bool, error) { return true, nil }
 
-// renewing is a session with a capability, and a mark to tell two of them apart.
+// renewing is a session with a capability, and a mark to distinguish two of them.
 type renewing struct {
 	drivers.Session
 	mark int

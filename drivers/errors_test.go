@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// timeout is a net.Error as client libraries make them.
+// timeout is a net.Error like those of client libraries.
 type timeout struct{}
 
 func (timeout) Error() string   { return "i/o timeout" }
@@ -63,7 +63,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestRealConnectErrors checks the classes against what the operating system says today.
+// TestRealConnectErrors checks the classes with real errors of the operating system.
 func TestRealConnectErrors(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestOwners draws from several sources, which must not share anything either.
+// TestOwners draws from several sources, which must have no token in common.
 func TestOwners(t *testing.T) {
 	const sources, draws = 20, 1000
 	seen := make(map[string]bool, sources*draws)
@@ -37,7 +37,7 @@ func TestOwners(t *testing.T) {
 			t.Errorf("bit %d is set in %d of %d owners: fewer than 128 bits are random", i, n, sources*draws)
 		}
 	}
-	// Neighbours in a batch must not resemble each other either.
+	// Neighbours in a batch must not be similar either.
 	var owners drivers.Owners
 	last, same := owners.Next(), 0
 	for range draws {

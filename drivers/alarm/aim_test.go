@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// sleeps plays n sleeps of d against timers that are late by what late draws, and tells how the sleeps ended: the
-// median of how much they were too long, and for how long they spun on average.
+// sleeps simulates n sleeps of d with timers that are late by what late draws, and returns the median excess of the
+// sleeps and the average time that they spun.
 func (a *aim) sleeps(n int, d time.Duration, late func() time.Duration) (overlong []time.Duration, spun time.Duration) {
 	for range n {
 		left := a.until(d)
-		over := -d // it spins for the whole
+		over := -d // it only spins
 		if left > 0 {
 			l := late()
-			a.looked.Store(looking) // nobody looks at the real queues
+			a.looked.Store(looking) // do not look at the real queues
 			a.woke(0, l)
 			over = left + l - d
 		}
@@ -34,7 +34,7 @@ func share(ds []time.Duration, within time.Duration) float64 {
 	return float64(n) / float64(len(ds))
 }
 
-// Timers that are late by about the same are made up for, whatever that is, within a few hundred sleeps.
+// Whatever the usual lateness of timers is, it is compensated for within a few hundred sleeps.
 func TestAimLearns(t *testing.T) {
 	for _, late := range []time.Duration{0, 8, 25, 80} {
 		a := newAim()
@@ -50,7 +50,7 @@ func TestAimLearns(t *testing.T) {
 	}
 }
 
-// However much the lateness scatters, what is spun stays small.
+// However much the lateness scatters, the time spun stays small.
 func TestAimSpinsLittle(t *testing.T) {
 	for _, width := range []time.Duration{10, 50, 200, 1000} {
 		a := newAim()
@@ -62,8 +62,8 @@ func TestAimSpinsLittle(t *testing.T) {
 	}
 }
 
-// A sleep that is shorter than timers are late is spun, and still now and then measured, so that it is noticed when
-// they are late no more.
+// A sleep that is shorter than timers are late only spins, but is still measured now and then, to notice when they are
+// no longer late.
 func TestAimExplores(t *testing.T) {
 	a := newAim()
 	const d = 50 * time.Microsecond
@@ -78,7 +78,7 @@ func TestAimExplores(t *testing.T) {
 	}
 }
 
-// Nobody spins while goroutines wait for a processor, and again when none do.
+// No goroutine spins while others wait for a processor.
 func TestAimKeepsOutOfACrowd(t *testing.T) {
 	a := newAim()
 	for range 100 {

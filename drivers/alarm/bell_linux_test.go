@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The slots that are set are found in order and cleared, around the end of the ring as well; against a plain map.
+// The slots that are set are found in order and cleared, also around the end of the ring; compared with a plain map.
 func TestSlots(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, from := range []int64{0, 63, slots - 100, 5*slots - 1} {
@@ -45,8 +45,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// The bell rings for whoever asks, the sooner one asked for later included: without anybody's timer. What it has rung
-// for is cleared.
+// The bell rings without any timer, also at an earlier time requested later. It clears the slots that it has rung for.
 func TestBellRings(t *testing.T) {
 	b := newBell(newAim())
 	late := b.ringAt(now() + 40*time.Millisecond)
@@ -65,7 +64,7 @@ func TestBellRings(t *testing.T) {
 	}
 }
 
-// A machine without timerfds has the runtime's timers.
+// Without a timerfd, the runtime's timers are used.
 func TestNoBell(t *testing.T) {
 	b := newBell(newAim())
 	b.dead = true

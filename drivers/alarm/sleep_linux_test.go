@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkSleep reports by how much sleeps are too long, in percent of what was asked for, and the cores that the
-// process uses, with timers of the runtime and with these. Between two sleeps a sleeper does nothing.
+// BenchmarkSleep reports by how much sleeps are too long, in percent of the requested time, and the cores that the
+// process uses, with timers of the runtime and with these. A sleeper does nothing between two sleeps.
 func BenchmarkSleep(b *testing.B) {
 	for _, micros := range []time.Duration{50, 200, 900, 2100} {
 		d := micros * time.Microsecond
@@ -55,7 +55,7 @@ func benchmark(b *testing.B, d time.Duration, sleepers int, exact bool) {
 	b.ReportMetric(at(0.5), "p50-%over")
 	b.ReportMetric(at(0.99), "p99-%over")
 	b.ReportMetric(used.Seconds()/elapsed.Seconds(), "cores")
-	b.ReportMetric(0, "ns/op") // which the sleep decides
+	b.ReportMetric(0, "ns/op") // the sleep decides it
 }
 
 func processCPU(b *testing.B) time.Duration {

@@ -9,11 +9,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The bell's goroutine ends by itself when nobody sleeps any more.
+// The bell's goroutine ends by itself when there are no sleepers any more.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// On a clock that a test has made up a timer is exact by itself. It must not spin there, since that time only passes
-// while everybody sleeps.
+// On a test's fake clock a timer is exact by itself. It must not spin there, because that time only passes while all
+// goroutines sleep.
 func TestFakeClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var timer Timer
@@ -29,10 +29,10 @@ func TestFakeClock(t *testing.T) {
 	})
 }
 
-// A sleep ends as soon as either channel says so, whatever the clock.
+// A sleep ends as soon as either channel is ready, whatever the clock.
 func TestSleepEnds(t *testing.T) {
 	ends := func(t *testing.T) {
-		for _, d := range []time.Duration{30 * time.Millisecond, time.Hour} { // made exact, and not
+		for _, d := range []time.Duration{30 * time.Millisecond, time.Hour} { // exact, and not
 			var timer Timer
 			ended := make(chan struct{})
 			close(ended)
@@ -52,7 +52,7 @@ func TestSleepEnds(t *testing.T) {
 	t.Run("fake", func(t *testing.T) { synctest.Test(t, ends) })
 }
 
-// Who spins looks at the channels as well.
+// A spinning goroutine looks at the channels as well.
 func TestSpinEnds(t *testing.T) {
 	ended := make(chan struct{})
 	close(ended)

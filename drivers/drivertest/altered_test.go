@@ -1,6 +1,6 @@
 package drivertest
 
-// How the locks of the suite's own tests are made out of memory: one layer for each thing that is changed.
+// How the locks of the suite's own tests are made from memory: one layer for each change.
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// altered is a driver that changes what another one claims and makes. Nil functions change nothing.
+// altered is a driver that changes the claims and products of another one. Nil functions change nothing.
 type altered struct {
 	drivers.Driver
 	traits  func(*drivers.Traits)
 	open    func(cfg drivers.Config) error
 	service func(drivers.Service) drivers.Service
-	session func() func(s drivers.Session, id int) drivers.Session // called once a service
+	session func() func(s drivers.Session, id int) drivers.Session // called once per service
 }
 
 func (d altered) Designs() []drivers.Design {
@@ -74,7 +74,7 @@ func (s *alteredService) Session(ctx context.Context, id int) (drivers.Session, 
 	return s.wrap(inner, id), nil
 }
 
-// The layers that sessions are altered with, one for each capability.
+// The layers that alter sessions, one for each capability.
 type (
 	answer = func(ctx context.Context, l *drivers.Lease) (bool, error)
 
@@ -130,7 +130,7 @@ func capability[C any](s drivers.Session) C {
 	return c
 }
 
-// table is what a broken or naive lock remembers of its keys. Its zero value is ready.
+// table is the state of a broken or naive lock. Its zero value is ready.
 type table[V any] struct {
 	mu sync.Mutex
 	m  map[string]V
@@ -152,7 +152,7 @@ func (t *table[V]) set(key string, v V) (before V) {
 	return before
 }
 
-// addressed is a driver that says that it has a server.
+// addressed is a driver that claims to have a server.
 type addressed struct{ drivers.Driver }
 
 func (addressed) Service() string { return "memory" }

@@ -14,9 +14,9 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// bound is memory whose holds end with their holder's session: when that is closed, and when it was cut off for the
-// timeout, and the timeout after that has crashed. keepHolds and keepClosed are how it can be broken: the one and the
-// other end nothing. afterCrash is another way.
+// bound is memory whose holds end with their holder's session: when that is closed, when it was cut off for the
+// timeout, and the timeout after it has crashed. keepHolds and keepClosed break that: the hold does not end in the one
+// or the other case. afterCrash replaces the last one.
 type bound struct {
 	altered
 	faults                *fault.Driver
@@ -28,7 +28,7 @@ type bound struct {
 	sessions map[*boundSession]struct{}
 }
 
-// boundSession is one session and what it holds. It makes a new one of itself after its end, which nobody sees.
+// boundSession is one session and what it holds. After its end it becomes a new session, unnoticed.
 type boundSession struct {
 	drivers.Session
 	lock  *bound
@@ -64,7 +64,7 @@ func (b *bound) begin(inner drivers.Session) *boundSession {
 	return s
 }
 
-// Outage returns that of the faults, and the service's time-out with it.
+// Outage returns the outage of the faults, which lasts for the service's time-out.
 func (b *bound) Outage() (restore func()) {
 	up := b.faults.Outage()
 	waitTime := time.AfterFunc(b.timeout, func() {
@@ -95,7 +95,7 @@ func (s *boundSession) end() {
 	clear(s.holds)
 }
 
-// Try asks for a hold without an end.
+// Try requests a hold without an end.
 func (s *boundSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if s.dead {
 		return false, net.ErrClosed
@@ -119,10 +119,10 @@ func (s *boundSession) Release(ctx context.Context, l *drivers.Lease) (bool, err
 	return s.Session.Release(ctx, l)
 }
 
-// Renew works for nobody.
+// Renew never works.
 func (s *boundSession) Renew(context.Context, *drivers.Lease) (bool, error) { return false, nil }
 
-// closable is a session that is worth closing.
+// closable is a session that has something to close.
 type closable struct{ *boundSession }
 
 func (s closable) Unwrap() drivers.Session { return s.boundSession }
@@ -147,8 +147,8 @@ func (s closable) Crash() {
 	time.AfterFunc(s.lock.timeout, s.end)
 }
 
-// sharing is a bound lock whose sessions have nothing of their own to close: it is the service that has a session with
-// the server. All services open the same server, and can do nothing besides.
+// sharing is a bound lock whose sessions have nothing to close: the service has the session with the server. All
+// services open the same server, and have no other capabilities.
 type sharing struct {
 	*bound
 	once   *sync.Once
@@ -208,7 +208,7 @@ func (s *sharingService) Close() error {
 	return nil
 }
 
-// boundWaiting returns bound with a native wait: one that is awake now and then, or hears of releases alone.
+// boundWaiting returns bound with a native wait: one that wakes up now and then, or only at releases.
 func boundWaiting(deaf bool) drivers.Driver {
 	return newBound(func(b *bound) {
 		claims, wrap := b.altered.traits, b.altered.session
@@ -226,7 +226,7 @@ func boundWaiting(deaf bool) drivers.Driver {
 				release := func(ctx context.Context, l *drivers.Lease) (bool, error) {
 					owned, err := s.Release(ctx, l)
 					if owned {
-						released.set(l.Key, released.get(l.Key)+1) // only holders come here
+						released.set(l.Key, released.get(l.Key)+1) // only holders get here
 					}
 					return owned, err
 				}
@@ -252,7 +252,7 @@ var brokenSessions = []broken{
 	{"ends its holds with the session without the claim", newBound(unclaimed), "session ends"},
 	{"ends its holds with a cut without the claim", newBound(func(b *bound) { b.keepClosed = true; unclaimed(b) }), "session ends"},
 	{"ends its holds with Close without the claim", newBound(func(b *bound) { b.keepHolds = true; unclaimed(b) }), "closed session"},
-	{"claims Session and keeps what nobody holds any more", newBound(func(b *bound) { b.keepHolds = true }), "session ends"},
+	{"claims Session and keeps what is no longer held", newBound(func(b *bound) { b.keepHolds = true }), "session ends"},
 	{"claims Session and takes its time over it", newBound(func(b *bound) { b.timeout *= 2 }), "session ends"},
 	{"claims Session and keeps what was closed", newBound(func(b *bound) { b.keepClosed = true }), "closed session"},
 	{"claims Session and closes its service only", newSharing(func(b *bound) { b.keepClosed = true }), "closed session"},

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// bed is where the clients of one service sleep: a slot for a token a key.
+// bed is where the clients of one service sleep: a slot for a token per key.
 type bed struct {
 	mu     sync.Mutex
 	size   int // of the slots: 1, or it is broken
@@ -26,7 +26,7 @@ func (b *bed) of(key string) chan struct{} {
 	return b.tokens[key]
 }
 
-// rouse leaves as many tokens as there is room for, and one for whoever sleeps already where there is none.
+// rouse leaves as many tokens as there is room for, and one for a sleeping client if there is none.
 func (b *bed) rouse(key string) {
 	for range max(b.size, 1) {
 		select {
@@ -61,7 +61,7 @@ func (s sleepingSession) Rouse(_ context.Context, l *drivers.Lease) error {
 	return nil
 }
 
-// doze is Block as it ought to be.
+// doze is the correct Block.
 func doze(s sleepingSession, ctx context.Context, l *drivers.Lease, d time.Duration) (bool, error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,6 +1,6 @@
 package drivertest
 
-// Holders that do not die as they should, and probes that do not ask.
+// Holders that do not die as they should, and probes that do not probe.
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// crashing returns bound with another way to crash.
+// crashing returns bound with another Crash.
 func crashing(crash func(*boundSession)) drivers.Driver {
 	return newBound(func(b *bound) { b.afterCrash = crash })
 }
 
-// haunting is a service that keeps a goroutine for each session that it has ever had.
-type haunting struct {
+// leaking is a service that keeps a goroutine for every session that it ever had.
+type leaking struct {
 	wrapped
 	closed chan struct{}
 }
 
-func (h haunting) Session(ctx context.Context, id int) (drivers.Session, error) {
+func (h leaking) Session(ctx context.Context, id int) (drivers.Session, error) {
 	go func() { <-h.closed }()
 	return h.Service.Session(ctx, id)
 }
 
-func (h haunting) Close() error {
+func (h leaking) Close() error {
 	close(h.closed)
 	return h.Service.Close()
 }
@@ -72,11 +72,11 @@ var brokenCrashes = []broken{
 		}
 	}, false), "crash"},
 	{"leaves a goroutine behind when it crashes", services(func(s drivers.Service) drivers.Service {
-		return haunting{wrapped{s}, make(chan struct{})}
+		return leaking{wrapped{s}, make(chan struct{})}
 	}), "crashes"},
 }
 
-// probing is a service with another Probe, which gets the right one.
+// probing is a service with another Probe, which gets the original one.
 type probing struct {
 	wrapped
 	probe func(ctx context.Context, right func(context.Context) error) error

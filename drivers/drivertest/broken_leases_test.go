@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// trying changes what Try does after the lock has answered.
+// trying changes Try after the lock has answered.
 func trying(after func(l *drivers.Lease, held bool)) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -21,7 +21,7 @@ func trying(after func(l *drivers.Lease, held bool)) drivers.Driver {
 	})
 }
 
-// lasting changes for how long Try asks.
+// lasting changes the TTL that Try requests.
 func lasting(ttl func(time.Duration) time.Duration) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -33,7 +33,7 @@ func lasting(ttl func(time.Duration) time.Duration) drivers.Driver {
 	})
 }
 
-// extending changes what Renew does.
+// extending changes Renew.
 func extending(renew func(s drivers.Session, r drivers.Renewer, ctx context.Context, l *drivers.Lease) (bool, error)) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
 		r := capability[drivers.Renewer](s)
@@ -41,7 +41,7 @@ func extending(renew func(s drivers.Session, r drivers.Renewer, ctx context.Cont
 	})
 }
 
-// adopting changes what Adopt does.
+// adopting changes Adopt.
 type adopting struct {
 	drivers.Session
 	adopt func(drivers.Adopter, string)
@@ -50,7 +50,7 @@ type adopting struct {
 func (s adopting) Unwrap() drivers.Session { return s.Session }
 func (s adopting) Adopt(owner string)      { s.adopt(capability[drivers.Adopter](s.Session), owner) }
 
-// lying changes what Remaining says.
+// lying changes Remaining.
 func lying(remaining func(truth time.Duration, l *drivers.Lease) time.Duration) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
 		r := capability[drivers.Remainer](s)
@@ -179,7 +179,7 @@ var brokenLeases = []broken{
 					}
 					return held, err
 				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
-					if l.TTL == 0 { // of one who knows the owner alone, and has no timer
+					if l.TTL == 0 { // of a client that only knows the owner, and has no timer
 						return s.Release(ctx, l)
 					}
 					key := l.Key
@@ -229,7 +229,7 @@ var brokenLeases = []broken{
 		}
 		return owned, err
 	}), "renewal of a lost lease"},
-	{"renews whoever holds the key", altered{
+	{"renews for any holder of the key", altered{
 		Driver: faulty(),
 		session: func() func(drivers.Session, int) drivers.Session {
 			var holders table[string]

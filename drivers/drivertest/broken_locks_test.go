@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// claiming returns memory (with faults) that claims something else.
+// claiming returns memory (with faults) with other claims.
 func claiming(traits func(*drivers.Traits)) drivers.Driver {
 	return altered{Driver: faulty(), traits: traits}
 }
@@ -29,7 +29,7 @@ func services(wrap func(drivers.Service) drivers.Service) drivers.Driver {
 	return altered{Driver: faulty(), service: wrap}
 }
 
-// bare hides the capabilities of a session, for want of an Unwrap.
+// bare hides the capabilities of a session, because it has no Unwrap.
 type bare struct{ drivers.Session }
 
 type bareService struct{ drivers.Service }
@@ -47,7 +47,7 @@ func (m mislisted) Traits() drivers.Traits {
 	return t
 }
 
-// lenient opens whatever it is asked for.
+// lenient opens any design.
 type lenient struct{ drivers.Driver }
 
 func (l lenient) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
@@ -78,7 +78,7 @@ var brokenClaims = []broken{
 	{"claims Wakes without a Subscriber", services(func(s drivers.Service) drivers.Service { return bareService{s} }), "capabilities"},
 	{"wakes without the claim", claiming(func(t *drivers.Traits) { t.Wakes = false }), "capabilities"},
 	{"excludes without the claim", claiming(func(t *drivers.Traits) { t.Exclusive = false }), "exclusion"},
-	{"refuses strangers without the claim", claiming(func(t *drivers.Traits) { t.Owned = false }), "release by another client"},
+	{"refuses other clients without the claim", claiming(func(t *drivers.Traits) { t.Owned = false }), "release by another client"},
 	{"expires without the claim", claiming(func(t *drivers.Traits) { t.Expires = false }), "expiry"},
 	{"fences without the claim", claiming(func(t *drivers.Traits) { t.Fenced = false }), "fence"},
 	{"claims Expires falsely", altered{Driver: untagged(false), traits: func(t *drivers.Traits) { t.Expires = true }}, "expiry"},
@@ -122,7 +122,7 @@ var brokenClaims = []broken{
 	{"null claims Exclusive", altered{Driver: memory.Null{}, traits: func(t *drivers.Traits) { t.Exclusive = true }}, "exclusion"},
 }
 
-// folded returns a key as a service sees it that ignores case.
+// folded returns a key as a service that ignores case sees it.
 func folded(l *drivers.Lease) *drivers.Lease {
 	copied := *l
 	if stem, ok := strings.CutSuffix(l.Key, "KEY"); ok {
@@ -156,7 +156,7 @@ var brokenHolding = []broken{
 			}
 		},
 	}, "exclusion"},
-	{"looks, and then takes, where nobody waits", altered{
+	{"looks, and then takes, where no client waits", altered{
 		Driver: memory.Driver{},
 		session: func() func(drivers.Session, int) drivers.Session {
 			var owners table[string]
@@ -170,12 +170,12 @@ var brokenHolding = []broken{
 						s.Try(ctx, l) // for its owner
 						return false, err
 					}
-					time.Sleep(poll) // the gap in which another looks
+					time.Sleep(poll) // the gap in which another client looks
 					if held, err := s.Try(ctx, l); held || err != nil {
 						owners.set(l.Key, l.Owner)
 						return held, err
 					}
-					l.Owner = owners.get(l.Key) // both write their names; the later wins
+					l.Owner = owners.get(l.Key) // both write their names; the later one wins
 					return true, nil
 				}, nil}
 			}
@@ -242,7 +242,7 @@ var brokenHolding = []broken{
 	}), "contention"},
 }
 
-// tagsBySession returns a lock that knows its holders by session and not by acquisition, whatever the token says.
+// tagsBySession returns a lock that identifies its holders by session, not by acquisition, whatever the token.
 func tagsBySession(showSession bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -356,7 +356,7 @@ var brokenReleasing = []broken{
 
 var counter atomic.Int64 // numbers what must differ between services
 
-// aliased gives acquisitions names of its own making.
+// aliased gives acquisitions names of its own.
 func aliased(name func(service int64, id, n int) string) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -374,7 +374,7 @@ func aliased(name func(service int64, id, n int) string) drivers.Driver {
 						return call(ctx, &sent)
 					}
 				}
-				adopted := false // an owner that it is told it leaves alone
+				adopted := false // it keeps an owner that it is told
 				adopt := func(a drivers.Adopter, owner string) {
 					adopted = true
 					a.Adopt(owner)

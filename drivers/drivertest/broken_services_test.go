@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// failing changes what both calls answer.
+// failing changes the results of both calls.
 func failing(change func(l *drivers.Lease, held bool, err error) (bool, error)) drivers.Driver {
 	return sessions(func(s drivers.Session, _ int) drivers.Session {
 		return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -143,7 +143,7 @@ func cleaningOnly(alter func(keys []string) []string) drivers.Driver {
 	return services(func(s drivers.Service) drivers.Service { return cleaning{wrapped{s}, alter} })
 }
 
-// cleaningAll forgets which keys it was told.
+// cleaningAll ignores the keys that it was given.
 type cleaningAll struct {
 	wrapped
 	tried *table[bool]
@@ -192,12 +192,12 @@ func inspectedAs(look func(n int64) (drivers.Server, drivers.Usage)) drivers.Dri
 	return services(func(s drivers.Service) drivers.Service { return inspecting{wrapped{s}, look, new(int64)} })
 }
 
-// counted is a service that counts its own round trips, more or less: some are forgotten, looking costs one, and
-// sessions take their counts along when they are closed.
+// counted is a service that counts its own round trips, wrongly: some are forgotten, looking costs one, and sessions
+// take their counts along when they are closed.
 type counted struct {
 	wrapped
 	trips        *atomic.Int64
-	forgets      int64 // so many of each ten
+	forgets      int64 // that many of ten
 	looking, per bool
 }
 
@@ -259,7 +259,7 @@ func endingBy(end func(drivers.Service) error) drivers.Driver {
 	return services(func(s drivers.Service) drivers.Service { return ending{wrapped{s}, end} })
 }
 
-// limited opens sessions below a number only.
+// limited opens only sessions below a number.
 type limited struct {
 	wrapped
 	limit int
@@ -272,7 +272,7 @@ func (l limited) Session(ctx context.Context, id int) (drivers.Session, error) {
 	return l.Service.Session(ctx, id)
 }
 
-// heavy is a session with a histogram of its own, so to speak.
+// heavy is a session with a large buffer.
 type heavy struct {
 	drivers.Session
 	ballast []byte
@@ -289,7 +289,7 @@ var brokenServices = []broken{
 	{"cannot be pinged", services(func(s drivers.Service) drivers.Service {
 		return pinging{wrapped{s}, func(context.Context) error { return errors.New("unknown command") }}
 	}), "ping"},
-	{"pings nobody", services(func(s drivers.Service) drivers.Service {
+	{"pings no server", services(func(s drivers.Service) drivers.Service {
 		return pinging{wrapped{s}, func(context.Context) error { return nil }}
 	}), "ping"},
 	{"has no name", inspectedAs(func(int64) (drivers.Server, drivers.Usage) { return drivers.Server{}, drivers.Usage{CPU: -1} }), "inspect"},

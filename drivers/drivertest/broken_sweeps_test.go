@@ -18,7 +18,7 @@ import (
 // sweeping is a memory driver that knows all keys that its services were asked for, and so can sweep them.
 type sweeping struct {
 	memory.Driver
-	matches func(key, prefix string) bool // nil: as it should be
+	matches func(key, prefix string) bool // nil: correct
 	defect  defect
 	all     *attempts
 }
@@ -111,7 +111,7 @@ var brokenSweeps = []broken{
 	{"sweeps without a prefix", newSweeping(takesNoPrefix, nil), "sweep"},
 }
 
-// TestSoundSweep is a driver that does it right.
+// TestSoundSweep tests a correct driver.
 func TestSoundSweep(t *testing.T) {
 	for _, f := range check(t, newSweeping(sound, nil)) {
 		t.Error(f)

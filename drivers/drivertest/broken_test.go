@@ -16,7 +16,7 @@ type broken struct {
 	caught string
 }
 
-// TestBroken also makes sure that no case is superfluous: for each there must be a driver that it alone rejects.
+// TestBroken also checks that no case is superfluous: for each there must be a driver that it alone rejects.
 func TestBroken(t *testing.T) {
 	var all []broken
 	for _, some := range [][]broken{

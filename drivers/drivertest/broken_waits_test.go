@@ -14,7 +14,7 @@ import (
 
 type waiting func(ctx context.Context, l *drivers.Lease) error
 
-// waitingBy returns polling with another Wait and Leave; nil keeps what was.
+// waitingBy returns polling with another Wait and Leave; nil keeps the original.
 func waitingBy(make func(s drivers.Session) (wait, leave waiting)) drivers.Driver {
 	return sessionsWaiting(func(s drivers.Session, _ int) drivers.Session {
 		wait, leave := make(s)
@@ -34,8 +34,9 @@ func sessionsWaiting(wrap func(s drivers.Session, id int) drivers.Session) drive
 	return d
 }
 
-// onRelease returns a lock whose waits end by releases alone: the releases of each key are counted, and Wait sleeps until
-// the count moves. start tells the count that a wait begins with, from that at the last Try and that of now.
+// onRelease returns a lock whose waits end only at releases: the releases of each key are counted, and Wait sleeps
+// until the count changes. start chooses the count with which a wait begins, from that at the last Try and the present
+// one.
 func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -76,7 +77,7 @@ func onRelease(start func(first bool, atTry, now int) int, expiry bool) drivers.
 	}
 }
 
-// queueingBut returns queueing whose Leave is conditional.
+// queueingBut returns queueing with a conditional Leave.
 func queueingBut(leaves func(l *drivers.Lease) bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -185,7 +186,7 @@ var brokenWaiting = []broken{
 	}), "leave as holder"},
 }
 
-// hearing is a service whose listeners are altered.
+// hearing is a service with altered listeners.
 type hearing struct {
 	wrapped
 	alter func(inner drivers.Subscriber, ctx context.Context, wake func(string)) (drivers.Listener, error)
@@ -196,12 +197,12 @@ func (h hearing) Listen(ctx context.Context, wake func(string)) (drivers.Listene
 	return h.alter(inner, ctx, wake)
 }
 
-// hears wraps the listeners of each service anew.
+// hears wraps the listeners of each service separately.
 func hears(make func() func(drivers.Subscriber, context.Context, func(string)) (drivers.Listener, error)) drivers.Driver {
 	return services(func(s drivers.Service) drivers.Service { return hearing{wrapped{s}, make()} })
 }
 
-// filtered listens with another wake, made anew for each listener.
+// filtered listens with another wake, made separately for each listener.
 func filtered(filter func(wake func(string)) func(string)) drivers.Driver {
 	return hears(func() func(drivers.Subscriber, context.Context, func(string)) (drivers.Listener, error) {
 		return func(s drivers.Subscriber, ctx context.Context, wake func(string)) (drivers.Listener, error) {
@@ -210,7 +211,7 @@ func filtered(filter func(wake func(string)) func(string)) drivers.Driver {
 	})
 }
 
-// adding is a listener with another Add or Remove; nil keeps what was.
+// adding is a listener with another Add or Remove; nil keeps the original.
 type adding struct {
 	drivers.Listener
 	add, remove func(ctx context.Context, key string) error
@@ -243,7 +244,7 @@ func listening(alter func(drivers.Listener) drivers.Listener) drivers.Driver {
 	})
 }
 
-// dropping loses the messages for which lose says so, by how many of that key went before.
+// dropping loses the messages for which lose returns true, given the number of earlier messages of that key.
 func dropping(lose func(n int) bool) drivers.Driver {
 	return filtered(func(wake func(string)) func(string) {
 		var heard table[int]
@@ -257,10 +258,10 @@ func dropping(lose func(n int) bool) drivers.Driver {
 	})
 }
 
-// alwaysWakes opens with Wakes, whatever it is asked, and claims what it was asked.
+// alwaysWakes always opens with Wakes, and claims what was requested.
 type alwaysWakes struct {
 	drivers.Driver
-	claim bool // instead: claim it always, and open as asked
+	claim bool // instead: always claim it, and open as requested
 }
 
 type wakesClaim struct {

@@ -23,7 +23,7 @@ func exclusion(t *T) {
 	if !t.traits.Exclusive {
 		key := t.key()
 		sessions[0].hold(lease(key, long), "the key is free")
-		sessions[1].hold(lease(key, long), "the design does not claim to exclude anybody (Traits.Exclusive is understated)")
+		sessions[1].hold(lease(key, long), "the design claims no exclusion (Traits.Exclusive is understated)")
 		return
 	}
 	const steps = 4
@@ -57,10 +57,10 @@ type walk struct {
 	history  []string
 }
 
-const nobody = -1
+const noSession = -1
 
 func newWalk(t *T, sessions []*client, keys [2]string) *walk {
-	w := &walk{t: t, sessions: sessions, keys: keys, holder: [2]int{nobody, nobody}}
+	w := &walk{t: t, sessions: sessions, keys: keys, holder: [2]int{noSession, noSession}}
 	for s := range w.leases {
 		for k := range w.leases[s] {
 			w.leases[s][k] = lease(w.keys[k], long)
@@ -75,11 +75,11 @@ func (w *walk) step(session, key int) {
 	if w.holder[key] == session {
 		w.history = append(w.history, fmt.Sprintf("%d releases %d", session, key))
 		s.release(l, true, "it held the key; so far: "+w.story())
-		w.holder[key] = nobody
+		w.holder[key] = noSession
 		return
 	}
 	w.history = append(w.history, fmt.Sprintf("%d tries %d", session, key))
-	held, free := s.try(l), w.holder[key] == nobody
+	held, free := s.try(l), w.holder[key] == noSession
 	switch {
 	case held && !free:
 		w.t.Fatalf("Try was granted although session %d holds the key; so far: %s", w.holder[key], w.story())
@@ -95,7 +95,7 @@ func (w *walk) step(session, key int) {
 // finish releases what is held, because designs without a Cleaner would leave it behind.
 func (w *walk) finish() {
 	for key, session := range w.holder {
-		if session != nobody {
+		if session != noSession {
 			w.step(session, key)
 		}
 	}
@@ -148,7 +148,7 @@ func independentKeys(t *T) {
 		"key", "KEY", "key ", " key", "key:", "key:1", "key1", "key/1", "kéy", "ke'y", "k{e}y", "k%65y", stem + "1", stem + "2",
 	} {
 		l := lease(t.named(ending), long)
-		a.hold(l, fmt.Sprintf("nobody holds %q, only keys of other names", ending))
+		a.hold(l, fmt.Sprintf("%q is free, only keys of other names are held", ending))
 		a.release(l, true, "its only client held it")
 		b.hold(l, "it has just been released")
 		b.release(l, true, "its only client held it")

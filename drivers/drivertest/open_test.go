@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// late is memory to which the first connection attempts time out.
+// late is memory whose first connection attempts time out.
 type late struct {
 	memory.Driver
 	failures *int
@@ -25,7 +25,7 @@ func (d late) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, er
 	return d.Driver.Open(ctx, cfg)
 }
 
-// TestOpenAgain opens a service although a machine that stalls lets some attempts to connect time out.
+// TestOpenAgain opens a service although some connection attempts time out on a stalling machine.
 func TestOpenAgain(t *testing.T) {
 	failures := 2
 	Open(t, late{failures: &failures}, drivers.Config{Lock: "mutex"})
@@ -34,7 +34,7 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// unheard is a session of which the first answers to Try and Release come too late: the one had its effect, the other none.
+// unheard is a session whose first answers to Try and Release come too late: the one had its effect, the other did not.
 type unheard struct {
 	drivers.Session
 	tried, released bool
@@ -57,10 +57,10 @@ func (s *unheard) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return s.Session.Release(ctx, l)
 }
 
-// TestWarmUnheard does not leave a key taken that it acquired without hearing so, and waits for its lease.
+// TestWarmUnheard: a key that Warm acquired without an answer must not stay taken until its lease ends.
 func TestWarmUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tb := struct{ testing.TB }{t} // which has no deadline: that is in real time
+		tb := struct{ testing.TB }{t} // without a deadline, which would be in real time
 		svc := Open(tb, memory.Driver{}, drivers.Config{Lock: "mutex"})
 		start := time.Now()
 		Warm(tb, &unheard{Session: SessionOf[drivers.Session](tb, svc, 0)}, "k")

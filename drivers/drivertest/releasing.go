@@ -13,11 +13,11 @@ func releaseOfNothing(t *T) {
 	svc := t.open(2)
 	a, b := t.client(svc), t.client(svc)
 	l := lease(t.key(), long)
-	a.release(l, false, "nobody has ever held the key")
+	a.release(l, false, "the key was never held")
 	a.hold(l, "the key is free")
 	a.release(l, true, "the client held the key")
 	a.release(l, false, "the client had released the key already")
-	b.release(lease(l.Key, long), false, "nobody holds the key")
+	b.release(lease(l.Key, long), false, "the key is not held")
 	b.hold(lease(l.Key, long), "the key is free, having been released more often than held")
 }
 
@@ -89,7 +89,7 @@ func lateRelease(t *T) {
 		l := lease(t.key(), short)
 		a.hold(l, "the key is free")
 		time.Sleep(2 * short)
-		a.release(l, false, "the lease had ended, though nobody has taken the key since (Traits.Owned)")
+		a.release(l, false, "the lease had ended, though the key was not taken since (Traits.Owned)")
 	}
 }
 

@@ -1,7 +1,7 @@
 package drivertest
 
-// Locks that keep the contract, each with other traits: the suite has to accept them all. They are memory with
-// something changed, as are the broken ones.
+// Locks that keep the contract, each with other traits: the suite must accept them all. Like the broken ones, they are
+// altered memory.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // faulty returns memory that can be cut off and muted.
 func faulty() drivers.Driver { return fault.NewDriver(memory.Driver{}) }
 
-// untagged returns a lock that anybody can release: SETNX or SET NX, and DEL.
+// untagged returns a lock that every client can release: SETNX or SET NX, and DEL.
 func untagged(expires bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -57,7 +57,7 @@ func owns(r drivers.Renewer, l drivers.Lease) bool {
 	return owned && err == nil
 }
 
-// holds are what a session is in, by key.
+// holds are the session's holds, by key.
 type holds map[string]*hold
 
 type hold struct {
@@ -66,13 +66,13 @@ type hold struct {
 	first *drivers.Lease
 }
 
-// reentrant lets a session in again where it is in. outermost is how it can be broken: the lease that came in first is
-// taken for the last one out.
+// reentrant lets a session enter again. outermost breaks it: the lease that came in first is taken for the last one
+// out.
 func reentrant(outermost bool) drivers.Driver {
 	return reentrantBy(func() func(int) holds { return func(int) holds { return holds{} } }, outermost)
 }
 
-// reentrantBy lets a service say what a session is in when it is new.
+// reentrantBy returns reentrant with other initial holds.
 func reentrantBy(of func() func(id int) holds, outermost bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -109,7 +109,7 @@ func reentrantBy(of func() func(id int) holds, outermost bool) drivers.Driver {
 // poll is the pause of the native waits here; time is fake.
 const poll = time.Millisecond
 
-// pause sleeps for a poll, or until the deadline or the context cuts it short.
+// pause sleeps for a poll, or until the deadline or the end of the context.
 func pause(ctx context.Context, l *drivers.Lease) error {
 	wait := poll
 	if !l.Deadline.IsZero() {
@@ -129,7 +129,7 @@ func over(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Be
 
 func claimWaits(t *drivers.Traits) { t.Waits = true }
 
-// polling has a native wait each of whose returns but the last is spurious.
+// polling has a native wait whose returns are all spurious except the last.
 func polling() drivers.Driver {
 	return altered{Driver: faulty(), traits: claimWaits, session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
@@ -138,8 +138,8 @@ func polling() drivers.Driver {
 	}}
 }
 
-// blocking acquires on the server during Wait, as GET_LOCK does; the next Try only confirms. forget is how it can be
-// broken: Leave forgets to give back what Wait has got.
+// blocking acquires on the server during Wait, like GET_LOCK; the next Try only confirms. forget breaks it: Leave does
+// not release what Wait has won.
 func blocking(forget bool) drivers.Driver {
 	return altered{Driver: faulty(), traits: claimWaits, session: func() func(drivers.Session, int) drivers.Session {
 		return func(s drivers.Session, _ int) drivers.Session {
@@ -183,23 +183,23 @@ func blocking(forget bool) drivers.Driver {
 	}}
 }
 
-// line is a queue of waiters a key.
+// line is a queue of waiters per key.
 type line struct {
 	mu    sync.Mutex
 	queue map[string][]int // session numbers
 }
 
-// first answers who stands at the head, or nobody.
+// first returns the client at the head, or noSession.
 func (q *line) first(key string) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.queue[key]) == 0 {
-		return nobody
+		return noSession
 	}
 	return q.queue[key][0]
 }
 
-// join stands in line; it reports whether that is new.
+// join adds a client to the line; it reports whether that is new.
 func (q *line) join(key string, id int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -223,7 +223,7 @@ func (q *line) leave(key string, id int) {
 	}
 }
 
-// queueing serves waiters in the order in which they began to wait. joinByTry makes an attempt stand in line already.
+// queueing serves waiters in the order in which they began to wait. With joinByTry, an attempt joins the line already.
 func queueing(joinByTry bool) drivers.Driver {
 	return altered{
 		Driver: faulty(),
@@ -237,8 +237,8 @@ func queueing(joinByTry bool) drivers.Driver {
 
 func (q *line) session(s drivers.Session, id int, joinByTry bool) drivers.Session {
 	try := func(ctx context.Context, l *drivers.Lease) (bool, error) {
-		l.Owner = "" // whoever is not the first has sent nothing yet; but see below
-		if head := q.first(l.Key); head != nobody && head != id {
+		l.Owner = "" // a client that is not the first has sent nothing yet; but see below
+		if head := q.first(l.Key); head != noSession && head != id {
 			probe := drivers.Lease{Key: "a key that is asked for its owner token only " + l.Key, TTL: poll}
 			if _, err := s.Try(ctx, &probe); err != nil {
 				return false, err
@@ -285,7 +285,7 @@ func (q *line) session(s drivers.Session, id int, joinByTry bool) drivers.Sessio
 	return waiter{calls{s, try, nil}, wait, leave}
 }
 
-// check runs the suite in fake time. Cut and Mute are there if the driver under the alterations has them.
+// check runs the suite in fake time. It sets Cut and Mute if the driver under the alterations has them.
 func check(t *testing.T, d drivers.Driver) (failures []Failure) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// The lease of a client that dies runs out by itself. It is not revoked, neither then nor when the service is closed,
-// which revokes those of the living; and theirs are kept alive over the connection that they had in common.
+// The lease of a client that dies expires by itself. It is not revoked, neither then nor when the service is closed,
+// which revokes the leases of live clients; and those are kept alive over the connection that they share.
 func TestCrashLeavesItsLease(t *testing.T) {
 	t.Parallel()
 	urls := relaxed(t, 1).URLs()
 	watcher := open(t, drivers.Config{Addrs: urls})
-	const ttl = 2 // seconds, the least that there is
+	const ttl = 2 // seconds, the minimum
 	s := open(t, drivers.Config{Addrs: urls, TTL: ttl * time.Second})
 	dead, second, living := client(t, s, 0), client(t, s, 1), client(t, s, 2)
 	lasts := func(id clientv3.LeaseID) bool {
@@ -25,7 +25,7 @@ func TestCrashLeavesItsLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answer.TTL >= 0 // in whole seconds; else it is -1
+		return answer.TTL >= 0 // in whole seconds; otherwise -1
 	}
 	try(t, dead, "k", true)
 	held := try(t, living, "held", true)

@@ -36,8 +36,8 @@ func counting(t *testing.T, address string) (port string, heard *atomic.Int64) {
 	return port, heard
 }
 
-// TestNoProxy sets a proxy in the environment, which the standard library reads once a process, and never uses for
-// loopback addresses. 0.0.0.0 is this machine too, and none of those.
+// TestNoProxy sets a proxy in the environment, which the standard library reads once per process, and never uses for
+// loopback addresses. 0.0.0.0 is this machine too, but not one of those.
 func TestNoProxy(t *testing.T) {
 	if target := os.Getenv("LOCKBENCH_TEST_TARGET"); target != "" {
 		_, _ = driver{}.Open(t.Context(), drivers.Config{Lock: "lease", Addrs: []string{target}, IOTimeout: time.Second})
@@ -56,7 +56,7 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// TestMetricsElsewhere has a member send the question for its counters on to another server.
+// TestMetricsElsewhere makes a member redirect the request for its counters to another server.
 func TestMetricsElsewhere(t *testing.T) {
 	var asked atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -77,7 +77,7 @@ func TestMetricsElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzReadMetrics looks for counters that crash the reader or become nonsense.
+// FuzzReadMetrics looks for counters that crash the parser or become nonsense.
 func FuzzReadMetrics(f *testing.F) {
 	f.Add("# HELP\nprocess_cpu_seconds_total 1.5\nprocess_start_time_seconds 1.7e+09\ngrpc_server_msg_received_total{a=\"b\"} 3\n")
 	f.Add("grpc_server_msg_received_total NaN\nprocess_cpu_seconds_total -1e300\netcd_network_client_grpc_sent_bytes_total +Inf\n")

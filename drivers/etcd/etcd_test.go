@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 			// On a machine that stalls for longer than the TTL a holder loses its lease.
 			Lock: "lease", Addrs: []string{p.Addr()}, TTL: 10 * time.Second, IOTimeout: 2 * time.Second,
 		},
-		SessionTimeout: 11 * time.Second, // the lease, and the second in which etcd looks for those that are over
+		SessionTimeout: 11 * time.Second, // the lease, and the second in which etcd looks for expired ones
 		Cut:            p.Outage,
 		Mute:           p.Mute,
 	})

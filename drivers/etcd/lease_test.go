@@ -54,7 +54,7 @@ func release(t *testing.T, c *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// keys returns what there is under a lock's name.
+// keys returns the keys under a lock's name.
 func keys(t *testing.T, s *service, key string) int64 {
 	t.Helper()
 	answer, err := s.conns[0].Get(t.Context(), line(key), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -82,7 +82,7 @@ func TestTryLeavesNothing(t *testing.T) {
 	if n := keys(t, s, "k"); n != 0 {
 		t.Errorf("%d keys after the release", n)
 	}
-	again := try(t, a, "k", true) // a new key each time would make etcd's index longer with every lock
+	again := try(t, a, "k", true) // a new key each time would extend etcd's index with every lock
 	if again.Owner == l.Owner || keyOf("k", again.Owner) != keyOf("k", l.Owner) {
 		t.Errorf("owner %q and then %q", l.Owner, again.Owner)
 	}
@@ -91,7 +91,7 @@ func TestTryLeavesNothing(t *testing.T) {
 }
 
 // A request whose answer is lost may still be under way when its key is deleted. It must not make the key after that:
-// its lease is gone. What else the session holds stays.
+// its lease is gone. The session's other holds stay.
 func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -127,7 +127,7 @@ func TestUnknownOutcomeCannotComeLate(t *testing.T) {
 	}
 }
 
-// A lease that was granted without being heard is given back, before the session has another one.
+// A lease whose grant was not heard is revoked before the session gets another one.
 func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -158,7 +158,7 @@ func TestLeaseOfWhichTheGrantIsNotHeard(t *testing.T) {
 	}
 }
 
-// A release that did not get through must not leave the key locked for as long as the session lives.
+// A release that did not get through must not leave the key locked as long as the session lives.
 func TestFailedReleaseIsMadeGood(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -178,7 +178,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 	try(t, other, "k", true)
 }
 
-// A lease that ends although its holder lives, as when it is revoked, is noticed: the next try has a new one.
+// A lease that ends although its holder lives, for example revoked, is noticed: the next try has a new one.
 func TestRevokedLease(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -197,7 +197,8 @@ func TestRevokedLease(t *testing.T) {
 	release(t, b, next, true)
 }
 
-// The lease is as long as was asked for, in whole seconds, and the server's least; it is kept alive, which is counted.
+// The lease has the requested length, in whole seconds, and at least the server's minimum; it is kept alive, which is
+// counted.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -218,17 +219,17 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// Connections is how many connections the sessions share.
+// Connections is the number of connections that the sessions share.
 func TestConns(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), Conns: 3})
 	if len(s.conns) != 3 || client(t, s, 4).conn != s.conns[1] {
 		t.Errorf("%d connections", len(s.conns))
 	}
-	release(t, client(t, s, 2), try(t, client(t, s, 1), "k", true), true) // whoever knows the owner
+	release(t, client(t, s, 2), try(t, client(t, s, 1), "k", true), true) // by a client that knows the owner
 }
 
-// A key's name may be the beginning of another's, and hold what separates it from the owner.
+// A key's name may be a prefix of another's, and contain the separator before the owner.
 func TestNamesWithSlashes(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -245,7 +246,7 @@ func TestNamesWithSlashes(t *testing.T) {
 	try(t, a, "k%2Fa", true)
 }
 
-// Closing a session frees what it holds and its place in a line.
+// Closing a session frees what it holds and its place in line.
 func TestCloseOfASession(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -285,8 +286,8 @@ func TestCloseRevokes(t *testing.T) {
 	}
 }
 
-// While the server is away, requests fail in time and say so; when it is back, whatever it has kept, they work again by
-// themselves. One who waits gets through too.
+// While the server is away, requests fail in time; when it is back, with or without its data, they work again by
+// themselves. A waiter gets through too.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -331,7 +332,7 @@ func TestServerRestarts(t *testing.T) {
 	waiting.Wait()
 }
 
-// acquire is what every user of a Waiter runs, who goes on after the errors of an outage.
+// acquire is the loop of a Waiter's user that goes on after the errors of an outage.
 func acquire(ctx context.Context, c *session, l *drivers.Lease) error {
 	for {
 		held, err := c.Try(ctx, l)
@@ -350,7 +351,7 @@ func acquire(ctx context.Context, c *session, l *drivers.Lease) error {
 	}
 }
 
-// An ensemble works on without a minority; without a majority it grants nothing, and says so in time.
+// An ensemble works on without a minority; without a majority it grants nothing, and its errors come in time.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 3)

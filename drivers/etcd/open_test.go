@@ -99,7 +99,7 @@ func FuzzReadAddr(f *testing.F) {
 	})
 }
 
-// What the configuration asks for and etcd does not have is refused, and the error says what would mend it.
+// Configuration that etcd does not support is rejected, and the error says how to correct it.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	const secret = "correct-horse"
@@ -120,7 +120,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"unlike", func(c *drivers.Config) {
 			c.Addrs, c.Topology = []string{"etcd://u:" + secret + "@a", "etcd://u:other@b"}, drivers.TopologyEnsemble
 		}, "differ in user, password or TLS"},
-		{"nobody there", func(c *drivers.Config) { c.IOTimeout = 10 * time.Second }, "is an etcd running there?"},
+		{"no server", func(c *drivers.Config) { c.IOTimeout = 10 * time.Second }, "is an etcd running there?"},
 	} {
 		cfg := good
 		tt.change(&cfg)
@@ -186,7 +186,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A user may do what his role allows, and nobody else anything.
+// A user may do what the user's role allows, and others may do nothing.
 func TestAuth(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -209,7 +209,7 @@ func TestAuth(t *testing.T) {
 	must(admin.AuthEnable(ctx))
 
 	alice := drivers.Config{
-		Addrs: []string{"etcd://alice:" + url.QueryEscape(secret) + "@" + addr}, IOTimeout: time.Minute, // bcrypt takes its time
+		Addrs: []string{"etcd://alice:" + url.QueryEscape(secret) + "@" + addr}, IOTimeout: time.Minute, // bcrypt is slow
 	}
 	s := open(t, alice)
 	a, b := client(t, s, 0), client(t, s, 1)

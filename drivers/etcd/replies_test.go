@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestHostileReply lets servers answer the first request with what a client must not take at its word.
+// TestHostileReply makes servers answer the first request with invalid data.
 func TestHostileReply(t *testing.T) {
 	empty := func(w http.ResponseWriter) { w.Write(make([]byte, 5)) } // a message of no bytes
 	for name, c := range map[string]struct {
@@ -58,7 +58,7 @@ func TestHostileReply(t *testing.T) {
 	}
 }
 
-// TestCheckReply knows answers that fit what was asked, and others.
+// TestCheckReply has answers that fit the request, and others.
 func TestCheckReply(t *testing.T) {
 	read := &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{}}}
 	asked := &pb.TxnRequest{Success: []*pb.RequestOp{read}}
@@ -86,7 +86,7 @@ func TestCheckReply(t *testing.T) {
 	}
 }
 
-// TestWatchIsCreatedOnce has a server say again and again that a watch was created, and at last that it has ended.
+// TestWatchIsCreatedOnce: a server says again and again that a watch was created, and at last that it has ended.
 func TestWatchIsCreatedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatcher(nil)
@@ -107,7 +107,7 @@ type forever struct{}
 
 func (forever) Read(b []byte) (int, error) { return copy(b, "nothing 1\n"), nil }
 
-// TestEndlessMetrics sums up no counters of a page that is not read to its end.
+// TestEndlessMetrics: the counters of an incompletely read page must not be used.
 func TestEndlessMetrics(t *testing.T) {
 	page := io.MultiReader(strings.NewReader("etcd_network_client_grpc_received_bytes_total 700\n"), forever{})
 	if u, started := readMetrics(page); u != unknownUsage || started != "" {

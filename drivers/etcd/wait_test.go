@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// queue has a client enter the line for a key.
+// queue makes a client enter the line for a key.
 func queue(t *testing.T, c *session, key string) {
 	t.Helper()
 	if err := c.enqueue(t.Context(), key); err != nil {
@@ -23,7 +23,7 @@ func queue(t *testing.T, c *session, key string) {
 	}
 }
 
-// A release wakes one waiter, however many there are: the next one. The one behind him watches him alone.
+// A release wakes only the next waiter, however many there are. The one behind it watches only that one.
 func TestReleaseWakesTheNextAlone(t *testing.T) {
 	t.Parallel()
 	const waiters = 5
@@ -58,7 +58,7 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 		if n := notices(); n != int64(i) {
 			t.Fatalf("after %d releases there were %d wake-ups", i, n)
 		}
-		release(t, holder, held, true) // by somebody who knows the owner: sessions are used by one goroutine each
+		release(t, holder, held, true) // by a client that knows the owner: sessions are used by one goroutine each
 		if first := <-woken; first != i {
 			t.Fatalf("release %d woke waiter %d", i, first)
 		}
@@ -70,7 +70,7 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 	}
 }
 
-// The one before goes before the watch of him begins, which sees what comes after. The line is looked at once more.
+// The client ahead goes before the watch on it begins, which sees only what comes later. The line is checked once more.
 func TestReleaseBeforeTheWatch(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -91,7 +91,7 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 	release(t, c, l, true)
 }
 
-// A member that lags behind the one that watches says nothing about what happened in between.
+// A member that lags behind the watching one says nothing about what happened in between.
 func TestGlanceIsNotFromBefore(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -110,7 +110,7 @@ func TestGlanceIsNotFromBefore(t *testing.T) {
 	}
 }
 
-// The one before goes and comes again, behind the others, with the same key: it is not the one before any more.
+// The client ahead goes and comes again, behind the others, with the same key: it is no longer ahead.
 func TestTheOneBeforeComesAgain(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -124,14 +124,14 @@ func TestTheOneBeforeComesAgain(t *testing.T) {
 	if err := b.Wait(ctx, &drivers.Lease{Key: "k"}); err != nil {
 		t.Fatalf("Wait: %v", err)
 	}
-	release(t, a, held, false) // the key of the same name is a place in the line
+	release(t, a, held, false) // the key of the same name is a place in line
 	release(t, b, try(t, b, "k", true), true)
 	if err := a.Wait(ctx, &drivers.Lease{Key: "k"}); err != nil {
 		t.Fatalf("Wait: %v", err)
 	}
 }
 
-// Who waits for what he holds himself waits, until he has let it go.
+// A client that waits for a lock that it holds itself waits until it has released that.
 func TestWaitForOneself(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -151,7 +151,7 @@ func TestWaitForOneself(t *testing.T) {
 	}
 }
 
-// Who waits in the middle may leave: then the one behind him has another before him, and is not first.
+// A waiter in the middle may leave: then the one behind it has another one ahead, and is not first.
 func TestTheOneBeforeLeaves(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
@@ -172,7 +172,7 @@ func TestTheOneBeforeLeaves(t *testing.T) {
 	}
 }
 
-// A place in the line is lost with its lease. Who waits gets a new one, behind the others.
+// A place in line is lost with its lease. The waiter gets a new one, behind the others.
 func TestLeaseEndsInTheLine(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), TTL: 2 * time.Second})
@@ -202,7 +202,7 @@ func TestLeaseEndsInTheLine(t *testing.T) {
 	}
 }
 
-// Waits that are cancelled at any moment, in the middle of a request too, leave no key and no watch.
+// Waits that are cancelled at any moment, even during a request, leave no key and no watch.
 func TestStormOfCancelledWaits(t *testing.T) {
 	t.Parallel()
 	const clients, rounds = 8, 40
@@ -241,7 +241,7 @@ func TestStormOfCancelledWaits(t *testing.T) {
 	release(t, holder, held, true)
 }
 
-// A deadline ends a wait also while the server is silent: before the watch is made, and when the line is looked at.
+// A deadline also ends a wait while the server is silent: before the watch is made, and when the line is looked at.
 func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	t.Parallel()
 	e := relaxed(t, 1)
@@ -265,15 +265,14 @@ func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	}
 }
 
-// tardy answers as a loaded server does, which sees a deadline pass before the client does.
+// tardy answers like a loaded server, which sees a deadline pass before the client does.
 type tardy struct{ clientv3.KV }
 
 func (tardy) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	return nil, status.Error(codes.Unknown, context.DeadlineExceeded.Error())
 }
 
-// A deadline of which the server says that it has passed ends a wait without an error, and a request's own time-out
-// with one.
+// If the server says that the deadline has passed, a wait ends without an error; a request's own time-out causes one.
 func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
 	t.Parallel()
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), IOTimeout: time.Hour, TTL: time.Minute})

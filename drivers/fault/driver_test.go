@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// TestDriver walks one lock through an outage and lost replies.
+// TestDriver takes one lock through an outage and lost replies.
 func TestDriver(t *testing.T) {
 	ctx := t.Context()
 	d := fault.NewDriver(memory.Driver{})
@@ -46,7 +46,7 @@ func TestDriver(t *testing.T) {
 	if _, err := d.Open(ctx, drivers.Config{}); !drivers.NoEffect(err) {
 		t.Fatalf("Open in an outage says %v, want a refusal", err)
 	}
-	inner := s.(drivers.Unwrapper[drivers.Session]).Unwrap() // a client that the outage does not concern
+	inner := s.(drivers.Unwrapper[drivers.Session]).Unwrap() // a client without the outage
 	other := &drivers.Lease{Key: "k"}
 	if owned, err := inner.Release(ctx, l); !owned || err != nil {
 		t.Fatalf("Release by another client answered %v, %v", owned, err)
@@ -77,7 +77,7 @@ func TestDriver(t *testing.T) {
 	}
 }
 
-// TestDriverWithoutListeners wraps a driver that has none.
+// TestDriverWithoutListeners wraps a driver without listeners.
 func TestDriverWithoutListeners(t *testing.T) {
 	svc, err := fault.NewDriver(memory.Null{}).Open(t.Context(), drivers.Config{})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestDriverWithoutListeners(t *testing.T) {
 	}
 }
 
-// TestDriverProbe has a neighbour suffer as everybody does, where there is one.
+// TestDriverProbe checks that a probe suffers like other requests, if there is one.
 func TestDriverProbe(t *testing.T) {
 	open := func(d *fault.Driver) (drivers.Prober, bool) {
 		t.Helper()

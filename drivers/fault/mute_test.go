@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A connection that is made while Mute ends is refused or works: it has not lost the beginning of what the server says.
+// A connection made while Mute ends is refused or works: it must not have lost the beginning of the server's messages.
 func TestNoConnectionOutlastsMute(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bound is how long something may take that needs no time at all.
+// bound is the limit for something instantaneous.
 const bound = 10 * time.Second
 
-// quiet is how long silence has to last to be believed. It can only err towards passing.
+// quiet is how long silence must last to be believed. It can only err towards passing.
 const quiet = 30 * time.Millisecond
 
-// echo starts a server that answers every line with itself and sends each line it has got to the channel.
+// echo starts a server that echoes every line and sends each received line to the channel.
 func echo(t *testing.T, network string) (target string, got <-chan string) {
 	t.Helper()
 	addr := "127.0.0.1:0"
@@ -318,7 +318,7 @@ func TestProxyWithoutTarget(t *testing.T) {
 
 func TestCloseTwice(t *testing.T) {
 	target, _ := echo(t, "tcp")
-	p := newProxy(t, target) // whose clean-up closes it again
+	p := newProxy(t, target) // its clean-up closes it again
 	c := dial(t, p)
 	c.send("a\n")
 	c.expect("a\n")

@@ -1,6 +1,6 @@
 package memory_test
 
-// What the in-process locks cost, since everything else is measured against them.
+// The cost of the in-process locks, which everything else is compared with.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// open opens a service of a driver, whose first design it takes.
+// open opens a service with the driver's first design.
 func open(t testing.TB, d drivers.Driver) drivers.Service {
 	t.Helper()
 	svc, err := d.Open(t.Context(), drivers.Config{Wakes: true})
@@ -120,7 +120,7 @@ func TestListenersComeAndGo(t *testing.T) {
 	all.Wait()
 }
 
-// BenchmarkPairs prices one acquisition and release, each client on a key of its own.
+// BenchmarkPairs measures one acquisition and release, with a key per client.
 func BenchmarkPairs(b *testing.B) {
 	for _, d := range []struct {
 		name   string

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/memory"
 )
 
-// TestExactTimes pins the ends of a lease to the nanosecond.
+// TestExactTimes checks the ends of a lease to the nanosecond.
 func TestExactTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := open(t, memory.Driver{})
@@ -62,7 +62,7 @@ func TestExactTimes(t *testing.T) {
 	})
 }
 
-// TestFencesCountEachKey: 1, 2, 3 for every key, and from 1 again once it is cleaned.
+// TestFencesCountEachKey expects 1, 2, 3 for every key, and 1 again once it is cleaned.
 func TestFencesCountEachKey(t *testing.T) {
 	svc := open(t, memory.Driver{})
 	s := newSession(t, svc, 0)
@@ -94,7 +94,7 @@ func TestRegistered(t *testing.T) {
 	}
 }
 
-// TestNullHasNothing keeps the null driver from growing claims or capabilities.
+// TestNullHasNothing checks that the null driver has no claims or capabilities.
 func TestNullHasNothing(t *testing.T) {
 	svc := open(t, memory.Null{})
 	if svc.Traits() != (drivers.Traits{}) {
@@ -115,8 +115,8 @@ func TestNullHasNothing(t *testing.T) {
 	}
 }
 
-// TestReentry counts: a holder enters three times with one lease, and leaves as often. Each entry extends the lease, and
-// a lease that is over leaves no count behind.
+// TestReentry counts: a holder enters three times with one lease, and leaves as often. Each entry extends the lease,
+// and a lease that is over leaves no count behind.
 func TestReentry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc, err := memory.Driver{}.Open(t.Context(), drivers.Config{Lock: "reentrant"})

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceFakeTime runs the suite where time passes only while everybody sleeps, so that expiry is exact.
+// TestConformanceFakeTime runs the suite where time passes only while all goroutines sleep, so that expiry is exact.
 func TestConformanceFakeTime(t *testing.T) {
 	for _, lock := range designs {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ func (Null) Designs() []drivers.Design {
 	return []drivers.Design{{
 		Name:   "none",
 		Models: "no lock at all",
-		Wrong:  "excludes nobody; it shows the cost of the harness, and what violations look like",
+		Wrong:  "no exclusion; it shows the cost of the harness, and what violations look like",
 	}}
 }
 

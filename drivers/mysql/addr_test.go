@@ -43,7 +43,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// An address that cannot be read may have its password anywhere.
+// An invalid address may have its password anywhere.
 func TestParseTargetRefuses(t *testing.T) {
 	for _, addr := range []string{
 		"", "sesame:x", "h:sesame", "h:1:2", "redis://sesame@h", "mysql://u:sesame%zz@h/d", "mysql://u:sesame/@h/d",
@@ -70,7 +70,7 @@ func TestTargetOf(t *testing.T) {
 	}
 }
 
-// FuzzParseTarget looks for addresses that crash the reader, that read differently once they are redacted, or whose
+// FuzzParseTarget looks for addresses that crash the parser, that parse differently once they are redacted, or whose
 // password shows.
 func FuzzParseTarget(f *testing.F) {
 	for _, addr := range []string{"h", "mysql://u:p%40ss@h:1/d?tls=true", "u:p@tcp(h:1)/d", "u:p@unix(/s)/d?charset=x", "[::1]:3306", "unix:///s",

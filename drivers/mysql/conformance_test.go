@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// config returns what leads to the server through a proxy, or directly if there is none.
+// config returns a configuration that leads to the server through a proxy, or directly if proxy is nil.
 func config(s *servers.MySQL, proxy *fault.Proxy) drivers.Config {
 	cfg := drivers.Config{Addrs: []string{s.URL()}}
 	if proxy != nil {
@@ -41,11 +41,11 @@ func TestConformance(t *testing.T) {
 	for _, design := range Driver.Designs() {
 		t.Run(design.Name, func(t *testing.T) {
 			t.Parallel()
-			// A server of its own, because one case takes all connections that are left. They cost it a thread each.
+			// Use a separate server, because one case takes all remaining connections, and each costs a thread.
 			server := servertest.MySQL(t, servers.MySQLOptions{Conns: 400})
 			proxy := proxyTo(t, server)
 			cfg := config(server, proxy)
-			cfg.IOTimeout = 2 * time.Second // some cases wait for it to be over
+			cfg.IOTimeout = 2 * time.Second // some cases wait until it is over
 			cfg.Lock, cfg.Prefix = design.Name, "DriverTest:"+strings.ToUpper(design.Name)+":"
 			drivertest.Run(t, drivertest.Setup{Driver: Driver, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// As many clients as the server takes die one after the other and come again at once: their connections are given back,
+// As many clients as the server accepts die one after the other and come again at once: their connections are freed,
 // here and on the server, and so is what they held.
 func TestCrashAtTheLimit(t *testing.T) {
 	t.Parallel()

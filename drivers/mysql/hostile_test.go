@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// greeting returns that of a server with TLS and mysql_native_password.
+// greeting returns the greeting of a server with TLS and mysql_native_password.
 func greeting() []byte {
 	const capabilities = 1 | 1<<9 | 1<<11 | 1<<15 | 1<<19 | 1<<24
 	body := slices.Concat([]byte("\x0a8.4.0\x00\x01\x00\x00\x0012345678\x00"),
@@ -34,8 +34,8 @@ func receive(conn net.Conn) bool {
 	return err == nil
 }
 
-// TestHostileServer lets servers send, in the clear and under TLS, what a client must not take at its word: instead of
-// letting it in, or as the answer to its first query.
+// TestHostileServer makes servers send invalid data, in clear text and under TLS: instead of the login, or as the
+// answer to the first query.
 func TestHostileServer(t *testing.T) {
 	cert := httptest.NewTLSServer(nil)
 	defer cert.Close()

@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// A table of the name that a run would use is not ours: it is left alone, with all that is in it.
+// A foreign table with the name that a run would use is left alone, with its content.
 func foreignTable(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	svc := open(t, cfg)
@@ -29,24 +29,24 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 	sweep.Prefix = "taken:"
 	admin(t, svc, "CREATE TABLE lb_taken_0 (k INT) COMMENT='taken:1: locks of a lockbench run'")
 	if names, err := Driver.(drivers.Sweeper).Sweep(t.Context(), sweep, false); len(names) > 0 || err != nil {
-		t.Errorf("Sweep takes somebody's tables: %q, %v", names, err)
+		t.Errorf("Sweep takes foreign tables: %q, %v", names, err)
 	}
 	admin(t, svc, "DROP TABLE lb_taken_0")
 	taken := driver{tableName: func(string, string) string { return "lb_taken" }}
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock
 		if _, err := taken.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "lb_taken") {
-			t.Errorf("%s: Open over somebody's table: %v", lock, err)
+			t.Errorf("%s: Open over a foreign table: %v", lock, err)
 		}
 	}
 	if n := admin(t, svc, "SELECT * FROM lb_taken"); n != 1 {
-		t.Errorf("somebody's table has %d rows, of 1", n)
+		t.Errorf("the foreign table has %d rows, of 1", n)
 	}
 	admin(t, svc, "DROP TABLE lb_taken")
 }
 
-// Services with the same prefix use one table, and the last one to close takes it away, also if the connection by which
-// they know of each other was cut.
+// Services with the same prefix use one table, and the last one to close drops it, even if the connection by which they
+// know of each other was cut.
 func sharedTable(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	watcher := open(t, cfg)
@@ -63,7 +63,7 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 		cut := in.svc.keeper.conn
 		admin(t, watcher, "KILL ?", cut.id)
 		testwait.Until(t, "the connection is gone", func() bool { return !cut.alive() })
-		if c, err := in.svc.dial(t.Context(), forStatements); err != nil { // as every session does that was cut as well
+		if c, err := in.svc.dial(t.Context(), forStatements); err != nil { // like every session that was cut as well
 			t.Fatal(err)
 		} else {
 			c.close()
@@ -89,7 +89,7 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// The table of a run is gone after it, with rows left in it; and a run goes on when its table, or a row, disappears.
+// The table of a run is gone after it, even with rows in it; and a run goes on when its table, or a row, disappears.
 func table(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	watcher := open(t, cfg)
@@ -107,7 +107,7 @@ func table(t *testing.T, cfg drivers.Config) {
 				t.Errorf("Try of a key whose row was made again: %v, %v", held, err)
 			}
 			release(t, a, l, true)
-			a.(*txSession).idle.close() // their transactions have seen the table, and would hold the next statement up
+			a.(*txSession).idle.close() // their transactions have seen the table, and would delay the next statement
 			b.(*txSession).idle.close()
 		}
 		admin(t, svc, in.svc.onTable("DROP TABLE `%`"))
@@ -130,7 +130,7 @@ func table(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// More sessions than the server takes connections: it says how many, and those that are there work.
+// More sessions than the server accepts: the error says how many it accepts, and the existing ones work.
 func TestTooManySessions(t *testing.T) {
 	t.Parallel()
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{Conns: 20}), nil)
@@ -157,7 +157,7 @@ func TestTooManySessions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	cfg.Lock = "unique-row" // which shares them
+	cfg.Lock = "unique-row" // unique-row shares them
 	cfg.Conns, cfg.Clients = 3, 100
 	svc := open(t, cfg)
 	for range 100 {
@@ -169,7 +169,7 @@ func TestTooManySessions(t *testing.T) {
 	}
 }
 
-// What keeps a run from starting is told with what mends it, and without a secret.
+// Errors that keep a run from starting say how to correct them, and contain no secret.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	const password, secret = "right-horse", "wrong-horse"
@@ -293,7 +293,7 @@ func TestInspectTellsDurability(t *testing.T) {
 	}
 }
 
-// Errors of the server that this one does not make, or not easily.
+// Errors of the server that this one does not cause, or not easily.
 func TestErrors(t *testing.T) {
 	for n, want := range map[uint16]drivers.Class{
 		errTooManyConns: drivers.ClassConnect, errUserConns: drivers.ClassConnect,
@@ -316,7 +316,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Many sessions race for the first row of a key. One inserts it, and what the others meet, a deadlock included, is no
+// Many sessions race for the first row of a key. One inserts it, and what the others get, even a deadlock, is not an
 // error.
 func firstRow(t *testing.T, cfg drivers.Config) {
 	const clients, keys = 16, 60
@@ -350,7 +350,7 @@ func firstRow(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// Who polls has no place in the server's line.
+// A client that polls has no place in the server's queue.
 func fairness(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	for _, polls := range []bool{false, true} {
@@ -361,14 +361,14 @@ func fairness(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// The server is who its certificate says, or is not talked to.
+// A server without the right certificate is rejected.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	server := servertest.MySQL(t, servers.MySQLOptions{TLS: true})
 	cfg := drivers.Config{Addrs: []string{server.URL()}}
 	_, err := Driver.Open(t.Context(), cfg)
 	if err == nil || !strings.Contains(err.Error(), "give the CA") || drivers.ClassOf(err) != drivers.ClassConnect {
-		t.Errorf("a CA that nobody knows: %v", err)
+		t.Errorf("an unknown CA: %v", err)
 	}
 	text, err := os.ReadFile(server.CAFile())
 	if err != nil {

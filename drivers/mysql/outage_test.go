@@ -66,7 +66,7 @@ func base(s drivers.Session) (*session, []*conn) {
 	panic("another design")
 }
 
-// admin runs a statement on a connection of nobody's.
+// admin runs a statement on a separate connection.
 func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows int) {
 	t.Helper()
 	s, _ := svc.(*service)
@@ -83,7 +83,7 @@ func admin(t *testing.T, svc drivers.Service, query string, args ...any) (rows i
 	return rows
 }
 
-// One server is enough for the tests that do nothing to it.
+// One server is enough for the tests that do not harm it.
 func TestOnServer(t *testing.T) {
 	t.Parallel()
 	cfg := config(servertest.MySQL(t, servers.MySQLOptions{}), nil)
@@ -104,8 +104,8 @@ func TestOnServer(t *testing.T) {
 	}
 }
 
-// Two who hold what the other one waits for: the server finds out and sends one of them home, which is an answer like a
-// refusal. What he holds he keeps.
+// Two clients hold what the other one waits for: the server detects that and refuses one of them, which is an answer
+// like any refusal. That client keeps what it holds.
 func deadlock(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	svc := open(t, cfg)
@@ -139,7 +139,7 @@ func deadlock(t *testing.T, cfg drivers.Config) {
 	release(t, sessions[other.who], held[other.who], true)
 }
 
-// A statement is sent as text once for each connection, unless the server has no room for prepared ones.
+// A statement is sent as text once per connection, unless the server has no room for prepared ones.
 func statements(t *testing.T, cfg drivers.Config) {
 	cfg.Lock, cfg.Clients = "unique-row", 1
 	svc := open(t, cfg)
@@ -164,7 +164,7 @@ func statements(t *testing.T, cfg drivers.Config) {
 	if err := greedy.wire.SetDeadline(time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; numberOf(err) != errTooManyStmts; n++ { // its limit is 16382, and only an administrator's to change
+	for n := 0; numberOf(err) != errTooManyStmts; n++ { // its limit is 16382, and only an administrator can change it
 		if _, err = greedy.prepare(t.Context(), fmt.Sprintf("DO %d", n)); err != nil && numberOf(err) != errTooManyStmts {
 			t.Fatal(err)
 		}
@@ -173,8 +173,8 @@ func statements(t *testing.T, cfg drivers.Config) {
 	release(t, s, holding(t, s, "k"), true)
 }
 
-// Somebody kills the holder's connection. A lock that belongs to it is the next one's, and its former holder hears of
-// it without an error; a row survives.
+// If the holder's connection is killed, a lock that belongs to it goes to the next client, and its former holder learns
+// of that without an error; a row survives.
 func connectionKilled(t *testing.T, cfg drivers.Config) {
 	for _, d := range Driver.Designs() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -208,14 +208,14 @@ func connectionKilled(t *testing.T, cfg drivers.Config) {
 	}
 }
 
-// The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards all goes on.
+// The server dies and comes back. Meanwhile there are errors, and none that takes long; afterwards everything works.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
 	server := servertest.MySQL(t, servers.MySQLOptions{})
-	var runs []string // at least two of them lie seconds apart, for which a server that sleeps is waited
+	var runs []string // two of them are at least seconds apart, because the test waits for a sleeping server
 	defer func() {
 		if first, last := runs[0], runs[len(runs)-1]; first == last || first == "" || last == "" {
 			t.Errorf("Inspect says run %q before several restarts and %q after", first, last)
@@ -258,7 +258,7 @@ func TestServerRestarts(t *testing.T) {
 			if err := server.Restart(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			// Not even a relaxed server forgets a commit when it is killed: that takes the machine.
+			// Even a relaxed server does not forget a commit when it is killed, but only when the machine dies.
 			release(t, a, l, !d.Traits.Session)
 			release(t, b, holding(t, b, "k"), true)
 			release(t, w, holding(t, w, "k"), true)
@@ -270,8 +270,8 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// pause has the server sleep while it is asked. It reads the request when it wakes up, though the client has given up
-// and hung up: what it grants then must be free when the release of the unknown outcome is answered.
+// pause makes the server sleep during a request. It reads the request when it wakes up, although the client has given
+// up and hung up: what it grants then must be free when the release of the unknown outcome is answered.
 func pause(t *testing.T, server *servers.MySQL, cfg drivers.Config) {
 	cfg.IOTimeout = time.Second
 	svc := open(t, cfg)
@@ -318,7 +318,7 @@ func stuckStatement(t *testing.T, cfg drivers.Config) {
 	}
 	id := s.(*rowSession).lost[0].id
 	if owned, err := s.Release(t.Context(), l); owned || err == nil {
-		// It has no right to be sure: its own statement waits for the row as well.
+		// It cannot be sure: its own statement waits for the row as well.
 		t.Fatalf("Release of a row that is locked: %v, %v", owned, err)
 	}
 	testwait.Until(t, "the connection that was given up is gone", func() bool {
@@ -329,7 +329,7 @@ func stuckStatement(t *testing.T, cfg drivers.Config) {
 	release(t, s, holding(t, s, "k"), true)
 }
 
-// Whoever is sent home while he waits leaves nothing on the server, and keeps what he holds besides.
+// A client whose wait is ended leaves nothing on the server, and keeps its other holds.
 func cancelledWait(t *testing.T, cfg drivers.Config) {
 	for _, lock := range []string{"row-lock", "get-lock"} {
 		t.Run(lock, func(t *testing.T) {

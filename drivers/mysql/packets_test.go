@@ -7,7 +7,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// packet returns a packet as servers send them.
+// packet returns a packet as servers send it.
 func packet(number byte, body ...byte) []byte {
 	return append([]byte{byte(len(body)), byte(len(body) >> 8), byte(len(body) >> 16), number}, body...)
 }

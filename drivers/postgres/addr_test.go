@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// clearEnv takes away what libpq would read.
+// clearEnv clears the variables that libpq would read.
 func clearEnv(t testing.TB) {
 	for _, name := range []string{"PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSERVICE", "PGSSLROOTCERT"} {
 		t.(interface{ Setenv(k, v string) }).Setenv(name, "")
@@ -85,7 +85,7 @@ func FuzzReadAddr(f *testing.F) {
 	})
 }
 
-// TestReadAddrIgnoresSessions sets what would change a session, or lead elsewhere than the address.
+// TestReadAddrIgnoresSessions sets variables that would change a session, or override the address.
 func TestReadAddrIgnoresSessions(t *testing.T) {
 	clearEnv(t)
 	const addr = "postgres://al@/app?host=/run/pg"
@@ -96,7 +96,7 @@ func TestReadAddrIgnoresSessions(t *testing.T) {
 	for _, name := range ignored {
 		t.Setenv(name, "-c synchronous_commit=off")
 	}
-	t.Setenv("PGSSLMODE", "prefer") // which no socket has
+	t.Setenv("PGSSLMODE", "prefer") // sockets do not have it
 	got, described, err := readAddr(addr)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestReadAddrIgnoresSessions(t *testing.T) {
 	if strings.Contains(described.Redacted, "options") {
 		t.Errorf("%s shows what does not count", described.Redacted)
 	}
-	// In the address they count, and are shown.
+	// In the address they are used, and shown.
 	got, described, err = readAddr(addr + "&options=-c%20synchronous_commit%3Doff&passwort=s3cret")
 	if err != nil || got.RuntimeParams["options"] != "-c synchronous_commit=off" ||
 		!strings.Contains(described.Redacted, "options=-c+synchronous_commit%3Doff") || strings.Contains(described.Redacted, "s3cret") {

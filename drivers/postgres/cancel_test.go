@@ -14,8 +14,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestCancelOvertakes has the server hear of a cancel request before it hears of the statement, to which the request does
-// nothing then. The wait has to end all the same, long before its own time limit.
+// TestCancelOvertakes: the server gets a cancel request before the statement, so that the request does nothing. The
+// wait must still end, long before its own time limit.
 func TestCancelOvertakes(t *testing.T) {
 	const cancelRequest = 80877102 // the code in place of a version
 	forDesigns(t, func(t *testing.T, lock string) {
@@ -25,7 +25,7 @@ func TestCancelOvertakes(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var armed atomic.Bool // the next statement ends ctx, and waits until the server has heard of a cancel request
+		var armed atomic.Bool // the next statement ends ctx, and waits until the server has got a cancel request
 		canceled := make(chan struct{})
 		u.Host = relay(t, u.Host, func(client, server net.Conn) {
 			go func() {
@@ -58,7 +58,7 @@ func TestCancelOvertakes(t *testing.T) {
 		mustTry(t, holder, held, true)
 		mustTry(t, waiting, l, false)
 		armed.Store(true)
-		defer time.AfterFunc(time.Minute, func() { svc.Close() }).Stop() // or it would wait for its own time limit
+		defer time.AfterFunc(time.Minute, func() { svc.Close() }).Stop() // otherwise it waits for its own time limit
 		if err := waiting.(drivers.Waiter).Wait(ctx, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

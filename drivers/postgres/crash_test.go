@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// As many clients as the server takes die one after the other and come again at once: their connections are given back,
+// As many clients as the server accepts die one after the other and come again at once: their connections are freed,
 // here and on the server, and so is what they held.
 func TestCrashAtTheLimit(t *testing.T) {
 	address := server(t)
@@ -52,8 +52,8 @@ func TestCrashAtTheLimit(t *testing.T) {
 	})
 }
 
-// comeAgain has a server that is full take its time to notice that a client has died. Who comes in its place waits for
-// that; who comes while nobody has died is told that the server is full.
+// comeAgain: a full server takes a moment to notice that a client has died. The client that replaces it waits for that;
+// a client that comes when none has died gets the error that the server is full.
 func comeAgain(t *testing.T, s *service, c session, address string) {
 	died := s.crashes.Swap(0)
 	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassConnect {

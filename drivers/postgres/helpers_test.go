@@ -32,7 +32,7 @@ func newSession(t *testing.T, s *service) session {
 	return one.(session)
 }
 
-// relay accepts connections for a target and lets between do the rest, until the test ends.
+// relay accepts connections for a target and calls between for each, until the test ends.
 func relay(t *testing.T, target string, between func(client, server net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +74,7 @@ func relay(t *testing.T, target string, between func(client, server net.Conn)) (
 	return l.Addr().String()
 }
 
-// ask runs a statement as somebody else and returns the first value of each row.
+// ask runs a statement on a separate connection and returns the first value of each row.
 func ask(t *testing.T, address, statement string) []string {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -117,7 +117,7 @@ func forDesigns(t *testing.T, f func(t *testing.T, lock string)) {
 	}
 }
 
-// backends returns the names of the connections of a service, its own included, as the server knows them.
+// backends returns the names of the connections of a service, including its own, as the server knows them.
 func backends(t *testing.T, address string, s *service) []string {
 	return ask(t, address, "SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'lockbench "+s.token+" %'")
 }

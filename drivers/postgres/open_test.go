@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// What cannot be opened is refused with words that help, before any server is asked.
+// Configurations that cannot work are rejected with helpful errors, before any server is asked.
 func TestConfigIsChecked(t *testing.T) {
 	clearEnv(t)
 	one := []string{"127.0.0.1:1"}
@@ -45,7 +45,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Logins, and the ways in which they fail. No error shows a password, whether it was the right one or not.
+// Logins, and how they fail. No error shows a password, right or wrong.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	const password, wrong = `p@ss/w"ö'rd`, "hunter2"
@@ -112,7 +112,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// A server that wants TLS says so.
+// A server that requires TLS says so.
 func TestHints(t *testing.T) {
 	address := server(t)
 	_, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{address + "?sslmode=require"}})
@@ -146,8 +146,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// A pooler keeps the connections to the server for itself, so that the backend has another number than the client was
-// told.
+// A pooler has its own connections to the server, so the backend has another number than the client was told.
 func TestPoolerIsRefused(t *testing.T) {
 	u, err := url.Parse(server(t))
 	if err != nil {
@@ -203,7 +202,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// The driver's own share of a cycle is small beside the server's.
+// The driver's own share of a cycle is small compared with the server's.
 func TestCycleAllocatesNothing(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
 		one := newSession(t, open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}}))
@@ -217,7 +216,7 @@ func TestCycleAllocatesNothing(t *testing.T) {
 	})
 }
 
-// What the server tells is what it was started with.
+// The server reports what it was started with.
 func TestInspect(t *testing.T) {
 	address := server(t)
 	for lock, persists := range map[string]string{"advisory": "none", "row-lock": "none, fsync off"} {

@@ -18,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// The server, or its administrator, ends the connection of a holder that lives on: the lock is the next one's at once,
-// and the holder, who does not know, hears of it when he releases. A second time he is told by his own socket.
+// The server, or its administrator, ends the connection of a live holder: the lock is free at once, and the holder
+// learns of that when it releases. The second time its own socket tells it.
 func TestConnectionEndedUnderHolder(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
 		address := server(t)
@@ -56,7 +56,7 @@ func TestConnectionEndedUnderHolder(t *testing.T) {
 	})
 }
 
-// A client whose reply is lost gives its connection up. The server may not hear of that for hours, and what it has
+// A client whose reply is lost abandons its connection. The server may not notice that for hours, and what it has
 // granted meanwhile must not stay.
 func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
@@ -67,7 +67,7 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 		}
 		var mute atomic.Bool
 		u.Host = relay(t, u.Host, func(client, server net.Conn) {
-			go io.Copy(server, client) // which does not pass an end on
+			go io.Copy(server, client) // does not pass an end on
 			buf := make([]byte, 4096)
 			for {
 				n, err := server.Read(buf)
@@ -105,7 +105,7 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 				t.Errorf("Try answered %v, and no reply arrived", err)
 			}
 			mute.Store(false)
-			mustTry(t, other, first, false) // the server has heard nothing
+			mustTry(t, other, first, false) // the server has not noticed
 			if reconnects {
 				another := &drivers.Lease{Key: "another"}
 				mustTry(t, one, another, true)
@@ -118,7 +118,7 @@ func TestServerDoesNotHearOfTheEnd(t *testing.T) {
 	})
 }
 
-// A server that is killed takes its locks along. Meanwhile calls fail, and go on by themselves when it is back, though
+// A server that is killed loses its locks. Meanwhile calls fail, and work again by themselves when it is back, although
 // it comes back without what was made there.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
@@ -172,7 +172,7 @@ func TestServerKilled(t *testing.T) {
 	t.Run("connections", func(t *testing.T) { tooManySessions(t, p.URL()) })
 }
 
-// tooManySessions opens sessions until the server takes no more, which it has to say in words that help.
+// tooManySessions opens sessions until the server accepts no more, which the error must explain.
 func tooManySessions(t *testing.T, address string) {
 	s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{address}})
 	limit := s.Traits().MaxSessions
@@ -196,7 +196,7 @@ func tooManySessions(t *testing.T, address string) {
 	t.Errorf("a server with 15 connections takes %d sessions", limit+4)
 }
 
-// Waits that are cancelled, time out and succeed just then leave nothing behind: no lock, no transaction, no
+// Waits that are cancelled, time out and succeed at the same moment leave nothing behind: no lock, no transaction, no
 // connection.
 func TestStormOfWaits(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
@@ -285,7 +285,7 @@ func TestStormOfWaits(t *testing.T) {
 	})
 }
 
-// nameOf returns the connection with which a session holds the key k.
+// nameOf returns the name of the connection with which a session holds the key k.
 func nameOf(s session) string {
 	switch s := s.(type) {
 	case *advisory:
@@ -324,8 +324,8 @@ func TestCancelledWaitKeepsConnection(t *testing.T) {
 	})
 }
 
-// Two who hold what the other one waits for: the server finds out and sends one of them home, which is an answer like a
-// refusal. What he holds he keeps.
+// Two clients hold what the other one waits for: the server detects that and refuses one of them, which is an answer
+// like any refusal. That client keeps what it holds.
 func TestDeadlock(t *testing.T) {
 	s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{server(t)}})
 	sessions := []session{newSession(t, s), newSession(t, s)}

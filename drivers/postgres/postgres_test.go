@@ -15,12 +15,12 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// shared is one server for all tests that do it no harm, since each start makes a database cluster.
+// shared is one server for all tests that do it no harm, because each start makes a database cluster.
 var shared = servertest.Share(func(ctx context.Context) (*servers.Postgres, error) {
 	return servers.StartPostgres(ctx, servers.PostgresOptions{TCP: true, Conns: 150})
 })
 
-// server returns the shared one's URL.
+// server returns the URL of the shared one.
 func server(t *testing.T) string {
 	t.Helper()
 	return shared.Get(t).URL()
@@ -44,7 +44,7 @@ func behind(t *testing.T, address string) (string, *fault.Proxy) {
 
 func TestConformance(t *testing.T) {
 	for _, d := range designs {
-		t.Run(d.Name, func(t *testing.T) { // one after the other: each client is a process of the server's
+		t.Run(d.Name, func(t *testing.T) { // one after the other: each client is a process of the server
 			addr, proxy := behind(t, server(t))
 			drivertest.Run(t, drivertest.Setup{
 				Driver: driver{},

@@ -18,17 +18,17 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// message returns a message as servers send them, which may announce another length than it has.
+// message returns a message as servers send it; it may announce another length than it has.
 func message(kind byte, announced int32, body string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(announced)), body...)
 }
 
-// whole returns a message that announces the length that it has.
+// whole returns a message that announces its real length.
 func whole(kind byte, body string) []byte { return message(kind, int32(len(body)+4), body) }
 
 var welcome = slices.Concat(whole('R', "\x00\x00\x00\x00"), whole('K', "\x00\x00\x00\x01\x00\x00\x00\x02"), whole('Z', "I"))
 
-// serve handles connections with f, which gets them when the client has sent its first message, until the test ends.
+// serve calls f for each connection, once the client has sent its first message, until the test ends.
 func serve(t *testing.T, f func(conn net.Conn, b *pgproto3.Backend)) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +70,7 @@ func openHostile(t *testing.T, address string) error {
 	return err
 }
 
-// hostile are messages that a client must not take at their word, and what it says of them.
+// hostile are invalid messages, and the client's errors about them.
 var hostile = map[string]struct {
 	text    []byte
 	endless bool
@@ -90,7 +90,7 @@ var hostile = map[string]struct {
 	"columns without a value": {whole('D', "\xff\xff"), false, "invalid"},
 }
 
-// send sends a text, until the client has had enough if it is endless.
+// send sends a text, repeatedly until the client closes if it is endless.
 func send(conn net.Conn, text []byte, endless bool) {
 	for _, err := conn.Write(text); endless && err == nil; {
 		_, err = conn.Write(text)
@@ -98,7 +98,7 @@ func send(conn net.Conn, text []byte, endless bool) {
 	io.Copy(io.Discard, conn) // until the client closes
 }
 
-// TestHostileLogin lets servers begin with what would take gigabytes, or no end.
+// TestHostileLogin: servers begin with messages that would take gigabytes, or have no end.
 func TestHostileLogin(t *testing.T) {
 	for name, c := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func awaitSync(b *pgproto3.Backend) {
 	}
 }
 
-// TestHostileReply lets servers welcome the client, and answer its first question so.
+// TestHostileReply: servers let the client in, and answer its first request with such messages.
 func TestHostileReply(t *testing.T) {
 	cases := map[string]struct {
 		text    []byte
@@ -140,7 +140,7 @@ func TestHostileReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := openHostile(t, serve(t, func(conn net.Conn, b *pgproto3.Backend) {
 				conn.Write(welcome)
-				awaitSync(b) // dial's own, after which it knows that the statements are prepared
+				awaitSync(b) // dial's own, after which the statements are prepared
 				conn.Write(whole('Z', "I"))
 				awaitSync(b)
 				send(conn, c.text, c.endless)
@@ -152,7 +152,7 @@ func TestHostileReply(t *testing.T) {
 	}
 }
 
-// TestScramIterations asks for so many that the client would be busy for as long as the server likes.
+// TestScramIterations asks for so many that the client would be busy for very long.
 func TestScramIterations(t *testing.T) {
 	err := openHostile(t, serve(t, func(conn net.Conn, b *pgproto3.Backend) {
 		b.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"SCRAM-SHA-256"}})
@@ -173,7 +173,7 @@ func TestScramIterations(t *testing.T) {
 	}
 }
 
-// TestLoginInPieces reads a good beginning, and one with too many iterations, however it is cut.
+// TestLoginInPieces reads a valid beginning, and one with too many iterations, in pieces of all sizes.
 func TestLoginInPieces(t *testing.T) {
 	scram := func(n int) []byte { return whole('R', "\x00\x00\x00\x0b"+fmt.Sprintf("r=a,s=c2FsdA==,i=%d", n)) }
 	for _, piece := range []int{1, 2, 7, 4096} {

@@ -8,8 +8,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// A table that lockbench has not made stays as it is. One that it has made is shared by all services of the same
-// prefix, and the last of them takes it away.
+// A foreign table stays as it is. A table of lockbench is shared by all services of the same prefix, and the last of
+// them drops it.
 func TestTable(t *testing.T) {
 	address := server(t)
 	ask(t, address, `CREATE TABLE "mine:rows" AS SELECT 42 AS answer`)
@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 	if got := ask(t, address, "SELECT to_regclass('"+name+"')"); got[0] == "" {
 		t.Error("the table went with the first service, another having come later")
 	}
-	if err := second.Close(); err != nil { // though a session of it holds a lock
+	if err := second.Close(); err != nil { // although a session of it holds a lock
 		t.Error(err)
 	}
 	if got := ask(t, address, "SELECT to_regclass('"+name+"')"); got[0] != "" {
@@ -49,8 +49,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A user without privileges works in a database of his own, and is told what he lacks elsewhere. He may end connections
-// of his own, and sees enough of the others' to count them.
+// A user without privileges works in a database of its own, and gets a helpful error elsewhere. It may end its own
+// connections, and sees enough of others to count them.
 func TestPlainUser(t *testing.T) {
 	address := server(t)
 	ask(t, address, "CREATE ROLE plain LOGIN")
@@ -59,7 +59,7 @@ func TestPlainUser(t *testing.T) {
 		ask(t, address, "DROP DATABASE theirs WITH (FORCE)")
 		ask(t, address, "DROP ROLE plain")
 	})
-	ask(t, address, "REVOKE CREATE ON SCHEMA public FROM public") // as it is from version 15 on
+	ask(t, address, "REVOKE CREATE ON SCHEMA public FROM public") // the default from version 15 on
 	cfg := drivers.Config{Lock: "row-lock", Addrs: []string{address}, Username: "plain"}
 	if _, err := (driver{}).Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "GRANT CREATE") || drivers.ClassOf(err) != drivers.ClassAuth {
 		t.Errorf("row-lock without the right to make a table: %v", err)
@@ -88,7 +88,7 @@ func TestPlainUser(t *testing.T) {
 	}
 }
 
-// The keys of a run must not meet by the way in which names are made.
+// The names of a run's keys must not collide.
 func TestKeysDiffer(t *testing.T) {
 	seen := make(map[uint64]string, 400_000)
 	for _, form := range []string{"lockbench:%d", "lockbench:Zk3vb0c9q1:%d", "%d", "lock:{%d}:x"} {
@@ -105,13 +105,13 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// What a session has exchanged is counted once, also after it has gone.
+// The traffic of a session is counted once, also after its end.
 func TestTraffic(t *testing.T) {
 	forDesigns(t, func(t *testing.T, lock string) {
 		s := open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}})
 		one := newSession(t, s)
 		l := &drivers.Lease{Key: "k"}
-		mustTry(t, one, l, true) // which makes the row
+		mustTry(t, one, l, true) // this makes the row
 		mustRelease(t, one, l, true)
 		before := s.Traffic()
 		for range 5 {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const five = 5
 
-// names returns addresses for nodes that are in this process.
+// names returns addresses for nodes in this process.
 func names(n int) (list []string) {
 	for i := range n {
 		list = append(list, string(rune('a'+i)))
@@ -53,8 +53,8 @@ func TestConformanceRedis(t *testing.T) {
 	conformAll(t, five, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() }, cells, drivers.Config{})
 }
 
-// TestEmbeddedConformance has three nodes, because the suite counts their memory as that of the sessions. It computes most
-// of its time, and has less to do with -short: TestConformanceRedis tests the same driver.
+// TestEmbeddedConformance has three nodes, because the suite counts their memory as that of the sessions. It mostly
+// computes, and does less with -short: TestConformanceRedis tests the same driver.
 func TestEmbeddedConformance(t *testing.T) {
 	cells := []string{"go-redis set-nx", "rueidis set-nx"}
 	if testing.Short() {
@@ -63,7 +63,7 @@ func TestEmbeddedConformance(t *testing.T) {
 	conformAll(t, 3, func(t *testing.T) string { return servertest.Embedded(t).URL() }, cells, drivers.Config{Embedded: true})
 }
 
-// conformAll runs the suite on so many nodes, once for each cell: a library and a lock.
+// conformAll runs the suite on that many nodes, once for each cell: a library and a lock.
 func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), cells []string, cfg drivers.Config) {
 	var proxies []*fault.Proxy
 	var addrs []string
@@ -83,7 +83,7 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 				t.Fatal(err)
 			}
 			cfg := cfg
-			// All that a machine may stall is to be no time-out here.
+			// Stalls of the machine must not cause time-outs here.
 			cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = lock, addrs, 2*time.Second, 2*time.Second
 			drivertest.Run(t, drivertest.Setup{
 				Driver: quorum.Driver{Node: node}, Config: cfg,
@@ -94,7 +94,7 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 	}
 }
 
-// each does something to all proxies, which restore takes back.
+// each breaks all proxies; restore repairs them.
 func each(proxies []*fault.Proxy, what func(*fault.Proxy) func()) (restore func()) {
 	var back []func()
 	for _, p := range proxies {

@@ -8,9 +8,9 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestCrash has a client die that a majority has granted two keys to, the last node being so slow that it has only been
-// asked for the first. It is not asked for the second any more, nothing is given back anywhere, and the service is of
-// use still.
+// TestCrash makes a client die that a majority has granted two keys, while the last node is so slow that it has only
+// received the first request. It must not receive the second one, nothing is released anywhere, and the service still
+// works.
 func TestCrash(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)
@@ -45,7 +45,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestProbe asks the first node alone, whatever becomes of the others, and has no other one in its place.
+// TestProbe probes only the first node, whatever happens to the others, and uses no other one instead.
 func TestProbe(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)

@@ -11,15 +11,15 @@ import (
 	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
-// TestEvenSplit has two clients each get half of an even number of nodes: half is no majority, so that nobody is granted
-// the key, everything is given back, and the next who comes gets it.
+// TestEvenSplit gives two clients half of an even number of nodes each: half is not a majority, so neither is granted
+// the key, everything is given back, and the next client gets it.
 func TestEvenSplit(t *testing.T) {
 	for nodes, halves := range map[int][2]string{2: {"a", "b"}, 4: {"ab", "cd"}, 6: {"abc", "def"}} {
 		in(t, func(t *testing.T) {
 			f := newFakes(nodes)
 			c := start(t, f, drivers.Config{})
 			for _, n := range f.nodes {
-				n.delay["release"] = time.Millisecond // so that what one gives back does not meet the other's try
+				n.delay["release"] = time.Millisecond // so that a release does not meet the other client's try
 			}
 			for i, half := range halves {
 				f.each(half, func(n *fake) { n.far[1-i] = time.Millisecond })
@@ -57,8 +57,8 @@ func TestEvenSplit(t *testing.T) {
 	}
 }
 
-// TestEvenFailures: an even number of nodes tolerates as many failures as the odd one below it, whether they fail before
-// the service is opened, an acquisition or a release.
+// TestEvenFailures: an even number of nodes tolerates as many failures as the odd one below it, whether they fail
+// before the service is opened, an acquisition or a release.
 func TestEvenFailures(t *testing.T) {
 	for nodes := 1; nodes <= 6; nodes++ {
 		all, tolerated := strings.Join(names(nodes), ""), (nodes-1)/2
@@ -97,8 +97,8 @@ func TestEvenFailures(t *testing.T) {
 	}
 }
 
-// TestEvenValidity: of four nodes it is the third answer that makes a majority. The lease is reckoned from before the
-// first was asked.
+// TestEvenValidity: with four nodes, the third answer makes the majority. The lease counts from before the first
+// request.
 func TestEvenValidity(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(4)

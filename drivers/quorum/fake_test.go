@@ -1,4 +1,4 @@
-// Nodes that do as they are told: memory locks, each with a switch.
+// Nodes under the test's control: memory locks, each with switches.
 package quorum_test
 
 import (
@@ -18,7 +18,7 @@ const (
 	nodeTimeout = 50 * time.Millisecond
 )
 
-// fakes is a driver whose services are told apart by their address.
+// fakes is a driver whose services are identified by their addresses.
 type fakes struct {
 	memory.Driver
 	mu    sync.Mutex
@@ -151,7 +151,7 @@ func (s *fakeSession) Remaining(ctx context.Context, l *drivers.Lease) (left tim
 	return left, err
 }
 
-// took returns how often a node was asked that since it was last asked here.
+// took returns how often a node was asked that since the last call.
 func (n *fake) took(what string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -170,7 +170,7 @@ func (n *fake) owners() int {
 	return len(n.held)
 }
 
-// refused is what a dead server's port answers.
+// refused is the answer of a dead server's port.
 var refused = &drivers.Error{Class: drivers.ClassConnect, Op: "fake", Err: errors.New("connection refused")}
 
 // cluster is an open service over fakes.
@@ -212,7 +212,7 @@ func (c *cluster) number(id int) drivers.Session {
 	return s
 }
 
-// vote returns the last one.
+// vote returns the last vote.
 func (c *cluster) vote() drivers.Vote {
 	c.mu.Lock()
 	defer c.mu.Unlock()

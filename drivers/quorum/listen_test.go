@@ -29,8 +29,8 @@ func (w *woken) count(key string) int {
 	return w.times[key]
 }
 
-// TestNoEcho has waiters try while the holder has a bare majority. What they give back of the rest must not wake them,
-// or they would go on for ever; the holder's release must.
+// TestNoEcho makes waiters try while the holder has a bare majority. What they give back must not wake them, or they
+// would go on for ever; the holder's release must.
 func TestNoEcho(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
@@ -56,7 +56,7 @@ func TestNoEcho(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := woken.count("k"); n != 0 {
-			t.Errorf("attempts in vain have woken %d times", n)
+			t.Errorf("failed attempts have woken %d times", n)
 		}
 		owned, err := holder.Release(t.Context(), &l)
 		must(t, "Release", owned, err, true)
@@ -67,8 +67,8 @@ func TestNoEcho(t *testing.T) {
 	})
 }
 
-// TestWakesWithFailures has the waiter be refused by a bare majority while the rest has failed. When one of the majority
-// comes free, and the failed ones answer again, the key can be had: that must wake.
+// TestWakesWithFailures has a bare majority refuse the waiter while the rest has failed. When one node of the majority
+// becomes free, and the failed ones answer again, the key can be acquired: that must wake.
 func TestWakesWithFailures(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)

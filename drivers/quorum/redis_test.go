@@ -68,9 +68,9 @@ func forBoth(t *testing.T, test func(t *testing.T, driver string)) {
 	}
 }
 
-// TestStoppedNodes stops two servers of five, then a third one. Requests to them end with the node time-out, whatever
-// the client library makes of a deadline, and not with the I/O time-out, which is set far beyond. When they go on,
-// late replies do not pass for those of other requests.
+// TestStoppedNodes stops two servers of five, then a third one. Requests to them end with the node time-out, however
+// the client library handles deadlines, and not with the much longer I/O time-out. When they go on, late replies must
+// not be taken for those of other requests.
 func TestStoppedNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
@@ -162,8 +162,8 @@ func TestDeadNodes(t *testing.T) {
 			must(t, "Release at 3 of 5", owned, err, true)
 		}
 		nodes[2:3].kill(t)
-		// The first attempts go over connections that break under them: a client library has a few, and need not have
-		// seen yet that the server is gone.
+		// The first attempts use connections that break meanwhile: a client library has a few, and may not have noticed
+		// yet that the server is gone.
 		refused := false
 		for attempt := 0; attempt < 100 && !refused; attempt++ {
 			held, err := a.Try(t.Context(), &l)

@@ -15,10 +15,10 @@ import (
 	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
-// in runs a test in fake time, in which nothing takes any but what the nodes are told to take.
+// in runs a test in fake time, which only passes as the nodes are told.
 func in(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
 
-// took runs f and tells how long it took.
+// took runs f and returns how long it took.
 func took(f func()) time.Duration {
 	start := time.Now()
 	f()
@@ -32,7 +32,7 @@ func must(t *testing.T, what string, got bool, err error, want bool) {
 	}
 }
 
-// TestNodesGone is the row of that name in the list of hazards: how long an attempt takes, and what it answers.
+// TestNodesGone is the row of that name in the list of faults: how long an attempt takes, and its result.
 func TestNodesGone(t *testing.T) {
 	down := func(n *fake) { n.down = refused }
 	hang := func(n *fake) { n.hangs = true }
@@ -91,11 +91,11 @@ func TestNodesGone(t *testing.T) {
 	}
 }
 
-// TestRefusal tells contention from failure.
+// TestRefusal distinguishes contention from failure.
 func TestRefusal(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		other string // nodes on which somebody else holds the key
+		other string // nodes on which another client holds the key
 		down  string
 		class drivers.Class // empty: refused without an error
 	}{
@@ -110,14 +110,14 @@ func TestRefusal(t *testing.T) {
 			in(t, func(t *testing.T) {
 				f := newFakes(5)
 				c := start(t, f, drivers.Config{})
-				// The other one gets only the nodes that are not down for him.
+				// The other client gets only the nodes that are up.
 				f.each("abcde", func(n *fake) {
 					if !strings.Contains(test.other, n.name) {
 						n.down = refused
 					}
 				})
 				c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
-				if len(test.other) < 3 { // he gave them back, having no majority
+				if len(test.other) < 3 { // it gave them back, without a majority
 					f.each(test.other, func(n *fake) { n.delay["release"] = time.Hour })
 					c.client().Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
 				}
@@ -136,7 +136,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestGivesBack has an attempt that gets two nodes of five give these back, and report it.
+// TestGivesBack: an attempt that gets two nodes of five gives these back, and reports it.
 func TestGivesBack(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
@@ -170,8 +170,8 @@ func TestGivesBack(t *testing.T) {
 	})
 }
 
-// TestLateGrant has a node grant the key after the attempt was refused, because the node had failed before and nobody
-// waited for it any more. The grant is given back.
+// TestLateGrant: a node that had failed grants the key after the attempt was refused, when the client no longer waited
+// for it. The grant is given back.
 func TestLateGrant(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
@@ -184,7 +184,7 @@ func TestLateGrant(t *testing.T) {
 		refusedLease := drivers.Lease{Key: "k", TTL: ttl}
 		held, err = other.Try(t.Context(), &refusedLease) // a is suspect from now on
 		must(t, "Try", held, err, false)
-		time.Sleep(nodeTimeout) // it is tried again after a while only
+		time.Sleep(nodeTimeout) // it is only tried again after a while
 		f.each("a", func(n *fake) { n.down = nil; n.delay["try"] = nodeTimeout / 2 })
 		if d := took(func() { held, err = other.Try(t.Context(), &refusedLease) }); d != 0 {
 			t.Errorf("a refusal waited %v for a node that had failed", d)
@@ -200,7 +200,7 @@ func TestLateGrant(t *testing.T) {
 	})
 }
 
-// TestAllNodeLatency tells the time to the majority from the time to the last node.
+// TestAllNodeLatency distinguishes the time to the majority from the time to the last node.
 func TestAllNodeLatency(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
@@ -226,7 +226,7 @@ func TestAllNodeLatency(t *testing.T) {
 	})
 }
 
-// TestTooLate has the majority answer when the lease is over, for which the node time-out is no match.
+// TestTooLate: the majority answers when the lease is over, which the node time-out does not prevent.
 func TestTooLate(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)
@@ -246,7 +246,7 @@ func TestTooLate(t *testing.T) {
 }
 
 // TestHungNodeTakesNoRoom goes on for long with a node that hangs: it gets few requests, the others all of them, and
-// everything that it is asked is over soon.
+// its requests end soon.
 func TestHungNodeTakesNoRoom(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)
@@ -271,7 +271,7 @@ func TestHungNodeTakesNoRoom(t *testing.T) {
 				t.Errorf("node %s was tried %d times", name, got)
 			}
 		}
-		time.Sleep(10 * nodeTimeout) // what it was asked is over
+		time.Sleep(10 * nodeTimeout) // its requests are over
 		f.each("a", func(n *fake) { n.hangs = false })
 		for range 3 { // its session notices with the next answer
 			held, err := s.Try(t.Context(), &l)
@@ -318,7 +318,7 @@ func TestRenewAndRemaining(t *testing.T) {
 			t.Errorf("valid until %v, want %v", l.ValidUntil, want)
 		}
 		f.each("ab", func(n *fake) { n.down = nil })
-		time.Sleep(ttl * 3 / 4) // a and b have let go of it
+		time.Sleep(ttl * 3 / 4) // a and b have freed it
 		remaining(ttl / 4)
 		f.each("c", func(n *fake) { n.down = refused })
 		if _, err := s.(drivers.Renewer).Renew(t.Context(), &l); err == nil {
@@ -332,7 +332,7 @@ func TestRenewAndRemaining(t *testing.T) {
 	})
 }
 
-// TestOpen opens with nodes that are down, which are taken in when they answer, and not asked too often before.
+// TestOpen opens with nodes that are down, which join when they answer, and are not asked too often before.
 func TestOpen(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(5)
@@ -370,7 +370,7 @@ func TestOpen(t *testing.T) {
 		}
 		f.each("ab", func(n *fake) { n.down = nil })
 		time.Sleep(2 * time.Second)
-		cycle() // which has it opened
+		cycle() // this opens it
 		if woken.count("") == 0 {
 			t.Error("listeners are not told that a node has joined")
 		}
@@ -428,7 +428,8 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// TestAllocs holds the combinator to nothing of its own: memory's sessions allocate nothing, and an owner is a fraction.
+// TestAllocs checks that the combinator allocates nothing itself: memory's sessions allocate nothing, and an owner is a
+// fraction.
 func TestAllocs(t *testing.T) {
 	s, err := quorum.Driver{Node: memory.Driver{}}.Open(t.Context(), drivers.Config{Addrs: names(five), NodeTimeout: time.Minute})
 	if err != nil {
@@ -450,7 +451,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestSplitVotes has three clients at once try for one key over and over: nobody has it twice, and in the end it is free.
+// TestSplitVotes makes three clients try for one key at once, over and over: it is never held twice, and free in the
+// end.
 func TestSplitVotes(t *testing.T) {
 	f := newFakes(five)
 	cfg := drivers.Config{Addrs: names(five), NodeTimeout: time.Minute}
@@ -488,7 +490,7 @@ func TestSplitVotes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.Close() // after which everything that was asked is done
+	s.Close() // after this, all requests are done
 	for name, n := range f.nodes {
 		if left := n.owners(); left != 0 {
 			t.Errorf("node %s is left with %d locks", name, left)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/quorum"
 )
 
-// Every driver over Redis reads addresses alike, a quorum of its nodes included.
+// Every driver over Redis parses addresses alike, including a quorum of its nodes.
 func TestAddressed(t *testing.T) {
 	for _, name := range []string{"go-redis", "rueidis", "redsync", "redislock", "rueidislock"} {
 		d, err := drivers.Lookup(name)

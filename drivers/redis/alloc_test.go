@@ -22,7 +22,7 @@ import (
 
 const bareRelease = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end return redis.call('DEL', KEYS[1])"
 
-// barePair returns an acquisition and its release as one would write them with the library alone.
+// barePair returns an acquisition and its release with the library alone.
 func barePair(t testing.TB, driver, socket string) (pair func()) {
 	ctx, owner, ttl := t.Context(), strings.Repeat("o", 22), time.Minute
 	check := func(err error) {
@@ -72,12 +72,12 @@ func sessionPair(t testing.TB, driver, socket string, pipelining drivers.Pipelin
 	}
 }
 
-// TestAllocations holds the drivers to one allocation an operation above the library's own.
+// TestAllocations allows the drivers one allocation per operation more than the library.
 func TestAllocations(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
 		measure := func(pair func()) float64 {
-			for range 100 { // connections, buffers and pools are made
+			for range 100 { // makes connections, buffers and pools
 				pair()
 			}
 			return testing.AllocsPerRun(500, pair)
@@ -91,10 +91,10 @@ func TestAllocations(t *testing.T) {
 	})
 }
 
-// taped is a Conn that remembers what it was sent.
+// taped is a Conn that records the commands that it is sent.
 type taped struct {
 	redis.Conn
-	tape *[][]string // nil: nothing is remembered
+	tape *[][]string // nil: not recorded
 }
 
 func (c taped) Do(ctx context.Context, args []string, key int) (redis.Reply, error) {
@@ -104,8 +104,7 @@ func (c taped) Do(ctx context.Context, args []string, key int) (redis.Reply, err
 	return c.Conn.Do(ctx, args, key)
 }
 
-// TestDesignAllocations holds every design to one allocation an operation beside what its commands cost when they are
-// sent as they are.
+// TestDesignAllocations allows every design one allocation per operation more than its bare commands.
 func TestDesignAllocations(t *testing.T) {
 	for name, dial := range map[string]func(context.Context, redis.Options) (redis.Conn, error){
 		"go-redis": goredisconn.Dial, "rueidis": rueidisconn.Dial,
@@ -135,7 +134,7 @@ func TestDesignAllocations(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				pair() // the scripts are known
+				pair() // loads the scripts
 				tape = [][]string{}
 				pair()
 				commands := tape

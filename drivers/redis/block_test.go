@@ -24,7 +24,7 @@ func blocker(t *testing.T, s drivers.Session) drivers.Blocker {
 	return b
 }
 
-// TestTokens looks at what releases leave behind: one token, which ends by itself and goes with the key.
+// TestTokens checks what releases leave behind: one token, which expires by itself and is deleted with the key.
 func TestTokens(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		for _, cfg.Wakes = range []bool{false, true} {
@@ -70,7 +70,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestBlockPublishes wakes listeners as well, if it is asked for both.
+// TestBlockPublishes wakes listeners as well, if both are configured.
 func TestBlockPublishes(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Wakes, cfg.Blocks = true, true
@@ -93,7 +93,7 @@ func TestBlockWhileClosing(t *testing.T) {
 		}
 		a := session(t, s, 0)
 		l := drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute}
-		if woken, err := blocker(t, a).Block(t.Context(), &l, time.Millisecond); woken || err != nil { // it is connected
+		if woken, err := blocker(t, a).Block(t.Context(), &l, time.Millisecond); woken || err != nil { // connects
 			t.Fatalf("Block = %v, %v", woken, err)
 		}
 		var asleep sync.WaitGroup
@@ -113,7 +113,7 @@ func TestBlockWhileClosing(t *testing.T) {
 	})
 }
 
-// TestBlockAfterACut sleeps on again when its connection has broken, after an error.
+// TestBlockAfterACut: a sleeper whose connection has broken gets an error and can sleep again.
 func TestBlockAfterACut(t *testing.T) {
 	url := servertest.Redis(t, servers.RedisOptions{}).URL()
 	proxy, err := fault.NewProxy(strings.TrimPrefix(url, "redis://"))
@@ -144,7 +144,7 @@ func TestBlockAfterACut(t *testing.T) {
 	block(true)
 }
 
-// TestBlockLogsIn sleeps with a password, in a database, and hears what the server does not permit.
+// TestBlockLogsIn sleeps with a password, in a database, and gets the error for what is not permitted.
 func TestBlockLogsIn(t *testing.T) {
 	server := startRedis(t, servers.RedisOptions{})
 	address := "unix://" + server.address()

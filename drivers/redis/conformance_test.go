@@ -16,14 +16,14 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// TestConformance runs every design on a real server. With -short the libraries take turns: a design is the same scripts
-// over either, and set-nx, over both, shows what differs between the connections.
+// TestConformance runs every design on a real server. With -short the libraries take turns: a design has the same
+// scripts over either, and set-nx, over both, shows what differs between the connections.
 func TestConformance(t *testing.T) {
 	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.RedisOptions{}).URL() })
 }
 
-// TestEmbeddedConformance computes most of its time, in the embedded server, which works in this process. What there is to
-// find in a driver is found in TestConformance, so that with -short there is one cell a library.
+// TestEmbeddedConformance mostly computes, in the embedded server, which runs in this process. TestConformance finds
+// what there is to find in a driver, so with -short there is one cell per library.
 func TestEmbeddedConformance(t *testing.T) {
 	list := embeddedCells
 	if testing.Short() {
@@ -35,8 +35,8 @@ func TestEmbeddedConformance(t *testing.T) {
 	conformAll(t, 3, drivers.Config{Embedded: true}, list, func(t *testing.T) string { return servertest.Embedded(t).URL() })
 }
 
-// conformAll runs the suite on cells of both libraries, each with a server of its own. Most of the time of a real server
-// goes into waiting, so more can run at once than there are processors; t.Parallel would not do that.
+// conformAll runs the suite on cells of both libraries, each with a server of its own. Real servers mostly wait, so
+// more can run at once than there are processors; t.Parallel would not do that.
 func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(d drivers.Driver, library int) []cell, start func(t *testing.T) (url string)) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, slots)
@@ -64,8 +64,7 @@ type cell struct {
 	drivers.Config
 }
 
-// awake is a driver without the claim that clients can sleep on the server, which they can only on a single one, and with
-// the release that is a script.
+// awake is a driver without the claim Blocks, which needs a single server and the release by script.
 type awake struct{ drivers.Driver }
 
 func (d awake) Designs() []drivers.Design {
@@ -76,13 +75,14 @@ func (d awake) Designs() []drivers.Design {
 	return list
 }
 
-// Sweep implements drivers.Sweeper, which the embedded Driver may be.
+// Sweep implements drivers.Sweeper, if the embedded Driver does.
 func (d awake) Sweep(ctx context.Context, cfg drivers.Config, dry bool) ([]string, error) {
 	return d.Driver.(drivers.Sweeper).Sweep(ctx, cfg, dry)
 }
 
-// cells returns every design with pipelining, and of the rest what the suite might see: how the default design fares without
-// it, the release that is no script, and the line of clients that poll. With -short it is set-nx and every other design.
+// cells returns every design with pipelining, and variants that the suite might distinguish: the default design without
+// it, a release that is not a script, and the line of clients that poll. With -short it is set-nx and every other
+// design.
 func cells(d drivers.Driver, library int) []cell {
 	if testing.Short() {
 		var list []cell
@@ -96,7 +96,8 @@ func cells(d drivers.Driver, library int) []cell {
 	return append(cellsWith(d, drivers.ReleaseWatch), cell{"fair for clients that poll", drivers.Config{Lock: "fair", Polls: true}})
 }
 
-// embeddedCells leave out the line of clients that poll: the server makes an interpreter for each of their many scripts.
+// embeddedCells leaves out the line of clients that poll: the server makes an interpreter for each of their many
+// scripts.
 func embeddedCells(d drivers.Driver, _ int) []cell { return cellsWith(d, drivers.ReleaseDelEx) }
 
 func designCells(d drivers.Driver) (list []cell) {
@@ -125,7 +126,7 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, url string) {
 		d = awake{d}
 	}
 	if cfg.Embedded {
-		cfg.IOTimeout = 2 * time.Second // under the race detector and on a busy machine its scripts take their time
+		cfg.IOTimeout = 2 * time.Second // its scripts are slow under the race detector and on a busy machine
 	}
 	drivertest.Run(t, drivertest.Setup{Driver: d, Config: cfg, Cut: proxy.Outage, Mute: proxy.Mute})
 }

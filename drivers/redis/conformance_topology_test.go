@@ -13,7 +13,7 @@ import (
 )
 
 // TestTopologyConformance has no proxy that could cut connections, as on a single server: these servers tell each
-// other's addresses, which lead past it. What outages do is in topology_test.go.
+// other's addresses, which bypass it. Outages are in topology_test.go.
 func TestTopologyConformance(t *testing.T) {
 	for i, topology := range []struct {
 		name  string
@@ -61,13 +61,13 @@ func TestTopologyConformance(t *testing.T) {
 	}
 }
 
-// topologies is how many there are besides the single server.
+// topologies is the number of topologies besides the single server.
 const topologies = 3
 
-// topologyCells returns those of a library on a topology, by their numbers. Where the servers are is the business of the
-// connection, which is the same below all designs: set-nx is tested everywhere, and every other design on one topology,
-// which is another one for the other library; so is the release that needs a connection to the right node. With -short
-// it is one cell a topology, and the libraries take turns.
+// topologyCells returns the cells of a library on a topology, by their numbers. The connection, which is the same below
+// all designs, finds the servers: so set-nx is tested everywhere, and every other design on one topology, another one
+// for the other library; so is the release that needs a connection to the right node. With -short there is one cell per
+// topology, and the libraries take turns.
 func topologyCells(d drivers.Driver, topology, library int) []cell {
 	list := []cell{{"set-nx", drivers.Config{Lock: "set-nx"}}}
 	if testing.Short() {

@@ -1,4 +1,4 @@
-// Clients that die, and neighbours.
+// Clients that die, and probes.
 package redis_test
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// A client that sleeps on the server has a connection of its own, which ends with it; whoever has its number next gets
+// A client that sleeps on the server has its own connection, which ends with it; the next client with its number gets
 // another one.
 func TestCrashEndsItsConnection(t *testing.T) {
 	cfg := drivers.Config{Addrs: plainRedis(t), Blocks: true}

@@ -1,4 +1,4 @@
-// What is particular about one design each.
+// What is particular to one design each.
 package redis_test
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// TestHalfway forbids the second command of two. What the first one did must be called unknown, so that it is released.
+// TestHalfway forbids the second command of two. The outcome of the first must be unknown, so that it is released.
 func TestHalfway(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, test := range []struct{ lock, rule string }{{"setnx-expire", "-pexpire"}, {"lua-setnx-expire", "-pexpire"}} {
@@ -66,7 +66,7 @@ func TestGetset(t *testing.T) {
 		if err != nil || rest < 119*time.Minute || rest > 2*time.Hour+time.Second {
 			t.Errorf("Remaining %v, %v, of two hours", rest, err)
 		}
-		for _, over := range []string{stamp(-2 * time.Second), "", "no number"} { // as Ruby's to_f reads them
+		for _, over := range []string{stamp(-2 * time.Second), "", "no number"} { // as Ruby's to_f parses them
 			set(over)
 			if rest, err := a.(drivers.Remainer).Remaining(t.Context(), &l); rest != 0 || err != nil {
 				t.Errorf("%q: Remaining %v, %v", over, rest, err)
@@ -78,7 +78,7 @@ func TestGetset(t *testing.T) {
 		}
 		late := l
 		late.ValidUntil = time.Now().Add(-time.Second)
-		release(t, a, &late, false) // by the own clock it is over: DEL might hit another's
+		release(t, a, &late, false) // by its own clock it is over: DEL might hit another client's
 		release(t, a, &l, true)
 	})
 }
@@ -93,7 +93,7 @@ func TestGetsetLoser(t *testing.T) {
 			case "GET":
 				return bulk("1000.5") // long past
 			case "GETSET":
-				return bulk(strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10)) // somebody was faster
+				return bulk(strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10)) // another client was faster
 			}
 			return ""
 		}}
@@ -136,7 +136,7 @@ func TestReentrantCount(t *testing.T) {
 	})
 }
 
-// TestRedissonWire looks at what a Java process would see, and does what it would do.
+// TestRedissonWire checks what a Java process would see, and does what it would do.
 func TestRedissonWire(t *testing.T) {
 	const (
 		java      = "b983c153-7421-469a-addb-44fb92259a1b:47"
@@ -197,7 +197,7 @@ func TestRedissonWire(t *testing.T) {
 	})
 }
 
-// TestRedissonRemaining answers from the reply to the refused try, but not for another key, nor after a lease is over.
+// TestRedissonRemaining uses the reply to the refused try, but not for another key, nor after the lease is over.
 func TestRedissonRemaining(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "redisson", Conns: 1}
@@ -238,7 +238,7 @@ func TestRedissonRemaining(t *testing.T) {
 	})
 }
 
-// TestFence keeps the counter through releases and expiries, and Clean takes it.
+// TestFence keeps the counter through releases and expiries, and Clean deletes it.
 func TestFence(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Lock = "fenced"
@@ -266,8 +266,8 @@ func TestFence(t *testing.T) {
 	})
 }
 
-// TestSpellings checks that all designs' Releases are known names, lua first.
-func TestSpellings(t *testing.T) {
+// TestReleaseNames checks that all designs' Releases are known names, lua first.
+func TestReleaseNames(t *testing.T) {
 	var with []string
 	for _, d := range designs(t) {
 		if len(d.Releases) > 0 {

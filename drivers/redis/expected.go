@@ -85,7 +85,7 @@ func (g *guard) confirmed() (whole bool, err error) {
 	defer g.mu.Unlock()
 	x := g.due()
 	if x == nil || x.form != subscription {
-		return false, breach("the confirmation of a subscription that nobody has asked for, or out of turn")
+		return false, breach("a confirmation of a subscription that was not requested, or out of order")
 	}
 	if x.left--; x.left > 0 {
 		x.partial = true

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// slot returns a key's slot in a cluster, as its specification has it: CRC16 (XMODEM) of the hash tag, or of all.
+// slot returns a key's slot in a cluster, by the specification: CRC16 (XMODEM) of the hash tag, or of all.
 func slot(key string) uint16 {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -35,7 +35,7 @@ func TestExtraKey(t *testing.T) {
 		{"run:", "run:0", "run:fence:{run:0}"},
 		{"run:", "run:{a}0", "run:fence:run:{a}0"},
 		{"{run}:", "{run}:0", "{run}:fence:{run}:0"},
-		{"run:", "run:{}0", "run:fence:{run:{}0}"}, // an empty tag is none: and then no name will do
+		{"run:", "run:{}0", "run:fence:{run:{}0}"}, // an empty tag does not count: then no name works
 		{"run:", "run:{0", "run:fence:{run:{0}"},
 	} {
 		got := extraKey(test.prefix, fenceKind, test.key)

@@ -14,14 +14,14 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// standing is a session in line: it waits until its place has become the lock, and tells.
+// standing is a session in line: it waits until its place has become the lock, and reports that.
 type standing struct {
 	drivers.Session
 	lease drivers.Lease
 	held  chan error // nil when it holds the lock
 }
 
-// stand has a session wait, and returns when the server has its place.
+// stand makes a session wait, and returns when the server has its place.
 func stand(t *testing.T, rdb *goredis.Client, cfg drivers.Config, s drivers.Session, l drivers.Lease) *standing {
 	t.Helper()
 	line := cfg.Prefix + "line:{" + l.Key + "}"
@@ -31,7 +31,7 @@ func stand(t *testing.T, rdb *goredis.Client, cfg drivers.Config, s drivers.Sess
 	return w
 }
 
-// join has a session wait.
+// join makes a session wait.
 func join(ctx context.Context, s drivers.Session, l drivers.Lease) *standing {
 	w := &standing{s, l, make(chan error, 1)}
 	go func() {
@@ -79,8 +79,8 @@ func fairCases(t *testing.T, test func(t *testing.T, rdb *goredis.Client, cfg dr
 	})
 }
 
-// TestFairHandOver hands the lock down a line of two processes. Each release publishes to one inbox, and who is told
-// sends no command before its own release.
+// TestFairHandOver hands the lock down a line of two processes. Each release publishes to one inbox, and the notified
+// client sends no command before its own release.
 func TestFairHandOver(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		heard := rdb.PSubscribe(t.Context(), cfg.Prefix+"*")
@@ -100,8 +100,8 @@ func TestFairHandOver(t *testing.T) {
 		inboxes := map[string]int{}
 		for i, next := range line {
 			release(t, holder, &held, true)
-			if rdb.Exists(t.Context(), l.Key).Val() == 0 { // before anybody can make up for it
-				t.Errorf("release %d leaves the lock free although somebody waits", i)
+			if rdb.Exists(t.Context(), l.Key).Val() == 0 { // before another command repairs it
+				t.Errorf("release %d leaves the lock free although a client waits", i)
 			}
 			try(t, barger, &drivers.Lease{Key: l.Key, TTL: time.Minute}, false)
 			next.gets(t, fmt.Sprint("release ", i))
@@ -135,7 +135,7 @@ func TestFairHandOver(t *testing.T) {
 	})
 }
 
-// TestFairTryTakesNoPlace has clients refused that never wait (-wait none).
+// TestFairTryTakesNoPlace: clients that never wait (-wait none) are refused.
 func TestFairTryTakesNoPlace(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		a, b, c := session(t, one, 0), session(t, two, 0), session(t, two, 1)
@@ -148,7 +148,7 @@ func TestFairTryTakesNoPlace(t *testing.T) {
 	})
 }
 
-// TestFairByPolling stands in line from Try to Try, and gives the place up by staying away.
+// TestFairByPolling stands in line from Try to Try, and loses the place by staying away.
 func TestFairByPolling(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Lock, cfg.Polls = "fair", true
@@ -171,12 +171,12 @@ func TestFairByPolling(t *testing.T) {
 			}
 		}
 
-		// Who gives up says so, and gets nothing, however long its place would have been kept.
+		// A client that leaves gets nothing, however long its place would have been kept.
 		try(t, sessions[0], leases[0], false)
 		if err := sessions[0].(drivers.Waiter).Leave(t.Context(), leases[0]); err != nil {
 			t.Fatal(err)
 		}
-		// A place is kept until the deadline and no longer, by the server's clock and from when it was asked for.
+		// A place is kept until the deadline and no longer, by the server's clock and from the time of the request.
 		impatient := &drivers.Lease{Key: cfg.Prefix + "k", TTL: time.Minute, Deadline: time.Now().Add(20 * time.Millisecond)}
 		try(t, sessions[2], impatient, false)
 		rdb := bare(t, cfg)
@@ -185,13 +185,13 @@ func TestFairByPolling(t *testing.T) {
 		try(t, sessions[1], leases[1], true)
 		release(t, sessions[1], leases[1], true)
 
-		// A Try whose answer was not heard may have a place, or the lock: Release gives up whatever it is.
+		// A Try without an answer may have a place, or the lock: Release gives up whatever it is.
 		try(t, sessions[0], leases[0], true)
 		try(t, sessions[1], leases[1], false)
 		release(t, sessions[1], leases[1], false)
 		try(t, sessions[2], leases[2], false)
 		release(t, sessions[0], leases[0], true)
-		try(t, sessions[1], leases[1], false) // it stands behind now
+		try(t, sessions[1], leases[1], false) // it is behind now
 		try(t, sessions[2], leases[2], true)
 	})
 }
@@ -208,7 +208,7 @@ func keptUntil(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string
 	return time.UnixMilli(ms)
 }
 
-// TestFairDead has a holder die, and then a waiter in line. The line goes on: after the holder's lease, and after the
+// TestFairDead: a holder dies, and then a waiter in line. The line goes on: after the holder's lease, and after the
 // lease that the dead waiter was given.
 func TestFairDead(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
@@ -224,14 +224,14 @@ func TestFairDead(t *testing.T) {
 		if err := rdb.PExpire(t.Context(), l.Key, 200*time.Millisecond).Err(); err != nil {
 			t.Fatal(err)
 		}
-		// Without a Leave: dead stands in line and never looks again.
+		// Without a Leave: dead is in line and never looks again.
 		alive := join(t.Context(), session(t, two, 0), l) // on a machine that stalls the leases may be over before it is in line
 		alive.gets(t, "the leases of two dead clients")
 		release(t, alive, &alive.lease, true)
 	})
 }
 
-// cancelledAfterStanding returns a context that ends when somebody stands in line.
+// cancelledAfterStanding returns a context that ends when a client is in line.
 func cancelledAfterStanding(t *testing.T, rdb *goredis.Client, cfg drivers.Config, key string) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -243,7 +243,7 @@ func cancelledAfterStanding(t *testing.T, rdb *goredis.Client, cfg drivers.Confi
 	return ctx
 }
 
-// TestFairStalePlace drops places that were kept for long enough without a look at whose they were.
+// TestFairStalePlace drops expired places, whoever had them.
 func TestFairStalePlace(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		a := session(t, one, 0)
@@ -266,7 +266,7 @@ func TestFairStalePlace(t *testing.T) {
 	})
 }
 
-// TestFairLeave gives a place up, and the lock that came in the meantime.
+// TestFairLeave gives up a place, and the lock that came in the meantime.
 func TestFairLeave(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		line := cfg.Prefix + "line:{" + l.Key + "}"
@@ -297,7 +297,7 @@ func TestFairLeave(t *testing.T) {
 	})
 }
 
-// TestFairCleans lets Clean take the line.
+// TestFairCleans lets Clean delete the line.
 func TestFairCleans(t *testing.T) {
 	fairCases(t, func(t *testing.T, rdb *goredis.Client, cfg drivers.Config, one, two drivers.Service, l drivers.Lease) {
 		a, b := session(t, one, 0), session(t, two, 0)
@@ -313,8 +313,8 @@ func TestFairCleans(t *testing.T) {
 	})
 }
 
-// TestFairInboxBreaks cuts the inbox off just before a release: whoever waits has to find out all the same, and long
-// before the place would be kept anew.
+// TestFairInboxBreaks cuts the inbox off just before a release: the waiters must still notice, and long before their
+// places are renewed.
 func TestFairInboxBreaks(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Lock: "fair"}

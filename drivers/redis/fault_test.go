@@ -21,8 +21,8 @@ import (
 // pipelinings are the ways to send of both libraries.
 var pipelinings = []drivers.Pipelining{drivers.PipeliningAuto, drivers.PipeliningOff}
 
-// TestDeadline stops the server: a request must return at its context's deadline, and not at the I/O time-out, which
-// is set far beyond: it would never end.
+// TestDeadline stops the server: a request must return at its context's deadline, and not at the I/O time-out, which is
+// so long that the test would never end.
 func TestDeadline(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
@@ -51,7 +51,7 @@ func TestDeadline(t *testing.T) {
 			}
 			testwait.Ends(t, "requests with a deadline", group.Wait)
 			server.signal(syscall.SIGCONT)
-			for i, a := range sessions { // whatever arrived late is still released by the owner that was set before
+			for i, a := range sessions { // what arrived late is still released by the owner set before
 				testwait.Until(t, "the lock is free again", func() bool {
 					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 					defer cancel()
@@ -76,7 +76,7 @@ func TestIOTimeout(t *testing.T) {
 		for _, pipelining := range pipelinings {
 			s := open(t, driver, drivers.Config{Addrs: []string{server.URL()}, Pipelining: pipelining, Conns: 1, IOTimeout: 100 * time.Millisecond})
 			a := session(t, s, 0)
-			l := drivers.Lease{Key: string(pipelining), TTL: time.Minute} // which may be taken late, when the server goes on
+			l := drivers.Lease{Key: string(pipelining), TTL: time.Minute} // may be taken late, when the server goes on
 			drivertest.Warm(t, a, l.Key)
 			server.signal(syscall.SIGSTOP)
 			ctx, cancel := context.WithCancel(t.Context()) // can be cancelled but has no deadline, like that of a run
@@ -118,7 +118,7 @@ func TestKilledServer(t *testing.T) {
 				}
 			})
 			server.start()
-			// Each connection finds out for itself that it is broken, so a pair may fail once more, on either half.
+			// Each connection notices by itself that it is broken, so a pair may fail once more, on either half.
 			attempt := 0
 			testwait.Until(t, "the lock works again", func() bool {
 				attempt++
@@ -133,8 +133,8 @@ func TestKilledServer(t *testing.T) {
 	})
 }
 
-// TestRefused asks for what a server refuses. Each error must have the class that says that nothing happened, and the
-// next request must find that so.
+// TestRefused makes requests that a server refuses. Each error must have a class that says that nothing happened, and
+// the next request must confirm that.
 func TestRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
@@ -185,7 +185,7 @@ func TestRefused(t *testing.T) {
 		_, err = a.Release(t.Context(), &drivers.Lease{Key: "list", Owner: "x"})
 		check("WRONGTYPE", err, drivers.ClassServer)
 
-		// The password changes; connections made afterwards are turned away.
+		// The password changes; later connections are rejected.
 		set("requirepass", "another")
 		d, _ := drivers.Lookup(driver)
 		_, err = d.Open(t.Context(), cfg)
@@ -202,8 +202,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestWrongPasswordLater lets the connections break after the password has changed: the library, and not the first
-// greeting, is turned away.
+// TestWrongPasswordLater breaks the connections after the password has changed: the library, and not the first
+// greeting, is rejected.
 func TestWrongPasswordLater(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{Password: "geheim"})
@@ -224,7 +224,7 @@ func TestWrongPasswordLater(t *testing.T) {
 			switch class := drivers.ClassOf(err); class {
 			case drivers.ClassAuth:
 				return drivers.NoEffect(err)
-			case drivers.ClassClosed: // the broken connection, seen first
+			case drivers.ClassClosed: // the broken connection, noticed first
 				return false
 			default:
 				t.Fatalf("%v (%s)", err, class)
@@ -234,7 +234,7 @@ func TestWrongPasswordLater(t *testing.T) {
 	})
 }
 
-// TestCloseOnHungServer gives everything back although nothing is answered.
+// TestCloseOnHungServer closes everything although nothing is answered.
 func TestCloseOnHungServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})
@@ -251,7 +251,7 @@ func TestCloseOnHungServer(t *testing.T) {
 	})
 }
 
-// dropper returns a server that knows enough to be connected to, counts each SET and hangs up on it.
+// dropper returns a server that can be connected to, counts each SET and hangs up on it.
 func dropper(t *testing.T, sets *atomic.Int64) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// feed gives a scanner a stream in pieces of that size, and returns what it lets pass and how many values it saw end.
+// feed gives a scanner a stream in pieces of that size, and returns what it passes on and how many values it saw end.
 func feed(s *scanner, stream []byte, piece int) (passed []byte, values int, err error) {
 	s.ended = func() error { values++; return nil }
 	for part := range slices.Chunk(stream, piece) {
@@ -80,8 +80,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// FuzzScanner holds the scanner to itself: the pieces in which a stream comes make no difference. And what it lets pass
-// can be read without a value of an absurd size.
+// FuzzScanner compares the scanner with itself: the pieces in which a stream comes make no difference. What it passes
+// on can be read without a value of an absurd size.
 func FuzzScanner(f *testing.F) {
 	f.Add([]byte("*2\r\n$3\r\nfoo\r\n%1\r\n+a\r\n:1\r\n-MOVED\r\n"), 3)
 	f.Add([]byte("|1\r\n+a\r\n:1\r\n>2\r\n+message\r\n_\r\n"), 1)
@@ -97,7 +97,7 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// TestGuard lets a server speak out of turn.
+// TestGuard lets a server send replies out of order.
 func TestGuard(t *testing.T) {
 	subscribe := string(encode([]string{"SUBSCRIBE", "a", "b"}))
 	ping := string(encode([]string{"PING"}))
@@ -201,7 +201,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardCounts cuts commands in two at each byte: no cut hides one or makes it one more, nor a subscription.
+// TestGuardCounts cuts commands in two at each byte: no cut may hide or add a command or a subscription.
 func TestGuardCounts(t *testing.T) {
 	var stream []byte
 	commands := [][]string{{"PING"}, {"SET", "k*", "*", "", "*1\r\n$4\r\nPING\r\n"}, {"ssubscribe", "a", "b"}, {"UNSUBSCRIBE", "a"}, {"PUNSUBSCRIBE", "a"}}
@@ -219,12 +219,12 @@ func TestGuardCounts(t *testing.T) {
 	}
 }
 
-// sink is a connection that takes everything.
+// sink is a connection that accepts everything.
 type sink struct{ net.Conn }
 
 func (sink) Write(b []byte) (int, error) { return len(b), nil }
 
-// BenchmarkGuard is what the guard costs a command and a reply, in a batch as it is usual with many clients.
+// BenchmarkGuard is the cost of the guard for a command and a reply, in a batch as usual with many clients.
 func BenchmarkGuard(b *testing.B) {
 	const batch = 64
 	set := encode([]string{"SET", "lockbench:0123456789abcdef:17", "0123456789abcdef0123456789abcdef", "NX", "PX", "30000"})

@@ -15,7 +15,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// TestOverContextSendsNothing looks at the server for what must not have arrived there.
+// TestOverContextSendsNothing checks on the server that nothing has arrived.
 func TestOverContextSendsNothing(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, pipelining := range pipelinings {
@@ -37,7 +37,7 @@ func TestOverContextSendsNothing(t *testing.T) {
 	})
 }
 
-// TestPasswordHidden has servers and formatting verbs try to give the password away.
+// TestPasswordHidden makes servers and formatting verbs try to reveal the password.
 func TestPasswordHidden(t *testing.T) {
 	const marker = "geheim"
 	hidden := func(t *testing.T, what string, shown any) {
@@ -76,7 +76,7 @@ func TestPasswordHidden(t *testing.T) {
 	})
 }
 
-// TestScriptNotPermitted withholds a command that only a script calls. The server's own message does not say which.
+// TestScriptNotPermitted withholds a command that only a script calls. The server's own message does not name it.
 func TestScriptNotPermitted(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, command := range []string{"-publish", "-evalsha"} {
@@ -124,7 +124,7 @@ func TestListenersBeyondPool(t *testing.T) {
 	})
 }
 
-// TestSilentLink lets a listener's link die without a word. Whatever was released meanwhile has to be made up for.
+// TestSilentLink makes a listener's connection die silently. Releases meanwhile must not be missed.
 func TestSilentLink(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true, Conns: 1}
@@ -138,7 +138,7 @@ func TestSilentLink(t *testing.T) {
 		}
 		t.Cleanup(func() { proxy.Close() })
 		a := session(t, open(t, driver, cfg), 0)
-		handOver(t, a, "k") // its only connection is made
+		handOver(t, a, "k") // makes its only connection
 		cfg.Addrs, cfg.IOTimeout = []string{proxy.Addr()}, 2*time.Second
 		var w woken
 		add(t, listen(t, open(t, driver, cfg), &w), "k")
@@ -151,7 +151,7 @@ func TestSilentLink(t *testing.T) {
 	})
 }
 
-// TestQuietLink listens for longer than a request may take while nothing is released: that is no break.
+// TestQuietLink listens for longer than a request may take while nothing is released: that is not a break.
 func TestQuietLink(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
@@ -198,8 +198,8 @@ func TestLateAddKeepsTheLink(t *testing.T) {
 	})
 }
 
-// TestCloseUnderWay closes a service while a request waits for a server that is stopped. Afterwards the session says
-// what is the matter.
+// TestCloseUnderWay closes a service while a request waits for a stopped server. Afterwards the session's errors say
+// so.
 func TestCloseUnderWay(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for _, pipelining := range pipelinings {

@@ -26,8 +26,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestInfoOfVersions reads what servers old and new say of themselves. Valkey calls the mode server_mode, and servers
-// before Redis 2.8 have no net totals.
+// TestInfoOfVersions reads the INFO of old and new servers. Valkey calls the mode server_mode, and servers before Redis
+// 2.8 have no net totals.
 func TestInfoOfVersions(t *testing.T) {
 	tests := []struct {
 		text                string

@@ -59,7 +59,7 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestInspectRefused lets the server tell nothing, which is no error.
+// TestInspectRefused: a server that refuses all questions is not an error.
 func TestInspectRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		server := startRedis(t, servers.RedisOptions{})

@@ -1,4 +1,4 @@
-// What a lock library's driver gets from this package, on its own.
+// What a lock library's driver gets from this package, tested alone.
 package redis_test
 
 import (
@@ -31,7 +31,7 @@ func openBase(t *testing.T, d redis.Driver, cfg drivers.Config, names func(strin
 	return b, options
 }
 
-// The library's own clients are set up as they were asked for, whatever the connection beside them needs.
+// The library's own clients get the configured settings, whatever the separate connection needs.
 func TestBaseOptions(t *testing.T) {
 	one, two := servertest.Embedded(t).URL(), servertest.Embedded(t).URL()
 	_, options := openBase(t, goredis.Driver, drivers.Config{
@@ -51,7 +51,7 @@ func TestBaseOptions(t *testing.T) {
 	}
 }
 
-// Every node is cleaned, of the keys that the library makes of a lock, and what the nodes have spent is summed.
+// Every node is cleaned, of the keys that the library makes for a lock, and the usage of the nodes is summed.
 func TestBaseOfTwoNodes(t *testing.T) {
 	nodes := []string{startRedis(t, servers.RedisOptions{}).URL(), startRedis(t, servers.RedisOptions{}).URL()}
 	b, _ := openBase(t, goredis.Driver, drivers.Config{Addrs: nodes}, func(key string) []string {
@@ -97,8 +97,7 @@ func usage(t *testing.T, s drivers.Inspector) drivers.Usage {
 	return u
 }
 
-// The connection lies idle while the library works. One that has broken meanwhile must not keep the clean-up from
-// being done.
+// The connection is idle while the library works. If it has broken meanwhile, the clean-up must still be done.
 func TestBaseAfterOutage(t *testing.T) {
 	for name, d := range map[string]redis.Driver{"go-redis": goredis.Driver, "rueidis": rueidis.Driver} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// TestKeepPlace keeps places anew: they stay where they are in line, unless they were dropped from it.
+// TestKeepPlace renews places: they stay where they are in line, unless they were dropped.
 func TestKeepPlace(t *testing.T) {
 	for _, url := range []string{servertest.Redis(t, servers.RedisOptions{}).URL(), servertest.Embedded(t).URL()} {
 		options, err := goredis.ParseURL(url)

@@ -73,7 +73,7 @@ func TestWake(t *testing.T) {
 			l := listen(t, s, &w)
 			k1, k2 := cfg.Prefix+lock+"{1}", cfg.Prefix+lock+"{2}"
 			add(t, l, k1)
-			add(t, l, k1) // twice is once
+			add(t, l, k1) // twice is like once
 			add(t, l, k2)
 			handOver(t, a, k1)
 			testwait.Until(t, "k1 wakes", func() bool { return w.count(k1) == 1 })
@@ -107,8 +107,8 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// TestStrangersReleaseWakesNobody releases what is not held.
-func TestStrangersReleaseWakesNobody(t *testing.T) {
+// TestUnheldReleaseWakesNobody releases what is not held.
+func TestUnheldReleaseWakesNobody(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Wakes = true
 		s := open(t, driver, cfg)
@@ -129,8 +129,8 @@ func TestStrangersReleaseWakesNobody(t *testing.T) {
 	})
 }
 
-// TestReconnect kills the subscribing connection: the listener must say that it may have lost something, and hear
-// again what it was told to listen to.
+// TestReconnect kills the subscribing connection: the listener must say that it may have lost something, and hear its
+// keys again.
 func TestReconnect(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Wakes: true}
@@ -181,7 +181,7 @@ func TestListenThroughRestart(t *testing.T) {
 		l.Remove(t.Context(), "dropped") // with or without an error
 		server.start()
 		if err := <-added; err != nil {
-			var stacks strings.Builder // to see what the listener is doing instead
+			var stacks strings.Builder // shows what the listener is doing instead
 			pprof.Lookup("goroutine").WriteTo(&stacks, 1)
 			t.Fatalf("%v\n%s", err, stacks.String())
 		}
@@ -258,7 +258,7 @@ func TestListenRefused(t *testing.T) {
 	})
 }
 
-// TestServiceCloseEndsListeners leaves a listener open; goleak sees what is left.
+// TestServiceCloseEndsListeners leaves a listener open; goleak finds what is left.
 func TestServiceCloseEndsListeners(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Wakes = true

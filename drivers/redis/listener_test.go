@@ -9,13 +9,13 @@ import (
 )
 
 // TestListenBreaksAgain breaks the new connection on an Add that has waited for it. That Add keeps its channel's turn
-// and waits for the next connection, which is not to be late because of it.
+// and waits for the next connection, which must not be late because of that.
 func TestListenBreaksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := dialled{next: make(chan *fakeSubscription, 1)}
 		s := &service{conn: conn, listeners: map[*listener]struct{}{}}
 		first, second, third := newSubscription(), newSubscription(), newSubscription()
-		second.lasts = 1 // the request of the listener, and not the one of Add
+		second.lasts = 1 // the request of the listener, not that of Add
 		conn.next <- first
 		l, err := s.listen(t.Context(), func(key string) string { return key }, nil, func() {})
 		if err != nil {
@@ -42,7 +42,7 @@ func TestListenBreaksAgain(t *testing.T) {
 	})
 }
 
-// dialled is a Conn whose connections the test hands out.
+// dialled is a Conn whose connections come from the test.
 type dialled struct {
 	Conn
 	next chan *fakeSubscription

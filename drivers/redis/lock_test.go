@@ -14,11 +14,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis looks at a cluster again a second after it has failed, also when its client is closed meanwhile.
+	// rueidis looks at a cluster again a second after it has failed, even when its client is closed meanwhile.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// bare returns a client of the tests' own, to look at the server past the driver.
+// bare returns a separate client, to look at the server without the driver.
 func bare(t *testing.T, cfg drivers.Config) *goredis.Client {
 	target, err := redis.ParseTarget(cfg.Addrs[0])
 	if err != nil {
@@ -49,7 +49,7 @@ func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
 	}
 }
 
-// designs returns all that there are.
+// designs returns all designs.
 func designs(t testing.TB) []drivers.Design {
 	d, err := drivers.Lookup("rueidis")
 	if err != nil {
@@ -84,8 +84,8 @@ func TestLock(t *testing.T) {
 	})
 }
 
-// TestStranger proves Owned in both directions, and that owners differ.
-func TestStranger(t *testing.T) {
+// TestOwned proves Owned in both directions, and that owners differ.
+func TestOwned(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		for _, design := range designs(t) {
 			lock := design.Name
@@ -166,16 +166,16 @@ func TestRenewAndRemaining(t *testing.T) {
 		if rest := remaining(); rest <= 30*time.Minute {
 			t.Errorf("%v left of an hour", rest)
 		}
-		stranger := drivers.Lease{Key: l.Key, TTL: time.Hour, Owner: "someone else"}
-		if owned, err := a.(drivers.Renewer).Renew(t.Context(), &stranger); owned || err != nil {
-			t.Errorf("a stranger renewed: %v, %v", owned, err)
+		other := drivers.Lease{Key: l.Key, TTL: time.Hour, Owner: "someone else"}
+		if owned, err := a.(drivers.Renewer).Renew(t.Context(), &other); owned || err != nil {
+			t.Errorf("another client renewed: %v, %v", owned, err)
 		}
 		release(t, a, &l, true)
 		renew(false)
 	})
 }
 
-// TestShortTTL asks for what the server cannot do, and for a fraction of its unit.
+// TestShortTTL requests a TTL that the server cannot do, and a fraction of its unit.
 func TestShortTTL(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		a := session(t, open(t, driver, cfg), 0)
@@ -192,7 +192,7 @@ func TestShortTTL(t *testing.T) {
 	})
 }
 
-// TestScriptFlush lets the server forget its scripts between two releases.
+// TestScriptFlush makes the server forget its scripts between two releases.
 func TestScriptFlush(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		rdb := bare(t, cfg)
@@ -213,7 +213,7 @@ func TestScriptFlush(t *testing.T) {
 	})
 }
 
-// TestWire holds the designs to the commands that they claim, scripts included.
+// TestWire checks the commands of the designs, including scripts.
 func TestWire(t *testing.T) {
 	tests := []struct {
 		lock  string
@@ -250,7 +250,8 @@ func TestWire(t *testing.T) {
 			release(t, a, &l, true) // from here on the server knows the script
 			var before, after map[string]int64
 			var sent int64
-			// rueidis pings a connection that was idle for a second: on a busy machine that may be any, and is measured again.
+			// rueidis pings a connection that was idle for a second: on a busy machine that may be any, so it is
+			// measured again.
 			for measured := false; !measured; measured = after["ping"] == before["ping"] {
 				before = calls(t, rdb)
 				used := usage(t, s.(drivers.Inspector))

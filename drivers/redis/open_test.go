@@ -42,7 +42,7 @@ func silent(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// talker answers every connection with one text after it has heard something, and hangs up.
+// talker answers every connection with one text after it has received something, and hangs up.
 func talker(t *testing.T, text string) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +105,8 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// TestOpenErrors opens what is no Redis server, or not ours. Each yields one sentence that says what to do.
+// TestOpenErrors opens what is not a Redis server, or rejects the client. Each error is one sentence that says what to
+// do.
 func TestOpenErrors(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
@@ -158,7 +159,7 @@ func TestOpenErrors(t *testing.T) {
 	})
 }
 
-// TestOpenCancelled withdraws from a server that never answers: before the connection is made, and later.
+// TestOpenCancelled cancels on a server that never answers: before the connection is made, and later.
 func TestOpenCancelled(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		d, _ := drivers.Lookup(driver)
@@ -178,7 +179,7 @@ func TestOpenCancelled(t *testing.T) {
 	})
 }
 
-// TestConns holds the libraries to the number of connections that was asked for.
+// TestConns checks that the libraries use the configured number of connections.
 func TestConns(t *testing.T) {
 	tests := []struct {
 		driver     string

@@ -8,7 +8,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// TestPass hands a lock over: it is never free, the lease is the next holder's, and the last one's is worth nothing.
+// TestPass hands a lock over: it is never free, the next holder has the lease, and the last one has nothing.
 func TestPass(t *testing.T) {
 	for _, lock := range []string{"set-nx", "fenced"} {
 		t.Run(lock, func(t *testing.T) { testPass(t, lock) })
@@ -29,7 +29,7 @@ func testPass(t *testing.T, lock string) {
 				t.Fatalf("Pass = %v, %v, want %v", owned, err, want)
 			}
 		}
-		pass(&la, &lb, false) // a free lock is nobody's to pass
+		pass(&la, &lb, false) // a free lock cannot be passed
 		if held, err := b.Try(t.Context(), &lb); !held || err != nil {
 			t.Fatalf("Try of a lock that was not passed = %v, %v", held, err)
 		}
@@ -55,7 +55,7 @@ func testPass(t *testing.T, lock string) {
 	})
 }
 
-// TestPassRefused asks for a lease that the server does not have: nothing is sent, and the lock stays where it is.
+// TestPassRefused requests a lease that the server does not support: nothing is sent, and the lock does not move.
 func TestPassRefused(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		a := session(t, open(t, driver, cfg), 0)
@@ -69,7 +69,7 @@ func TestPassRefused(t *testing.T) {
 	})
 }
 
-// TestPassPublishesNothing wakes nobody, as there is nothing to try for.
+// TestPassPublishesNothing wakes no client, because there is nothing to try for.
 func TestPassPublishesNothing(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		cfg.Wakes = true
@@ -91,7 +91,7 @@ func TestPassPublishesNothing(t *testing.T) {
 	})
 }
 
-// TestPassers are the designs whose lock is all in what a hand-over changes.
+// TestPassers are the designs whose whole lock is in what a hand-over changes.
 func TestPassers(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		d, err := drivers.Lookup(driver)

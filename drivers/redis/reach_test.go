@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestStayWithin asks where servers may lead, by the addresses that the user has named.
+// TestStayWithin checks where servers may direct lockbench, by the addresses that the user has named.
 func TestStayWithin(t *testing.T) {
 	for _, c := range []struct {
 		given string // several with commas
@@ -50,7 +50,7 @@ func TestStayWithin(t *testing.T) {
 	}
 }
 
-// sentinel returns a server that says that the primary is elsewhere.
+// sentinel is a server that names another primary.
 func sentinel(t *testing.T, host string) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +85,8 @@ func sentinel(t *testing.T, host string) (addr string) {
 	return l.Addr().String()
 }
 
-// TestSentinelLeadsAway has a sentinel send lockbench to where clouds keep the machine's secrets. Nothing is sent there.
+// TestSentinelLeadsAway: a sentinel directs lockbench to where clouds keep the machine's secrets. Nothing is sent
+// there.
 func TestSentinelLeadsAway(t *testing.T) {
 	d := Driver{Dial: func(context.Context, Options) (Conn, error) { panic("the library is not asked") }}
 	cfg := drivers.Config{Lock: "set-nx", Addrs: []string{sentinel(t, "169.254.169.254")}, Topology: drivers.TopologySentinel,
@@ -98,7 +99,7 @@ func TestSentinelLeadsAway(t *testing.T) {
 	}
 }
 
-// FuzzClusterSlots reads what a node may answer to CLUSTER SLOTS: it is an error, or ranges with addresses to dial.
+// FuzzClusterSlots parses answers to CLUSTER SLOTS: the result is an error, or ranges with addresses to dial.
 func FuzzClusterSlots(f *testing.F) {
 	f.Add("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:7000\r\n$1\r\na\r\n")
 	f.Add("*2\r\n*3\r\n:0\r\n$1\r\na\r\n*2\r\n$-1\r\n:-1\r\n*0\r\n")

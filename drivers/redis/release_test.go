@@ -16,13 +16,13 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// scripted is a server that answers as the test has it.
+// scripted is a server with scripted answers.
 type scripted struct {
 	t      *testing.T
 	answer func(command []string) string // the reply on the wire; empty is the usual one
 
 	mu   sync.Mutex
-	seen []string // commands, arguments included
+	seen []string // commands, including arguments
 }
 
 // serve starts it and returns its address.
@@ -96,7 +96,7 @@ func (s *scripted) converse(conn net.Conn) {
 	}
 }
 
-// commands returns those that were received, but for the greeting.
+// commands returns the received commands without the greeting.
 func (s *scripted) commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *scripted) commands() []string {
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 
-// TestReleaseCommands drives the releases that no server here has, and shows what each sends.
+// TestReleaseCommands tests the releases that no server here has, and shows what each sends.
 func TestReleaseCommands(t *testing.T) {
 	for _, test := range []struct {
 		release drivers.Release
@@ -156,7 +156,7 @@ func TestReleaseCommands(t *testing.T) {
 	}
 }
 
-// TestWatchLooksAgain changes the key under a transaction, as a renewal does: the release looks again. Then the
+// TestWatchLooksAgain changes the key under a transaction, like a renewal: the release looks again. Then the
 // transaction fails for good, and the connection is left clean.
 func TestWatchLooksAgain(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
@@ -196,7 +196,7 @@ func TestWatchLooksAgain(t *testing.T) {
 	})
 }
 
-// TestReleases has every spelling that a real server knows free what is the caller's, and nothing else, and wake.
+// TestReleases: every variant that a real server knows frees what is the caller's, and nothing else, and wakes.
 func TestReleases(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		for _, design := range designs(t) {
@@ -234,7 +234,7 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// TestReleaseRefused opens releases that the server lacks, or that mean nothing to the design.
+// TestReleaseRefused opens releases that the server lacks, or that do not fit the design.
 func TestReleaseRefused(t *testing.T) {
 	forEach(t, func(t *testing.T, driver string, cfg drivers.Config) {
 		d, _ := drivers.Lookup(driver)
@@ -250,7 +250,7 @@ func TestReleaseRefused(t *testing.T) {
 			{"redisson", drivers.ReleaseWatch, "the lock redisson has one way to release"},
 		} {
 			if cfg.Embedded && test.release == drivers.ReleaseDelEx {
-				continue // which the embedded server has
+				continue // the embedded server has it
 			}
 			cfg.Lock, cfg.Release = test.lock, test.release
 			s, err := d.Open(t.Context(), cfg)

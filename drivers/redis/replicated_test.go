@@ -19,7 +19,7 @@ import (
 // startReplicated starts a primary with replicas; the machine must have a redis-server.
 func startReplicated(t *testing.T, replicas int) *servers.Replicated {
 	t.Helper()
-	startRedis(t, servers.RedisOptions{}) // skips the test where there is none
+	startRedis(t, servers.RedisOptions{}) // skips the test without a server
 	r, err := servers.StartReplicated(t.Context(), replicas, servers.RedisOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func TestReplicatedStalled(t *testing.T) {
 	})
 }
 
-// TestReplicatedBehind opens the service while a replica is stopped, which the primary takes for connected: it is not in use
-// before the replica has caught up.
+// TestReplicatedBehind opens the service while a replica is stopped, which the primary counts as connected: the service
+// is not ready before the replica has caught up.
 func TestReplicatedBehind(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		r := startReplicated(t, 1)
@@ -114,7 +114,7 @@ func TestReplicatedBehind(t *testing.T) {
 	})
 }
 
-// TestReplicatedOpen asks for more than there is.
+// TestReplicatedOpen asks for more replicas than there are.
 func TestReplicatedOpen(t *testing.T) {
 	r := startReplicated(t, 1)
 	forBoth(t, func(t *testing.T, driver string) {
@@ -143,7 +143,7 @@ func TestReplicatedOpen(t *testing.T) {
 	})
 }
 
-// primary is a Conn that answers WAIT as it is told, and everything else as a server with replicas would.
+// primary is a Conn with scripted answers to WAIT, and the other answers of a server with replicas.
 type primary struct {
 	setErr       error
 	setIsRefused bool
@@ -164,7 +164,7 @@ func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, erro
 }
 
 func (c *primary) DoWait(_ context.Context, args []string, _ int, _ []string) (redis.Reply, error, int64, error) {
-	if !c.opened { // Open has the replicas acknowledge a write
+	if !c.opened { // Open makes the replicas acknowledge a write
 		c.opened = true
 		return redis.Text("OK"), nil, 2, nil
 	}
@@ -187,10 +187,10 @@ func (c *primary) Subscribe(context.Context, func(string, string)) (redis.Subscr
 }
 func (c *primary) Close() error { return nil }
 
-// TestReplicatedAnswers goes through what SET, WAIT and the release can answer.
+// TestReplicatedAnswers goes through the possible answers to SET, WAIT and the release.
 func TestReplicatedAnswers(t *testing.T) {
 	lost := errors.New("connection lost")
-	greets := plainRedis(t) // Open makes sure of a server before it dials
+	greets := plainRedis(t) // Open greets a server before it dials
 	for _, test := range []struct {
 		name  string
 		conn  primary
@@ -215,7 +215,7 @@ func TestReplicatedAnswers(t *testing.T) {
 			}
 			a := session(t, s, 0)
 			held, err := a.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
-			if test.class == drivers.ClassUnacked { // what was said then is not said of the next one
+			if test.class == drivers.ClassUnacked { // that answer must not affect the next attempt
 				conn.acked, conn.waitErr = 2, nil
 				again, err := a.Try(t.Context(), &drivers.Lease{Key: "k", TTL: time.Minute})
 				if !again || err != nil {

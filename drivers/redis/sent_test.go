@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// TestSent: what a service says that it has sent is what its server says has arrived, but for what others send.
+// TestSent: what a service says that it has sent is what its server has received, apart from what others send.
 func TestSent(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		for name, o := range map[string]servers.RedisOptions{"plain": {}, "TLS": {TLS: true}} {
@@ -28,7 +28,7 @@ func TestSent(t *testing.T) {
 				}
 				s := open(t, driver, cfg)
 				a := session(t, s, 0)
-				handOver(t, a, "k") // scripts are loaded, connections made
+				handOver(t, a, "k") // loads scripts, makes connections
 				others := func() int64 {
 					_, usage, err := s.(drivers.Inspector).Inspect(t.Context())
 					if err != nil {
@@ -42,15 +42,15 @@ func TestSent(t *testing.T) {
 					handOver(t, a, "k")
 				}
 				if n := others() - before; n < -ping || n > ping {
-					t.Errorf("%s, pipelining %q: %d bytes of nobody", name, pipelining, n)
+					t.Errorf("%s, pipelining %q: %d bytes without a sender", name, pipelining, n)
 				}
 				before = others()
-				stranger := session(t, open(t, driver, cfg), 1)
+				other := session(t, open(t, driver, cfg), 1)
 				for range 100 {
-					handOver(t, stranger, "other")
+					handOver(t, other, "other")
 				}
 				if n := others() - before; n < 10_000 {
-					t.Errorf("%s, pipelining %q: %d bytes of a stranger who has sent more than 10,000", name, pipelining, n)
+					t.Errorf("%s, pipelining %q: %d bytes of another client that has sent more than 10,000", name, pipelining, n)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-// The servers that the tests of this package start, and the two client libraries that they are driven through.
+// The servers that the tests of this package start, and the two client libraries.
 package redis_test
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// realServer is a private redis-server whose faults fail the test if they cannot be made.
+// realServer is a private redis-server; if its faults cannot be made, the test fails.
 type realServer struct {
 	t testing.TB
 	*servers.Redis
@@ -39,13 +39,13 @@ func (s realServer) check(err error) {
 	}
 }
 
-// address returns what a URL has behind its scheme: a socket's path, or host:port.
+// address returns the part of a URL after the scheme: a socket's path, or host:port.
 func (s realServer) address() string {
 	_, address, _ := strings.Cut(s.URL(), "://")
 	return address
 }
 
-// restrict changes what the default user may do.
+// restrict changes the permissions of the default user.
 func restrict(t *testing.T, s realServer, rules ...any) {
 	t.Helper()
 	rdb := bare(t, drivers.Config{Addrs: []string{s.URL()}})

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// TestSessionLiesOnWholeLines: the allocator puts what has at most 256 bytes on whole cache lines, and what has more across
-// them.
+// TestSessionLiesOnWholeLines: the allocator puts objects of at most 256 bytes on whole cache lines, and larger ones
+// across them.
 func TestSessionLiesOnWholeLines(t *testing.T) {
 	if size := unsafe.Sizeof(setNXPasser{}); size > 256 {
 		t.Errorf("a session has %d bytes", size)
@@ -18,7 +18,7 @@ func TestSessionLiesOnWholeLines(t *testing.T) {
 	}
 }
 
-// TestMillis rounds up: a lock never expires before its TTL. It is formatted once, which an allocation would show.
+// TestMillis rounds up: a lock never expires before its TTL. It formats once, otherwise there would be an allocation.
 func TestMillis(t *testing.T) {
 	var s session
 	for ttl, want := range map[time.Duration]string{time.Millisecond: "1", time.Millisecond + 1: "2", 1500 * time.Microsecond: "2", time.Minute: "60000"} {

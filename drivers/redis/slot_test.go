@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSlot compares with what redis-server answers to CLUSTER KEYSLOT; 12739 is the specification's own example.
+// TestSlot compares with redis-server's answers to CLUSTER KEYSLOT; 12739 is the specification's example.
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]int{
 		"123456789": 12739, "": 0, "foo": 12182, "{foo}bar": 12182, "a{foo}": 12182, "foo{}bar": Slot("foo{}bar"), "{foo": Slot("{foo"),
@@ -46,7 +46,7 @@ func FuzzShardChannel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key string) {
 		_, tagged := hashTag(key)
 		if !tagged && strings.Contains(key, "}") {
-			return // has no channel in its slot
+			return // it has no channel in its slot
 		}
 		name := shardChannel(key + releasedSuffix)
 		if got := unshardChannel(name); got != key+releasedSuffix {
@@ -58,7 +58,7 @@ func FuzzShardChannel(f *testing.F) {
 	})
 }
 
-// TestScriptsShard holds every script to a way of publishing that NewScript can change.
+// TestScriptsShard checks that every script publishes in a way that NewScript can change.
 func TestScriptsShard(t *testing.T) {
 	for _, script := range []*Script{releaseScript, deleteScript} {
 		if s := script.sharded; s == nil || strings.Contains(s.source[len(shardPublish):], "'PUBLISH'") || s.sharded != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // TestLeftoversExpire has clients that hold, were handed a lock, wait in line and have left a token to a sleeper, and
-// then are gone: every key that they leave ends by itself, if the design claims that holds do. The value of getset is the
-// expiry, of which the server knows nothing.
+// then are gone: every key that they leave expires by itself, if the design claims Expires. The value of getset is the
+// expiry, which the server does not know.
 func TestLeftoversExpire(t *testing.T) {
 	forBoth(t, func(t *testing.T, driver string) {
 		cfg := drivers.Config{Addrs: plainRedis(t), Clients: 3, Prefix: "left:", Wakes: true, Polls: true}
@@ -31,7 +31,7 @@ func TestLeftoversExpire(t *testing.T) {
 			try(t, b, &two, true)
 			release(t, b, &two, true) // leaves a token
 			try(t, b, &two, true)
-			try(t, c, &drivers.Lease{Key: one.Key, TTL: time.Minute}, false) // who polls takes a place in a line
+			try(t, c, &drivers.Lease{Key: one.Key, TTL: time.Minute}, false) // a client that polls takes a place in line
 			keys := rdb.Keys(t.Context(), "*").Val()
 			want := 2 + map[string]int{"fair": 1, "fenced": 2}[d.Name] // the line, the counters
 			if d.Traits.Blocks {

@@ -44,7 +44,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestParseTargetErrors says what each error has to mention: the part at fault and the remedy. All contain a password
+// TestParseTargetErrors says what each error must mention: the part at fault and the remedy. All contain a password
 // wherever one fits, and none may show it.
 func TestParseTargetErrors(t *testing.T) {
 	tests := []struct{ in, want string }{
@@ -140,8 +140,8 @@ func TestTargetsOfMany(t *testing.T) {
 	}
 }
 
-// FuzzParseTarget checks that a target reads back from its redacted form, and that neither that nor an error shows a
-// password, wherever in the address it stands.
+// FuzzParseTarget checks that a target parses back from its redacted form, and that neither that nor an error shows a
+// password, wherever in the address it is.
 func FuzzParseTarget(f *testing.F) {
 	for _, s := range []string{"h:1", "redis://u:%s@h/1", "rediss://:%s@[::1]:1", "unix:///a%20b?db=1", "redis://%s", "unix://u:%s@/x", "a://%s?%s#%s", "%s:%s"} {
 		f.Add(s)

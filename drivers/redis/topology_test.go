@@ -29,7 +29,7 @@ func clusterConfig(c *servers.Cluster) drivers.Config {
 	return drivers.Config{Topology: drivers.TopologyCluster, Addrs: c.URLs(), IOTimeout: time.Second}
 }
 
-// TestTopologyMistakes opens what is there as something else. Each error says what to do.
+// TestTopologyMistakes opens servers as something else. Each error says what to do.
 func TestTopologyMistakes(t *testing.T) {
 	single := servertest.Redis(t, servers.RedisOptions{TCP: true}).URL()
 	cluster := servertest.Cluster(t, 3, servers.RedisOptions{})
@@ -64,7 +64,7 @@ func TestTopologyMistakes(t *testing.T) {
 				t.Errorf("%s: %q", test.name, err)
 			}
 		}
-		// What is missing or superfluous without being wrong.
+		// Missing or superfluous addresses that do no harm.
 		for _, cfg := range []drivers.Config{
 			{Topology: asSentinel, Addrs: append(trio.URLs(), gone)}, // the only primary needs no name
 			{Topology: asCluster, Addrs: []string{gone, cluster.URLs()[2]}},
@@ -76,7 +76,7 @@ func TestTopologyMistakes(t *testing.T) {
 		t.Errorf("go-redis pipelines in a cluster: %v", err)
 	}
 
-	// A cluster that is down says so to whoever opens it, and to whoever has.
+	// A cluster that is down reports that when it is opened, and later.
 	services := map[string]drivers.Session{}
 	for _, driver := range []string{"go-redis", "rueidis"} {
 		services[driver] = session(t, open(t, driver, clusterConfig(cluster)), 0)
@@ -97,7 +97,7 @@ func TestTopologyMistakes(t *testing.T) {
 			l := drivers.Lease{Key: "foo", TTL: time.Minute}
 			held, err := services[driver].Try(t.Context(), &l)
 			if held {
-				services[driver].Release(t.Context(), &l) // which may be the first to learn it
+				services[driver].Release(t.Context(), &l) // may be the first to learn it
 			}
 			return strings.Contains(fmt.Sprint(err), "CLUSTERDOWN") && drivers.ClassOf(err) == drivers.ClassServer
 		})
@@ -147,7 +147,7 @@ func TestTopologyLogin(t *testing.T) {
 	}
 }
 
-// TestClusterSpreads uses keys of all nodes: locks, wake-ups, what is cleaned up, and what the nodes have spent.
+// TestClusterSpreads uses keys of all nodes: locks, wake-ups, clean-up, and the usage of the nodes.
 func TestClusterSpreads(t *testing.T) {
 	cluster := servertest.Cluster(t, 3, servers.RedisOptions{})
 	forBoth(t, func(t *testing.T, driver string) {
@@ -220,7 +220,7 @@ func TestClusterSpreads(t *testing.T) {
 	})
 }
 
-// TestSlotMoves gives a key's slot to another node while it is listened to. The lock follows, and so does the listener.
+// TestSlotMoves moves a key's slot to another node while it is listened to. The lock follows, and so does the listener.
 func TestSlotMoves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
@@ -245,7 +245,7 @@ func TestSlotMoves(t *testing.T) {
 		handOver(t, a, "foo")
 		testwait.Until(t, "foo wakes", func() bool { return w.count("foo") == 1 })
 		at = 1 - at
-		for _, i := range []int{at, 1 - at} { // who receives first, as the specification has it
+		for _, i := range []int{at, 1 - at} { // the receiving node first, as in the specification
 			if err := nodes[i].Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", ids[at]).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestSlotMoves(t *testing.T) {
 	})
 }
 
-// TestFailOver kills the primary in mid-run. Requests fail until another one is there, and then the run goes on.
+// TestFailOver kills the primary during a run. Requests fail until there is another one, and then the run goes on.
 func TestFailOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")

@@ -1,4 +1,4 @@
-// The ways of waiting that need something of a server, against the contract of a session that waits by itself.
+// The ways of waiting that depend on a server, against the contract of a session that waits by itself.
 package redis_test
 
 import (
@@ -36,8 +36,8 @@ func (w waiting) Open(ctx context.Context, cfg drivers.Config) (drivers.Service,
 	return waitingService{svc, room}, nil
 }
 
-// Designs claims to wait, and nothing about listeners: who stands in line does not listen, and has to leave the waiting
-// to his line.
+// Designs claims Waits, and nothing about listeners: a client in line does not listen, and must leave the waiting to
+// its line.
 func (w waiting) Designs() []drivers.Design {
 	list := w.Driver.Designs()
 	for i := range list {
@@ -107,7 +107,7 @@ func TestWaitingConforms(t *testing.T) {
 					t.Fatal(err)
 				}
 				if cfg.Embedded && !strings.Contains("queue-swap block", way.name) {
-					continue // they ask nothing of it that the other two do not
+					continue // they need nothing of it that the other two do not
 				}
 				t.Run(way.name, func(t *testing.T) {
 					drivertest.Run(t, drivertest.Setup{Driver: waiting{d, kind, way.Options}, Config: cfg})

@@ -35,7 +35,7 @@ var design = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
 	Wrong: "a holder that outlives its lease overlaps the next one, which only a fencing token would catch; " +
-		"waiters poll, so that whoever has just released comes first",
+		"waiters poll, so that the client that has just released comes first",
 }
 
 // Designs implements drivers.Driver.

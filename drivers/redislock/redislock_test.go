@@ -46,7 +46,7 @@ func sessionOf(t *testing.T, svc drivers.Service, id int) drivers.Session {
 	return drivertest.SessionOf[drivers.Session](t, svc, id)
 }
 
-// The library's strategies count, so that each wait needs one of its own.
+// The library's strategies count, so each wait needs its own.
 func TestStrategies(t *testing.T) {
 	for _, tt := range []struct {
 		params map[string]string
@@ -75,7 +75,7 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// A strategy that has had enough is no error: whoever waits comes again. Without a strategy nobody can wait.
+// A strategy that gives up is not an error: the waiter comes again. Without a strategy there is no waiting.
 func TestRetries(t *testing.T) {
 	svc := openWith(t, drivers.Config{Params: map[string]string{"retry": "linear", "retry-min": "1ms", "retry-limit": "2"}})
 	l := &drivers.Lease{Key: "k", TTL: time.Minute}
@@ -92,7 +92,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Each locker has a client of its own, and the sessions take turns.
+// Each locker has its own client, and the sessions take turns.
 func TestLockers(t *testing.T) {
 	svc := openWith(t, drivers.Config{Lockers: 2})
 	a, b, c := sessionOf(t, svc, 0).(*waiter), sessionOf(t, svc, 1).(*waiter), sessionOf(t, svc, 2).(*waiter)

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patient gives attempts more time than the library's own 5 % of a lease: the suite's leases are so short that those
-// would be 10 ms, and machines stall.
+// patient gives attempts more time than the library's default of 5 % of a lease: the suite's leases are so short that
+// those would be 10 ms, and machines stall.
 var patient = map[string]string{"timeout-factor": "1"}
 
 func TestConformance(t *testing.T) {
@@ -84,7 +84,7 @@ func sessionOf(t *testing.T, svc drivers.Service, id int) *session {
 
 func lease() *drivers.Lease { return &drivers.Lease{Key: "k", TTL: time.Minute} }
 
-// What the library's errors mean depends on how many nodes have said nothing.
+// What the library's errors mean depends on how many nodes have not answered.
 func TestFailed(t *testing.T) {
 	taken, dead := &redsync.ErrNodeTaken{}, &redsync.RedisError{Err: io.EOF}
 	refused := &redsync.RedisError{Err: &drivers.Error{Class: drivers.ClassConnect, Op: "connect", Err: io.EOF}}
@@ -114,7 +114,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// With a minority of the nodes dead the lock works, and contention is still no error; without a majority nothing does.
+// With a minority of the nodes dead the lock works, and contention is still not an error; without a majority nothing
+// works.
 func TestDeadNodes(t *testing.T) {
 	var proxies []*fault.Proxy
 	cfg := drivers.Config{Topology: drivers.TopologyRedlock, Embedded: true, IOTimeout: time.Second}
@@ -140,7 +141,7 @@ func TestDeadNodes(t *testing.T) {
 		t.Fatalf("Try of a held key with 2 of 5 nodes dead: %v, %v", held, err)
 	}
 	if owned, err := b.Release(t.Context(), lease()); owned || err != nil {
-		t.Fatalf("Release by a stranger with 2 of 5 nodes dead: %v, %v", owned, err)
+		t.Fatalf("Release by another client with 2 of 5 nodes dead: %v, %v", owned, err)
 	}
 	if owned, err := a.Release(t.Context(), l); !owned || err != nil {
 		t.Fatalf("Release with 2 of 5 nodes dead: %v, %v", owned, err)
@@ -154,7 +155,7 @@ func TestDeadNodes(t *testing.T) {
 	}
 }
 
-// The library gives up after its tries. That is no error: whoever waits comes again.
+// The library gives up after its tries. That is not an error: the waiter comes again.
 func TestTriesUsedUp(t *testing.T) {
 	svc := open(t, drivers.Config{
 		Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true,
@@ -172,7 +173,7 @@ func TestTriesUsedUp(t *testing.T) {
 	}
 }
 
-// Each locker has clients of its own, and the sessions take turns.
+// Each locker has its own clients, and the sessions take turns.
 func TestLockers(t *testing.T) {
 	svc := open(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Lockers: 2})
 	a, b, c := sessionOf(t, svc, 0), sessionOf(t, svc, 1), sessionOf(t, svc, 2)

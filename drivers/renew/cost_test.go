@@ -2,7 +2,7 @@
 
 package renew
 
-// What the watchdog costs: a hold that is never renewed, and ten thousand that are.
+// The cost of the watchdog: for a hold that is never renewed, and for ten thousand that are.
 
 import (
 	"context"
@@ -52,9 +52,8 @@ func BenchmarkHold(b *testing.B) {
 	})
 }
 
-// BenchmarkTenThousandHolds renews 10,000 leases of 30 s, whose turns are spread over the period, in real time. It
-// reports the share of one core that the whole process takes for that, and the renewals a second. One op is a
-// tenth of a second.
+// BenchmarkTenThousandHolds renews 10,000 leases of 30 s, spread over the period, in real time. It reports the share of
+// one core that the whole process uses for that, and the renewals per second. One op is a tenth of a second.
 func BenchmarkTenThousandHolds(b *testing.B) {
 	const (
 		holds = 10_000

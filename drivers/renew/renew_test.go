@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const sec = time.Second
 
-// fake is a session that renews as it is told, and notes when.
+// fake is a session that renews as told, and records when.
 type fake struct {
 	began  time.Time
 	answer func(n int, l *drivers.Lease) (bool, error) // of renewal number n, from 1; nil: yes
@@ -131,7 +131,7 @@ func TestEveryThird(t *testing.T) {
 	})
 }
 
-// TestShortHolds starts and stops one after the other for an hour: nothing is sent, and the last, which stays, is
+// TestShortHolds starts and stops one after the other for an hour: nothing is sent, and the last one, which stays, is
 // renewed a third of the lease after its own start.
 func TestShortHolds(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
@@ -159,20 +159,20 @@ func TestLostAtOnce(t *testing.T) {
 		b.sentAt(f, 10*sec, 20*sec, 30*sec)
 		b.counts(Stats{Sent: 3, Lost: 1})
 
-		b.Start(h, h.lease, b.clock.Now()) // the next hold knows nothing of it
+		b.Start(h, h.lease, b.clock.Now()) // the next hold must not see it
 		time.Sleep(5 * sec)
 		b.quiet(h)
 		b.stop(h, false, false)
 	})
 }
 
-// TestErrors fails some renewals: each is tried again at the next tick, and the lease counts from the last that was
-// confirmed.
+// TestErrors makes some renewals fail: each is tried again at the next tick, and the lease counts from the last
+// confirmed one.
 func TestErrors(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		h, f := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
 			if n == 1 || n == 2 || n > 3 {
-				return n%2 == 0, io.ErrUnexpectedEOF // whatever comes with an error means nothing
+				return n%2 == 0, io.ErrUnexpectedEOF // the bool means nothing with an error
 			}
 			return true, nil
 		})
@@ -197,7 +197,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestDeadServer leaves all renewals without an answer: although no worker is free, every hold is lost when its lease
-// ends, and its holder hears of it then.
+// ends, and its holder learns that at once.
 func TestDeadServer(t *testing.T) {
 	bubble(t, 2, func(b *bench) {
 		var holds []*Hold
@@ -250,7 +250,7 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// TestStopIsToldOfTheLoss: a holder that waits in Stop must not go on believing while the renewal hangs.
+// TestStopIsToldOfTheLoss: a holder that waits in Stop must learn of the loss while the renewal hangs.
 func TestStopIsToldOfTheLoss(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		h, _ := b.hold(slow(50*sec, true, nil))
@@ -266,7 +266,7 @@ func TestStopIsToldOfTheLoss(t *testing.T) {
 	})
 }
 
-// TestStopInLine stops and starts holds that wait for the one worker.
+// TestStopInLine stops and starts holds that wait for the only worker.
 func TestStopInLine(t *testing.T) {
 	bubble(t, 1, func(b *bench) {
 		busy, _ := b.hold(func(n int, _ *drivers.Lease) (bool, error) {
@@ -285,11 +285,11 @@ func TestStopInLine(t *testing.T) {
 		b.stop(again, false, false)
 		b.stop(busy, false, false)
 		b.sentAt(f1)
-		b.sentAt(f2, 22*sec) // and not at 15 s, when its old place in the line came up
+		b.sentAt(f2, 22*sec) // not at 15 s, when its old place in the queue was due
 	})
 }
 
-// TestTwiceInLine has a hold stopped, started and due again while it still has its old place in the line.
+// TestTwiceInLine: a hold is stopped, started and due again while it still has its old place in the queue.
 func TestTwiceInLine(t *testing.T) {
 	bubble(t, 1, func(b *bench) {
 		start := func(answer func(int, *drivers.Lease) (bool, error), ttl time.Duration) (*Hold, *fake) {
@@ -318,7 +318,7 @@ func TestTwiceInLine(t *testing.T) {
 	})
 }
 
-// TestUnreadLoss leaves the report of a loss unread: the next hold must not take it for its own.
+// TestUnreadLoss leaves the report of a loss unread: the next hold must not get it.
 func TestUnreadLoss(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		h, _ := b.hold(func(int, *drivers.Lease) (bool, error) { return false, nil })
@@ -331,7 +331,7 @@ func TestUnreadLoss(t *testing.T) {
 	})
 }
 
-// TestManyLeases renews leases of different lengths, on holds of their own and on one after the other.
+// TestManyLeases renews leases of different lengths, on separate holds and on one after the other.
 func TestManyLeases(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		f := &fake{began: time.Now()}
@@ -350,16 +350,16 @@ func TestManyLeases(t *testing.T) {
 	})
 }
 
-// TestValidUntil takes the driver's word for the end of the lease, as the last renewal that was confirmed gave it.
+// TestValidUntil uses the driver's value for the end of the lease, from the last confirmed renewal.
 func TestValidUntil(t *testing.T) {
 	bubble(t, 0, func(b *bench) {
 		valid := func(of time.Duration) time.Time { return time.Now().Add(of) }
 		for _, tc := range []struct {
 			name       string
-			first      time.Duration   // what Try has said
-			says       []time.Duration // what the renewals say; 0 for nothing, and after these they fail
+			first      time.Duration   // the value of Try
+			says       []time.Duration // the values of the renewals; 0 for none, and after these they fail
 			sent       int
-			lost, left time.Duration // when it is lost, and what the lease says then
+			lost, left time.Duration // when it is lost, and the lease's value then
 		}{
 			{"as Try said", 29 * sec, nil, 2, 29 * sec, 29 * sec},
 			{"sooner than the first renewal", 5 * sec, nil, 0, 5 * sec, 5 * sec},
@@ -421,7 +421,7 @@ func TestOneWakeUpServesMany(t *testing.T) {
 		time.Sleep(14 * sec)
 		for i, h := range holds {
 			b.stop(h, false, false)
-			b.sentAt(all[i], 10*sec-time.Duration(i)*time.Millisecond) // on its own clock; all at the first's time
+			b.sentAt(all[i], 10*sec-time.Duration(i)*time.Millisecond) // on its own clock; all at the first one's time
 		}
 	})
 }
@@ -449,8 +449,8 @@ func TestRenewedIsTold(t *testing.T) {
 	})
 }
 
-// exclusive fails the test if it is used by two at a time, or by the scheduler outside of a hold. Its fields are plain,
-// so that the race detector sees what is not handed over.
+// exclusive fails the test if it is used by two goroutines at a time, or by the scheduler outside of a hold. Its fields
+// are plain, so that the race detector sees a missing hand-over.
 type exclusive struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -478,8 +478,8 @@ func (e *exclusive) Renew(context.Context, *drivers.Lease) (bool, error) {
 	return true, nil
 }
 
-// TestHandOver runs random holds in great numbers: whatever the interleaving, a session is used by one goroutine at a
-// time, and never by the scheduler after Stop.
+// TestHandOver runs random holds in great numbers: a session is always used by one goroutine at a time, and never by
+// the scheduler after Stop.
 func TestHandOver(t *testing.T) {
 	for seed := range uint64(20) {
 		bubble(t, 1+int(seed%4), func(b *bench) {
@@ -523,8 +523,9 @@ func TestHoldAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingGetsIntoAStop lets a renewal last so long that the next is due when it is answered: a Stop that waits for it
-// must be the end. The dispatcher and the holder are then ready at once, in either order, so it is done often.
+// TestNothingGetsIntoAStop makes a renewal last so long that the next one is due when it is answered: a Stop that waits
+// for it must be the end. The dispatcher and the holder are then ready at once, in either order, so the test repeats
+// it.
 func TestNothingGetsIntoAStop(t *testing.T) {
 	for range 1000 {
 		bubble(t, 1, func(b *bench) {

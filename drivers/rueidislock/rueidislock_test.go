@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patient gives a request more time than the library's own 20 ms: machines stall.
+// patient gives a request more time than the library's default of 20 ms: machines stall.
 func patient(majority string) map[string]string {
 	return map[string]string{"try-next-after": "1500ms", "key-majority": majority}
 }
@@ -43,7 +43,7 @@ func conform(t *testing.T, cfg drivers.Config, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proxy.Close() })
-	// The TTL bounds what a wake-up costs that the library loses.
+	// The TTL bounds the cost of a wake-up that the library loses.
 	cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.TTL = "library", []string{proxy.Addr()}, time.Second, 2*time.Second
 	drivertest.Run(t, drivertest.Setup{
 		Driver: driver{}, Config: cfg, SessionTimeout: cfg.TTL, Cut: proxy.Outage, Mute: proxy.Mute,
@@ -68,10 +68,10 @@ func mustTry(t *testing.T, s *session, l *drivers.Lease, want bool) {
 	}
 }
 
-// Traits.Session, where the others are not cut off: the library renews a lock while its process lives, and it ends a TTL
+// Traits.Session, without cutting others off: the library renews a lock while its process lives, and it ends a TTL
 // after that has died.
 func TestLeaseOfTheProcess(t *testing.T) {
-	const ttl = 1500 * time.Millisecond // long against the interval of its renewals, for machines that stall
+	const ttl = 1500 * time.Millisecond // much longer than the interval of its renewals, for machines that stall
 	server := servertest.Redis(t, servers.RedisOptions{})
 	proxy, err := fault.NewProxy(strings.TrimPrefix(server.URL(), "redis://"))
 	if err != nil {
@@ -89,7 +89,7 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	mustTry(t, dying, held, true)
 	time.Sleep(ttl + ttl/4)
 	mustTry(t, other, next, false)
-	defer proxy.Outage()() // to the server, a process that is cut off for good is as dead as can be
+	defer proxy.Outage()() // to the server, a process that is cut off for good is dead
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		if got, err := other.Try(t.Context(), next); err != nil {
 			t.Fatal(err)
@@ -108,8 +108,8 @@ func TestLeaseOfTheProcess(t *testing.T) {
 	}
 }
 
-// A lock that was taken away is not owned any more. Without client-side caching the library does not notice, and its
-// release says nothing: the answer is overheard.
+// A lock that was taken away is no longer owned. Without client-side caching the library does not notice, and its
+// release returns nothing: the answer is intercepted.
 func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	for name, cfg := range map[string]drivers.Config{
 		"redis-server": {Addrs: []string{servertest.Redis(t, servers.RedisOptions{}).URL()}, Params: patient("1")},
@@ -130,7 +130,7 @@ func TestReleaseOfWhatWasTakenAway(t *testing.T) {
 	}
 }
 
-// Nothing is remembered of what is over.
+// Nothing is kept after it is over.
 func TestEarForgets(t *testing.T) {
 	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
 	a, b, l := sessionOf(t, svc, 0), sessionOf(t, svc, 1), &drivers.Lease{Key: "k", TTL: time.Minute}
@@ -176,7 +176,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The library's own time-out is short. If the server then confirms that the attempt was taken back, it is a no.
+// The library's own time-out is short. If the server then confirms that the attempt was undone, it is a no.
 func TestTimeoutOfTheLibrary(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -196,20 +196,20 @@ func TestTimeoutOfTheLibrary(t *testing.T) {
 	}
 }
 
-// A wait ends after a TTL, even if nobody ever wakes it.
+// A wait ends after a TTL, even without a wake-up.
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &session{locker: locker{deaf{}, &interceptor{}}, service: &service{ttl: time.Minute}}
-		for _, tt := range []struct{ patience, want time.Duration }{
+		for _, tt := range []struct{ timeout, want time.Duration }{
 			{0, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 0},
 		} {
 			l := &drivers.Lease{Key: "k", TTL: time.Minute}
-			if tt.patience != 0 {
-				l.Deadline = time.Now().Add(tt.patience)
+			if tt.timeout != 0 {
+				l.Deadline = time.Now().Add(tt.timeout)
 			}
 			start := time.Now()
 			if err := s.Wait(t.Context(), l); err != nil || time.Since(start) != tt.want {
-				t.Errorf("with a patience of %v Wait took %v: %v; want %v", tt.patience, time.Since(start), err, tt.want)
+				t.Errorf("with a time-out of %v Wait took %v: %v; want %v", tt.timeout, time.Since(start), err, tt.want)
 			}
 		}
 	})
@@ -235,7 +235,7 @@ func (g gaveUp) TryWithContext(ctx context.Context, _ string) (context.Context, 
 	return ctx, func() {}, context.DeadlineExceeded
 }
 
-// One wait makes many attempts, each with a token of its own, and only the last one counts.
+// One wait makes many attempts, each with its own token, and only the last one counts.
 func TestEarExpectsTheLastToken(t *testing.T) {
 	e, h := &interceptor{}, &hold{removed: 1, heard: 1, err: context.Canceled}
 	e.expect(h, "first")
@@ -249,7 +249,7 @@ func TestEarExpectsTheLastToken(t *testing.T) {
 }
 
 // What the library has given up by itself, because it could not renew it, was lost, even if it then found the key and
-// removed it.
+// deleted it.
 func TestGivingUpWhatWasLost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -265,8 +265,8 @@ func TestGivingUpWhatWasLost(t *testing.T) {
 	}
 }
 
-// A Locker that is closed releases what it holds while its client closes, after extensions whose contexts are over by
-// then. The library's client would connect again for that (see Connections); goleak would find what is left.
+// A closed Locker releases what it holds while its client closes, after extensions whose contexts are over by then. The
+// library's client would connect again for that (see Connections); goleak would find what is left.
 func TestClosedStaysClosed(t *testing.T) {
 	svc := openWith(t, drivers.Config{Addrs: []string{servertest.Embedded(t).URL()}, Embedded: true, Params: patient("1")})
 	client := sessionOf(t, svc, 0).interceptor

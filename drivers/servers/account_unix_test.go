@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// Only who can go through a directory and through all above it gets there.
+// An account needs permission for a directory and for all above it.
 func TestAccountReaches(t *testing.T) {
 	plain := plainRoot()
 	if fi, err := os.Stat(plain); err != nil || fi.Mode()&0o001 == 0 {
-		t.Skip("this system has no temp dir for everybody")
+		t.Skip("this system has no temp dir for all users")
 	}
 	top, err := os.MkdirTemp(plain, "")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestAccountReaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const stranger = 1<<31 - 7
+	const other = 1<<31 - 7
 	group := int(fi.Sys().(*syscall.Stat_t).Gid)
 	for _, tt := range []struct {
 		above, mode os.FileMode
@@ -37,13 +37,13 @@ func TestAccountReaches(t *testing.T) {
 		want        bool
 	}{
 		{0o700, 0o700, nil, true},
-		{0o700, 0o700, &account{os.Geteuid(), stranger}, true},
-		{0o700, 0o700, &account{stranger, stranger}, false},
-		{0o700, 0o711, &account{stranger, stranger}, false},
-		{0o711, 0o700, &account{stranger, stranger}, false},
-		{0o711, 0o711, &account{stranger, stranger}, true},
-		{0o710, 0o710, &account{stranger, group}, true},
-		{0o701, 0o701, &account{stranger, group}, false}, // a group's bits hold for its members, whatever the others may
+		{0o700, 0o700, &account{os.Geteuid(), other}, true},
+		{0o700, 0o700, &account{other, other}, false},
+		{0o700, 0o711, &account{other, other}, false},
+		{0o711, 0o700, &account{other, other}, false},
+		{0o711, 0o711, &account{other, other}, true},
+		{0o710, 0o710, &account{other, group}, true},
+		{0o701, 0o701, &account{other, group}, false}, // a group's bits hold for its members, whatever the others may do
 	} {
 		if err := errors.Join(os.Chmod(top, tt.above), os.Chmod(dir, tt.mode)); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAccountReaches(t *testing.T) {
 			t.Errorf("%v below %v, %+v: %v", tt.mode, tt.above, tt.who, got)
 		}
 	}
-	if (&account{stranger, stranger}).reaches(filepath.Join(dir, "nothing")) {
-		t.Error("nobody gets to what is not there")
+	if (&account{other, other}).reaches(filepath.Join(dir, "nothing")) {
+		t.Error("a missing directory is reachable")
 	}
 }

@@ -53,7 +53,7 @@ func TestEmbeddedIsGoneAfterClose(t *testing.T) {
 	}
 }
 
-// Leases end by themselves, and never before their time, however busy the server is.
+// Leases end by themselves, and never too early, however busy the server is.
 func TestEmbeddedTTLsRunInRealTime(t *testing.T) {
 	const ttl = 50 * time.Millisecond
 	l := startEmbedded(t)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEnvironment looks at what a server has got of an environment full of what would change it.
+// TestEnvironment checks what a server gets of an environment full of harmful variables.
 func TestEnvironment(t *testing.T) {
 	need(t, FindRedis)
 	binary, _ := FindRedis()
@@ -35,7 +35,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		name, _, _ := strings.Cut(line, "=")
-		if !slices.Contains(append(passedOn, "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_"), name) { // some of which the shell sets
+		if !slices.Contains(append(passedOn, "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_"), name) { // the shell sets some of these
 			t.Errorf("the server has got %s", name)
 		}
 	}

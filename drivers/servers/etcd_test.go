@@ -75,8 +75,8 @@ func etcdHas(t *testing.T, e *Etcd, key string) bool {
 	return fields["kvs"] != nil
 }
 
-// What an etcd has answered survives the loss of its process, and it comes back at its address; after Close nothing
-// of it is left.
+// What etcd has confirmed survives the loss of its process, and it comes back at its address; after Close nothing is
+// left.
 func TestEtcdLifecycle(t *testing.T) {
 	t.Parallel()
 	for _, o := range []EtcdOptions{{}, {Durability: Relaxed}, {TLS: true}} {
@@ -106,7 +106,7 @@ func TestEtcdLifecycle(t *testing.T) {
 	}
 }
 
-// The members are one: what is written to the first is read from the last, also while a minority is gone.
+// The members are one service: what is written to the first is read from the last, also while a minority is gone.
 func TestEtcdEnsemble(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -135,7 +135,7 @@ func TestEtcdEnsemble(t *testing.T) {
 	}
 }
 
-// The row says what a private etcd has on disk, which follows from where its files are and from what it was told.
+// The row says what a private etcd has on disk, which follows from the place of its files and its configuration.
 func TestEtcdPersistence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -221,11 +221,11 @@ func TestEtcdStartFails(t *testing.T) {
 	}
 }
 
-// What the environment says to every etcd is not said to a private one.
+// A private etcd does not get environment variables for etcd.
 func TestEtcdIgnoresItsEnvironment(t *testing.T) {
-	t.Setenv("ETCD_NAME", "stranger")
+	t.Setenv("ETCD_NAME", "other")
 	t.Setenv("ETCD_LISTEN_CLIENT_URLS", "http://127.0.0.1:1")
-	t.Setenv("ETCD_INITIAL_CLUSTER", "stranger=http://127.0.0.1:1")
+	t.Setenv("ETCD_INITIAL_CLUSTER", "other=http://127.0.0.1:1")
 	startEtcd(t, 1, EtcdOptions{})
 }
 

@@ -9,21 +9,21 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// groupOptions are the ways in which the members of a group have to reach each other.
+// groupOptions are the ways in which the members of a group can reach each other.
 var groupOptions = map[string]RedisOptions{
 	"plain":    {},
 	"password": {Password: `p"a s\s#>é`},
 	"user":     {TLS: true, Username: "alice", Password: "secret"},
 }
 
-// group is what all groups have.
+// group is what all groups have in common.
 type group interface {
 	URLs() []string
 	CAFile() string
 	Close() error
 }
 
-// testGroup starts a group with all options, hands it to check, and expects that nothing is left of it.
+// testGroup starts a group with all options, passes it to check, and expects that nothing is left of it.
 func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOptions) (G, error), members func(G) []*Redis, check func(t *testing.T, g G)) {
 	needRedis(t)
 	for name, o := range groupOptions {
@@ -55,7 +55,7 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 				}
 				if o.Password != "" {
 					if err := ping(t.Context(), loginTo(t, r, "", ""), r.PID()); err == nil {
-						t.Errorf("%s lets everybody in", r.URL())
+						t.Errorf("%s accepts every client", r.URL())
 					}
 				}
 			}
@@ -67,7 +67,7 @@ func testGroup[G group](t *testing.T, start func(ctx context.Context, o RedisOpt
 	}
 }
 
-// say sends one command as a client that has the right credentials.
+// say sends one command with the right credentials.
 func say(t *testing.T, r *Redis, command ...string) string {
 	t.Helper()
 	reply, err := r.command(t.Context(), command...)
@@ -170,7 +170,7 @@ func TestStartCluster(t *testing.T) {
 	})
 }
 
-// A group of which one member does not start leaves nothing behind, and says why.
+// If one member does not start, the group leaves nothing behind, and says why.
 func TestGroupFailsAsOne(t *testing.T) {
 	needRedis(t)
 	root := canonical(t.TempDir())

@@ -72,7 +72,7 @@ func startRole(t *testing.T, role, dir string) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// startTest starts a server that ends with the test. It is servertest.Redis, which this package cannot import.
+// startTest starts a server that ends with the test. It replaces servertest.Redis, which this package cannot import.
 func startTest(t *testing.T, o RedisOptions) *Redis {
 	t.Helper()
 	return started(t, FindRedis, func(ctx context.Context) (*Redis, error) { return StartRedis(ctx, o) })
@@ -80,7 +80,7 @@ func startTest(t *testing.T, o RedisOptions) *Redis {
 
 func needRedis(t *testing.T) { t.Helper(); need(t, FindRedis) }
 
-// need skips a test whose server is not here, and fails it with CI=true.
+// need skips a test whose server is not installed, and fails it with CI=true.
 func need(t *testing.T, find func() (string, error)) {
 	t.Helper()
 	if _, err := find(); err != nil {
@@ -107,7 +107,7 @@ func started[S interface{ Close() error }](t *testing.T, find func() (string, er
 	return s
 }
 
-// loginTo returns what a client makes of a server's URL and CA file.
+// loginTo returns a client's view of a server's URL and CA file.
 func loginTo(t *testing.T, r *Redis, username, password string) login {
 	t.Helper()
 	u, err := url.Parse(r.URL())
@@ -132,7 +132,7 @@ func loginTo(t *testing.T, r *Redis, username, password string) login {
 	return l
 }
 
-// do sends one command on a connection of its own and returns the raw reply, of up to 4 KB.
+// do sends one command on its own connection and returns the raw reply, of up to 4 KB.
 func do(t *testing.T, l login, command ...string) string {
 	t.Helper()
 	conn, err := dial(t.Context(), l)

@@ -77,7 +77,7 @@ func TestMySQLStartFails(t *testing.T) {
 			t.Errorf("a made-up durability: %v", err)
 		}
 	}
-	// What is no server at all is told by its own output.
+	// The output of a program that is not a server is in the error.
 	_, err := StartMySQL(t.Context(), MySQLOptions{Binary: "false"})
 	if err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("a program that is no server: %v", err)

@@ -12,18 +12,18 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// The kernel kills the server, though it is another user's, when its parent is killed. The next sweep waits for the
-// processes that it had made, and leaves neither its directory nor its shared memory.
+// The kernel kills the server, although it runs as another user, when its parent is killed. The next sweep waits for
+// its child processes, and leaves neither its directory nor its shared memory.
 func TestPostgresDiesWithParent(t *testing.T) {
 	needPostgres(t)
 	root := canonical(t.TempDir())
-	if os.Geteuid() == 0 { // the server's own user goes through it
+	if os.Geteuid() == 0 { // the server's own user passes through it
 		if err := errors.Join(os.Chmod(root, 0o711), os.Chmod(filepath.Dir(root), 0o711)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("TMPDIR", root)
-	root = tempRoot() // which is another one if the name is too long for sockets
+	root = tempRoot() // another one if the name is too long for sockets
 	parent, line := startRole(t, "parent of postgres", "")
 	var pid int
 	var dir string

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// startPostgresTest starts a server that ends with the test. It is servertest.Postgres, which this package cannot
+// startPostgresTest starts a server that ends with the test. It replaces servertest.Postgres, which this package cannot
 // import.
 func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
 	t.Helper()
@@ -24,7 +24,7 @@ func startPostgresTest(t *testing.T, o PostgresOptions) *Postgres {
 
 func needPostgres(t *testing.T) { t.Helper(); need(t, FindPostgres) }
 
-// psql runs one statement in a session of its own, with the client that every package of the server has.
+// psql runs one statement in its own session, with the client that every package of the server contains.
 func psql(t *testing.T, p *Postgres, password, statement string) (string, error) {
 	t.Helper()
 	binary, err := FindPostgres()
@@ -187,7 +187,7 @@ func TestPostgresStartFails(t *testing.T) {
 	}
 }
 
-// Somebody may take the port between the choice and the start; then another one is chosen.
+// If another process takes the port between the choice and the start, another port is chosen.
 func TestPostgresTakesAnotherPort(t *testing.T) {
 	t.Parallel()
 	other := startPostgresTest(t, PostgresOptions{TCP: true})
@@ -255,7 +255,7 @@ func TestFindPostgres(t *testing.T) {
 	}
 }
 
-// Root's server is another user's, who cannot enter a temp dir of root's own. It goes elsewhere, where Sweep looks too.
+// Root's server runs as another user, who cannot enter a temp dir of root. It goes elsewhere, where Sweep looks too.
 func TestPostgresOfRootLeavesItsTempDir(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root")

@@ -204,7 +204,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// Somebody may take the port between the choice and the start; then another one is chosen.
+// If another process takes the port between the choice and the start, another port is chosen.
 func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -243,22 +243,22 @@ func TestTakenPortIsRetried(t *testing.T) {
 	}
 }
 
-// A server that has taken our port is not ours, however well it answers.
+// A server that has taken our port is rejected, however well it answers.
 func TestStrangerIsNotOurs(t *testing.T) {
 	t.Parallel()
-	stranger := startTest(t, RedisOptions{TCP: true})
+	other := startTest(t, RedisOptions{TCP: true})
 	r, err := startRedis(t.Context(), RedisOptions{TCP: true, Binary: "false"}, func() (*port, error) {
 		p, err := reservePort()
 		if err == nil {
-			p.number = stranger.port.number
+			p.number = other.port.number
 		}
 		return p, err
 	})
 	if err == nil {
 		_ = r.Close()
-		t.Errorf("%s, which a stranger serves, passes for a server of ours", r.URL())
+		t.Errorf("%s, which another server has, passes for our own", r.URL())
 	}
-	if err := ping(t.Context(), loginTo(t, stranger, "", ""), stranger.PID()+1); err == nil || !strings.Contains(err.Error(), "another server") {
+	if err := ping(t.Context(), loginTo(t, other, "", ""), other.PID()+1); err == nil || !strings.Contains(err.Error(), "another server") {
 		t.Errorf("ping of another process: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestRedisConf(t *testing.T) {
 	}
 }
 
-// No name, value, user or password can add a line to the file, and the file never holds the password.
+// No name, value, user or password can add a line to the file, and the file never contains the password.
 func FuzzRedisConf(f *testing.F) {
 	f.Add("maxclients", "100", "alice", "secret")
 	f.Add("save\nport", "1\r\nport 2", "a\nuser b on nopass", "#")

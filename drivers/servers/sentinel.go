@@ -42,7 +42,7 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o RedisOptions)
 	o.args = []string{"--sentinel"}
 	s.Sentinels, err = startAll(ctx, sentinels, func(ctx context.Context, _ int) (*Redis, error) { return StartRedis(ctx, o) })
 	if err == nil {
-		err = await(ctx, "redis: start: the sentinels have not found everybody", s.complete)
+		err = await(ctx, "redis: start: the sentinels have not found all servers", s.complete)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -54,7 +54,7 @@ func TestServerDiesWithParent(t *testing.T) {
 	}
 }
 
-// Pdeathsig is tied to the thread that starts a child. A server outlives the thread of the goroutine that asked for
+// Pdeathsig is tied to the thread that starts a child. A server must outlive the thread of the goroutine that started
 // it.
 func TestServerOutlivesThread(t *testing.T) {
 	needRedis(t)
@@ -104,7 +104,7 @@ func TestServerHasItsOwnProcessGroup(t *testing.T) {
 	}
 }
 
-// While a killed server is away, its port is given to nobody who wants any free port.
+// While a killed server is away, its port is not given to a process that asks for any free port.
 func TestPortStaysReserved(t *testing.T) {
 	t.Parallel()
 	p, err := reservePort()
@@ -131,7 +131,8 @@ func TestPortStaysReserved(t *testing.T) {
 	}
 }
 
-// A process of one thread is known to the nanosecond, not in the ticks of 10 ms of which a backend may use none.
+// The CPU time of a process with one thread is known to the nanosecond, not in ticks of 10 ms, of which a backend may
+// use none.
 func TestCPUOfShortWork(t *testing.T) {
 	for _, sh := range []string{"/bin/sh", "/usr/bin/sh"} {
 		if _, err := os.Stat(sh); err != nil {
@@ -162,8 +163,7 @@ func TestCPUOfShortWork(t *testing.T) {
 	t.Skip("no shell")
 }
 
-// A process that was told to stop has stopped when Signal returns, however many threads it has and however busy they
-// are.
+// A process has stopped when Signal returns from SIGSTOP, however many threads it has and however busy they are.
 func TestStopIsAwaited(t *testing.T) {
 	t.Parallel()
 	r := startTest(t, RedisOptions{})

@@ -139,7 +139,7 @@ func rootFor(who *account) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the server refuses to run as root, and its user can enter neither %s nor %s: "+
-		"let TMPDIR name a directory that everybody can go through (chmod a+x), or run this as another user",
+		"let TMPDIR name a directory that every user can pass through (chmod a+x), or run this as another user",
 		tempRoot(), plainRoot())
 }
 

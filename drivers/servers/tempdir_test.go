@@ -44,8 +44,8 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	keep := []string{
 		live.path,
 		filepath.Join(root, newPrefix+"2"),               // being made
-		filepath.Join(root, dirPrefix+"notes"),           // not a name of ours
-		filepath.Join(root, dirPrefix+"3"),               // no lock and not empty: whose is it?
+		filepath.Join(root, dirPrefix+"notes"),           // not one of lockbench's names
+		filepath.Join(root, dirPrefix+"3"),               // no lock and not empty: unknown owner
 		filepath.Join(root, dirPrefix+"3", "thesis.tex"), //
 		filepath.Join(root, "lockbench-results"),
 	}
@@ -54,7 +54,7 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A link to a stale directory elsewhere is not ours to follow.
+	// A link to a stale directory elsewhere must not be followed.
 	elsewhere := staleDir(t, canonical(t.TempDir()))
 	link := filepath.Join(root, dirPrefix+"4")
 	if err := os.Symlink(elsewhere, link); err != nil {
@@ -62,7 +62,7 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	}
 	keep = append(keep, link, filepath.Join(elsewhere, "server.log"))
 
-	if os.Geteuid() == 0 { // root alone can make another user's directory
+	if os.Geteuid() == 0 { // only root can make another user's directory
 		foreign := staleDir(t, root)
 		if err := os.Chown(foreign, 12345, 12345); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestSweepTakesOnlyStaleDirectories(t *testing.T) {
 	}
 }
 
-// A sweep kills the server that a dead parent left, and nobody else who has got its number since.
+// A sweep kills the server that a dead parent left, and no other process that has got its number since.
 func TestSweepKillsOnlyTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -136,8 +136,8 @@ func TestSweepKillsOnlyTheServer(t *testing.T) {
 	}
 }
 
-// Two sweeps may open the same lock file; the slower one then gets a lock on a file that is no longer there, and what
-// bears its name by then may be anybody's.
+// Two sweeps may open the same lock file; the slower one then gets a lock on a file that no longer exists, and the name
+// may belong to another process by then.
 func TestLockOfRemovedFileDoesNotCount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), lockFile)
 	for _, recreate := range []bool{false, true} {
@@ -203,7 +203,7 @@ func TestSweepWhileOthersStart(t *testing.T) {
 					continue
 				}
 				if err := os.WriteFile(d.file("redis.conf"), nil, 0o600); err != nil {
-					t.Error(err) // swept under our feet
+					t.Error(err) // swept too early
 				}
 				if err := d.remove(); err != nil {
 					t.Error(err)
@@ -228,7 +228,7 @@ func TestSweepWhileOthersStart(t *testing.T) {
 	}
 }
 
-// Of two that remove a directory one has done it.
+// If two goroutines remove a directory, one of them reports it.
 func TestRemoveDirOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dir")
 	for _, files := range [][]string{{lockFile}, {lockFile, "redis.conf"}, nil} {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// failing is a test that notes how it failed, with a deadline of its own.
+// failing is a test that records how it failed, with a deadline of its own.
 type failing struct {
 	testing.TB
 	deadline time.Time
@@ -21,7 +21,7 @@ func TestBounds(t *testing.T) {
 	never := make(chan struct{})
 	for _, tt := range []struct {
 		name   string
-		left   time.Duration // of the test's own time; 0 is without end
+		left   time.Duration // of the test's own time; 0 means without end
 		wait   func(t testing.TB)
 		fails  bool
 		within time.Duration

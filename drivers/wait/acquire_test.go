@@ -1,4 +1,4 @@
-// The acquisition loop, against sessions that do as they are told.
+// The acquisition loop, with scripted sessions.
 
 package wait_test
 
@@ -18,12 +18,12 @@ var (
 	errRefused = &drivers.Error{Class: drivers.ClassServer, Op: "test", Err: errors.New("out of memory")}
 )
 
-// scripted is a session and its waiter that do as they are told, and count. Times pass inside the calls.
+// scripted is a session and its waiter that follow a script, and count. Times pass inside the calls.
 type scripted struct {
-	answers []bool // of Try; after the last one it goes on with false
+	answers []bool // of Try; after the last one, false
 	tryErr  error  // of the try after the last answer
 	trying  time.Duration
-	waiting time.Duration // how long a Wait takes
+	waiting time.Duration // the duration of a Wait
 	waitErr error
 	inWait  func()
 
@@ -41,7 +41,7 @@ func (s *scripted) Try(context.Context, *drivers.Lease) (bool, error) {
 	case s.tries <= len(s.answers):
 		return s.answers[s.tries-1], nil
 	case s.tryErr != nil:
-		return true, s.tryErr // a driver that errs here must not make a lock out of an error
+		return true, s.tryErr // true with an error must not count as held
 	}
 	return false, nil
 }
@@ -65,7 +65,7 @@ func (s *scripted) Leave(ctx context.Context, _ *drivers.Lease) error {
 	return s.leaveErr
 }
 
-// acquire returns a whole acquisition, first try included.
+// acquire does a whole acquisition, including the first try.
 func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *drivers.Lease, clock *drivers.Clock) (wait.Attempt, error) {
 	held, err := s.Try(ctx, l)
 	return wait.After(ctx, held, err, s, w, l, clock, nil)
@@ -74,12 +74,12 @@ func acquire(ctx context.Context, s drivers.Session, w drivers.Waiter, l *driver
 func TestAcquire(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		name     string
-		s        scripted
-		patience time.Duration // 0 for no deadline
-		alone    bool          // without a waiter
-		want     wait.Attempt
-		err      error
+		name    string
+		s       scripted
+		timeout time.Duration // 0 for no deadline
+		alone   bool          // without a waiter
+		want    wait.Attempt
+		err     error
 	}{
 		{"granted at once", scripted{answers: []bool{true}}, 0, false,
 			wait.Attempt{Held: true, Tries: 1}, nil},
@@ -87,11 +87,11 @@ func TestAcquire(t *testing.T) {
 			wait.Attempt{Held: true, Tries: 3, Waits: 2}, nil},
 		{"contended", scripted{}, 0, true,
 			wait.Attempt{Tries: 1}, nil},
-		{"patience runs out while waiting", scripted{waiting: 10 * ms}, 25 * ms, false,
+		{"timeout runs out while waiting", scripted{waiting: 10 * ms}, 25 * ms, false,
 			wait.Attempt{Tries: 3, Waits: 3}, nil},
-		{"patience runs out exactly with the wait", scripted{waiting: 10 * ms}, 20 * ms, false,
+		{"timeout runs out exactly with the wait", scripted{waiting: 10 * ms}, 20 * ms, false,
 			wait.Attempt{Tries: 2, Waits: 2}, nil},
-		{"patience runs out while trying", scripted{trying: 10 * ms, leaveErr: errBroken}, 5 * ms, false,
+		{"timeout runs out while trying", scripted{trying: 10 * ms, leaveErr: errBroken}, 5 * ms, false,
 			wait.Attempt{Tries: 1, Leave: errBroken}, nil},
 		{"granted late, but sent in time", scripted{answers: []bool{true}, trying: 10 * ms}, 5 * ms, false,
 			wait.Attempt{Held: true, Tries: 1}, nil},
@@ -112,8 +112,8 @@ func TestAcquire(t *testing.T) {
 				time.Sleep(time.Second)
 				start := clock.Now()
 				l := drivers.Lease{Key: "k"}
-				if test.patience > 0 {
-					l.Deadline = clock.Time(start + test.patience)
+				if test.timeout > 0 {
+					l.Deadline = clock.Time(start + test.timeout)
 				}
 				var w drivers.Waiter = &test.s
 				if test.alone {
@@ -163,7 +163,7 @@ func TestAcquireLeavesAfterCancel(t *testing.T) {
 	})
 }
 
-// While the caller's context lives, Leave gets that one, with its values and its end.
+// While the caller's context lives, Leave gets it, with its values and its end.
 func TestAcquireLeavesWithCallersContext(t *testing.T) {
 	s, clock := &scripted{answers: []bool{false, true}}, drivers.NewClock()
 	s.leaveCtx = func(ctx context.Context) {
@@ -176,7 +176,7 @@ func TestAcquireLeavesWithCallersContext(t *testing.T) {
 	}
 }
 
-// A wake-up and the end of the context that come together send no further try: its outcome would be unknown.
+// A wake-up and the end of the context that come together cause no further try: its outcome would be unknown.
 func TestAcquireSendsNothingAfterCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, clock := &scripted{answers: []bool{false, true}, inWait: cancel}, drivers.NewClock()

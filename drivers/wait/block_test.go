@@ -21,7 +21,7 @@ type bed struct {
 	tokens chan struct{}
 	roused int
 	err    error // of Block
-	late   bool  // a token is handed over in the moment in which the sleep ends
+	late   bool  // a token is handed over at the moment when the sleep ends
 }
 
 // sleeper is a session that can sleep on the server; the fake's release leaves a token.
@@ -87,7 +87,7 @@ func sleeping(t *testing.T, f func(t *testing.T, svc *service, room *wait.Room, 
 	})
 }
 
-// Each release wakes one sleeper and no more, and all get through.
+// Each release wakes exactly one sleeper, and all get through.
 func TestBlockWakesOne(t *testing.T) {
 	sleeping(t, func(t *testing.T, svc *service, room *wait.Room, b *bed) {
 		const n = 100
@@ -122,22 +122,22 @@ func TestBlockWakesOne(t *testing.T) {
 	})
 }
 
-// What ends a sleep that no release ends.
+// What ends a sleep without a release.
 func TestBlockIsBounded(t *testing.T) {
 	const sec = time.Second
 	for _, test := range []struct {
-		name     string
-		hold     time.Duration // the holder's lease; 0 never ends
-		patience time.Duration
-		late     bool
-		held     bool
-		tries    []time.Duration
-		roused   int
+		name    string
+		hold    time.Duration // the holder's lease; 0 never ends
+		timeout time.Duration
+		late    bool
+		held    bool
+		tries   []time.Duration
+		roused  int
 	}{
 		{"the lease", 2 * sec, 0, false, true, []time.Duration{0, 2*sec + wait.Grace}, 0},
 		{"a long lease", 7 * sec, 0, false, true, []time.Duration{0, wait.MaxSleep, 7*sec + wait.Grace}, 0},
 		{"the deadline", time.Hour, 3 * sec, false, false, []time.Duration{0}, 0},
-		{"the deadline, and a wake-up in vain", time.Hour, 3 * sec, true, false, []time.Duration{0}, 1},
+		{"the deadline, and a useless wake-up", time.Hour, 3 * sec, true, false, []time.Duration{0}, 1},
 		{"a lease without end", 0, wait.MaxSleep + sec, false, false, []time.Duration{0, wait.MaxSleep}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestBlockIsBounded(t *testing.T) {
 				svc.hold("k", test.hold)
 				c := newSleeper(t, svc, room, 0, b)
 				c.base = time.Now()
-				if test.patience > 0 {
-					c.patience(test.patience)
+				if test.timeout > 0 {
+					c.timeout(test.timeout)
 				}
 				a, err := c.acquire(t.Context())
 				if a.Held != test.held || err != nil {
@@ -156,21 +156,21 @@ func TestBlockIsBounded(t *testing.T) {
 				if !slices.Equal(c.at, test.tries) || b.roused != test.roused {
 					t.Errorf("tries at %v, want %v; %d wake-ups passed on", c.at, test.tries, b.roused)
 				}
-				if took := time.Since(c.base); !test.held && took != test.patience {
-					t.Errorf("took %v of %v", took, test.patience)
+				if took := time.Since(c.base); !test.held && took != test.timeout {
+					t.Errorf("took %v of %v", took, test.timeout)
 				}
 			})
 		})
 	}
 }
 
-// A wake-up dies with the client that it has woken. The others sleep no longer than the lease of the holder of then.
+// A wake-up is lost if the client that it woke dies. The others sleep no longer than the lease of the present holder.
 func TestBlockOutlivesADeadWaiter(t *testing.T) {
 	sleeping(t, func(t *testing.T, svc *service, room *wait.Room, b *bed) {
 		svc.hold("k", 2*time.Second)
 		c := newSleeper(t, svc, room, 0, b)
 		start := time.Now()
-		time.AfterFunc(time.Second, func() { svc.free("k") }) // and somebody else has taken the token
+		time.AfterFunc(time.Second, func() { svc.free("k") }) // and another client has taken the token
 		c.must(t)
 		if took := time.Since(start); took != 2*time.Second+wait.Grace {
 			t.Errorf("took %v", took)
@@ -178,7 +178,7 @@ func TestBlockOutlivesADeadWaiter(t *testing.T) {
 	})
 }
 
-// Whoever is cancelled may have been sent a wake-up: he passes it on.
+// A cancelled client may have been sent a wake-up: it passes that on.
 func TestBlockCancelled(t *testing.T) {
 	sleeping(t, func(t *testing.T, svc *service, room *wait.Room, b *bed) {
 		svc.hold("k", time.Hour)
@@ -191,7 +191,8 @@ func TestBlockCancelled(t *testing.T) {
 	})
 }
 
-// A waiter who gets the lock for less than the others sleep makes one of them ask how long: he may die.
+// A waiter that gets the lock for less time than the others sleep makes one of them ask for the lease, because it may
+// die.
 func TestBlockMindsAShortLease(t *testing.T) {
 	for _, test := range []struct {
 		ttl    time.Duration

@@ -1,4 +1,4 @@
-// A client of a line that dies: it neither hands over nor holds up those behind it.
+// A client in line that dies: it neither hands over nor holds up those behind it.
 
 package wait_test
 
@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-// die crashes a client as the engine does.
+// die crashes a client like the engine.
 func (c *client) die(t *testing.T) {
 	t.Helper()
 	crasher, ok := drivers.As[drivers.Crasher](c.use)
@@ -26,9 +26,8 @@ func (c *client) die(t *testing.T) {
 	}
 }
 
-// When a holder dies the first in line asks the server, alone, and goes on as one who waits for a stranger: until the
-// lease ends, or until he hears that somebody has freed the lock. The line keeps its order, and who comes anew is the
-// last of it.
+// When a holder dies, only the first in line asks the server, and then waits as for another process: until the lease
+// ends, or until it hears that the lock was freed. The line keeps its order, and newcomers join its end.
 func TestQueueOutlivesACrash(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		const n, lease, freed = 5, time.Minute, 10 * time.Second
@@ -73,8 +72,8 @@ func TestQueueOutlivesACrash(t *testing.T) {
 	})
 }
 
-// A lock without an expiry stays with its dead holder. The first in line goes on looking, and gets it when somebody has
-// cleaned up and told nobody.
+// A lock without an expiry stays with its dead holder. The first in line goes on looking, and gets it when it has been
+// cleaned up silently.
 func TestQueueOutlivesACrashWithoutExpiry(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		svc.traits.Expires = false
@@ -100,7 +99,7 @@ func TestQueueOutlivesACrashWithoutExpiry(t *testing.T) {
 	})
 }
 
-// A client to whom the lock was passed dies as any other holder, also before it has heard of its luck.
+// A client that the lock was passed to dies like any other holder, even before it has noticed the grant.
 func TestCrashAfterPass(t *testing.T) {
 	for _, heard := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -130,18 +129,18 @@ func TestCrashAfterPass(t *testing.T) {
 			a.free(t)
 			dying.Wait()
 			b.die(t)
-			const freed = 7 * time.Second // by a stranger, long before the lease ends
+			const freed = 7 * time.Second // by another client, long before the lease ends
 			time.Sleep(freed)
 			svc.release("k")
 			all.Wait()
 			if after := time.Since(passed); after != freed {
-				t.Errorf("heard %v: the next has got the lock after %v, and a stranger has freed it after %v", heard, after, freed)
+				t.Errorf("heard %v: the next client has got the lock after %v, and another client has freed it after %v", heard, after, freed)
 			}
 		})
 	}
 }
 
-// Who dies late, when its lease is over and its place was taken, has nothing to do with the line any more.
+// A client that dies when its lease is over and its place was taken does not affect the line any more.
 func TestCrashAfterTheLease(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -165,7 +164,7 @@ func TestCrashAfterTheLease(t *testing.T) {
 	})
 }
 
-// Who dies while it contends leaves its turn to the next, who then minds the end of the holder's lease.
+// A client that dies while it contends leaves its turn to the next, which then watches the end of the holder's lease.
 func TestCrashWhileContending(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -174,7 +173,7 @@ func TestCrashWhileContending(t *testing.T) {
 		start := time.Now()
 		svc.hold("k", lease)
 		dead, next := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k")
-		dead.patience(time.Second)
+		dead.timeout(time.Second)
 		if held, err := dead.use.Try(t.Context(), &dead.lease); held || err != nil {
 			t.Fatalf("Try = %v, %v", held, err)
 		}
@@ -194,7 +193,7 @@ func TestCrashWhileContending(t *testing.T) {
 	})
 }
 
-// mortal is a session that notes its end.
+// mortal is a session that records its end.
 type mortal struct {
 	*session
 	crashes int
@@ -202,11 +201,11 @@ type mortal struct {
 
 func (m *mortal) Crash() { m.crashes++ }
 
-// A crash reaches the session below, whatever is between; and every way of waiting lets it through.
+// A crash reaches the session below, whatever wraps it, in every way of waiting.
 func TestCrashReachesTheSession(t *testing.T) {
 	for _, kind := range wait.Kinds() {
 		if kind.Native || kind.Blocks {
-			continue // which leave the session as it is, as poll does
+			continue // the session is not wrapped, as in poll
 		}
 		t.Run(kind.Name, func(t *testing.T) {
 			svc := newService()

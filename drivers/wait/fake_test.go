@@ -1,4 +1,4 @@
-// A service for the tests: a lock with leases and publication on the bubble's clock, which stops and calls back at
+// A service for the tests: a lock with leases and publication on the bubble's clock, which stops and calls hooks at
 // every point where a wake-up could get lost.
 
 package wait_test
@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is the fake server. The hooks are called without its lock held and may use it; nil ones do nothing.
+// service is the fake server. The hooks are called without its mutex and may use it; nil ones do nothing.
 type service struct {
 	traits drivers.Traits
 	named  atomic.Uint64
@@ -30,15 +30,15 @@ type service struct {
 	confirm func(key string)           // subscribed, but the confirmation is not out yet
 	remove  func(key string)           // the request to unsubscribe has arrived
 	tried   func(s *session, won bool) // a try is decided, but its answer is not out yet
-	asked   func(s *session) error     // the lease's rest is read, but the answer is not out yet
+	asked   func(s *session) error     // the rest of the lease is read, but the answer is not out yet
 
-	releasing func(s *session, l *drivers.Lease) (bool, error)  // the request to release has arrived; false: not its own
+	releasing func(s *session, l *drivers.Lease) (bool, error)  // the request to release has arrived; false: not the owner's
 	passing   func(s *session, to *drivers.Lease) (bool, error) // the request to pass the lock on has arrived
 
 	mu      sync.Mutex
 	held    map[string]time.Time // key → end of the lease; zero is never
 	owner   map[string]string
-	owned   bool // a release has to name the owner
+	owned   bool // a release must name the owner
 	granted map[string]*session
 	wake    func(string)
 	subs    map[string]bool
@@ -63,7 +63,7 @@ var names = func() (list [4096]string) {
 	return
 }()
 
-// name returns an owner's that nobody has had for long.
+// name returns an owner that was not used for long.
 func (s *service) name() string { return names[s.named.Add(1)%uint64(len(names))] }
 
 func (s *service) Traits() drivers.Traits { return s.traits }
@@ -72,7 +72,7 @@ func (s *service) Session(context.Context, int) (drivers.Session, error) {
 	return &session{svc: s}, nil
 }
 
-// hold lets a stranger have the lock for d; 0 is for ever.
+// hold gives the lock to an outside client for d; 0 is for ever.
 func (s *service) hold(key string, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *service) hold(key string, d time.Duration) {
 	}
 }
 
-// seize lets a stranger have the lock for ever if nobody has it, and reports whether he got it.
+// seize gives the lock to an outside client for ever if it is free, and reports whether it was.
 func (s *service) seize(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +107,14 @@ func (s *service) release(key string) {
 	}
 }
 
-// free frees the lock and tells nobody, as a broken connection would have it.
+// free frees the lock without a publication, like a broken connection.
 func (s *service) free(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.held, key)
 }
 
-// taken reports whether somebody holds the key. The caller has the lock.
+// taken reports whether the key is held. The caller holds the mutex.
 func (s *service) taken(key string) bool {
 	end, held := s.held[key]
 	return held && (end.IsZero() || time.Now().Before(end))
@@ -182,7 +182,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// session is one client. It counts what it was asked to do.
+// session is one client. It counts its calls.
 type session struct {
 	svc              *service
 	tries            int
@@ -190,7 +190,7 @@ type session struct {
 	releases, passes int
 	base             time.Time
 	at               []time.Duration // when each try was made, if base is set
-	err              error           // what Try answers
+	err              error           // returned by Try
 }
 
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -278,12 +278,12 @@ func (s *session) Remaining(_ context.Context, l *drivers.Lease) (time.Duration,
 // bare hides every capability of a session.
 type bare struct{ drivers.Session }
 
-// wrapped is a session that wraps another one, as a driver's middleware does.
+// wrapped is a session that wraps another one, like a driver's middleware.
 type wrapped struct{ drivers.Session }
 
 func (w wrapped) Unwrap() drivers.Session { return w.Session }
 
-// deaf is a service that cannot be listened to.
+// deaf is a service that is not a Subscriber.
 type deaf struct{ drivers.Service }
 
 // voting is a service of several nodes.
@@ -295,7 +295,7 @@ func (voting) Nodes() []drivers.Node    { return nil }
 // client is a session with its waiter and its lease.
 type client struct {
 	*session
-	use    drivers.Session // the session as the room wants it used
+	use    drivers.Session // the session returned by the room
 	waiter drivers.Waiter
 	lease  drivers.Lease
 	clock  drivers.Clock
@@ -326,8 +326,8 @@ func newClient(t testing.TB, svc *service, room *wait.Room, id int, key string) 
 	return c
 }
 
-// patience sets the lease's deadline.
-func (c *client) patience(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
+// timeout sets the lease's deadline.
+func (c *client) timeout(d time.Duration) { c.lease.Deadline = time.Now().Add(d) }
 
 func (c *client) acquire(ctx context.Context) (wait.Attempt, error) {
 	return acquire(ctx, c.use, c.waiter, &c.lease, &c.clock)

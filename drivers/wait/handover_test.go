@@ -1,4 +1,4 @@
-// Passing a lock on, and what can happen while that is under way.
+// Passing a lock on, and what can happen meanwhile.
 
 package wait_test
 
@@ -16,13 +16,13 @@ import (
 
 var swap = wait.Options{Handover: wait.HandoverSwap}
 
-// slowPass makes a request to pass the lock take d, and then end as it would have.
+// slowPass makes a request to pass the lock take d, and then work as usual.
 func slowPass(svc *service, d time.Duration) {
 	svc.passing = func(*session, *drivers.Lease) (bool, error) { time.Sleep(d); return true, nil }
 }
 
-// A waiter whose patience ends, or who is cancelled, while the lock is being passed to him has it when that is done:
-// it was asked for in time, and its answer came late.
+// A waiter whose deadline passes, or that is cancelled, while the lock is being passed to it has the lock when that is
+// done: the request was made in time, and its answer came late.
 func TestPassWhileGivingUp(t *testing.T) {
 	for _, test := range []string{"deadline", "cancel"} {
 		t.Run(test, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPassWhileGivingUp(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if test == "deadline" {
-					b.patience(1500 * time.Millisecond)
+					b.timeout(1500 * time.Millisecond)
 				} else {
 					time.AfterFunc(1500*time.Millisecond, cancel)
 				}
@@ -74,7 +74,7 @@ type stoppable struct {
 
 func (s stoppable) Wait(_ context.Context, l *drivers.Lease) error { return s.Waiter.Wait(s.ctx, l) }
 
-// Nothing is passed to a waiter whose patience ends just now, or has ended.
+// Nothing is passed to a waiter whose deadline passes now, or has passed.
 func TestPassSkipsWhoIsLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -83,10 +83,10 @@ func TestPassSkipsWhoIsLeaving(t *testing.T) {
 		defer closeRoom(t, room)
 		a, late, next := newClient(t, svc, room, 0, "k"), newClient(t, svc, room, 1, "k"), newClient(t, svc, room, 2, "k")
 		a.must(t)
-		late.patience(time.Second)
+		late.timeout(time.Second)
 		var all sync.WaitGroup
 		all.Go(func() {
-			// It wakes at the same instant as the holder below; whoever runs first, the answer is the same.
+			// It wakes at the same instant as the holder below; whichever runs first, the answer is the same.
 			if got, err := late.acquire(t.Context()); got.Held || err != nil {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -102,7 +102,7 @@ func TestPassSkipsWhoIsLeaving(t *testing.T) {
 	})
 }
 
-// A waiter to whom the lock was passed and who leaves without a Try gives it back, and the next in line gets it.
+// A waiter that the lock was passed to and that leaves without a Try gives it back, and the next in line gets it.
 func TestPassToWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -132,7 +132,8 @@ func TestPassToWhoLeaves(t *testing.T) {
 	})
 }
 
-// A lock that turns out to be lost when it is to be passed is the releaser's loss; the next has to contend for it.
+// If the lock turns out to be lost when it is to be passed, the releaser has lost it; the next client has to contend
+// for it.
 func TestPassOfALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -151,7 +152,7 @@ func TestPassOfALostLock(t *testing.T) {
 		})
 		synctest.Wait()
 		svc.mu.Lock()
-		svc.owner["k"] = "a stranger"
+		svc.owner["k"] = "another client"
 		svc.mu.Unlock()
 		if owned, err := a.use.Release(t.Context(), &a.lease); owned || err != nil {
 			t.Errorf("Release = %v, %v", owned, err)
@@ -162,8 +163,8 @@ func TestPassOfALostLock(t *testing.T) {
 	})
 }
 
-// A Pass whose answer is not heard has an unknown outcome. Whatever it is, the next must not believe that he has the
-// lock, and neither owner may keep it.
+// A Pass without an answer has an unknown outcome. In any case the next client must not believe that it has the lock,
+// and neither owner may keep it.
 func TestPassUnheard(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -210,7 +211,7 @@ func TestPassUnheard(t *testing.T) {
 	}
 }
 
-// While a Pass takes its time the releaser's lease runs out, and somebody takes its place. The line must not have two
+// While a Pass is slow, the releaser's lease runs out, and another client takes its place. The line must not have two
 // fronts that believe each other gone.
 func TestPassOutlastsTheLease(t *testing.T) {
 	for _, owned := range []bool{true, false} {
@@ -254,14 +255,14 @@ func TestPassOutlastsTheLease(t *testing.T) {
 			if holders != 2 {
 				t.Errorf("%d holders", holders)
 			}
-			a.must(t) // and nobody is left in the way
+			a.must(t) // and no client is in the way
 			a.free(t)
 		})
 	}
 }
 
-// Many clients of two rooms at a few keys, impatient ones among them, with requests that take their time, get lost and
-// fail: nobody holds a lock that another one holds, and nobody waits in vain.
+// Many clients of two rooms use a few keys, some of them with deadlines, with requests that are slow, get lost and
+// fail: a lock is never held twice, and no client waits for ever.
 func TestQueueUnderTrouble(t *testing.T) {
 	for _, handover := range handovers {
 		t.Run(handover, func(t *testing.T) {
@@ -302,7 +303,7 @@ func TestQueueUnderTrouble(t *testing.T) {
 						for range rounds {
 							c.lease.Key = keys[rand.N(len(keys))]
 							if c.lease.Deadline = (time.Time{}); id%3 == 0 {
-								c.patience(rand.N(20 * ms))
+								c.timeout(rand.N(20 * ms))
 							}
 							got, err := c.acquire(t.Context())
 							if err != nil {

@@ -18,7 +18,7 @@ import (
 // idle is how many keys without waiters the hub keeps subscribed.
 const idle = 1024
 
-// visit makes c wait for key, get it and give it up, so that the key is subscribed to and then idle.
+// visit makes c wait for key, get it and release it, so that the key is subscribed to and then idle.
 func (c *client) visit(t *testing.T, key string) {
 	t.Helper()
 	c.lease.Key = key
@@ -36,7 +36,7 @@ func (c *client) visit(t *testing.T, key string) {
 	c.svc.free(key)
 }
 
-// A key that is fought over is subscribed to once; of many keys, those that have been idle for longest go.
+// A contended key is subscribed to once; of many keys, those that have been idle for longest go.
 func TestIdleKeysStayForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -55,7 +55,7 @@ func TestIdleKeysStayForAWhile(t *testing.T) {
 			c.visit(t, fmt.Sprint(i))
 			want = append(want, fmt.Sprint("add ", i))
 		}
-		c.visit(t, "hot") // and so 0 is the longest idle
+		c.visit(t, "hot") // so 0 is the longest idle
 		synctest.Wait()
 		if log := svc.noted(); !slices.Equal(log, want) {
 			t.Fatalf("%d idle keys asked the server for %v", idle, log[len(log)-3:])
@@ -66,7 +66,7 @@ func TestIdleKeysStayForAWhile(t *testing.T) {
 			synctest.Wait()
 			want = append(want, fmt.Sprint("add new", i), fmt.Sprint("remove ", i))
 		}
-		c.visit(t, "0") // which was dropped
+		c.visit(t, "0") // this was dropped
 		synctest.Wait()
 		want = append(want, "add 0", "remove 3")
 		if log := svc.noted(); !slices.Equal(log, want) {
@@ -96,7 +96,7 @@ func TestBusyKeyStays(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		visitor.patience(time.Millisecond)
+		visitor.timeout(time.Millisecond)
 		if a, err := visitor.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
@@ -125,7 +125,7 @@ func TestGivenUpKeyIsDropped(t *testing.T) {
 		c := newClient(t, svc, room, 0, "given up")
 		svc.hold("given up", 0)
 		svc.confirm = func(string) { time.Sleep(time.Second) }
-		c.patience(time.Millisecond)
+		c.timeout(time.Millisecond)
 		if a, err := c.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
@@ -143,7 +143,7 @@ func TestGivenUpKeyIsDropped(t *testing.T) {
 	})
 }
 
-// fill makes all the idle keys there may be, k the longest idle of them.
+// fill makes as many idle keys as possible, k the longest idle of them.
 func (c *client) fill(t *testing.T) {
 	t.Helper()
 	c.visit(t, "k")
@@ -152,7 +152,7 @@ func (c *client) fill(t *testing.T) {
 	}
 }
 
-// Whoever wants a key that is just being dropped gets a new subscription, made after the old one is gone.
+// A client that wants a key that is just being dropped gets a new subscription, made after the old one is gone.
 func TestJoinWhileDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -182,7 +182,7 @@ func TestJoinWhileDropped(t *testing.T) {
 	})
 }
 
-// Whoever joins a key that is being dropped and gives up before it is gone leaves nothing behind.
+// A client that joins a key that is being dropped and gives up before it is gone leaves nothing behind.
 func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -196,7 +196,7 @@ func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 		before := len(svc.noted())
 		c.lease.Key = "k"
 		svc.hold("k", 0)
-		c.patience(time.Millisecond)
+		c.timeout(time.Millisecond)
 		if a, err := c.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil {
 			t.Errorf("got %+v, %v", a, err)
 		}
@@ -212,7 +212,7 @@ func TestJoinWhileDroppedAndGiveUp(t *testing.T) {
 	})
 }
 
-// Many clients at many keys, with subscriptions that come and go and take their time: nobody sleeps through a release.
+// Many clients at many keys, with slow subscriptions that come and go: none sleeps through a release.
 func TestComingAndGoing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (

@@ -1,4 +1,4 @@
-// One waiter of a key minds the end of the holder's lease for all of them.
+// One waiter of a key watches the end of the holder's lease for all of them.
 
 package wait_test
 
@@ -16,11 +16,11 @@ import (
 func TestOneKeeper(t *testing.T) {
 	const sec = time.Second
 	for _, test := range []struct {
-		name     string
-		patience []time.Duration // of each waiter; 0 is endless
-		release  time.Duration   // when the holder releases; 0 is never
-		rests    int64           // how often all of them ask for the rest of the lease of 2 s
-		woken    time.Duration   // when those with endless patience try again
+		name    string
+		timeout []time.Duration // of each waiter; 0 is endless
+		release time.Duration   // when the holder releases; 0 is never
+		rests   int64           // how often all of them ask for the rest of the lease of 2 s
+		woken   time.Duration   // when those without a deadline try again
 	}{
 		{"the lease ends", []time.Duration{0, 0, 0, 0}, 0, 1, 2*sec + wait.Grace},
 		{"a release comes first", []time.Duration{0, 0, 0, 0}, sec, 1, sec},
@@ -39,19 +39,19 @@ func TestOneKeeper(t *testing.T) {
 				svc.hold("k", 2*sec)
 				start := time.Now()
 				var all sync.WaitGroup
-				clients := make([]*client, len(test.patience))
-				for i, patience := range test.patience {
+				clients := make([]*client, len(test.timeout))
+				for i, timeout := range test.timeout {
 					c := newClient(t, svc, room, i, "k")
 					c.base = start
-					if patience > 0 {
-						c.patience(patience)
+					if timeout > 0 {
+						c.timeout(timeout)
 					}
 					clients[i] = c
 					all.Go(func() {
-						if a, err := c.acquire(t.Context()); a.Held != (patience == 0) || err != nil {
+						if a, err := c.acquire(t.Context()); a.Held != (timeout == 0) || err != nil {
 							t.Errorf("client %d: got %+v, %v", i, a, err)
 						}
-						if c.lease.TTL > 0 && patience == 0 {
+						if c.lease.TTL > 0 && timeout == 0 {
 							c.Release(t.Context(), &c.lease)
 						}
 					})
@@ -70,7 +70,7 @@ func TestOneKeeper(t *testing.T) {
 				}
 				all.Wait()
 				for i, c := range clients {
-					if test.patience[i] == 0 && !slices.Contains(c.at, test.woken) {
+					if test.timeout[i] == 0 && !slices.Contains(c.at, test.woken) {
 						t.Errorf("client %d tried at %v, want a try at %v", i, c.at, test.woken)
 					}
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestLinesLeaveNothing makes lines for many keys, one after the other: they use the same memory again.
+// TestLinesLeaveNothing makes lines for many keys, one after the other: they reuse memory.
 func TestLinesLeaveNothing(t *testing.T) {
 	room := &Room{lines: newLines(), traits: drivers.Traits{}, options: Options{Handover: HandoverRelease}}
 	q, err := room.queued(held{}, 0)
@@ -33,7 +33,7 @@ func TestLinesLeaveNothing(t *testing.T) {
 	}
 }
 
-// held is a session to which everything is granted.
+// held is a session that is granted everything.
 type held struct{}
 
 func (held) Try(context.Context, *drivers.Lease) (bool, error)     { return true, nil }

@@ -1,4 +1,4 @@
-// Waiting for published releases, as one client or a herd of them sees it.
+// Waiting for published releases, from the view of one client or many.
 
 package wait_test
 
@@ -16,10 +16,10 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-// A release is published once. Wherever in an acquisition it falls, the client gets the lock without any delay but
-// the server's, although it would sleep for MaxSleep if it missed the message.
+// A release is published once. Whenever it happens during an acquisition, the client gets the lock without any delay
+// but the server's, although it would sleep for MaxSleep if it missed the message.
 func TestReleaseIsNeverSleptThrough(t *testing.T) {
-	const slow = 3 * time.Millisecond // from the subscription's taking effect to its confirmation
+	const slow = 3 * time.Millisecond // from the effect of the subscription to its confirmation
 	for _, test := range []struct {
 		name  string
 		set   func(svc *service) // makes the release happen
@@ -70,7 +70,7 @@ func TestReleaseIsNeverSleptThrough(t *testing.T) {
 				}
 			}
 		}, 4, slow},
-		{"by a stranger who takes it first", func(svc *service) {
+		{"by an outside client that takes it first", func(svc *service) {
 			svc.tried = func(s *session, won bool) {
 				switch s.tries {
 				case 2:
@@ -107,16 +107,16 @@ func TestReleaseIsNeverSleptThrough(t *testing.T) {
 	}
 }
 
-// What ends a sleep that no message ends.
+// What ends a sleep without a message.
 func TestSleepWithoutMessage(t *testing.T) {
 	const sec = time.Second
 	for _, test := range []struct {
-		name     string
-		hold     time.Duration // the holder's lease; 0 never ends
-		patience time.Duration
-		held     bool
-		tries    []time.Duration
-		end      time.Duration
+		name    string
+		hold    time.Duration // the holder's lease; 0 never ends
+		timeout time.Duration
+		held    bool
+		tries   []time.Duration
+		end     time.Duration
 	}{
 		{"the lease runs out", 2 * sec, 0, true, []time.Duration{0, 0, 2*sec + wait.Grace}, 2*sec + wait.Grace},
 		{"the deadline", time.Hour, 3 * sec, false, []time.Duration{0, 0}, 3 * sec},
@@ -136,8 +136,8 @@ func TestSleepWithoutMessage(t *testing.T) {
 				c := newClient(t, svc, room, 0, "k")
 				c.base = time.Now()
 				svc.hold("k", test.hold)
-				if test.patience > 0 {
-					c.patience(test.patience)
+				if test.timeout > 0 {
+					c.timeout(test.timeout)
 				}
 				a, err := c.acquire(t.Context())
 				if a.Held != test.held || err != nil {
@@ -164,7 +164,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// A session that cannot tell the rest is fine where leases do not end; the sleep is bounded all the same.
+// A session that cannot tell the rest works where leases do not end; the sleep is still bounded.
 func TestSleepWithoutRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -188,7 +188,7 @@ func TestSleepWithoutRest(t *testing.T) {
 	})
 }
 
-// After a broken connection messages may be lost, and the driver says wake(""): everybody looks at once.
+// After a broken connection messages may be lost, and the driver calls wake(""): all waiters look at once.
 func TestReconnectionWakesEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -218,7 +218,7 @@ func TestReconnectionWakesEverybody(t *testing.T) {
 	})
 }
 
-// A message wakes the waiters of its own key, all of them, and nobody else.
+// A message wakes all waiters of its own key, and no others.
 func TestMessageWakesItsKeyAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -249,8 +249,8 @@ func TestMessageWakesItsKeyAlone(t *testing.T) {
 	})
 }
 
-// Where several nodes vote, those whom one message wakes try one after the other, and further apart after each that was
-// in vain; what they hear meanwhile they do not try again for.
+// Where several nodes vote, the waiters that one message wakes try one after the other, and further apart after each
+// failure; they do not try again for what they hear meanwhile.
 func TestVotersTryApart(t *testing.T) {
 	const clients = 10
 	synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestVotersTryApart(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range clients {
 			c := newClient(t, svc, room, i, "k")
-			c.lease.TTL = time.Microsecond // its grant does not keep the others waiting
+			c.lease.TTL = time.Microsecond // its grant does not delay the others
 			line = append(line, c)
 			all.Go(func() {
 				if a, err := c.acquire(ctx); (!a.Held || err != nil) && ctx.Err() == nil {
@@ -281,7 +281,7 @@ func TestVotersTryApart(t *testing.T) {
 				svc.free("k")
 			}
 			svc.wake("k")
-			synctest.Wait() // all of them draw their delays, and hear the next
+			synctest.Wait() // all of them draw their delays, and hear the next one
 			svc.wake("k")
 			time.Sleep(2 * bound)
 			synctest.Wait()
@@ -330,7 +330,7 @@ func TestWakeupsEndWithTheAcquisition(t *testing.T) {
 			svc.wake("k")
 			svc.tried = nil
 			c.rests = 0
-			c.patience(time.Second)
+			c.timeout(time.Second)
 			if a, err := c.acquire(t.Context()); a.Held || a.Tries != 2 || err != nil || c.rests != 1 {
 				t.Fatalf("got %+v, %v after %d sleeps", a, err, c.rests)
 			}
@@ -361,7 +361,7 @@ func TestPubSubErrors(t *testing.T) {
 				if a.Held || !errors.Is(err, errBroken) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("got %+v, %v", a, err)
 				}
-				// The next acquisition is not burdened with it.
+				// The next acquisition is not affected.
 				svc.add, svc.asked = nil, nil
 				time.AfterFunc(time.Second, func() { svc.release("k") })
 				start := time.Now()
@@ -373,7 +373,7 @@ func TestPubSubErrors(t *testing.T) {
 	}
 }
 
-// Cancelled while asking, it reports the cancellation and not the request that failed of it.
+// Cancelled while asking, it reports the cancellation and not the request that failed because of it.
 func TestCancelWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -389,15 +389,15 @@ func TestCancelWhileAsking(t *testing.T) {
 	})
 }
 
-// A herd wants one key, and each client gets it, one at a time and without any delay but the holds of the others,
-// over one subscription to one channel.
+// Many clients want one key, and each gets it, one at a time and without any delay but the holds of the others, over
+// one subscription to one channel.
 func TestHerdGetsThrough(t *testing.T) {
 	for _, test := range []struct {
 		clients int
 		hold    time.Duration
 	}{
 		{1000, 0},
-		{200, time.Millisecond}, // every release wakes all who are left
+		{200, time.Millisecond}, // every release wakes all that are left
 	} {
 		t.Run(fmt.Sprint(test.clients, " ", test.hold), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

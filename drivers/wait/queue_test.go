@@ -1,4 +1,4 @@
-// Standing in a local line: its order, who asks the server, and what ends it.
+// Standing in a local line: its order, which client asks the server, and what ends it.
 
 package wait_test
 
@@ -39,7 +39,7 @@ func (c *client) must(t *testing.T) {
 	}
 }
 
-// free releases, which has to find the lock its own.
+// free releases, which must find the lock still owned.
 func (c *client) free(t *testing.T) {
 	t.Helper()
 	if owned, err := c.use.Release(t.Context(), &c.lease); !owned || err != nil {
@@ -47,8 +47,8 @@ func (c *client) free(t *testing.T) {
 	}
 }
 
-// lineUp makes n clients of k who come one after the other; each notes its number when it has the lock, holds it for
-// the time and releases it.
+// lineUp makes n clients of k that come one after the other; each records its number when it has the lock, holds it for
+// that time and releases it.
 func lineUp(t *testing.T, svc *service, room *wait.Room, all *sync.WaitGroup, n int, hold time.Duration) (clients []*client, order *[]int) {
 	order = new([]int)
 	for i := range n {
@@ -72,7 +72,7 @@ func counting(n int) (list []int) {
 	return list
 }
 
-// A line is served in the order of arrival, without any delay but the holds, and nobody but the front troubles the server.
+// A line is served in order of arrival, without any delay but the holds, and only its front uses the server.
 func TestQueueServesInOrder(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		const n = 50
@@ -110,7 +110,8 @@ func TestQueueServesInOrder(t *testing.T) {
 	})
 }
 
-// The front of a line waits as pubsub does: while a stranger holds the lock, one client asks and one subscription is made.
+// The front of a line waits as in pubsub: while an outside client holds the lock, one client asks and one subscription
+// is made.
 func TestQueueWaitsForAStranger(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		const n = 20
@@ -140,7 +141,7 @@ func TestQueueWaitsForAStranger(t *testing.T) {
 	})
 }
 
-// Two rooms share a lock: neither may keep it for more than so many hand-overs while the other wants it.
+// Two rooms share a lock: neither may keep it for more than the maximum of hand-overs while the other wants it.
 func TestQueueGivesOtherRoomsATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, most = 40, 4
@@ -186,7 +187,7 @@ func TestQueueGivesOtherRoomsATurn(t *testing.T) {
 	})
 }
 
-// A holder that dies keeps a line waiting for as long as its lease lasts, and what it does later harms nobody.
+// A holder that dies keeps a line waiting for as long as its lease lasts, and what it does later is harmless.
 func TestQueueOutlivesADeadHolder(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		const lease = 2 * time.Second
@@ -214,7 +215,7 @@ func TestQueueOutlivesADeadHolder(t *testing.T) {
 	})
 }
 
-// The lease of the holder may end sooner than that of the one before: the head, asleep since then, has to mind that.
+// The lease of the holder may end sooner than that of the one before: the head, asleep since then, must watch it.
 func TestQueueMindsAShorterLease(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -236,7 +237,7 @@ func TestQueueMindsAShorterLease(t *testing.T) {
 	})
 }
 
-// Newcomers find a dead holder out as well, when nobody is in line.
+// Newcomers detect a dead holder as well, when the line is empty.
 func TestQueueNewcomerAfterADeadHolder(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -255,12 +256,12 @@ func TestQueueNewcomerAfterADeadHolder(t *testing.T) {
 	})
 }
 
-// Whoever gives up leaves the line at his deadline or when his context ends, and does not hold up those behind him,
-// wherever in the line he is.
+// A client that gives up leaves the line at its deadline or when its context ends, and does not hold up those behind
+// it, wherever in the line it is.
 func TestQueueGivingUp(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		held time.Duration // by a client of the room; else a stranger
+		held time.Duration // by a client of the room; otherwise by an outside client
 	}{{"in line", time.Hour}, {"at the front", 0}} {
 		t.Run(test.name, func(t *testing.T) {
 			forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
@@ -281,7 +282,7 @@ func TestQueueGivingUp(t *testing.T) {
 					all.Go(func() {
 						switch i % 3 {
 						case 0:
-							c.patience(2 * time.Second)
+							c.timeout(2 * time.Second)
 							if a, err := c.acquire(t.Context()); a.Held || err != nil || time.Since(start) != 2*time.Second {
 								t.Errorf("client %d: got %+v, %v after %v", i, a, err, time.Since(start))
 							}
@@ -313,7 +314,7 @@ func TestQueueGivingUp(t *testing.T) {
 	}
 }
 
-// A client whose first try a stranger refuses has been first, and stays before those who came while it asked.
+// A client whose first try the server refuses has been first, and stays before those that came while it asked.
 func TestQueueRefusedFrontStaysFirst(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -321,7 +322,7 @@ func TestQueueRefusedFrontStaysFirst(t *testing.T) {
 		svc.hold("k", time.Hour)
 		svc.tried = func(s *session, won bool) {
 			if !won {
-				time.Sleep(time.Second) // in which the others come
+				time.Sleep(time.Second) // the others come now
 			}
 		}
 		var all sync.WaitGroup
@@ -329,14 +330,14 @@ func TestQueueRefusedFrontStaysFirst(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		svc.release("k")
 		all.Wait()
-		// Client 1 was given the turn when 0 was refused, and 0 comes next.
+		// Client 1 got the turn when 0 was refused, and 0 comes next.
 		if !slices.Equal(*order, []int{1, 0, 2, 3}) {
 			t.Errorf("served in the order %v", *order)
 		}
 	})
 }
 
-// Close tells those who stand in line, and lets nobody join.
+// Close wakes those that stand in line, and lets none join.
 func TestQueueClose(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -363,7 +364,7 @@ func TestQueueClose(t *testing.T) {
 	})
 }
 
-// Re-entry is the session's business: the line goes on with the last release only.
+// Re-entry is handled by the session: the line goes on with the last release only.
 func TestQueueReentry(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		svc.traits.Reentrant = true
@@ -371,7 +372,7 @@ func TestQueueReentry(t *testing.T) {
 		defer closeRoom(t, room)
 		c := newClient(t, svc, room, 0, "k")
 		c.must(t)
-		svc.free("k") // as a re-entrant lock would, grant the next try
+		svc.free("k") // grants the next try, like a re-entrant lock
 		c.must(t)
 		svc.releasing = func(*session, *drivers.Lease) (bool, error) { return false, nil }
 		var all sync.WaitGroup
@@ -380,14 +381,14 @@ func TestQueueReentry(t *testing.T) {
 		synctest.Wait()
 		svc.releasing = nil
 		if len(*order) != 0 || c.passes != 0 {
-			t.Fatal("the inner release let somebody in")
+			t.Fatal("the inner release let another client in")
 		}
 		c.free(t)
 		all.Wait()
 	})
 }
 
-// A client that holds one lock may want another one: it does so without a line.
+// A client that holds one lock may want another one: it gets that without a line.
 func TestQueueTwoLocks(t *testing.T) {
 	forHandovers(t, func(t *testing.T, svc *service, o wait.Options) {
 		room := newRoom(t, wait.Queue, svc, o)
@@ -477,7 +478,7 @@ func TestQueueRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkQueueUncontended is what a line costs whom it is of no use.
+// BenchmarkQueueUncontended is the cost of a line for a client that does not need it.
 func BenchmarkQueueUncontended(b *testing.B) {
 	for _, keys := range []int{1, 1000} {
 		b.Run(fmt.Sprint(keys, " keys"), func(b *testing.B) {

@@ -1,4 +1,4 @@
-// Requests to subscribe: who shares them, what ends them, and who needs none.
+// Requests to subscribe: which clients share them, what ends them, and which need none.
 
 package wait_test
 
@@ -16,7 +16,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-// Those who come first to a key together share one request; if it fails, it fails for all of them and nobody else.
+// Clients that come first to a key together share one request; if it fails, it fails for all of them and no others.
 func TestFirstWaitersShareOneRequest(t *testing.T) {
 	for _, failure := range []error{nil, errBroken} {
 		t.Run(fmt.Sprint(failure), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestFirstWaitersShareOneRequest(t *testing.T) {
 	}
 }
 
-// The one whose wish caused the request may give up: those who share it do not notice.
+// The client that caused the request may give up: those that share it do not notice.
 func TestRequestOutlivesItsFirstWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -71,7 +71,7 @@ func TestRequestOutlivesItsFirstWaiter(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		hasty.patience(20 * time.Millisecond)
+		hasty.timeout(20 * time.Millisecond)
 		all.Go(func() {
 			if a, err := hasty.acquire(t.Context()); a.Held || a.Tries != 1 || err != nil || time.Since(start) != 20*time.Millisecond {
 				t.Errorf("hasty: got %+v, %v after %v", a, err, time.Since(start))
@@ -88,8 +88,8 @@ func TestRequestOutlivesItsFirstWaiter(t *testing.T) {
 	})
 }
 
-// A confirmation that does not come makes a client ask the lock now and then; it never sleeps unconfirmed, and it
-// goes on to be woken once the confirmation is there.
+// Without a confirmation a client asks the lock now and then; it never sleeps unconfirmed, and is woken as usual once
+// the confirmation has come.
 func TestConfirmationMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -110,14 +110,14 @@ func TestConfirmationMayTakeLong(t *testing.T) {
 	})
 }
 
-// Nothing is subscribed to for a client whose patience is over.
+// Nothing is subscribed to for a client whose deadline has passed.
 func TestNothingAfterTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
 		room := newRoom(t, wait.PubSub, svc, wait.Options{})
 		defer closeRoom(t, room)
 		c := newClient(t, svc, room, 0, "k")
-		c.patience(0)
+		c.timeout(0)
 		if err := c.waiter.Wait(t.Context(), &c.lease); err != nil {
 			t.Error(err)
 		}
@@ -146,7 +146,7 @@ func TestLeaveWithoutWait(t *testing.T) {
 	}
 }
 
-// Close ends the subscription and the requests under way, may be called again, and lets nobody in afterwards.
+// Close ends the subscription and the requests under way, may be called again, and lets no client in afterwards.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -177,7 +177,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A client that leaves after Close asks for nothing any more.
+// A client that leaves after Close sends nothing any more.
 func TestLeaveAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -200,7 +200,7 @@ func TestLeaveAfterClose(t *testing.T) {
 	})
 }
 
-// The context of NewRoom bounds the opening only.
+// The context of NewRoom bounds only the opening.
 func TestRoomOutlivesItsOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -215,12 +215,12 @@ func TestRoomOutlivesItsOpening(t *testing.T) {
 	})
 }
 
-// An acquisition that never has to wait leaves the hub alone.
+// An acquisition that does not wait leaves the hub alone.
 func TestUncontendedAsksNothing(t *testing.T) {
 	svc := newService()
 	room := newRoom(t, wait.PubSub, svc, wait.Options{})
 	c := newClient(t, svc, room, 0, "k")
-	c.patience(time.Hour)
+	c.timeout(time.Hour)
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
 		svc.free("k")

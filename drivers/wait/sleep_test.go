@@ -17,13 +17,13 @@ import (
 func TestPollTriesAtFixedInterval(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		name     string
-		every    time.Duration
-		hold     time.Duration
-		patience time.Duration
-		tries    []time.Duration
-		held     bool
-		end      time.Duration
+		name    string
+		every   time.Duration
+		hold    time.Duration
+		timeout time.Duration
+		tries   []time.Duration
+		held    bool
+		end     time.Duration
 	}{
 		{"default", 0, 35 * ms, 0, []time.Duration{0, 10 * ms, 20 * ms, 30 * ms, 40 * ms}, true, 40 * ms},
 		{"chosen", 100 * ms, 150 * ms, 0, []time.Duration{0, 100 * ms, 200 * ms}, true, 200 * ms},
@@ -39,8 +39,8 @@ func TestPollTriesAtFixedInterval(t *testing.T) {
 				c := newClient(t, svc, room, 0, "k")
 				c.base = time.Now()
 				svc.hold("k", test.hold)
-				if test.patience > 0 {
-					c.patience(test.patience)
+				if test.timeout > 0 {
+					c.timeout(test.timeout)
 				}
 				a, err := c.acquire(t.Context())
 				if a.Held != test.held || err != nil || a.Tries != len(test.tries) {
@@ -82,7 +82,7 @@ func TestCancelEndsWaiting(t *testing.T) {
 	}
 }
 
-// Wait answers the context's error by itself, and not only Acquire: during a sleep, before it, and with no time left.
+// Wait returns the context's error by itself, and not only Acquire: during a sleep, before it, and with no time left.
 func TestWaitAnswersTheContext(t *testing.T) {
 	for _, kind := range []string{wait.Poll, wait.Backoff, wait.PubSub} {
 		t.Run(kind, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestWaitAnswersTheContext(t *testing.T) {
 						t.Errorf("%s: got %v", when, err)
 					}
 				}
-				c.patience(0)
+				c.timeout(0)
 				if err := c.waiter.Wait(ctx, &c.lease); err != context.Canceled {
 					t.Errorf("with no time left: got %v", err)
 				}
@@ -129,7 +129,7 @@ func TestSleepAfterBrokenSleep(t *testing.T) {
 			cancel()
 			time.Sleep(time.Second)
 			c.base, c.at = time.Now(), nil
-			c.patience(15 * time.Millisecond)
+			c.timeout(15 * time.Millisecond)
 			if a, err := c.acquire(t.Context()); a.Held || err != nil {
 				t.Errorf("got %+v, %v", a, err)
 			}
@@ -141,7 +141,7 @@ func TestSleepAfterBrokenSleep(t *testing.T) {
 	})
 }
 
-// delays lets client id fail n+1 tries and returns the n delays between them.
+// delays makes client id fail n+1 tries and returns the n delays between them.
 func delays(t *testing.T, svc *service, room *wait.Room, id, n int) []time.Duration {
 	t.Helper()
 	c := newClient(t, svc, room, id, "k")
@@ -170,7 +170,7 @@ func (c *client) delays(t *testing.T, n int) []time.Duration {
 }
 
 // Full jitter: the delay before try n+2 is uniform in [0, min(max, min·2ⁿ)), over clients and over time. The seed is
-// fixed, so that the outcome is the same each time; the bound of χ² with 15 degrees of freedom is for p = 0.0001.
+// fixed, so the outcome is always the same; the bound of χ² with 15 degrees of freedom is for p = 0.0001.
 func TestBackoffIsFullJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
@@ -225,7 +225,7 @@ func TestBackoffIsReproducible(t *testing.T) {
 	})
 }
 
-// Each acquisition starts from the least delay, whatever the one before came to.
+// Each acquisition starts from the least delay, whatever the last one reached.
 func TestBackoffStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -242,7 +242,7 @@ func TestBackoffStartsAnew(t *testing.T) {
 	})
 }
 
-// The bound neither overflows nor passes the greatest delay, however long it doubles.
+// The bound neither overflows nor exceeds the greatest delay, however long it doubles.
 func TestBackoffBoundStops(t *testing.T) {
 	for _, test := range []struct{ min, max time.Duration }{
 		{1, 1},
@@ -278,7 +278,7 @@ func TestBackoffBoundStops(t *testing.T) {
 	}
 }
 
-// No delay outlasts the deadline, and none is cut short but by it.
+// No delay exceeds the deadline, and only the deadline cuts one short.
 func TestBackoffKeepsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		svc := newService()
@@ -288,23 +288,23 @@ func TestBackoffKeepsDeadline(t *testing.T) {
 		for id := range 100 {
 			c := newClient(t, svc, room, id, "k")
 			c.base = time.Now()
-			patience := time.Duration(id) * 100 * time.Millisecond
-			c.patience(patience)
+			timeout := time.Duration(id) * 100 * time.Millisecond
+			c.timeout(timeout)
 			a, err := c.acquire(t.Context())
 			if a.Held || err != nil {
 				t.Errorf("got %+v, %v", a, err)
 			}
-			if took := time.Since(c.base); took != patience {
-				t.Errorf("took %v of %v", took, patience)
+			if took := time.Since(c.base); took != timeout {
+				t.Errorf("took %v of %v", took, timeout)
 			}
-			if last := c.at[len(c.at)-1]; last >= patience && patience > 0 {
-				t.Errorf("tried at %v, past the deadline %v", last, patience)
+			if last := c.at[len(c.at)-1]; last >= timeout && timeout > 0 {
+				t.Errorf("tried at %v, past the deadline %v", last, timeout)
 			}
 		}
 	})
 }
 
-// Waiting by the clock allocates nothing once the timer is there.
+// Waiting by the clock allocates nothing once the timer exists.
 func TestSleepAllocatesNothing(t *testing.T) {
 	for _, kind := range []string{wait.Poll, wait.Backoff} {
 		svc := newService()
@@ -339,15 +339,15 @@ func (s *inLine) Wait(context.Context, *drivers.Lease) error {
 }
 func (s *inLine) Leave(_ context.Context, l *drivers.Lease) error { s.leaves++; return nil }
 
-// A client that polls and gives up tells the server, if its tries have stood in line there: the server would hand it the
-// lock.
+// A client that polls and gives up tells the server, if its tries stood in line there: otherwise the server would hand
+// it the lock.
 func TestPollingLeavesTheLine(t *testing.T) {
 	const ms = time.Millisecond
 	for _, kind := range []string{wait.Poll, wait.Backoff} {
 		for _, test := range []struct {
-			fair     bool
-			patience time.Duration
-			want     int
+			fair    bool
+			timeout time.Duration
+			want    int
 		}{{true, 25 * ms, 1}, {true, 0, 1}, {false, 25 * ms, 0}} {
 			synctest.Test(t, func(t *testing.T) {
 				svc := newService()
@@ -361,13 +361,13 @@ func TestPollingLeavesTheLine(t *testing.T) {
 				}
 				svc.hold("k", time.Hour)
 				clock := drivers.NewClock()
-				l := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(test.patience)}
+				l := &drivers.Lease{Key: "k", TTL: time.Minute, Deadline: time.Now().Add(test.timeout)}
 				held, err := s.Try(t.Context(), l)
 				if a, err := wait.After(t.Context(), held, err, s, w, l, &clock, nil); a.Held || err != nil {
 					t.Fatalf("%+v, %v", a, err)
 				}
 				if s.leaves != test.want {
-					t.Errorf("%s, fair %t, patience %v: it has left %d times, want %d", kind, test.fair, test.patience, s.leaves, test.want)
+					t.Errorf("%s, fair %t, timeout %v: it has left %d times, want %d", kind, test.fair, test.timeout, s.leaves, test.want)
 				}
 			})
 		}

@@ -1,4 +1,4 @@
-// What NewRoom and Waiter refuse, and that the list of ways of waiting is whole.
+// What NewRoom and Waiter reject, and that the list of ways of waiting is complete.
 
 package wait_test
 
@@ -52,7 +52,7 @@ func TestNewRoomRefuses(t *testing.T) {
 		{"min above max", wait.Backoff, newService(), wait.Options{BackoffMin: 2 * time.Second, BackoffMax: time.Second},
 			[]string{"2s", "1s"}},
 		{"min above the usual max", wait.Backoff, newService(), wait.Options{BackoffMin: time.Second}, []string{"1s", "100ms"}},
-		{"nobody published", wait.PubSub, silent, wait.Options{}, []string{"pubsub", "wake no waiters", "none, poll and backoff", "native"}},
+		{"not published", wait.PubSub, silent, wait.Options{}, []string{"pubsub", "wake no waiters", "none, poll and backoff", "native"}},
 		{"no subscriber", wait.PubSub, deaf{newService()}, wait.Options{}, []string{"pubsub", "cannot be listened to", "none, poll and backoff"}},
 		{"no connection", wait.PubSub, broken, wait.Options{}, []string{"pubsub", "open the subscription", "no such host"}},
 	} {
@@ -70,7 +70,7 @@ func TestNewRoomRefuses(t *testing.T) {
 	}
 }
 
-// A room that waits without messages asks nothing of the service.
+// A room that waits without messages sends nothing to the service.
 func TestNewRoomOfAnyService(t *testing.T) {
 	for _, kind := range []string{wait.None, wait.Poll, wait.Backoff, wait.Native} {
 		svc := newService()
@@ -83,7 +83,7 @@ func TestNewRoomOfAnyService(t *testing.T) {
 	}
 }
 
-// never is a session that waits by itself, in vain.
+// never is a session whose own wait never succeeds.
 type never struct{ drivers.Session }
 
 func (never) Wait(ctx context.Context, _ *drivers.Lease) error { <-ctx.Done(); return ctx.Err() }

@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// single is the server of all tests that neither hurt it nor count what it has; counted is that of those that count, one
+// single is the server of all tests that neither harm it nor count its nodes; counted is that of those that count, one
 // at a time.
 var (
 	single  = zookeeperdriver.SingleServer
 	counted = servertest.ShareZooKeeper()
 )
 
-// sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to be waited for.
+// sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to wait for.
 const sessionTime = 8 * time.Second
 
 func zookeeper(t *testing.T) drivers.Driver {
@@ -36,7 +36,7 @@ func zookeeper(t *testing.T) drivers.Driver {
 	return d
 }
 
-// proxied returns a way to a server on which the connections can be broken.
+// proxied returns a path to a server on which the connections can be broken.
 func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
 	t.Helper()
 	proxy, err := fault.NewProxy(strings.TrimPrefix(z.URL(), "zookeeper://"))
@@ -47,7 +47,7 @@ func proxied(t *testing.T, z *servers.ZooKeeper) *fault.Proxy {
 	return proxy
 }
 
-// together returns one fault on several ways at once.
+// together returns one fault on several paths at once.
 func together(faults ...func() func()) func() func() {
 	return func() func() {
 		var restores []func()
@@ -79,7 +79,7 @@ func TestConformance(t *testing.T) {
 			cell{"sequential, shared sessions", alone, drivers.Config{Lock: "sequential", Conns: 3}},
 			cell{"sequential, ensemble", ensemble, drivers.Config{Lock: "sequential", Topology: drivers.TopologyEnsemble}})
 	}
-	var all sync.WaitGroup // most of the time goes into waiting, so that more can run at once than t.Parallel would let
+	var all sync.WaitGroup // mostly waiting, so more can run at once than with t.Parallel
 	for _, cell := range cells {
 		all.Go(func() { t.Run(cell.name, func(t *testing.T) { conform(t, cell.servers, cell.Config) }) })
 	}

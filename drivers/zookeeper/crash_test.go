@@ -1,4 +1,4 @@
-// Clients that die, and neighbours.
+// Clients that die, and probes.
 package zookeeper_test
 
 import (
@@ -9,15 +9,14 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// It is not parallel, so that it has ended before TestWatches begins.
+// It is not parallel, so it has ended before TestWatches begins.
 func TestDying(t *testing.T) {
 	z := counted.Get(t)
-	t.Run("probe", func(t *testing.T) { probeLeavesNothing(t, z) }) // while nobody else makes nodes
+	t.Run("probe", func(t *testing.T) { probeLeavesNothing(t, z) }) // while no other test makes nodes
 	t.Run("who can die", func(t *testing.T) { whoCanDie(t, z) })
 }
 
-// A client that has its session with the service to itself can die alone, one that shares it cannot; it can do
-// everything else.
+// A client with its own session with the service can die alone, one that shares it cannot; it can do everything else.
 func whoCanDie(t *testing.T, z *servers.ZooKeepers) {
 	for _, d := range zookeeper(t).Designs() {
 		for _, conns := range []int{0, 2} {

@@ -27,7 +27,7 @@ func cycles(t *testing.T, s drivers.Session, key string) bool {
 	return held && err == nil
 }
 
-// fails makes sure that requests end, with an error that says that nothing was heard.
+// fails checks that requests end, with an error that says that no answer arrived.
 func fails(t *testing.T, s drivers.Session, key string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -42,7 +42,7 @@ func fails(t *testing.T, s drivers.Session, key string) {
 	}
 }
 
-// A server that is killed takes no session along: those go on when it is back.
+// Sessions survive a server that is killed: they go on when it is back.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -75,8 +75,8 @@ func TestRestart(t *testing.T) {
 	all.Wait()
 }
 
-// A server that pauses acts on what it was asked when it goes on, although nobody waits for the answer any more. What
-// came of that is found again.
+// A paused server handles its requests when it goes on, although their clients have given up. What that caused is found
+// again.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -112,7 +112,7 @@ func TestPausedServer(t *testing.T) {
 			return err == nil
 		})
 		free(t, b, hold(t, b, "test:"+design+":paused"))
-		// The release that failed is made good by the client's next attempt, if nobody asks for it.
+		// The next attempt of the client repeats the failed release, if it is not requested again.
 		testwait.Until(t, "requests get through again", func() bool { return cycles(t, a, "test:"+design+":paused") })
 		free(t, b, hold(t, b, "test:"+design+":held"))
 	}
@@ -174,7 +174,7 @@ func TestEnsembleLosesMembers(t *testing.T) {
 	}
 }
 
-// Who shares a session with the service closes only what is his own; the others' holds last.
+// A client that shares a session with the service closes only its own nodes; the others' holds last.
 func TestSharedSessionCloses(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// words returns a sequence of 32-bit numbers, as ZooKeeper sends them.
+// words returns a sequence of 32-bit numbers in ZooKeeper's encoding.
 func words(numbers ...int64) (b []byte) {
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint32(b, uint32(n))
@@ -21,7 +21,7 @@ func words(numbers ...int64) (b []byte) {
 // goodGreeting opens a session with a time-out of 10 s and a password of 16 bytes.
 var goodGreeting = append(words(0, 10_000, 0, 1, 16), make([]byte, 16)...)
 
-// request returns a packet that asks for an operation as number 1, without its body.
+// request returns a packet for an operation as number 1, without its body.
 func request(op int64) []byte { return words(8, 1, op) }
 
 // answer returns a successful answer to number 1.
@@ -106,8 +106,8 @@ func readAll(w *wire, n int) (all []byte, err error) {
 	return all, err
 }
 
-// TestHostileGreeting opens the driver on servers that begin with a frame that the library would take at its word: it
-// would allocate 4 GiB, or crash in a goroutine of its own.
+// TestHostileGreeting opens the driver on servers that begin with an invalid frame: the library would allocate 4 GiB,
+// or crash in a goroutine of its own.
 func TestHostileGreeting(t *testing.T) {
 	for name, c := range map[string]struct {
 		frame []byte
@@ -129,7 +129,7 @@ func TestHostileGreeting(t *testing.T) {
 						return
 					}
 					conn.Write(c.frame)
-					go func() { // until the client has had enough
+					go func() { // until the client closes
 						for b := make([]byte, 64); ; {
 							if _, err := conn.Read(b); err != nil {
 								conn.Close()

@@ -10,11 +10,11 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// SingleServer is what the tests of both packages share.
+// SingleServer is the server that the tests of both packages share.
 var SingleServer = servertest.ShareZooKeeper()
 
-// A node of an earlier session of the client is not deleted, even if it bears the owner that is to be released: when the
-// deletion arrives, that session has ended, and the next holder's node has the same name.
+// A node of an earlier session of the client is not deleted, even with the right owner: when the deletion arrives, that
+// session has ended, and the next holder's node has the same name.
 func TestHerdLeavesEarlierSessionsAlone(t *testing.T) {
 	t.Parallel()
 	const key = "test:earlier" // the server is shared

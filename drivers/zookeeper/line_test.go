@@ -24,7 +24,7 @@ func open(t *testing.T, cfg drivers.Config) drivers.Service {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "test:"
 	}
-	if cfg.IOTimeout == 0 { // whoever is about time-outs sets one: no other test is to fail because the machine stalls
+	if cfg.IOTimeout == 0 { // tests of time-outs set one: others must not fail because the machine stalls
 		cfg.IOTimeout = 20 * time.Second
 	}
 	return drivertest.Open(t, zookeeper(t), cfg)
@@ -35,7 +35,7 @@ func client(t *testing.T, svc drivers.Service, id int) drivers.Session {
 	return drivertest.SessionOf[drivers.Session](t, svc, id)
 }
 
-// hold acquires a key that has to be free.
+// hold acquires a key, which must be free.
 func hold(t *testing.T, s drivers.Session, key string) *drivers.Lease {
 	t.Helper()
 	l := &drivers.Lease{Key: key, TTL: long}
@@ -45,7 +45,7 @@ func hold(t *testing.T, s drivers.Session, key string) *drivers.Lease {
 	return l
 }
 
-// free gives a lease up that is held.
+// free releases a lease that is held.
 func free(t *testing.T, s drivers.Session, l *drivers.Lease) {
 	t.Helper()
 	if owned, err := s.Release(t.Context(), l); !owned || err != nil {
@@ -62,7 +62,7 @@ func traffic(t *testing.T, svc drivers.Service) drivers.Traffic {
 	return counter.Traffic()
 }
 
-// acquire tries and waits as every user of a Waiter does.
+// acquire is the loop of every user of a Waiter.
 func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held bool, err error) {
 	w, _ := drivers.As[drivers.Waiter](s)
 	defer w.Leave(context.WithoutCancel(ctx), l)
@@ -79,7 +79,7 @@ func acquire(ctx context.Context, s drivers.Session, l *drivers.Lease) (held boo
 	}
 }
 
-// TestWatches has tests that count the server's watches. They have the server to themselves in turn.
+// TestWatches runs the tests that count the server's watches, one after the other, with a server of their own.
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	z := counted.Get(t)
@@ -110,7 +110,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A release wakes the next in line and nobody else with sequential, and everybody with herd.
+// A release wakes only the next in line with sequential, and all waiters with herd.
 func notices(t *testing.T, z *servers.ZooKeepers) {
 	const waiters = 12
 	notices := map[string]int64{}
@@ -133,7 +133,7 @@ func notices(t *testing.T, z *servers.ZooKeepers) {
 					t.Errorf("%s: Release: %v, %v", design, owned, err)
 				}
 			})
-			// One after the other: the node of an attempt that is refused might stand right before another's place.
+			// One after the other: the node of a refused attempt might be right before another's place.
 			testwait.Until(t, "it is asleep", func() bool { return watching(t, z.Nodes[0]) > watches+i })
 		}
 		free(t, holder, held)
@@ -231,7 +231,7 @@ func longLine(t *testing.T, z *servers.ZooKeepers) {
 		var ops []any
 		for range 100 {
 			ops = append(ops, &zk.CreateRequest{
-				Path: "/" + key + "/somebody-else-who-is-there-", Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeralSequential,
+				Path: "/" + key + "/another-client-", Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeralSequential,
 			})
 		}
 		made, err := conn.Multi(ops...)

@@ -1,4 +1,4 @@
-// Addresses, and what Open says when it cannot.
+// Addresses, and the errors of Open.
 package zookeeper_test
 
 import (
@@ -106,7 +106,7 @@ func FuzzReadAddr(f *testing.F) {
 	})
 }
 
-// Open says what is at fault, and never a password.
+// The errors of Open say what is at fault, and never contain a password.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)
@@ -115,13 +115,13 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := conn.Create("/private", nil, 0, zk.DigestACL(zk.PermAll, "alice", "secret")); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		t.Fatal(err) // with -count=2 the node is there
+		t.Fatal(err) // with -count=2 the node exists
 	}
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody.Close()
+	closed.Close()
 	hangup := listener(t, func(conn net.Conn) {})
 	talks := listener(t, func(conn net.Conn) {
 		io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -142,10 +142,10 @@ func TestOpenErrors(t *testing.T) {
 		"half a login":   {drivers.Config{Addrs: []string{url}, Password: "secret"}, "", "user"},
 		"unlike logins":  {drivers.Config{Addrs: []string{"zk://a:secret@h", "zk://b:secret@h"}, Topology: drivers.TopologyEnsemble}, "", "differ"},
 		"unlike chroots": {drivers.Config{Addrs: []string{"h/a", "i/b"}, Topology: drivers.TopologyEnsemble}, "", "chroot"},
-		"nobody there":   {drivers.Config{Addrs: []string{nobody.Addr().String()}}, drivers.ClassConnect, "refused"},
+		"no server":      {drivers.Config{Addrs: []string{closed.Addr().String()}}, drivers.ClassConnect, "refused"},
 		"hangs up":       {drivers.Config{Addrs: []string{hangup}}, drivers.ClassConnect, "maxClientCnxns"},
 		"never answers":  {drivers.Config{Addrs: []string{deaf}}, drivers.ClassConnect, "greeted"},
-		"no majority":    {drivers.Config{Addrs: []string{hangup, nobody.Addr().String()}, Topology: drivers.TopologyEnsemble}, drivers.ClassConnect, "majority of its members"},
+		"no majority":    {drivers.Config{Addrs: []string{hangup, closed.Addr().String()}, Topology: drivers.TopologyEnsemble}, drivers.ClassConnect, "majority of its members"},
 		"other service":  {drivers.Config{Addrs: []string{talks}}, drivers.ClassConnect, "greeted"},
 		"no chroot":      {drivers.Config{Addrs: []string{url + "/nowhere"}}, "", "create it"},
 		"not allowed":    {drivers.Config{Addrs: []string{url + "/private"}}, drivers.ClassAuth, "password"},
@@ -178,14 +178,14 @@ func TestOpenErrors(t *testing.T) {
 	if _, _, err := conn.Children("/private/test:mine"); err != nil {
 		t.Errorf("the chroot: %v", err)
 	}
-	stranger := raw(t, z.Nodes[0])
-	if names, _, err := stranger.Children("/private/test:mine"); err == nil {
-		t.Errorf("a stranger may read %v", names)
+	other := raw(t, z.Nodes[0])
+	if names, _, err := other.Children("/private/test:mine"); err == nil {
+		t.Errorf("another client may read %v", names)
 	}
 	free(t, s, l)
 }
 
-// listener returns the address of a server that does something with each connection.
+// listener returns the address of a server that calls a function for each connection.
 func listener(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -215,8 +215,7 @@ func listener(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// TLS goes by Config.TLS, which the certificate is checked with. The servers here have none, so something else ends
-// it.
+// TLS uses Config.TLS, which the certificate is checked with. The servers here have none, so something else ends it.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)
@@ -247,13 +246,13 @@ func TestTLS(t *testing.T) {
 	strange := drivers.Config{Addrs: []string{"zks://" + front}, IOTimeout: 20 * time.Second} // it does not take that long
 	if svc, err := zookeeper(t).Open(t.Context(), strange); err == nil {
 		svc.Close()
-		t.Error("a certificate of nobody's authority is taken")
+		t.Error("a certificate of an unknown authority is accepted")
 	} else if !strings.Contains(err.Error(), "-tls-ca") {
 		t.Errorf("%v does not speak of the certificate", err)
 	}
 }
 
-// What a server tells about itself, and one that is told not to.
+// What a server reports about itself, and one that refuses.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -290,7 +289,7 @@ func TestInspect(t *testing.T) {
 			if _, err := io.ReadFull(conn, first); err != nil {
 				return
 			}
-			if first[0] != 0 { // a command, and not the length of a greeting
+			if first[0] != 0 { // a command, not the length of a greeting
 				if strings.Contains(commands, "%s") {
 					fmt.Fprintf(conn, commands, first)
 				} else {

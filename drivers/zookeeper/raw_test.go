@@ -1,4 +1,4 @@
-// Looking at a server past the driver.
+// Looking at a server without the driver.
 package zookeeper_test
 
 import (
@@ -33,7 +33,7 @@ func raw(t *testing.T, z *servers.ZooKeeper) *zk.Conn {
 	return conn
 }
 
-// watching returns how many watches are set on a server.
+// watching returns the number of watches on a server.
 func watching(t *testing.T, z *servers.ZooKeeper) int {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(z.URL(), "zookeeper://"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Nodes that are there and are not those of the present session.
+// Existing nodes that are not those of the present session.
 package zookeeper_test
 
 import (
@@ -20,7 +20,7 @@ func nodes(t *testing.T, conn *zk.Conn, parent string) []string {
 	return names
 }
 
-// ephemeral makes a node that goes with the session of conn.
+// ephemeral makes a node that ends with the session of conn.
 func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
 	t.Helper()
 	if _, err := conn.Create(node, []byte(data), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
@@ -28,8 +28,8 @@ func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
 	}
 }
 
-// A place in line is of the session that has taken it. When that has ended, a node of its name is no place any more,
-// even if it is the first.
+// A place in line belongs to the session that has taken it. When that has ended, a node of its name is no longer a
+// place, even if it is the first.
 func TestPlaceEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)
@@ -64,7 +64,7 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 		return err == nil
 	})
 	if !granted {
-		t.Fatal("nobody else is there, and it is refused")
+		t.Fatal("no other client is there, and it is refused")
 	}
 	for _, name := range nodes(t, conn, line) {
 		if _, stat, err := conn.Get(line + "/" + name); err != nil || stat.EphemeralOwner == conn.SessionID() {
@@ -74,8 +74,8 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 	free(t, s, l)
 }
 
-// Wait says that it is worth trying, and the connection breaks before the client does: it may not be granted anything
-// unheard then.
+// Wait says that it is worth trying, and the connection breaks before the client does: then it must not be granted
+// anything without an answer.
 func TestGrantIsNotTakenFromABrokenConnection(t *testing.T) {
 	t.Parallel()
 	z := single.Get(t)

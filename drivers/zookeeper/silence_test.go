@@ -6,7 +6,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// TestSilence: a server that does not greet has let the attempt time out, and nothing was sent to it.
+// TestSilence: with a server that does not greet, the attempt times out, and nothing was sent to it.
 func TestSilence(t *testing.T) {
 	err := op("sweep").fail(&unconnected{errSilence})
 	if !drivers.TimedOut(err) || drivers.ClassOf(err) != drivers.ClassConnect {

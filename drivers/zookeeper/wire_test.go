@@ -10,8 +10,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// A request that was made on an earlier connection is kept from the present one; what the library sends by itself is
-// not.
+// A request that was made on an earlier connection must not use the present one; what the library sends by itself may.
 func TestWireKeepsOldRequestsBack(t *testing.T) {
 	packet := func(xid, op int32) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 8)
@@ -57,7 +56,7 @@ func TestWireKeepsOldRequestsBack(t *testing.T) {
 	}
 }
 
-// What is certain not to have happened is refused, and nothing else.
+// Only what certainly has not happened has no effect.
 func TestErrorClasses(t *testing.T) {
 	for _, tt := range []struct {
 		err     error
@@ -89,7 +88,7 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
-// Every key has a node of its own, one level below the chroot.
+// Every key has its own node, one level below the chroot.
 func TestNode(t *testing.T) {
 	s := &service{chroot: "/a"}
 	seen := map[string]string{}

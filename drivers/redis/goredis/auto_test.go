@@ -13,7 +13,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/redis"
 )
 
-// TestHungServer: where a server hangs, and accepts connections that it says nothing on, a command behind others fails
+// TestHungServer: with a server that hangs, and accepts connections without answering, a command behind others fails
 // within one and a quarter I/O time-outs, and Close does not wait for any.
 func TestHungServer(t *testing.T) {
 	const timeout = 4 * time.Second

@@ -425,7 +425,7 @@ func (s *subscription) confirm(channel string) {
 		return
 	}
 	if line[0].left--; line[0].left == 0 {
-		line[0].settle(nil)
+		line[0].resolve(nil)
 	}
 	if len(line) == 1 {
 		delete(s.waiting, channel)
@@ -440,13 +440,13 @@ func (s *subscription) refuse(err error) {
 	defer s.mu.Unlock()
 	for channel, line := range s.waiting {
 		for _, p := range line {
-			p.settle(err)
+			p.resolve(err)
 		}
 		delete(s.waiting, channel)
 	}
 }
 
-func (p *pending) settle(err error) {
+func (p *pending) resolve(err error) {
 	select {
 	case p.answer <- err:
 	default: // it has its answer already

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The library's client takes a context that is over for a broken connection, also after it was closed, and would answer
+// The library's client takes a context that is over for a broken connection, even after it was closed, and would answer
 // the next command over a new one.
 func TestClosedStaysClosed(t *testing.T) {
 	target, err := redis.ParseTarget(servertest.Embedded(t).URL())
@@ -81,7 +81,7 @@ func TestConnectionsClosedWhileDialling(t *testing.T) {
 	if len(ends) != 3 {
 		t.Errorf("%d connections were dialled, the last of them after the end", len(ends))
 	}
-	first.Close() // again, which is nothing
+	first.Close() // again, without effect
 	for i, end := range ends {
 		end.SetReadDeadline(time.Now())
 		if _, err := end.Read(make([]byte, 1)); err != io.EOF {
@@ -90,8 +90,7 @@ func TestConnectionsClosedWhileDialling(t *testing.T) {
 	}
 }
 
-// Commands about keys go over all connections that were asked for: the library sends those of which it is not told the key
-// over the first.
+// Commands about keys use all configured connections: the library sends commands without a known key over the first.
 func TestCommandsShareTheConnections(t *testing.T) {
 	const conns = 4
 	target, err := redis.ParseTarget(servertest.Redis(t, servers.RedisOptions{}).URL())
@@ -103,7 +102,7 @@ func TestCommandsShareTheConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for i := range 200 { // that chance leaves one of them out, it would take 10^25 runs
+	for i := range 200 { // it would take 10^25 runs for chance to leave one of them out
 		if _, err := c.Do(t.Context(), []string{"SET", fmt.Sprint("k", i), "v"}, 1); err != nil {
 			t.Fatal(err)
 		}

@@ -27,9 +27,9 @@ func dial(t *testing.T, url string) redis.Conn {
 	return c
 }
 
-// TestDeadlineIsOnesOwn: when the first command on an idle connection exceeds its deadline, those that were sent behind it
-// on the same connection are answered. Nothing is known of how soon they are sent, so an error can go unnoticed on a
-// machine that is too slow, and none is reported that did not happen.
+// TestDeadlineIsOnesOwn: when the first command on an idle connection exceeds its deadline, those sent behind it on the
+// same connection are answered. How soon they are sent is unknown, so a slow machine may hide an error, but no error is
+// reported that did not happen.
 func TestDeadlineIsOnesOwn(t *testing.T) {
 	for _, first := range []string{"Do", "DoWait"} {
 		for _, second := range []string{"Do", "DoWait"} {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// verdict is a test that notes how it was ended instead of ending.
+// verdict is a test that records how it was ended instead of ending.
 type verdict struct {
 	testing.TB
 	how string
