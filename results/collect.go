@@ -132,7 +132,7 @@ func (c *Collector) Cells() []*Cell {
 	var all []sorted
 	for _, g := range c.cells {
 		trials := slices.SortedFunc(slices.Values(g.trials), kept.before)
-		cell := &Cell{Duplicates: g.duplicates, Latency: g.latency.spelt()}
+		cell := &Cell{Duplicates: g.duplicates, Latency: g.latency.latencies()}
 		for _, k := range trials {
 			cell.Trials = append(cell.Trials, k.Record)
 		}

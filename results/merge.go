@@ -89,8 +89,8 @@ func (s *sum) counts() counts {
 	})
 }
 
-// spelt returns the distributions with their quantiles, which are spelt out in the end, for that takes longer than adding.
-func (ss sums) spelt() map[Metric]Latency {
+// latencies returns the distributions with their quantiles, which are calculated in the end, for that takes longer than adding.
+func (ss sums) latencies() map[Metric]Latency {
 	all := make(map[Metric]Latency, len(ss))
 	for m, s := range ss {
 		l := s.Latency

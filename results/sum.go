@@ -74,7 +74,7 @@ func sumClasses(trials []*Record, merged []sums) (classes []ClassCell) {
 		}
 		sum.Jain = median(jains)
 		if i < len(merged) {
-			sum.Latency = merged[i].spelt()
+			sum.Latency = merged[i].latencies()
 		}
 		classes = append(classes, sum)
 	}

@@ -211,7 +211,7 @@ func TestSumAddsUp(t *testing.T) {
 			if n%7 != 6 { // looking at a sum changes nothing
 				continue
 			}
-			l := ss.spelt()[Hold]
+			l := ss.latencies()[Hold]
 			got, err := l.Histogram()
 			if err != nil || !unpacked(got).Equals(want) || l.Count != want.TotalCount() || int64(l.P99) != want.ValueAtPercentile(99) {
 				t.Fatalf("%s: %d trials are %d values, want %d, or others", c.name, 1+n, l.Count, want.TotalCount())
@@ -238,7 +238,7 @@ func TestTooManyValues(t *testing.T) {
 	for range 3 {
 		ss.add(all, decoded)
 	}
-	if l := ss.spelt()[Hold]; l.Count != maxCount || l.P99 != 3 {
+	if l := ss.latencies()[Hold]; l.Count != maxCount || l.P99 != 3 {
 		t.Errorf("%+v", l)
 	}
 	if err := h.RecordValue(3); err != nil {

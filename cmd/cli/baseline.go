@@ -163,7 +163,7 @@ func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
 	each := alpha / float64(tests) // what Holm leaves to the smallest p
 	least := func(trials int) float64 {
 		if vs {
-			return stats.LeastPairsP(trials)
+			return stats.MinPairsP(trials)
 		}
 		return stats.MinP(c.least, trials)
 	}

@@ -56,7 +56,7 @@ func (d *draft) change(f *metric.Metric) stats.Change {
 // least returns the smallest p that the trials of a change can have.
 func (d *draft) least(c stats.Change) float64 {
 	if d.paired {
-		return stats.LeastPairsP(c.Pairs)
+		return stats.MinPairsP(c.Pairs)
 	}
 	return stats.MinP(c.Base.N, c.Head.N)
 }
@@ -65,7 +65,7 @@ func (d *draft) least(c stats.Change) float64 {
 func (d *draft) need(r *Result, alpha float64) (trials, least int) {
 	base, head := d.values(r.Figure)
 	if d.paired {
-		return stats.PairsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.LeastPairs(alpha)
+		return stats.PairsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.MinPairs(alpha)
 	}
 	return stats.TrialsNeeded(base, head, r.Threshold.Value, alpha, Power), stats.LeastTrials(alpha)
 }

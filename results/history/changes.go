@@ -20,13 +20,13 @@ func (h *History) judge() {
 	var of []*Series
 	for _, s := range h.Series {
 		for i := range s.Lines {
-			if l := &s.Lines[i]; l.points() >= LeastPoints(1) {
+			if l := &s.Lines[i]; l.points() >= MinPoints(1) {
 				lines, of = append(lines, l), append(of, s)
 			}
 		}
 	}
 	h.Lines = len(lines)
-	least := LeastPoints(h.Lines)
+	least := MinPoints(h.Lines)
 	for _, s := range h.Series {
 		for i := range s.Lines {
 			s.Lines[i].Missing = max(0, least-s.Lines[i].points())
@@ -46,9 +46,9 @@ func (h *History) judge() {
 	searches.Wait()
 }
 
-// LeastPoints returns how many points a line needs among so many before it can show a step: with fewer even two halves that do
+// MinPoints returns how many points a line needs among so many before it can show a step: with fewer even two halves that do
 // not overlap are too likely to come about by chance. It is 8 for a single line, and 13 for 40.
-func LeastPoints(lines int) int {
+func MinPoints(lines int) int {
 	n := 2
 	for stats.MinP(n/2, n-n/2) > Alpha/float64(max(lines, 1)) {
 		n++
@@ -148,7 +148,7 @@ func (l *Line) findDrift(lines int) {
 		values = values[s.At:]
 	}
 	known := len(slices.DeleteFunc(slices.Clone(values), math.IsNaN))
-	if known < LeastPoints(1) {
+	if known < MinPoints(1) {
 		return
 	}
 	l.Drift = stats.Drift(values)

@@ -166,7 +166,7 @@ func TestNothing(t *testing.T) {
 
 func TestTooFew(t *testing.T) {
 	for lines, want := range map[int]int{0: 8, 1: 8, 2: 9, 40: 13, 1000: 18} {
-		if n := LeastPoints(lines); n != want {
+		if n := MinPoints(lines); n != want {
 			t.Errorf("%d lines: %d points, want %d", lines, n, want)
 		}
 	}

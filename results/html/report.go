@@ -23,7 +23,7 @@ type report struct {
 	Throughput, Latency rowChart
 	Curves              charts
 	Courses, MoreCourse []course
-	Stairs              []stair
+	RateSteps           []rateStep
 	Classes             table
 	Fairness, Costs     table
 	Safety              table
@@ -82,7 +82,7 @@ type fullRow struct {
 func (v content) report(o Options) *report {
 	r := &report{
 		Title: o.Title, When: v.when(), Common: v.Common, Takeaways: cleanFindings(v.Findings()), Key: v.key(),
-		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), Stairs: v.stairs(), Classes: v.classes(),
+		Throughput: v.throughput(), Latency: v.latency(), Curves: v.curves(), RateSteps: v.rateSteps(), Classes: v.classes(),
 		Fairness: v.fairness(), Costs: v.costs(), Full: v.full(), Warnings: v.warnings(), Details: v.details(),
 		Places: v.places(), Commands: v.commands(), Several: len(v.Cells) > 1,
 		Open: slices.ContainsFunc(v.Cells, (*results.Cell).Open),

@@ -12,19 +12,19 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 )
 
-// stair is a cell whose rate goes in steps.
-type stair struct {
+// rateStep is a cell whose rate goes in steps.
+type rateStep struct {
 	Name  string
 	Chart lineChart
 	Table table
 	Twice bool // each step was made twice
 }
 
-func (v content) stairs() (all []stair) {
+func (v content) rateSteps() (all []rateStep) {
 	for i, c := range v.Cells {
 		for _, r := range c.Trials {
 			if len(r.Steps) > 0 {
-				all = append(all, drawStair(v.Names[i], r))
+				all = append(all, drawSteps(v.Names[i], r))
 				break
 			}
 		}
@@ -44,7 +44,7 @@ func passes(r *results.Record) [][]results.Step {
 	return parts
 }
 
-func drawStair(name string, r *results.Record) stair {
+func drawSteps(name string, r *results.Record) rateStep {
 	parts := passes(r)
 	most, least, worst := 0.0, math.Inf(1), 0.0
 	for _, s := range r.Steps {
@@ -57,7 +57,7 @@ func drawStair(name string, r *results.Record) stair {
 	}
 	x, y := linear(most, 5, rateLabel), logTime(least, worst)
 	var all []series
-	st := stair{Name: name, Twice: len(parts) == 2}
+	st := rateStep{Name: name, Twice: len(parts) == 2}
 	st.Table = table{Caption: "Steps of " + name,
 		Head: heads("asked/s", "pass", "granted/s", "p50", "p99", "longest", "dropped", "queue at its end")}
 	for pass, steps := range parts {

@@ -176,9 +176,9 @@ func innerPairs(n int) (k int) {
 	return k
 }
 
-// LeastPairsP returns the smallest two-sided p of the signed-rank test that so many pairs can have: that of pairs which all
+// MinPairsP returns the smallest two-sided p of the signed-rank test that so many pairs can have: that of pairs which all
 // changed in one direction, 2/2ⁿ. It is 1 without any pair.
-func LeastPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
+func MinPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
 
 // PairsNeeded is TrialsNeeded for pairs:
 //
@@ -186,7 +186,7 @@ func LeastPairsP(pairs int) float64 { return min(1, math.Ldexp(2, -pairs)) }
 //
 // where p is the chance that two pairs have changed together in the direction of the effect, counted over the pairs at
 // hand (Noether, 1987, has 1/3 in both places; the variance is at most 2p(1−p)/n, Hoeffding, A class of statistics
-// with asymptotically normal distribution, 1948). It is never less than LeastPairs, and 0 where TrialsNeeded is, or with
+// with asymptotically normal distribution, 1948). It is never less than MinPairs, and 0 where TrialsNeeded is, or with
 // fewer than three pairs.
 func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
 	shift := math.Abs(math.Log1p(effect))
@@ -205,15 +205,15 @@ func PairsNeeded(base, head []float64, effect, alpha, power float64) int {
 		return 0
 	}
 	q := z(1-alpha/2)*math.Sqrt(1./3) + z(power)*math.Sqrt(min(1./3, 2*p*(1-p)))
-	return max(LeastPairs(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
+	return max(MinPairs(alpha), int(math.Ceil(q*q/((p-0.5)*(p-0.5)))))
 }
 
-// LeastPairs returns how many pairs it takes for LeastPairsP to be below alpha. It is 0 if alpha is not positive.
-func LeastPairs(alpha float64) (n int) {
+// MinPairs returns how many pairs it takes for MinPairsP to be below alpha. It is 0 if alpha is not positive.
+func MinPairs(alpha float64) (n int) {
 	if !(alpha > 0) {
 		return 0
 	}
-	for LeastPairsP(n) >= alpha {
+	for MinPairsP(n) >= alpha {
 		n++
 	}
 	return n

@@ -146,19 +146,19 @@ func TestWalsh(t *testing.T) {
 
 func TestLeastPairs(t *testing.T) {
 	for alpha, want := range map[float64]int{0.05: 6, 0.025: 7, 2. / 64: 7, 0.5: 3, 1: 2, 0: 0, math.NaN(): 0} {
-		if n := LeastPairs(alpha); n != want {
+		if n := MinPairs(alpha); n != want {
 			t.Errorf("alpha %v: %d pairs, want %d", alpha, n, want)
 		}
 	}
-	if p := LeastPairsP(0); p != 1 {
+	if p := MinPairsP(0); p != 1 {
 		t.Errorf("p %v without any pair", p)
 	}
 	base, head := lognormal(rand.New(rand.NewPCG(1, 1)), 9, 100, 0.01), []float64(nil)
 	for _, v := range base {
 		head = append(head, 2*v)
 	}
-	if p := ComparePairs(base, head).P; p != LeastPairsP(9) {
-		t.Errorf("p %v, and the least is %v", p, LeastPairsP(9))
+	if p := ComparePairs(base, head).P; p != MinPairsP(9) {
+		t.Errorf("p %v, and the least is %v", p, MinPairsP(9))
 	}
 }
 
