@@ -9,10 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
@@ -56,14 +56,6 @@ func (p *program) cleanCommand() *cobra.Command {
 	return c
 }
 
-// traces are what a run may have left: names with a prefix, on servers that are asked together or one by one.
-type traces struct {
-	service  *servers.Service
-	addrs    []string
-	topology drivers.Topology
-	prefix   string
-}
-
 func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if err := o.fill(p.env); err != nil {
 		return err
@@ -74,26 +66,26 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	}
 	var wanted []*servers.Service
 	for _, t := range list {
-		wanted = append(wanted, t.service)
+		wanted = append(wanted, t.Service)
 	}
 	l, err := readLogin(o, p.env, wanted)
 	if err != nil {
 		return err
 	}
-	f := &fleet{}
-	if err := f.readFiles(l); err != nil {
+	access, err := l.Read()
+	if err != nil {
 		return err
 	}
-	p.secrets.Add(string(f.password))
+	p.secrets.Add(string(access.Password))
 	failed := false
 	for _, t := range list {
-		for _, addr := range t.addrs {
-			if read, err := readAddr(t.service, addr); err == nil {
+		for _, addr := range t.Addrs {
+			if read, err := fleet.ReadAddr(t.Service, addr); err == nil {
 				p.secrets.Add(string(read.Password))
 			}
 		}
-		for _, cfg := range t.configs(l, f) {
-			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.prefix == prefixBegin); err != nil {
+		for _, cfg := range t.Configs(access) {
+			if err := p.sweep(ctx, t, cfg, o.on("dry-run") || t.Prefix == prefixBegin); err != nil {
 				failed = true
 				fmt.Fprintf(p.stderr, "lockbench: %s\n", oneLine(err.Error()))
 			}
@@ -106,13 +98,13 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 }
 
 // tracesOf reads from the flags, or from the records in files, where to look and for what.
-func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
+func (p *program) tracesOf(o *options, files []string) ([]fleet.Traces, error) {
 	prefix, addr := o.get("prefix"), o.get("addr")
 	if prefix.text != "" && !prefixPattern.MatchString(prefix.text) {
 		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 26 letters and digits, and a colon; "+
 			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
 	}
-	var known []traces // by their service
+	var known []fleet.Traces // by their service
 	if addr.text != "" {
 		var err error
 		if known, err = o.serversToClean(drivers.SplitAddrs(addr.text)); err != nil {
@@ -121,7 +113,7 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 	} else if len(files) == 0 {
 		for _, s := range servers.Services() {
 			if list := p.env.addrs(s); list != nil {
-				known = append(known, traces{service: s, addrs: list})
+				known = append(known, fleet.Traces{Service: s, Addrs: list})
 			}
 		}
 	}
@@ -143,7 +135,7 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 		}
 	}
 	for i := range known {
-		known[i].topology, known[i].prefix = topology, cmp.Or(prefix.text, prefixBegin)
+		known[i].Topology, known[i].Prefix = topology, cmp.Or(prefix.text, prefixBegin)
 	}
 	return known, nil
 }
@@ -152,50 +144,52 @@ func (p *program) tracesOf(o *options, files []string) ([]traces, error) {
 var asOne = []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble}
 
 // serversToClean sorts addresses by their service. One whose scheme tells nothing is of the service of -driver.
-func (o *options) serversToClean(addrs []string) ([]traces, error) {
+func (o *options) serversToClean(addrs []string) ([]fleet.Traces, error) {
 	driver := o.get("driver")
-	var list []traces
+	var list []fleet.Traces
 	for _, addr := range addrs {
 		scheme, _, isURL := strings.Cut(addr, "://")
 		owner := ownerOf(scheme)
 		if !isURL || owner == nil {
-			if owner = serviceOf(driver.text); owner == nil {
+			if owner = fleet.Service(driver.text); owner == nil {
 				return nil, usageErrorf("-addr: it does not say which service is there: begin it with one of %s, or name a -driver "+
 					"that measures it", examples(servers.Services()))
 			}
 		}
-		i := slices.IndexFunc(list, func(t traces) bool { return t.service == owner })
+		i := slices.IndexFunc(list, func(t fleet.Traces) bool { return t.Service == owner })
 		if i < 0 {
-			i, list = len(list), append(list, traces{service: owner})
+			i, list = len(list), append(list, fleet.Traces{Service: owner})
 		}
-		if _, err := readAddr(owner, addr); err != nil {
+		if _, err := fleet.ReadAddr(owner, addr); err != nil {
 			return nil, usageErrorf("-addr: %w", err)
 		}
-		list[i].addrs = append(list[i].addrs, addr)
+		list[i].Addrs = append(list[i].Addrs, addr)
 	}
 	return list, nil
 }
 
 // recordedTraces are those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
 // same service, because a record has no passwords.
-func (p *program) recordedTraces(files []string, known []traces) ([]traces, error) {
-	var list []traces
+func (p *program) recordedTraces(files []string, known []fleet.Traces) ([]fleet.Traces, error) {
+	var list []fleet.Traces
 	read := 0
 	for _, name := range files {
 		_, err := p.readRecords(name, func(rec *results.Record) error {
 			read++
-			s := serviceOf(rec.Plan.Driver)
+			s := fleet.Service(rec.Plan.Driver)
 			if rec.Prefix == "" || s == nil || !prefixPattern.MatchString(rec.Prefix) {
 				return nil
 			}
-			t := traces{s, drivers.SplitAddrs(rec.Server.Addr), asOneService(rec.Plan), rec.Prefix}
+			t := fleet.Traces{
+				Service: s, Addrs: drivers.SplitAddrs(rec.Server.Addr), Topology: asOneService(rec.Plan), Prefix: rec.Prefix,
+			}
 			for _, k := range known {
-				if k.service == s {
-					t.addrs = k.addrs
+				if k.Service == s {
+					t.Addrs = k.Addrs
 				}
 			}
-			same := func(o traces) bool {
-				return o.service == t.service && o.prefix == t.prefix && slices.Equal(o.addrs, t.addrs)
+			same := func(o fleet.Traces) bool {
+				return o.Service == t.Service && o.Prefix == t.Prefix && slices.Equal(o.Addrs, t.Addrs)
 			}
 			if !slices.ContainsFunc(list, same) {
 				list = append(list, t)
@@ -213,29 +207,10 @@ func (p *program) recordedTraces(files []string, known []traces) ([]traces, erro
 	return list, nil
 }
 
-// configs are what the servers are opened with, each by itself unless they are one service.
-func (t traces) configs(l login, f *fleet) (list []drivers.Config) {
-	cfg := drivers.Config{
-		Addrs: t.addrs, Topology: t.topology, Master: l.master, Prefix: t.prefix,
-		Username: l.user, Password: f.password, Database: l.db, TLS: f.tlsConfig,
-	}
-	if t.service.Database == servers.DatabaseNone {
-		cfg.Database = ""
-	}
-	if t.topology != "" {
-		return []drivers.Config{cfg}
-	}
-	for _, addr := range t.addrs {
-		cfg.Addrs = []string{addr}
-		list = append(list, cfg)
-	}
-	return list
-}
-
 // sweep deletes, or lists, what there is, and says so on standard output.
-func (p *program) sweep(ctx context.Context, t traces, cfg drivers.Config, dry bool) error {
-	where := redact(t.service, cfg.Addrs)
-	names, err := sweeperOf(t.service).Sweep(ctx, cfg, dry)
+func (p *program) sweep(ctx context.Context, t fleet.Traces, cfg drivers.Config, dry bool) error {
+	where := fleet.Redact(t.Service, cfg.Addrs)
+	names, err := fleet.Sweeper(t.Service).Sweep(ctx, cfg, dry)
 	switch {
 	case cfg.Prefix == prefixBegin:
 		p.listPrefixes(where, names)
@@ -274,44 +249,4 @@ func (p *program) listPrefixes(where string, names []string) {
 	if len(prefixes) == 0 {
 		fmt.Fprintf(p.stdout, "%s: no run has left anything\n", where)
 	}
-}
-
-// redact is a list of addresses without users and passwords.
-func redact(s *servers.Service, addrs []string) string {
-	var list []string
-	for _, addr := range addrs {
-		read, err := readAddr(s, addr)
-		if err != nil {
-			return "an address of " + s.Name // quoting it might show a password
-		}
-		list = append(list, read.Redacted)
-	}
-	return strings.Join(list, ",")
-}
-
-// sweepTimeout bounds the sweep at the end of a run.
-const sweepTimeout = 30 * time.Second
-
-// sweepPatiently is Sweep at the end of a run, which tries again for a while if the server loads its data or comes back.
-func sweepPatiently(s drivers.Sweeper, cfg drivers.Config) error {
-	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
-	defer cancel()
-	return drivers.RetryCleanup(ctx, func() error {
-		_, err := s.Sweep(ctx, cfg, false)
-		return err
-	})
-}
-
-// sweeperOf is a driver of the service that can sweep.
-func sweeperOf(s *servers.Service) drivers.Sweeper {
-	for _, name := range drivers.Names() {
-		if serviceOf(name) != s {
-			continue
-		}
-		d, _ := drivers.Lookup(name)
-		if sweeper, ok := d.(drivers.Sweeper); ok {
-			return sweeper
-		}
-	}
-	panic("lockbench: no driver sweeps servers of " + s.Name)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -16,7 +17,7 @@ import (
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
 // that carries credentials; the reader has to supply those. Classes, for which there are no flags, are written out as a
 // workload, so that the line does not depend on a file that may change.
-func commandLine(o *options, c spec.Plan, t targets) string {
+func commandLine(o *options, c spec.Plan, t fleet.Targets) string {
 	values := settings(c)
 	if len(c.Classes) > 0 {
 		for _, flag := range ofAClass {
@@ -24,8 +25,8 @@ func commandLine(o *options, c spec.Plan, t targets) string {
 		}
 		values["workload"] = inlineWorkload(o, c)
 	}
-	if one := t.of(c.Driver); one.kind != matrix.InProcess {
-		maps.Copy(values, one.flags())
+	if one := t.Of(c.Driver); one.Kind != matrix.InProcess {
+		maps.Copy(values, flagsOf(one))
 	}
 	words := []string{"lockbench"}
 	for _, opt := range o.list {

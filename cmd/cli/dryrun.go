@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
@@ -44,9 +45,9 @@ func (p plan) print(w io.Writer) error {
 
 // printServers writes where the cells run, and if the sides differ in that, which of them where.
 func (p plan) printServers(b *strings.Builder) {
-	lines := p.targets.lines()
+	lines := p.targets.Lines()
 	if len(p.sides) > 0 {
-		head := p.sides[1].plan.targets.lines()
+		head := p.sides[1].plan.targets.Lines()
 		if !slices.Equal(lines, head) {
 			for i := range lines {
 				lines[i] = p.sides[0].name + ": " + lines[i]
@@ -220,7 +221,7 @@ func where(c spec.Plan) string {
 	case matrix.Private:
 		text := "on a private server"
 		if c.Topology != "" {
-			text = "on private servers, " + deploymentOf(c).String()
+			text = "on private servers, " + fleet.Deployment(c)
 		}
 		if c.Durability == string(servers.Strict) {
 			text += ", each change fsynced"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -24,19 +25,19 @@ func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
 func (r *runner) announcePrefix() {
 	var said []string
 	for _, turn := range r.Order {
-		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.of(r.Cells[turn.Cell].Plan.Driver)
+		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
 		line := r.cleanLine(t, c)
-		if t.kind != matrix.External || slices.Contains(said, line) {
+		if t.Kind != matrix.External || slices.Contains(said, line) {
 			continue
 		}
 		said = append(said, line)
-		fmt.Fprintf(r.stderr, "lockbench: names on %s will begin with %s; should this run be killed: %s\n", t.redacted, r.prefix(), line)
+		fmt.Fprintf(r.stderr, "lockbench: names on %s will begin with %s; should this run be killed: %s\n", t.Redacted, r.prefix(), line)
 	}
 }
 
 // cleanLine is the command that deletes what a cell may leave.
-func (r *runner) cleanLine(t target, c spec.Plan) string {
-	values := t.flags()
+func (r *runner) cleanLine(t fleet.Target, c spec.Plan) string {
+	values := flagsOf(t)
 	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
 	words := []string{"lockbench clean"}
 	for _, f := range cleanFlags {
@@ -49,12 +50,12 @@ func (r *runner) cleanLine(t target, c spec.Plan) string {
 
 // leftLine says what is left on a user's server and how to delete it; nothing of any other.
 func (r *runner) leftLine(c spec.Plan, why string) string {
-	t := r.fleet.of(c.Driver)
-	if t.kind != matrix.External {
+	t := r.fleet.Of(c.Driver)
+	if t.Kind != matrix.External {
 		return ""
 	}
 	return fmt.Sprintf("lockbench: names that begin with %s may be left on %s (%s); to delete them: %s\n",
-		r.prefix(), t.redacted, why, r.cleanLine(t, c))
+		r.prefix(), t.Redacted, why, r.cleanLine(t, c))
 }
 
 // sayLeft says it at once.
@@ -64,13 +65,13 @@ func (r *runner) sayLeft(c spec.Plan, err error) {
 
 // closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
 func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
-	t := r.fleet.of(c.Driver)
-	if svc.Close() == nil || t.kind != matrix.External {
+	t := r.fleet.Of(c.Driver)
+	if svc.Close() == nil || t.Kind != matrix.External {
 		return
 	}
-	left := traces{t.service, t.urls, asOneService(c), r.prefix()}
-	for _, cfg := range left.configs(t.login, r.fleet) {
-		if err := sweepPatiently(sweeperOf(t.service), cfg); err != nil {
+	left := fleet.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}
+	for _, cfg := range left.Configs(r.fleet.Access) {
+		if err := fleet.SweepPatiently(fleet.Sweeper(t.Service), cfg); err != nil {
 			r.sayLeft(c, err)
 			return
 		}

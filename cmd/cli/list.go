@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -154,7 +155,7 @@ func look(ctx context.Context, s *servers.Service) listedServer {
 
 // driver tells whether a driver can run here on a server of our own; the servers have been looked for.
 func (l listing) driver(name string) listedDriver {
-	s := serviceOf(name)
+	s := fleet.Service(name)
 	if s == nil {
 		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}
@@ -255,4 +256,12 @@ func claims(t drivers.Traits) string {
 		return "nothing"
 	}
 	return strings.Join(names, " ")
+}
+
+// orVariable adds the environment variable that does as well.
+func orVariable(s *servers.Service) string {
+	if s.Variable == "" {
+		return ""
+	}
+	return " or " + s.Variable
 }

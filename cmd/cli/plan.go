@@ -5,6 +5,7 @@ package cli
 import (
 	"slices"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
@@ -16,7 +17,7 @@ import (
 type plan struct {
 	matrix.Matrix
 	options *options
-	targets targets
+	targets fleet.Targets
 	read    []reading
 	sides   []side // base and head, if there are two; the cells are then theirs by turns
 }
@@ -34,7 +35,7 @@ const maxTrials = 10_000
 
 // planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func planOf(o *options, t targets) (plan, error) {
+func planOf(o *options, t fleet.Targets) (plan, error) {
 	r := reader{o: o}
 	trials := scalar(&r, "trials", spec.ParseInt)
 	seed := scalar(&r, "seed", spec.ParseSeed)
@@ -87,7 +88,7 @@ func (p *plan) addSheet(o *options, seed uint64) error {
 			return err
 		}
 		one.Classes = classes
-		cell, err := p.Add(one, p.targets.of(one.Driver).server())
+		cell, err := p.Add(one, p.targets.Of(one.Driver).Server())
 		if err != nil {
 			return o.explain(err)
 		}
@@ -101,7 +102,7 @@ func (p *plan) addSheet(o *options, seed uint64) error {
 // warnings returns what a reader of a cell's figures should know before he believes them.
 func warnings(c matrix.Cell) []string {
 	list := workloads.Warnings(c.Plan, c.Traits)
-	if s := serviceOf(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
+	if s := fleet.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
 		if text := s.Note(c.Plan.TTL); text != "" {
 			list = append(list, text)
 		}
@@ -129,7 +130,7 @@ func (p plan) name(i int) string {
 // services returns those that the cells need.
 func (p *plan) services() (list []*servers.Service) {
 	for _, c := range p.Cells {
-		if s := serviceOf(c.Plan.Driver); s != nil && !slices.Contains(list, s) {
+		if s := fleet.Service(c.Plan.Driver); s != nil && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}

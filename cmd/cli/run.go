@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/text"
@@ -120,9 +120,9 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 func (p plan) announce(w *progress.Writer) {
 	var said []string
 	for i, c := range p.Cells {
-		if t := p.of(i).targets.of(c.Plan.Driver); t.fallback && !slices.Contains(said, t.why) {
-			said = append(said, t.why)
-			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.why)
+		if t := p.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(said, t.Why) {
+			said = append(said, t.Why)
+			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.Why)
 		}
 	}
 	for _, s := range p.Skipped {
@@ -147,8 +147,8 @@ type runner struct {
 	env      results.Env
 	limits   machine.Limits
 	progress *progress.Line
-	fleets   map[string]*fleet // by side
-	fleet    *fleet            // of the present trial
+	fleets   map[string]*fleet.Fleet // by side
+	fleet    *fleet.Fleet            // of the present trial
 	live     *live
 	contest  *contest // nil if nothing is compared
 	outputs  []output[reported]
@@ -177,7 +177,7 @@ func (r *runner) run(ctx context.Context, table text.Options) error {
 	}
 	r.fleets = fleets
 	for _, f := range fleets {
-		r.secrets.Add(string(f.password))
+		r.secrets.Add(string(f.Password))
 	}
 	giveUp := func() {
 		if hint := r.hint.Load(); hint != nil {
@@ -251,14 +251,17 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	r.fleet = r.fleets[r.Cells[t.Cell].Side]
 	r.opened++
 	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
-	if err := r.ready(ctx, c); err != nil {
+	if err := r.fleet.Start(ctx, c); err != nil {
 		return err
 	}
-	warning, err := r.checkServer(ctx, c, prefix)
+	if err := r.limits.Check(&c, r.fleet.Network(c)); err != nil {
+		return err
+	}
+	warning, err := r.fleet.CheckServer(ctx, c, prefix)
 	if err != nil {
 		return err
 	}
-	svc, err := r.fleet.open(ctx, c, prefix)
+	svc, err := r.fleet.Open(ctx, c, prefix)
 	if err != nil {
 		return err
 	}
@@ -266,16 +269,16 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	r.hint.Store(&hint)
 	defer r.hint.Store(nil)
 	defer func() { r.closeService(c, svc) }()
-	beside, err := r.fleet.neighbour(ctx, c, prefix)
+	beside, err := r.fleet.Neighbour(ctx, c, prefix)
 	if err != nil {
 		return r.leaveOrFail(t, err)
 	}
 	defer beside.Close()
-	if err := checkRoom(c, svc); err != nil {
+	if err := fleet.CheckRoom(c, svc); err != nil {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.cpuOf(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.CPU(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning),
 	}
 	if r.progress != nil {
@@ -322,37 +325,11 @@ func (r *runner) say(line string) {
 	}
 }
 
-// ready starts the cell's server, if it has none yet, and asks this machine for room.
-func (r *runner) ready(ctx context.Context, c spec.Plan) error {
-	if matrix.Addressed(c.Driver) {
-		if _, err := r.fleet.at(ctx, c); err != nil {
-			return err
-		}
-	}
-	return r.limits.Check(&c, r.fleet.networkOf(c))
-}
-
-// checkServer asks the server what it has room for, over a single connection: a pool that is opened at once fails in
-// ways of its own if it finds no room, and its connections would pass for somebody else's.
-func (r *runner) checkServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
-	probe := c
-	probe.Clients, probe.Conns, probe.Wait, probe.Probe = 1, 1, wait.None, 0
-	if !matrix.Addressed(c.Driver) || matrix.Library(c.Driver).Pinned(c.Lock) {
-		probe.Conns = 0
-	}
-	svc, err := r.fleet.open(ctx, probe, prefix)
-	if err != nil {
-		return "", err
-	}
-	defer svc.Close()
-	return checkServer(ctx, c, svc, matrix.Connections(&probe))
-}
-
 // begin returns what a record begins with.
 func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Env: r.env, Server: r.fleet.describe(c),
+		Env: r.env, Server: r.fleet.Describe(c),
 	}
 	if c.Server == matrix.External {
 		rec.Prefix = r.prefix()
@@ -414,7 +391,7 @@ func (r *runner) closeServer() {
 func (r *runner) stopServers() error {
 	var errs []error
 	for _, f := range r.fleets {
-		errs = append(errs, f.close())
+		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -11,11 +11,8 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers/fault"
-	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // signalled runs lockbench, and calls interrupt once the trial is under way, with a function that sends a signal.
@@ -135,31 +132,4 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
-}
-
-// TestCloseWhileCellsRun closes the servers as a second signal does, while the run still reads which there are. The race
-// detector has to find nothing in it.
-func TestCloseWhileCellsRun(t *testing.T) {
-	c := spec.Plan{Driver: "rueidis", Server: matrix.Private}
-	closed := 0
-	f := &fleet{running: map[deployment]*server{
-		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},
-	}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = f.close()
-	}()
-	for range 100 {
-		f.networkOf(c)
-		f.cpuOf(c)
-	}
-	<-done
-	_ = f.close()
-	if closed != 1 {
-		t.Errorf("the server was closed %d times", closed)
-	}
-	if got := f.networkOf(c); got != "unix" {
-		t.Errorf("the run reached its server by %q after the close", got)
-	}
 }

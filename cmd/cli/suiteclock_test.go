@@ -42,7 +42,7 @@ var mayUseTime = map[string]string{
 	"drivers/drivertest/sessions.go waitForSession":          "a client gets time to fall asleep; the case is sound if it does not",
 	"drivers/drivertest/sessions.go sessionEnds":             "the length of a cut",
 	"drivers/drivertest/waiting.go leaveAfterWake":           "a client gets time to fall asleep; the case is sound if it does not",
-	"drivers/drivertest/waiting.go everybodyGetsThrough":     "a hold, and time to fall asleep, likewise",
+	"drivers/drivertest/waiting.go allGetThrough":            "a hold, and time to fall asleep, likewise",
 	"drivers/drivertest/waiting.go waitContext":              "likewise",
 	"drivers/etcd/lease_test.go acquire":                     "between two tries",
 	"drivers/postgres/outage_test.go TestStormOfWaits":       "the storm's random pauses",

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
@@ -86,25 +87,25 @@ func TestDecideTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		targets, err := decideTargets(o, env, test.find)
-		got := strings.Join(targets.lines(), "; ")
+		got := strings.Join(targets.Lines(), "; ")
 		if err != nil {
 			got = err.Error()
 		}
 		if got != test.want && (!strings.HasSuffix(test.want, ": ") || !strings.HasPrefix(got, test.want)) {
 			t.Errorf("%s %s: %s\nwant: %s", test.env, test.line, got, test.want)
 		}
-		if everything := fmt.Sprintf("%s %v %q", got, flagsOf(targets), targets.list); strings.Contains(everything, "s3cret") {
+		if everything := fmt.Sprintf("%s %v %q", got, allFlagsOf(targets), targets.List); strings.Contains(everything, "s3cret") {
 			t.Errorf("%s %s shows the password: %s", test.env, test.line, everything)
 		}
 	}
 }
 
-// flagsOf are the flags that would aim another run at the same targets.
-func flagsOf(t targets) (all []map[string]string) {
-	for _, one := range t.list {
-		all = append(all, one.flags())
-		for i := range one.urls {
-			one.urls[i] = "" // which nobody prints
+// allFlagsOf are the flags that would aim another run at the same targets.
+func allFlagsOf(t fleet.Targets) (all []map[string]string) {
+	for _, one := range t.List {
+		all = append(all, flagsOf(one))
+		for i := range one.URLs {
+			one.URLs[i] = "" // which nobody prints
 		}
 	}
 	return all

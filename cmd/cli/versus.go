@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -184,7 +185,7 @@ func (p plan) same() (same []int, pairs int) {
 	if len(p.sides) == 0 {
 		return nil, 0
 	}
-	_, oneFleet := p.sides[0].plan.targets.join(p.sides[1].plan.targets)
+	_, oneFleet := p.sides[0].plan.targets.Join(p.sides[1].plan.targets)
 	for i := 0; i < len(p.Cells); i += 2 {
 		if oneFleet && reflect.DeepEqual(p.Cells[i].Plan, p.Cells[i+1].Plan) {
 			same = append(same, i)
@@ -215,8 +216,8 @@ func (p plan) vsText() string {
 		text := opt.text
 		if opt.name == "addr" {
 			var urls []string
-			for _, t := range p.sides[1].plan.targets.list {
-				urls = append(urls, t.redacted)
+			for _, t := range p.sides[1].plan.targets.List {
+				urls = append(urls, t.Redacted)
 			}
 			text = strings.Join(urls, ",")
 		}
@@ -251,4 +252,26 @@ func planOfSide(o *options, env environ, find func(*servers.Service) (string, er
 		return plan{}, err
 	}
 	return planOf(o, t)
+}
+
+// newFleets are the fleets of a plan by side, "" for a run without: both sides have the same one if they can.
+func newFleets(p plan) (map[string]*fleet.Fleet, error) {
+	if len(p.sides) == 0 {
+		f, err := fleet.New(p.targets, p.Cells)
+		return map[string]*fleet.Fleet{"": f}, err
+	}
+	base, head := p.sides[0], p.sides[1]
+	if all, ok := base.plan.targets.Join(head.plan.targets); ok {
+		f, err := fleet.New(all, p.Cells)
+		return map[string]*fleet.Fleet{base.name: f, head.name: f}, err
+	}
+	fleets := map[string]*fleet.Fleet{}
+	for _, s := range p.sides {
+		f, err := fleet.New(s.plan.targets, s.plan.Cells)
+		if err != nil {
+			return nil, err
+		}
+		fleets[s.name] = f
+	}
+	return fleets, nil
 }

@@ -275,7 +275,7 @@ func TestVersusServers(t *testing.T) {
 			t.Errorf("%s -vs %q: one fleet: %v", test.line, test.vs, one)
 		}
 		for i, c := range p.Cells {
-			if want := p.of(i).targets.of(c.Plan.Driver).urls; !slices.Equal(fleets[c.Side].of(c.Plan.Driver).urls, want) {
+			if want := p.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(fleets[c.Side].Of(c.Plan.Driver).URLs, want) {
 				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
 		}

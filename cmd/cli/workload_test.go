@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -137,7 +138,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.get("hold").text = "file:" + times
-		p, err := planOf(o, targets{})
+		p, err := planOf(o, fleet.Targets{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func TestRoundTrip(t *testing.T) {
 		if c.Hold != 1750*time.Microsecond || c.HoldDist.Digest == "" || len(o.replays.Of(&c)) != 1 {
 			t.Errorf("%v %q, %v", c.Hold, c.HoldDist, o.replays.Of(&c))
 		}
-		p.targets.why = "memory needs no server"
+		p.targets.Why = "memory needs no server"
 		roundTrip(t, p, "")
 		if err := os.WriteFile(times, []byte("9\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,4 @@
-// The servers that a cell needs.
-
-package cli
+package fleet
 
 import (
 	"fmt"
@@ -20,9 +18,12 @@ type deployment struct {
 
 func deploymentOf(c spec.Plan) deployment {
 	return deployment{
-		serviceOf(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
+		Service(c.Driver), servers.Durability(c.Durability), drivers.Topology(c.Topology), c.Nodes, c.Replicas,
 	}
 }
+
+// Deployment describes the servers that a plan needs.
+func Deployment(p spec.Plan) string { return deploymentOf(p).String() }
 
 func (d deployment) String() string {
 	switch d.topology {

@@ -1,4 +1,4 @@
-package cli
+package fleet
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func TestSweepPatiently(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, s := time.Now(), &sweeper{attempts: c.attempts}
-				err := sweepPatiently(s, drivers.Config{})
+				err := SweepPatiently(s, drivers.Config{})
 				if c.ok != (err == nil) || c.calls != 0 && s.calls != c.calls {
 					t.Errorf("%d attempts, want %d, and then %v", s.calls, c.calls, err)
 				}

@@ -1,12 +1,28 @@
-package cli
+package fleet
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
+
+// inspected is a service that says that of its server.
+type inspected struct {
+	drivers.Service
+	server drivers.Server
+}
+
+func (i inspected) Traits() drivers.Traits { return drivers.Traits{} }
+
+func (i inspected) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	return i.server, drivers.Usage{}, nil
+}
 
 func TestCheckServer(t *testing.T) {
 	for _, test := range []struct {
@@ -24,10 +40,37 @@ func TestCheckServer(t *testing.T) {
 		{drivers.Server{MaxClients: 20, Connected: 10}, 5, "the server has 9 of its 20 connections", ""},
 	} {
 		p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "rueidis", Lock: "set-nx", Wait: "none", Conns: 16, Nodes: test.nodes}
-		warning, err := checkServer(t.Context(), p, fake{server: test.server}, 1)
+		warning, err := checkServer(t.Context(), p, inspected{server: test.server}, 1)
 		if !strings.HasPrefix(warning, test.warning) || (warning == "") != (test.warning == "") ||
 			(err == nil) != (test.fail == "") || err != nil && !strings.HasPrefix(err.Error(), test.fail) {
 			t.Errorf("%+v: %q, %v", test, warning, err)
 		}
+	}
+}
+
+// TestCloseWhileCellsRun closes the servers as a second signal does, while the run still reads which there are. The race
+// detector has to find nothing in it.
+func TestCloseWhileCellsRun(t *testing.T) {
+	c := spec.Plan{Driver: "rueidis", Server: matrix.Private}
+	closed := 0
+	f := &Fleet{running: map[deployment]*server{
+		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},
+	}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = f.Close()
+	}()
+	for range 100 {
+		f.Network(c)
+		f.CPU(c)
+	}
+	<-done
+	_ = f.Close()
+	if closed != 1 {
+		t.Errorf("the server was closed %d times", closed)
+	}
+	if got := f.Network(c); got != "unix" {
+		t.Errorf("the run reached its server by %q after the close", got)
 	}
 }

@@ -1,0 +1,127 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/workloads/matrix"
+)
+
+// Targets are the servers of a run before anything has been started or asked: one target for each service that its
+// drivers measure, and none if they need no server.
+type Targets struct {
+	List []Target
+	Why  string // for people, if the list is empty: why there is none
+}
+
+// Target is the server of one service, or several that make one.
+type Target struct {
+	Service *servers.Service
+	Kind    string // as plans name it
+	Why     string // for people: why this one
+	Binary  string // private: the program
+	Missing error  // private: there is no program; it says what to install
+
+	Fallback bool // embedded because there is nothing better
+
+	// The rest is for external servers alone.
+	URLs     []string         // may carry passwords: never printed
+	Redacted string           // without users and passwords, a comma list
+	Network  string           // "unix", "tcp", "tls"
+	Secrets  []drivers.Secret // that the drivers find in the addresses, or where those send them
+	Login
+}
+
+// Login is how the user's servers are logged in to. It is the same for all of a run; what differs stands in the URLs.
+type Login struct {
+	Master       string // the sentinels' name for the primary
+	User         string
+	Password     drivers.Secret
+	PasswordFile string
+	DB           string
+	TLS          TLSFiles
+}
+
+// TLSFiles names what a TLS connection is verified with.
+type TLSFiles struct{ CA, Cert, Key, ServerName string }
+
+// Of returns the target that cells of a driver run on. Drivers without a service have none, which is one too.
+func (t Targets) Of(driver string) Target {
+	if s := Service(driver); s != nil {
+		for _, one := range t.List {
+			if one.Service == s {
+				return one
+			}
+		}
+	}
+	return Target{Kind: matrix.InProcess}
+}
+
+// Server is what plans for it are resolved with.
+func (t Target) Server() matrix.Server {
+	if t.Missing == nil && t.Kind == matrix.Embedded && t.Service.Embedded == nil {
+		return matrix.Server{Kind: t.Kind, Flag: "-server embedded",
+			Err: fmt.Errorf("only Redis has a stand-in inside lockbench; -server private starts %s", t.Service.Name)}
+	}
+	return matrix.Server{Kind: t.Kind, Err: t.Missing}
+}
+
+// Lines describes the targets without any secret, each in a line.
+func (t Targets) Lines() []string {
+	if len(t.List) == 0 {
+		return []string{fmt.Sprintf("%s (%s)", matrix.InProcess, t.Why)}
+	}
+	var lines []string
+	for _, one := range t.List {
+		line := one.String()
+		if len(t.List) > 1 {
+			line = one.Service.Name + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// String describes the target without any secret.
+func (t Target) String() string {
+	s := t.Kind
+	switch {
+	case t.Missing != nil:
+		s += ", which is not here"
+	case t.Kind == matrix.Private:
+		s += " " + t.Binary
+	case t.Kind == matrix.External:
+		s += " " + t.Redacted
+	}
+	if t.Why != "" {
+		s += " (" + t.Why + ")"
+	}
+	return s
+}
+
+// Join returns the targets of t and of other together, if the cells of both can share the servers: each service has the same in
+// both, and nothing that logs in to a user's server would reach one of our own.
+func (t Targets) Join(other Targets) (Targets, bool) {
+	all := Targets{List: slices.Clone(t.List), Why: t.Why}
+	for _, b := range other.List {
+		known := false
+		for _, a := range t.List {
+			if (a.Kind == matrix.External) != (b.Kind == matrix.External) || a.Login != b.Login {
+				return Targets{}, false
+			}
+			if a.Service != b.Service {
+				continue
+			}
+			if a.Kind != b.Kind || !slices.Equal(a.URLs, b.URLs) {
+				return Targets{}, false
+			}
+			known = true
+		}
+		if !known {
+			all.List = append(all.List, b)
+		}
+	}
+	return all, true
+}
