@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Run the Go benchmarks of the named packages and let benchstat sum them up. BENCHSTAT comes from the Makefile.
+# Run the Go benchmarks of the named packages and summarise them with benchstat. BENCHSTAT comes from the Makefile.
 #
 # The rounds are interleaved: one observation of every benchmark, then the next one of each. go test's own -count
-# takes all observations of a benchmark in a row, so that whatever else the machine does just then passes for a
-# property of that benchmark.
+# takes all observations of a benchmark in a row, so that other activity of the machine looks like a property of that
+# benchmark.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

@@ -6,7 +6,7 @@ go=${GO:-go}
 
 count=0
 for package in $("$go" list "${@:-./...}"); do
-	# The list ends with a line "ok" and the package, and packages without tests say so.
+	# The list also has a line "ok" with the package, or a note that there are no tests.
 	for target in $("$go" test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "fuzz: $package $target"
 		"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-5s}" "$package"

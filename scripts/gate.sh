@@ -1,37 +1,36 @@
 #!/usr/bin/env bash
-# Gate a change: measure base and head in turn, compare them, and exit with the answer.
+# Gate a change: measure base and head in turn, compare them, and exit with the verdict.
 #
 #   scripts/gate.sh -base REF [-head REF] [OPTION…] -- LOCKBENCH-FLAG…      two revisions of this repository
 #   scripts/gate.sh -base-cmd 'CMD' -head-cmd 'CMD' [OPTION…]               anything else: two command lines
 #
-# The first builds lockbench from two revisions of the repository in which it is called (without -head, the second is the
-# working tree) and runs both with the same flags. The second runs two command lines, each of which ends in a lockbench:
-# two addresses, two servers' configurations, two programs. Files that flags name are those of the current directory.
+# The first form builds lockbench from two revisions of the current repository (without -head, the second is the working
+# tree) and runs both with the same flags. The second form runs two command lines, each of which runs lockbench: for two
+# addresses, two server configurations, two programs. File names in flags are relative to the current directory.
 #
 #   -n N                  rounds: trials of each side (10)
-#   -fail-on EXPR         what must not happen: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help compare
-#   -alpha, -min-effect, -figures, -ignore VALUE and -force: as lockbench compare has them
-#   -allow-inconclusive   exit with 0, in place of 5, if nothing can be told because the trials scatter too much; what the
-#                         head lacks, what was not measured, and what too few rounds can never show is no pass
-#   -o DIR                keep there base.jsonl, head.jsonl, the answer as text, Markdown, a page and JUnit XML, and a log
-#                         (default: a temporary directory, which goes if the gate passes)
-#   -comment              say it in one comment on the pull request, which later runs replace; takes gh and GITHUB_TOKEN
+#   -fail-on EXPR         when to fail: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help compare
+#   -alpha, -min-effect, -figures, -ignore VALUE and -force: as in lockbench compare
+#   -allow-inconclusive   exit with 0 instead of 5 if results are merely noisy; missing results, unmeasured ones and too few
+#                         rounds still do not pass
+#   -o DIR                for base.jsonl, head.jsonl, the comparison as text, Markdown, HTML and JUnit XML, and a log
+#                         (default: a temporary directory, removed if the gate passes)
+#   -comment              write a comment on the pull request, which later runs replace; needs gh and GITHUB_TOKEN
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
-#   -build CMD            how a revision is built: run by sh in $TREE, it makes the program $OUT
+#   -build CMD            builds a revision: sh runs it in $TREE, and it makes the program $OUT
 #                         (go build -trimpath -o "$OUT" ./cmd/lockbench)
-#   -lockbench PROGRAM    which compares (that of the head; with -head-cmd: lockbench)
+#   -lockbench PROGRAM    the one that compares (that of the head; with -head-cmd: lockbench)
 #
-# Exit codes: 0 passed · 1 error, a trial that failed among them · 2 usage · 3 regression · 4 the head violated mutual
-# exclusion, which it claims, and the base did not · 5 inconclusive · 130 interrupted. What was measured is kept if it does
-# not pass.
+# Exit codes: 0 passed · 1 error, including a failed trial · 2 usage · 3 regression · 4 the head violated mutual exclusion,
+# which it claims, and the base did not · 5 inconclusive · 130 interrupted. The records are kept unless the gate passes.
 #
 # Why not lockbench -vs: it compares two configurations within one process, trial by trial in random order, and is the
-# better choice wherever it can be had. Two builds are two processes. So each process here runs one trial of every cell, the
-# sides take turns, and the side that begins a round changes with the round (base head, head base, …): a machine that grows
-# slower or faster hits both alike. Between a cell's two trials lie as many trials as there are cells; keep them few.
+# better choice if it is possible. Two builds are two processes. So each process here runs one trial of every cell, the
+# sides take turns, and the side that begins alternates (base head, head base, …): a machine that gets slower or faster
+# affects both alike. Between a cell's two trials there are as many trials as cells; keep them few.
 #
-# A round has one seed, the same on both sides and another in each round. Flags that the gate sets (-o, -seed, -trials,
-# -quiet, -revision) reach the processes as LOCKBENCH_ variables, which a command line passes on unseen.
+# Each round has its own seed, the same on both sides. Flags that the gate sets (-o, -seed, -trials, -quiet, -revision)
+# reach the processes as LOCKBENCH_ variables, so a command line need not pass them on.
 set -euo pipefail
 
 say() { printf 'gate: %s\n' "$*" >&2; }
@@ -43,7 +42,7 @@ die() { # CODE WORD…
 }
 usage() { die 2 "$* (gate.sh -h explains)"; }
 
-time_of() { # SECONDS: as a person says it
+time_of() { # SECONDS: in readable form
 	if [ "$1" -ge 120 ]; then echo "$((($1 + 30) / 60)) min"; else echo "$1 s"; fi
 }
 
@@ -121,7 +120,7 @@ check() { # that the flags make sense together
 }
 
 child='' # the process group under way
-job() { # COMMAND…: run it in a process group of its own, so that Ctrl-C is this script's to pass on, once
+job() { # COMMAND…: run it in its own process group, so that only this script passes Ctrl-C on, once
 	local code=0
 	set -m
 	"$@" </dev/null &
@@ -132,21 +131,21 @@ job() { # COMMAND…: run it in a process group of its own, so that Ctrl-C is th
 	return "$code"
 }
 
-# A trial that is told to stop drains, cleans up on its server and writes what it has: it is waited for, but not for ever.
+# A trial that is told to stop drains, cleans up on its server and writes its record: wait for it, but not for ever.
 interrupted() {
 	trap '[ -z "$child" ] || kill -KILL -- "-$child" 2>/dev/null' INT TERM HUP # the second time
-	local patience
-	child=$(jobs -p) # also if it has begun just now
+	local watchdog
+	child=$(jobs -p) # even if it has just begun
 	if [ -n "$child" ]; then
 		say 'interrupted: what is under way cleans up; once more to stop at once'
 		kill -TERM -- "-$child" 2>/dev/null || true
 		set -m
 		(sleep 30 && kill -KILL -- "-$child") </dev/null >/dev/null 2>&1 &
-		patience=$!
+		watchdog=$!
 		set +m
 		wait "$child" || true
 		while kill -0 -- "-$child" 2>/dev/null; do sleep 0.1; done # what a shell has left behind
-		kill -- "-$patience" 2>/dev/null || true
+		kill -- "-$watchdog" 2>/dev/null || true
 	fi
 	say 'interrupted: nothing is compared'
 	exit 130
@@ -167,7 +166,7 @@ clean_up() {
 	exit "$code"
 }
 
-prepare() { # directories, and what has to go wherever this ends
+prepare() { # directories, and the clean-up at the end
 	trap interrupted INT TERM HUP
 	tmp=$(mktemp -d "${TMPDIR:-/tmp}/lockbench-gate.XXXXXX")
 	trap clean_up EXIT
@@ -183,12 +182,12 @@ prepare() { # directories, and what has to go wherever this ends
 	: >"$tmp/said"
 }
 
-revision_of() { # REF: its hash; nothing for a ref that there is not
+revision_of() { # REF: its hash; nothing for an unknown ref
 	git rev-parse --verify --quiet "$1^{commit}"
 }
 
 build_both() {
-	root=$(git rev-parse --show-toplevel) || usage "-base takes a git repository, and this is none"
+	root=$(git rev-parse --show-toplevel) || usage "-base needs a git repository, and this is not one"
 	base_at=$(revision_of "$base") || usage "-base $base: there is no such commit here (a shallow clone has only the latest)"
 	base_is=$(git rev-parse --short "$base_at")
 	if [ -n "$head" ]; then
@@ -206,7 +205,7 @@ build_both() {
 		build_one head "$head_at" "$head_is"
 	fi
 	judge=${judge:-$tmp/head.program}
-	# Flags that one side does not know, before anything is measured.
+	# Detect flags that one side does not know before anything is measured.
 	local side
 	for side in base head; do
 		"$tmp/$side.program" "${flags[@]}" -dry-run </dev/null >"$tmp/plan" 2>"$tmp/stderr" ||
@@ -225,7 +224,7 @@ build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is
 	if [ -z "$build" ] && [ ! -d "$tree/cmd/lockbench" ]; then
 		usage "the $1 ($3) has no cmd/lockbench: say with -build how it is built"
 	fi
-	# The same code in two directories is the same program, with -trimpath, and is compiled once.
+	# With -trimpath, the same code in two directories is compiled once.
 	job compile "$tree" "$tmp/$1.program" || die 1 "the $1 ($3) does not build"
 	[ -x "$tmp/$1.program" ] || die 1 "-build has made no program \$OUT of the $1"
 }
@@ -233,12 +232,12 @@ build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is
 compile() { # TREE PROGRAM
 	cd "$1"
 	exec >&2
-	export GOTMPDIR=$tmp # a compiler that is told to stop leaves its directory behind
+	export GOTMPDIR=$tmp # an interrupted compiler leaves its directory behind
 	if [ -z "$build" ]; then exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
 	TREE=$1 OUT=$2 exec sh -c "$build"
 }
 
-records() { # SIDE: how many there are
+records() { # SIDE: their number
 	if [ -e "$dir/$1.jsonl" ]; then echo $(($(wc -l <"$dir/$1.jsonl"))); else echo 0; fi
 }
 
@@ -254,20 +253,20 @@ one() { # SIDE SEED: become the process of one trial
 }
 
 violated=''
-trial() { # SIDE ROUND: one process, and what it says, each thing once
+trial() { # SIDE ROUND: one process; its messages, each only once
 	local code=0 before
 	before=$(records "$1")
 	job one "$1" "$2" || code=$?
 	{ echo "== $1, round $2: exit code $code" && cat "$tmp/stdout" "$tmp/stderr"; } >>"$dir/log"
 	case $code in
 	0) ;;
-	4) violated="$violated $1" ;; # the record is whole, and what it says is for the comparison
+	4) violated="$violated $1" ;; # the record is complete, and the comparison judges it
 	*)
 		tail -n 20 "$tmp/stderr" >&2
 		die 1 "round $2: the $1 failed with exit code $code: nothing is compared"
 		;;
 	esac
-	# A build that is older than -revision says that it does not know the variable.
+	# A build without -revision warns that it does not know the variable.
 	grep -v LOCKBENCH_REVISION "$tmp/stderr" | grep -vxFf "$tmp/said" >"$tmp/new" || true
 	sed "s/^/gate: $1: /" "$tmp/new" >&2
 	cat "$tmp/new" >>"$tmp/said"
@@ -296,22 +295,22 @@ measure() {
 	done
 }
 
-compare() { # FLAG…: the two files, by names that a reader knows
+compare() { # FLAG…: the two files, by their short names
 	(cd "$dir" && "$judge" compare ${judge_flags[@]+"${judge_flags[@]}"} "$@")
 }
 
-check_judge() { # before anything is measured: does it know its flags, and are they right?
+check_judge() { # before anything is measured: are its flags valid?
 	local code=0
 	case $judge in
 	*/*) judge=$(cd "$(dirname "$judge")" && pwd)/$(basename "$judge") ;; # compare changes the directory
 	esac
-	compare -format table /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # which fails, for they are empty
+	compare -format table /dev/null /dev/null >/dev/null 2>"$tmp/stderr" </dev/null || code=$? # it fails, because the files are empty
 	[ $code != 2 ] || { cat "$tmp/stderr" >&2 && exit 2; }
 }
 
 answer() { # the comparison in every form, and the exit code
 	local code=0 forms=table,markdown=compare.md,html=compare.html,junit=junit.xml
-	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations, below the table, and the step's summary
+	[ "${GITHUB_ACTIONS:-}" != true ] || forms=$forms,github # annotations below the table, and the step's summary
 	compare -format "$forms" base.jsonl head.jsonl >"$tmp/answer" || code=$?
 	cat "$tmp/answer"
 	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
@@ -324,15 +323,15 @@ answer() { # the comparison in every form, and the exit code
 	esac
 	case $code in
 	0)
-		if grep -q '^inconclusive' "$dir/compare.txt"; then say 'passed: inconclusive for scatter alone, which is allowed'; else say 'passed'; fi
+		if grep -q '^inconclusive' "$dir/compare.txt"; then say 'passed: inconclusive only because of noise, which is allowed'; else say 'passed'; fi
 		;;
 	3) die 3 'failed: a threshold is missed' ;;
-	5) die 5 'inconclusive: the reason stands above; if it is scatter, more rounds (-n) or a quieter machine may tell, and -allow-inconclusive lets it pass' ;;
+	5) die 5 'inconclusive: the reason is above; if it is noise, more rounds (-n) or a quieter machine may help, and -allow-inconclusive lets it pass' ;;
 	esac
 }
 
-# One comment for all runs of a gate: it begins with a mark that no reader sees. Whatever is in the way of it, the answer
-# stays what it is: the token of a pull request from a fork may only read.
+# One comment for all runs of a gate: it begins with an invisible mark. A failure here does not change the verdict: the
+# token of a pull request from a fork may only read.
 tell() { # MARKDOWN-FILE
 	local pr mark="<!-- lockbench gate: $name -->" me='github-actions[bot]' id body=$tmp/comment.md issue
 	pr=$(sed -n 's|^refs/pull/\([0-9]*\)/.*|\1|p' <<<"${GITHUB_REF:-}")
@@ -344,7 +343,7 @@ tell() { # MARKDOWN-FILE
 		say 'no comment: GITHUB_REF and GITHUB_REPOSITORY name no pull request' && return
 	fi
 	issue=repos/$GITHUB_REPOSITORY/issues
-	# GitHub takes 65,536 characters.
+	# GitHub accepts 65,536 characters.
 	{
 		printf '%s\n\n' "$mark"
 		awk '{ n += length($0) + 1 } n > 60000 { print "\n*The rest is cut: the gate has it in a file.*"; exit } 1' "$1"
@@ -354,7 +353,7 @@ tell() { # MARKDOWN-FILE
 		fi
 	} >"$body"
 	[ "${GITHUB_ACTIONS:-}" = true ] || me=$(gh api user --jq .login) || { say 'no comment: gh cannot log in' && return; }
-	# The mark alone would let anyone have his comment replaced.
+	# With the mark alone, anyone's comment could be replaced.
 	id=$(gh api --paginate "$issue/$pr/comments?per_page=100" \
 		--jq ".[] | select(.user.login == \"$me\" and (.body | startswith(\"$mark\"))) | .id") || id=none
 	id=$(sed -n 1p <<<"$id")

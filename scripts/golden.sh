@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rewrite the golden files of the named packages: run the tests that have an -update flag, with it.
+# Rewrite the golden files of the named packages: run the tests that have an -update flag with that flag.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check form and find mistakes without running anything. STATICCHECK, ACTIONLINT and GOVULNCHECK come from the Makefile.
+# Check the code without running it. STATICCHECK, ACTIONLINT and GOVULNCHECK come from the Makefile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -12,23 +12,23 @@ if [ -n "$unformatted" ]; then
 fi
 
 "$go" vet ./...
-# Developers sit at Macs as well, and what is built there only must compile.
+# Code for macOS must at least compile.
 GOOS=darwin "$go" vet ./...
 "$go" run "${STATICCHECK:?run it through make lint}" ./...
 "$go" run "${ACTIONLINT:?run it through make lint}" .github/workflows/*.yml
 
-# A module within this one, which ./... does not mean.
+# A module within this one, which ./... does not include.
 (cd results/html/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
 
 if command -v shellcheck >/dev/null; then
 	shellcheck scripts/*.sh .ci/run
 fi
 
-# Vulnerabilities in code that is called. The database is on the network, or where GOVULNDB says. Nothing that can be
-# installed replaces it, so that its absence is no failure, with CI=true neither.
+# Vulnerabilities in code that is called. The database is on the network, or at GOVULNDB. If it cannot be reached, that is
+# not a failure, not even with CI=true, because nothing that can be installed replaces it.
 db=${GOVULNDB:-https://vuln.go.dev}
 if curl -sf --max-time 5 -o /dev/null "$db/index/db.json" 2>/dev/null; then
-	limit=$(command -v timeout || true) # which Macs do not have
+	limit=$(command -v timeout || true) # macOS has none
 	if ! found=$(${limit:+"$limit" 5m} "$go" run "${GOVULNCHECK:?run it through make lint}" -db "$db" ./... 2>&1); then
 		printf 'govulncheck:\n%s\n' "$found" >&2
 		exit 1

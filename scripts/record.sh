@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Record the runs that BENCHMARKS.md and README.md quote, on a machine that does nothing else, and fill them in.
-# It takes about an hour and a half; with names it records those files alone: scripts/record.sh study.jsonl overhead.txt
+# Record the runs for BENCHMARKS.md and README.md, on an otherwise idle machine, and fill in the figures. That takes about
+# an hour and a half. With names it records only those files: scripts/record.sh study.jsonl overhead.txt
 # Raw files go to scripts/recorded; only this script writes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$out"
 "$go" build -buildvcs=true -o "$tmp/lockbench" ./cmd/lockbench # the revision goes into the records
 wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
-bench() { # FILE FLAGS…: record a run anew
+bench() { # FILE FLAGS…: record a run again
 	wanted "$1" || return 0
 	rm -f "$out/$1"
 	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$out/$1" "${@:2}" >/dev/null
@@ -28,9 +28,9 @@ bench front-door.jsonl -driver rueidis -clients 512 -keys 10
 bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off -clients 64,512 -keys 100k -duration 3s -warmup 1s -trials 3
 bench safety.jsonl -driver rueidis -clients 64 -keys 10 -duration 30s
 bench overstay.jsonl -driver rueidis -lock set-nx,setnx -clients 16 -keys 1 -hold 30ms -ttl 20ms -duration 5s ||
-	[ $? = 4 ] # violated, as it has to be
+	[ $? = 4 ] # violated, as expected
 
-# The contention study. Its cells are interleaved within each file, so that ratios within one hold.
+# The contention study. The cells of a file are interleaved, so that ratios within a file are fair.
 trial=(-duration 1200ms -warmup 300ms -trials 3)
 load=(-clients "16,64,512" -keys "1,10" -hold "0s,1ms")
 bench study.jsonl -driver rueidis,redsync,redislock,rueidislock -wait queue,native -handover swap "${load[@]}" "${trial[@]}"
@@ -42,8 +42,8 @@ bench topologies.jsonl -driver rueidis,go-redis -topology single,redlock,replica
 	-wait none -clients 16 -keys 1600 "${trial[@]}"
 bench renew.jsonl -driver rueidis -renew=off,on -wait none -clients 64 -keys 6400 "${trial[@]}"
 
-# The services, each with the locks that people use on it; -wait queue is for Redis alone. Every cell makes its
-# connections anew, so it takes a while.
+# The services, each with the usual locks; -wait queue works only with Redis. Every cell makes new connections, so it
+# takes a while.
 services=(-driver "rueidis,zookeeper,etcd,mysql,postgres" -lock "set-nx,fenced,sequential,lease,unique-row,row-lock,get-lock,advisory")
 bench services.jsonl "${services[@]}" -wait auto,queue -handover swap -clients 1,16,64 -keys 1,10 -hold 0s,1ms -duration 1s -warmup 400ms -trials 3
 bench durability.jsonl "${services[@]}" -durability relaxed,strict -clients 64 -keys 10 "${trial[@]}"
@@ -53,8 +53,8 @@ bench ensemble.jsonl -driver zookeeper,etcd -lock sequential,lease -topology sin
 text recovery.txt "$go" run ./scripts/recovery -driver rueidis,zookeeper,etcd,mysql,postgres -ttl 2s -n 5 \
 	-lock set-nx,setnx,sequential,lease,unique-row,row-lock,get-lock,advisory
 
-# Loads: the schedule of the open loop itself, what closed loops leave out, a staircase, the presets, holders that die, and
-# what the neighbours feel. Whoever comes in a burst waits in a line, so that -n and the elapsed time tell how it drains.
+# Loads: the schedule of the open loop, what closed loops omit, rate steps, the presets, holders that die, and the latency
+# of an unrelated client. The arrivals of a burst queue up; -n and the elapsed time tell how fast the queue drains.
 open=(-driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms)
 server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 3s -warmup 1s -trials 5
 bench response.jsonl "${open[@]}" -rate 2k,5k,7k,8k,9k -arrival poisson -duration 4s -warmup 1s -trials 3
@@ -69,12 +69,12 @@ fi
 bench crash.jsonl -driver rueidis,zookeeper,etcd,mysql,postgres -lock set-nx,fenced,sequential,lease,unique-row,row-lock,get-lock,advisory \
 	-clients 40 -keys 20 -hold 1ms -crash 2% -ttl 2s -duration 8s -warmup 1s
 bench overstays.jsonl -driver rueidis -lock set-nx,set-nx-del,fenced -clients 16 -keys 4 -hold 1ms -overstay 1% -ttl 50ms -duration 5s -warmup 1s ||
-	[ $? = 4 ] # what deletes another's lock is violated beyond what was planted
+	[ $? = 4 ] # a design that deletes another client's lock has more violations than planted
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 4s -warmup 1s -trials 3
 bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1 -clients 100k -burst 1h -n 100k -warmup 0s -duration 2m
 
-# What the gate is worth: alarms over nothing, and slow-downs seen. It takes forty minutes. Among clients that wait for each
-# other, work after a release is done while they would wait anyway; a client alone is as much slower as it was made.
+# The quality of the gate: false alarms, and detected slow-downs. It takes forty minutes. With clients that wait for each
+# other, added work after a release overlaps with waiting; a single client gets exactly as much slower as it was made.
 text alarms.txt "$go" run ./scripts/alarms -alike 200 -slower 60 -trials 10
 text slowdowns.txt "$go" run ./scripts/alarms -alike 0 -slower 60 -trials 10 -clients 1 -keys 1
 text drifts.txt "$go" run ./scripts/alarms -alike 0 -slower 0 -drifting 2000 -trials 10

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Run scripts/gate.sh on this project itself: once on the last change, which it must let pass unless the change has made the
-# harness half as fast, and once on a lock that is a thousand times slower, which it must stop.
+# Run scripts/gate.sh on this project: once on the last change, which must pass unless it makes the harness half as fast,
+# and once on a lock that is a thousand times slower, which must fail.
 #
-# The thresholds are not those of a team that wants to know: what runs on every change must never cry wolf. Seven trials a
-# side can show a p of 0.0006, and the reference lock in this process needs no server.
+# The thresholds are loose, because what runs on every change must not raise false alarms. Seven trials per side can show
+# a p of 0.0006, and the in-process reference lock needs no server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 say() { printf 'selfgate: %s\n' "$*" >&2; }
@@ -19,7 +19,7 @@ limits=(-n 7 -fail-on 'locks/s<-50%' -alpha 0.001)
 if base=$(git rev-parse --verify --quiet 'HEAD~1^{commit}' || git rev-parse --verify --quiet 'HEAD^{commit}'); then
 	code=0
 	scripts/gate.sh "${limits[@]}" -allow-inconclusive -base "$base" -- "${flags[@]}" 2> >(tee "$tmp/stderr" >&2) || code=$?
-	# A change that mends the build must be able to pass.
+	# A change that repairs the build must be able to pass.
 	if [ $code = 1 ] && grep -q '^gate: the base .* does not build$' "$tmp/stderr"; then
 		say 'the commit before does not build: the last one is the base'
 		code=0
@@ -27,10 +27,10 @@ if base=$(git rev-parse --verify --quiet 'HEAD~1^{commit}' || git rev-parse --ve
 	fi
 	[ $code = 0 ] || exit $code
 else
-	say 'this is no git checkout: there is no change to gate'
+	say 'this is not a git checkout: there is no change to gate'
 fi
 
-say 'the same lock, held for 1 ms: the gate has to stop it'
+say 'the same lock, held for 1 ms: the gate must reject it'
 code=0
 command="$tmp/lockbench ${flags[*]}"
 scripts/gate.sh "${limits[@]}" -o "$tmp/slower" -lockbench "$tmp/lockbench" -ignore hold \
@@ -39,4 +39,4 @@ if [ $code != 3 ]; then
 	say "exit code $code, not 3: the gate lets a lock pass that is a thousand times slower"
 	exit 1
 fi
-say 'it lets the last change pass, and stops a slower lock'
+say 'it passes the last change, and rejects a slower lock'

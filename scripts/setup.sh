@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Install the servers that the tests talk to. Quiet and quick when they are all there; where nothing may be installed
-# it says in one line which tests will be skipped, and with CI=true it fails instead. Without arguments it is what make
-# test needs, with "all" what make test-all needs; other arguments are the packages that are wanted, by their names in
-# the table.
+# Install the servers for the tests. If they are all installed it is quick and silent; if it may not install anything, it
+# lists in one line the tests that will be skipped, and fails with CI=true. Without arguments it installs what make test
+# needs, with "all" what make test-all needs, and otherwise the packages named, as in the table.
 set -euo pipefail
 
-# What today's tests need: a program or the path of a file, where * stands for anything (any of several, separated by
-# |), its Debian package, the target that needs it, and the tests that do.
-# The package zookeeper would bring a Java with windows, and nothing besides that is needed here.
+# What the tests need: a program or the path of a file, with * for anything (or one of several, separated by |), its
+# Debian package, the make target that needs it, and the tests that do.
+# The package zookeeper would only add a Java with a GUI.
 table="
 redis-server|valkey-server  redis-server  test  Redis
 java  default-jre-headless  test  ZooKeeper
@@ -32,7 +31,7 @@ wanted() { # PACKAGE TARGET
 	esac
 }
 
-have() { # any of the programs and files in $1, which are separated by |
+have() { # one of the programs and files in $1, separated by |
 	local one list
 	IFS='|' read -ra list <<<"$1"
 	for one in "${list[@]}"; do
@@ -44,7 +43,7 @@ have() { # any of the programs and files in $1, which are separated by |
 	return 1
 }
 
-missing() { # the rows of the table, of those that are wanted, whose program is not there
+missing() { # the wanted rows of the table whose program is not installed
 	local programs package target tests
 	while read -r programs package target tests; do
 		[ -n "$programs" ] && wanted "$package" "$target" || continue
@@ -61,8 +60,8 @@ may_install() {
 }
 
 # Debian starts a server when it is installed, unless policy-rc.d forbids it with 101. Tests start their own, on
-# private addresses, and nothing may listen on the usual ones. Ours carries a mark: a set-up that was killed leaves it
-# behind, and it is not to be taken for the machine's own, which waits in $kept.
+# private addresses, and nothing may listen on the usual ones. This script's policy-rc.d has a mark, because a killed
+# set-up leaves it behind, and it must not be taken for the machine's own, which is kept in $kept.
 policy=/usr/sbin/policy-rc.d
 kept=$policy.before-lockbench
 mark='# of lockbench, for as long as it installs'
@@ -83,7 +82,7 @@ restore_services() {
 
 apt=(-q -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o DPkg::Lock::Timeout=120)
 
-install_now() { # the packages named, or none of them
+install_now() { # all packages named, or none
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get "${apt[@]}" install -y --no-install-recommends "$@" 9<&-
 }
 
@@ -93,10 +92,10 @@ install() { # the packages named
 	trap restore_services EXIT
 	forbid_services
 	echo "setup: installing $*" >&2
-	# One source that fails is no reason to stop, and one that hangs none to wait for long.
+	# A package source that fails is no reason to stop, nor one that hangs to wait for long.
 	as_root apt-get "${apt[@]}" update >"$log" 2>&1 9<&- || true
 	if ! install_now "$@" >>"$log" 2>&1; then
-		# One package that there is not keeps apt-get from all: the others may well be had.
+		# One missing package makes apt-get fail for all, so try them one by one.
 		local package
 		for package in "$@"; do
 			install_now "$package" >>"$log" 2>&1 || echo "setup: apt-get failed for $package" >&2
@@ -109,13 +108,13 @@ install() { # the packages named
 }
 
 rows=$(missing)
-# What a set-up that was killed has left behind goes, also where nothing is missing any more.
+# Remove what a killed set-up has left behind, even if nothing is missing any more.
 if { [ -n "$rows" ] || grep -qsF "$mark" "$policy"; } && may_install; then
-	# One at a time: of two that overlap, the second would take away what the first has put there.
+	# One at a time: of two that overlap, the second would remove the first one's policy.
 	exec 9<"${policy%/*}"
 	! command -v flock >/dev/null || flock 9
 	restore_services
-	rows=$(missing) # another one may have brought it meanwhile
+	rows=$(missing) # another set-up may have installed it meanwhile
 fi
 if [ -n "$rows" ] && may_install; then
 	mapfile -t packages < <(cut -f2 <<<"$rows")
