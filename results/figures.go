@@ -32,15 +32,12 @@ func (c *Cell) Figures() Figures {
 	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator}
 }
 
-var unknownCost = Cost{
-	Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
-}
-
 // Figures returns the measurements of k.
 func (k *ClassCell) Figures() Figures {
+	cost := UnknownCost()
 	return Figures{
 		Rate: k.Rate.Median, Counts: &k.Counts, Latency: k.Latency, Fairness: &Fairness{Jain: k.Jain, Starved: k.Starved},
-		Safety: &Safety{}, Cost: &unknownCost, Bound: &Bound{}, Generator: &Generator{CPU: -1},
+		Safety: &Safety{}, Cost: &cost, Bound: &Bound{}, Generator: &Generator{CPU: -1},
 	}
 }
 

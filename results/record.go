@@ -302,6 +302,23 @@ type Cost struct {
 	KeepAlives float64 `json:"keep_alives,omitempty"` // requests that only kept a session alive
 }
 
+// amounts returns pointers to all amounts of c.
+func (c *Cost) amounts() []*float64 {
+	return []*float64{
+		&c.Tries, &c.Commands, &c.BytesIn, &c.BytesOut, &c.ServerCPUUs, &c.ClientCPUUs, &c.Wakeups, &c.Allocs,
+		&c.LocalRefusals, &c.RoundTrips, &c.Notices, &c.KeepAlives,
+	}
+}
+
+// UnknownCost returns a cost of which nothing is known.
+func UnknownCost() (c Cost) {
+	for _, amount := range c.amounts() {
+		*amount = -1
+	}
+	c.LocalRefusals = 0
+	return c
+}
+
 // Trafficked reports whether RoundTrips, Notices and KeepAlives are known.
 func (c Cost) Trafficked() bool { return c.RoundTrips > 0 }
 

@@ -144,31 +144,18 @@ func sumFairness(trials []*Record) Fairness {
 	return sum
 }
 
-func medianCost(trials []*Record) Cost {
-	return Cost{
-		Tries:         medianKnown(trials, func(r *Record) float64 { return r.Cost.Tries }),
-		LocalRefusals: medianKnown(trials, func(r *Record) float64 { return r.Cost.LocalRefusals }),
-		Commands:      medianKnown(trials, func(r *Record) float64 { return r.Cost.Commands }),
-		BytesIn:       medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesIn }),
-		BytesOut:      medianKnown(trials, func(r *Record) float64 { return r.Cost.BytesOut }),
-		ServerCPUUs:   medianKnown(trials, func(r *Record) float64 { return r.Cost.ServerCPUUs }),
-		ClientCPUUs:   medianKnown(trials, func(r *Record) float64 { return r.Cost.ClientCPUUs }),
-		Wakeups:       medianKnown(trials, func(r *Record) float64 { return r.Cost.Wakeups }),
-		Allocs:        medianKnown(trials, func(r *Record) float64 { return r.Cost.Allocs }),
-		RoundTrips:    medianTraffic(trials, func(c Cost) float64 { return c.RoundTrips }),
-		Notices:       medianTraffic(trials, func(c Cost) float64 { return c.Notices }),
-		KeepAlives:    medianTraffic(trials, func(c Cost) float64 { return c.KeepAlives }),
+// medianCost leaves out, amount by amount, the trials that do not know it.
+func medianCost(trials []*Record) (sum Cost) {
+	for i, amount := range sum.amounts() {
+		*amount = medianKnown(trials, func(r *Record) float64 {
+			c := r.Cost
+			if !c.Trafficked() {
+				c.RoundTrips, c.Notices, c.KeepAlives = -1, -1, -1
+			}
+			return *c.amounts()[i]
+		})
 	}
-}
-
-// medianTraffic leaves out the trials that do not know their traffic.
-func medianTraffic(trials []*Record, get func(Cost) float64) float64 {
-	return medianKnown(trials, func(r *Record) float64 {
-		if !r.Cost.Trafficked() {
-			return -1
-		}
-		return get(r.Cost)
-	})
+	return sum
 }
 
 func sumGenerator(trials []*Record) Generator {

@@ -84,8 +84,7 @@ func (e *engine) countersReset() bool {
 // so are the probes; both are taken off.
 func (e *engine) fillCost(r *results.Record, t counters) {
 	c := &r.Cost
-	*c = results.Cost{Tries: -1, Commands: -1, BytesIn: -1, BytesOut: -1, ServerCPUUs: -1, ClientCPUUs: -1, Wakeups: -1, Allocs: -1,
-		RoundTrips: -1, Notices: -1, KeepAlives: -1}
+	*c = results.UnknownCost()
 	if n := r.Counts; n.Acquired > 0 {
 		c.Tries = float64(n.Tries) / float64(n.Acquired)
 		c.LocalRefusals = float64(n.LocalRefusals) / float64(n.Acquired)
