@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
@@ -68,7 +69,7 @@ func (o *options) refuseComparing() error {
 func checkBaseline(o *options) error {
 	opt := o.get("baseline")
 	switch {
-	case sameFile(opt.text, o.text("output")):
+	case files.Same(opt.text, o.text("output")):
 		return usageErrorf("%s: -output appends to that file, and the run would become part of its own base", opt.written())
 	case opt.text == "-" && o.text("workload") == "-":
 		return usageErrorf("%s: standard input is the workload already", opt.written())

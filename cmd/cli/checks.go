@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -77,7 +78,7 @@ func (o *options) explain(err error) error {
 	if !ok {
 		return usageErrorf("%w", err)
 	}
-	if near := didYouMean("", field.Value, field.Known); near != "" {
+	if near := suggest.DidYouMean("", field.Value, field.Known); near != "" {
 		field.Problem = strings.Replace(field.Problem, ";", near+";", 1)
 	}
 	from := o

@@ -22,6 +22,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -184,7 +185,7 @@ func (p *program) root() *cobra.Command {
 			return nil
 		}
 		names := commandNames(root)
-		return usageErrorf("unknown command %q%s; there are %s", args[0], didYouMean("", args[0], names), strings.Join(names, ", "))
+		return usageErrorf("unknown command %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], names), strings.Join(names, ", "))
 	}
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -103,14 +104,5 @@ func (o *option) assign(v string) string {
 		}
 		return "-" + o.name + "=" + v
 	}
-	return "-" + o.name + " " + quote(v)
-}
-
-// quote makes a word of v for a POSIX shell.
-func quote(v string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
-	if v != "" && strings.Trim(v, plain) == "" {
-		return v
-	}
-	return "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+	return "-" + o.name + " " + shell.Quote(v)
 }

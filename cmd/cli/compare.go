@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/shell"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
@@ -188,7 +190,7 @@ func thresholdFault(opt *option, err error) error {
 
 // figureHint names the figure that was probably meant, or where all of them stand.
 func figureHint(name string) string {
-	if hint := didYouMean("", name, metric.Names()); hint != "" {
+	if hint := suggest.DidYouMean("", name, metric.Names()); hint != "" {
 		return hint
 	}
 	return " (lockbench help compare lists them)"
@@ -212,7 +214,7 @@ func parseIgnored(s string) (string, error) {
 	case s == "server":
 		return "", errors.New("another kind of server is not ignored: -force compares with it all the same")
 	}
-	hint := didYouMean("", s, names)
+	hint := suggest.DidYouMean("", s, names)
 	if hint == "" {
 		hint = " (lockbench help run has the flags of a plan)"
 	}
@@ -298,7 +300,7 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	found, err := compare.Compare(base, head, how)
 	var stranger *compare.IgnoreError
 	if errors.As(err, &stranger) {
-		return nil, usageErrorf("-ignore: %w%s", err, didYouMean("", stranger.Name, compare.Ignorable()))
+		return nil, usageErrorf("-ignore: %w%s", err, suggest.DidYouMean("", stranger.Name, compare.Ignorable()))
 	}
 	return found, err
 }
@@ -315,7 +317,7 @@ func compareLine(o *options, files []string) string {
 		if strings.HasPrefix(name, "-") { // or it would be a flag
 			name = "./" + name
 		}
-		words = append(words, quote(name))
+		words = append(words, shell.Quote(name))
 	}
 	return strings.Join(words, " ")
 }

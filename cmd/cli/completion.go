@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -40,7 +41,7 @@ func (p *program) completionCommand() *cobra.Command {
 		case "powershell":
 			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
 		}
-		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], didYouMean("", args[0], shells), strings.Join(shells, ", "))
+		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0], suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
 	}
 	return c
 }

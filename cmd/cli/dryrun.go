@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
@@ -35,7 +36,7 @@ func (p plan) print(w io.Writer) error {
 		fmt.Fprintf(&b, "# skipped: %s\n", oneLine(s.String()))
 	}
 	if len(p.sides) > 0 {
-		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(quote(p.vsAgain())))
+		fmt.Fprintf(&b, "# This is the base; for the head give -vs %s again.\n", oneLine(shell.Quote(p.vsAgain())))
 	}
 	b.WriteString("\n")
 	base.printBody(&b, head)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
@@ -21,24 +22,6 @@ func (e environ) lookup(name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// influential are the variables that change what is measured and are let through: those of Go's runtime, of a client
-// library, and of a private ZooKeeper's Java.
-var influential = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "JDK_JAVA_OPTIONS", "RUEIDIS_QUEUE_TYPE"}
-
-// influences are the influential variables that are set, with what scrub leaves of their values.
-func (e environ) influences(scrub func(string) string) map[string]string {
-	var set map[string]string
-	for _, name := range influential {
-		if value, _ := e.lookup(name); value != "" {
-			if set == nil {
-				set = map[string]string{}
-			}
-			set[name] = scrub(value)
-		}
-	}
-	return set
 }
 
 // ignored tells of the variables that are set and do not count for services, each with what to do instead.
@@ -66,7 +49,7 @@ func (e environ) unknownVars() []string {
 	for _, pair := range e {
 		name, _, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, "LOCKBENCH_") && !slices.Contains(known, name) {
-			list = append(list, name+didYouMean("", name, known))
+			list = append(list, name+suggest.DidYouMean("", name, known))
 		}
 	}
 	return list

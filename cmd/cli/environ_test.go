@@ -1,28 +1,12 @@
 package cli
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 )
-
-// TestInfluences: what changes the measurement is recorded, without secrets, and nothing else of the environment.
-func TestInfluences(t *testing.T) {
-	env := environ{"GOGC=50", "GOMEMLIMIT=", "GODEBUG=gctrace=1", "RUEIDIS_QUEUE_TYPE=flowbuffer", "HOME=/root",
-		"JDK_JAVA_OPTIONS=-Dkey=canary -Xmx64m"}
-	scrub := func(text string) string { return strings.ReplaceAll(text, "canary", "hidden") }
-	want := map[string]string{"GOGC": "50", "GODEBUG": "gctrace=1", "RUEIDIS_QUEUE_TYPE": "flowbuffer",
-		"JDK_JAVA_OPTIONS": "-Dkey=hidden -Xmx64m"}
-	if got := env.influences(scrub); !maps.Equal(got, want) {
-		t.Errorf("recorded %v, want %v", got, want)
-	}
-	if got := (environ{"HOME=/root"}).influences(scrub); got != nil {
-		t.Errorf("recorded %v of an environment that changes nothing", got)
-	}
-}
 
 // TestIgnored: a variable is told of where its service is used, and its value is not.
 func TestIgnored(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -367,7 +368,7 @@ func flagError(err error, defs []flagDef) error {
 			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: "+
 				"set LOCKBENCH_PASSWORD, or use -password-file FILE", name)
 		}
-		return usageErrorf("unknown flag -%s%s", name, didYouMean("-", name, flagNames(defs)))
+		return usageErrorf("unknown flag -%s%s", name, suggest.DidYouMean("-", name, flagNames(defs)))
 	case errors.As(err, &missing):
 		return usageErrorf("-%s needs a value (%s)", missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
 	case errors.As(err, &invalid):

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/files"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/export"
@@ -127,7 +129,7 @@ func writeGitHub(w io.Writer, v compared) error {
 		room -= info.Size()
 	}
 	text := export.Fit(page.String(), int(room))
-	return writeAndClose(f, func(w io.Writer) error {
+	return files.Write(f, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
@@ -139,7 +141,7 @@ func writeHgrm(dir string, v reported) error {
 		return err
 	}
 	return export.Hgrm(v.cells, view.Labels(v.cells), func(name string, write func(io.Writer) error) error {
-		return replaceFile(filepath.Join(dir, name), write)
+		return files.Replace(filepath.Join(dir, name), write)
 	})
 }
 
@@ -208,7 +210,7 @@ func parseFormats[T any](o *options, formats []exporter[T], inputs []string) ([]
 	}
 	for _, out := range outputs[1:] {
 		if out.dir == nil && out.file != "" {
-			if err := checkReplace(out.from, out.file); err != nil {
+			if err := files.CheckReplace(out.from, out.file); err != nil {
 				return nil, err
 			}
 		}
@@ -222,34 +224,22 @@ func findFormat[T any](formats []exporter[T], name string) (exporter[T], error) 
 		return formats[i], nil
 	}
 	names := formatNames(formats)
-	return exporter[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, didYouMean("", name, names), strings.Join(names, ", "))
+	return exporter[T]{}, fmt.Errorf("unknown format %q%s; there are %s", name, suggest.DidYouMean("", name, names), strings.Join(names, ", "))
 }
 
 // checkFile refuses a file that is written already, or read.
 func checkFile[T any](file string, others []output[T], inputs []string) error {
 	for _, other := range others {
-		if sameFile(file, other.file) {
+		if files.Same(file, other.file) {
 			return fmt.Errorf("%s and another format both write %s", other.name, file)
 		}
 	}
 	for _, in := range inputs {
-		if sameFile(file, in) {
+		if files.Same(file, in) {
 			return fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
 		}
 	}
 	return nil
-}
-
-// checkReplace tells before the work begins that a file cannot be made, which that flag or variable names.
-func checkReplace(name, path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s %s: is a directory", name, path)
-	case err == nil && !info.Mode().IsRegular():
-		return nil
-	}
-	return checkCreate(name, path)
 }
 
 // writeOutputs writes v in all formats, standard output first. What goes wrong with one is said, with the name of the
@@ -264,7 +254,7 @@ func writeOutputs[T any](p *program, outputs []output[T], v T) error {
 		case out.dir != nil:
 			err = out.dir(out.file, v)
 		default:
-			err = replaceFile(out.file, func(w io.Writer) error { return out.write(w, v) })
+			err = files.Replace(out.file, func(w io.Writer) error { return out.write(w, v) })
 		}
 		if err != nil {
 			failed = true

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/observe"
@@ -31,25 +31,10 @@ func checkLive(o *options) error {
 		}
 	}
 	log, output := o.text("interval-log"), o.text("output")
-	if sameFile(log, output) {
+	if files.Same(log, output) {
 		return usageErrorf("-interval-log %s: the records of -output go into that file", log)
 	}
 	return checkIntervalLog(log)
-}
-
-// sameFile tells whether two paths lead to one regular file, which may have to be made yet.
-func sameFile(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
-	first, err1 := os.Stat(a)
-	second, err2 := os.Stat(b)
-	if err1 == nil && err2 == nil {
-		return os.SameFile(first, second) && first.Mode().IsRegular()
-	}
-	a, err1 = filepath.Abs(a)
-	b, err2 = filepath.Abs(b)
-	return err1 == nil && err2 == nil && a == b
 }
 
 // checkIntervalLog makes sure, before the load, that a log can be written to path, and that what is there already is an
@@ -67,7 +52,7 @@ func checkIntervalLog(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return checkCreate("-interval-log", path)
+		return files.CheckCreate("-interval-log", path)
 	}
 	if err != nil {
 		return fmt.Errorf("-interval-log: %w", err)

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 )
@@ -28,7 +28,7 @@ func checkOutput(opt *option) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return checkCreate(name, path)
+		return files.CheckCreate(name, path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -47,16 +47,6 @@ func checkOutput(opt *option) error {
 		return fmt.Errorf("%s: appending would spoil it: %w", opt.written(), err)
 	}
 	return nil
-}
-
-// checkCreate tries whether a file can be made at path, which that flag or variable names.
-func checkCreate(name, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".lockbench-*")
-	if err != nil {
-		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
-	}
-	f.Close()
-	return os.Remove(f.Name())
 }
 
 // save appends a record to the file that -output names, after those that could not be written before: a disk that was

@@ -86,7 +86,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	env := machine.Env()
 	env.Revision = revision
-	env.Variables = p.env.influences(p.secrets.Scrub)
+	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
 	if contest != nil {
 		if err := p.readBaseline(contest, o, plan, env); err != nil {
 			return err
@@ -342,7 +342,7 @@ func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Reco
 
 // keep appends a record to the file and judges it.
 func (r *runner) keep(ctx context.Context, rec *results.Record) error {
-	scrubRecord(&r.secrets, rec)
+	r.secrets.ScrubRecord(rec)
 	if err := r.records.Add(rec); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/spec"
@@ -42,7 +43,7 @@ func (p *program) schemaCommand() *cobra.Command {
 			}
 			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
 				return usageErrorf("schema: there is none of %q%s; there are %s",
-					args[0], didYouMean("", args[0], schemas), strings.Join(schemas, ", "))
+					args[0], suggest.DidYouMean("", args[0], schemas), strings.Join(schemas, ", "))
 			}
 			return nil
 		},

@@ -237,7 +237,7 @@ func TestScrubRecord(t *testing.T) {
 	r := &results.Record{Partial: canary, Warnings: []string{canary}, Counts: counts(), Classes: []results.ClassResult{{Counts: counts()}}}
 	r.Server = results.Server{Version: canary, Mode: canary, Persistence: canary}
 	r.Plan.Command = "lockbench -o redis://:" + canary + "@h"
-	scrubRecord(&s, r)
+	s.ScrubRecord(r)
 	if text := fmt.Sprintf("%+v", r); leaked(text) != "" {
 		t.Error(leaked(text))
 	}

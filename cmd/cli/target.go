@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
@@ -56,7 +57,7 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	kind := o.get("server")
 	if !slices.Contains(serverChoices, kind.text) {
 		return fleet.Targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
-			didYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
+			suggest.DidYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")

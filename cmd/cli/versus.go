@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -79,7 +80,7 @@ func (o *options) head(stdin io.Reader) (*options, error) {
 
 // parseVersus reads the words of -vs with the parser of all flags.
 func (o *options) parseVersus() (*options, error) {
-	words, err := splitWords(o.text("vs"))
+	words, err := shell.Split(o.text("vs"))
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}

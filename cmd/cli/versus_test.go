@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -154,7 +155,7 @@ func TestVersusCommand(t *testing.T) {
 		{"-workload {classes:{a:{clients:3},b:{clients:4,hold:1ms}}}", "-driver go-redis"},
 	} {
 		line := strings.NewReplacer("{classes:", "{classes: ", "a:", "a: ", "b:", "b: ", "clients:", "clients: ", "hold:", "hold: ").Replace(test.line)
-		words, err := splitWords(strings.ReplaceAll(strings.ReplaceAll(line, "{classes", "'{classes"), "}}}", "}}}'"))
+		words, err := shell.Split(strings.ReplaceAll(strings.ReplaceAll(line, "{classes", "'{classes"), "}}}", "}}}'"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func TestVersusCommand(t *testing.T) {
 			if strings.Contains(want.Command, "s3cret") || strings.Contains(want.Command, "-vs") {
 				t.Errorf("the command is %s", want.Command)
 			}
-			words, err := splitWords(strings.TrimPrefix(want.Command, "lockbench "))
+			words, err := shell.Split(strings.TrimPrefix(want.Command, "lockbench "))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,11 +213,11 @@ func TestVersusDryRun(t *testing.T) {
 			if strings.Contains(text, "s3cret") {
 				t.Error("the plan shows the password")
 			}
-			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+quote(test.vs)+" -dry-run\n"+text)
+			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+shell.Quote(test.vs)+" -dry-run\n"+text)
 
 			_, after, _ := strings.Cut(text, "for the head give ")
 			vs, _, _ := strings.Cut(after, " again.\n")
-			words, err := splitWords(vs)
+			words, err := shell.Split(vs)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -45,7 +46,7 @@ var ofAClass = func() (names []string) {
 
 // vocabulary is what may stand in a workload.
 func vocabulary() file.Vocabulary {
-	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, Elsewhere: elsewhere, Nearest: nearest}
+	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, Elsewhere: elsewhere, Nearest: suggest.Nearest}
 	for _, f := range runFlags {
 		if f.inWorkload() {
 			v.Fields = append(v.Fields, file.Field{
@@ -142,7 +143,7 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 		return name, text, nil
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\"):
 		return "", nil, usageErrorf("%s: no such preset%s, nor a file; there are %s", opt.written(),
-			didYouMean("", name, presets.Names()), strings.Join(presets.Names(), ", "))
+			suggest.DidYouMean("", name, presets.Names()), strings.Join(presets.Names(), ", "))
 	case errors.As(err, &fault):
 		return "", nil, usageErrorf("%s: %w", opt.written(), fault.Err)
 	}

@@ -29,6 +29,24 @@ func Env() results.Env {
 	return env
 }
 
+// influential are the variables that change what is measured and are let through: those of Go's runtime, of a client
+// library, and of a private ZooKeeper's Java.
+var influential = []string{"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "JDK_JAVA_OPTIONS", "RUEIDIS_QUEUE_TYPE"}
+
+// Variables returns the influential variables that are set, by their names, with what scrub leaves of their values.
+func Variables(lookup func(string) (string, bool), scrub func(string) string) map[string]string {
+	var set map[string]string
+	for _, name := range influential {
+		if value, _ := lookup(name); value != "" {
+			if set == nil {
+				set = map[string]string{}
+			}
+			set[name] = scrub(value)
+		}
+	}
+	return set
+}
+
 // module is the one that lockbench is part of.
 const module = "github.com/lockbench/lockbench"
 

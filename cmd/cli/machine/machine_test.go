@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -112,5 +113,22 @@ func TestParseCPU(t *testing.T) {
 		if got := parseCPU(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestVariables: what changes the measurement is recorded, without secrets, and nothing else of the environment.
+func TestVariables(t *testing.T) {
+	env := map[string]string{"GOGC": "50", "GOMEMLIMIT": "", "GODEBUG": "gctrace=1", "RUEIDIS_QUEUE_TYPE": "flowbuffer", "HOME": "/root",
+		"JDK_JAVA_OPTIONS": "-Dkey=canary -Xmx64m"}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	scrub := func(text string) string { return strings.ReplaceAll(text, "canary", "hidden") }
+	want := map[string]string{"GOGC": "50", "GODEBUG": "gctrace=1", "RUEIDIS_QUEUE_TYPE": "flowbuffer",
+		"JDK_JAVA_OPTIONS": "-Dkey=hidden -Xmx64m"}
+	if got := Variables(lookup, scrub); !maps.Equal(got, want) {
+		t.Errorf("recorded %v, want %v", got, want)
+	}
+	env = map[string]string{"HOME": "/root"}
+	if got := Variables(lookup, scrub); got != nil {
+		t.Errorf("recorded %v of an environment that changes nothing", got)
 	}
 }

@@ -1,15 +1,14 @@
-// "Did you mean": the nearest of the names that would have been right.
-
-package cli
+// Package suggest finds the name that was probably meant by one that does not exist.
+package suggest
 
 import (
 	"slices"
 	"strings"
 )
 
-// nearest is the name of names that s was probably meant to be, or "". The further a name is from s, the longer it
+// Nearest returns the name of names that s was probably meant to be, or "". The further a name is from s, the longer it
 // has to be for the likeness to mean anything.
-func nearest(s string, names []string) string {
+func Nearest(s string, names []string) string {
 	if len(s) > 64 {
 		return "" // no name is that long
 	}
@@ -35,9 +34,9 @@ func nearest(s string, names []string) string {
 	return ""
 }
 
-// didYouMean is " (did you mean …?)" or nothing.
-func didYouMean(prefix, s string, names []string) string {
-	if n := nearest(s, names); n != "" {
+// DidYouMean returns " (did you mean …?)" or nothing.
+func DidYouMean(prefix, s string, names []string) string {
+	if n := Nearest(s, names); n != "" {
 		return " (did you mean " + prefix + n + "?)"
 	}
 	return ""

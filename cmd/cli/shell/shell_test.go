@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSplitWords(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		want []string
@@ -24,7 +24,7 @@ func TestSplitWords(t *testing.T) {
 		{`$HOME #x ;y`, []string{"$HOME", "#x", ";y"}},
 		{"-user größe", []string{"-user", "größe"}},
 	} {
-		got, err := splitWords(test.text)
+		got, err := Split(test.text)
 		if err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, %v, want %q", test.text, got, err, test.want)
 		}
@@ -36,14 +36,14 @@ func TestSplitWords(t *testing.T) {
 		`"a\`:            "column 3: nothing follows the backslash",
 		`-user 'a' b' c`: "column 12: the quote ' is never closed",
 	} {
-		if _, err := splitWords(text); err == nil || err.Error() != want {
+		if _, err := Split(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
 
-// FuzzSplitWords holds the splitter to being the inverse of quote, and to never losing a letter outside of quotes.
-func FuzzSplitWords(f *testing.F) {
+// FuzzSplit holds the splitter to being the inverse of Quote, and to never losing a letter outside of quotes.
+func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"-wait\x00queue", "'\x00\"", `\`, "a b\x00\x00", "'\\''"} {
 		f.Add(seed)
 	}
@@ -51,12 +51,12 @@ func FuzzSplitWords(f *testing.F) {
 		words := strings.Split(joined, "\x00")
 		var quoted []string
 		for _, w := range words {
-			quoted = append(quoted, quote(w))
+			quoted = append(quoted, Quote(w))
 		}
-		got, err := splitWords(strings.Join(quoted, " "))
+		got, err := Split(strings.Join(quoted, " "))
 		if err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q became %q, %v", words, got, err)
 		}
-		_, _ = splitWords(joined) // must not panic
+		_, _ = Split(joined) // must not panic
 	})
 }

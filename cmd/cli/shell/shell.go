@@ -1,16 +1,15 @@
-// The words of a text that holds a command line, such as the value of -vs.
-
-package cli
+// Package shell reads and writes the words of a command line.
+package shell
 
 import (
 	"fmt"
 	"strings"
 )
 
-// splitWords cuts a text into words as a POSIX shell does: blanks divide them, '…' takes everything as it is, "…" all but
+// Split cuts a text into words as a POSIX shell does: blanks divide them, '…' takes everything as it is, "…" all but
 // \" and \\, and a backslash outside of quotes takes what follows it. Nothing is expanded, since a shell has had its turn
-// already. It is the inverse of quote. Errors give the column, from 1.
-func splitWords(text string) ([]string, error) {
+// already. It is the inverse of Quote. Errors give the column, from 1.
+func Split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	var quote byte // that is open, or 0
@@ -50,4 +49,13 @@ func splitWords(text string) ([]string, error) {
 		words = append(words, word.String())
 	}
 	return words, nil
+}
+
+// Quote makes a word of v for a POSIX shell.
+func Quote(v string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if v != "" && strings.Trim(v, plain) == "" {
+		return v
+	}
+	return "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
 }
