@@ -1,6 +1,7 @@
 package main
 
-// Trials that nobody ran, on a machine that drifts: what it gains to compare those that took turns pair by pair.
+// Simulated trials on a machine that gets faster or slower: is it better to compare trials that took turns pair by
+// pair?
 
 import (
 	"fmt"
@@ -15,11 +16,11 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// scatter is that of the logarithms of the trials' rates, beside the drift.
+// scatter is the standard deviation of the logarithms of the trials' rates, without the drift.
 const scatter = 0.02
 
-// made is a trial that nobody ran.
-func made(id int, rate float64) *results.Record {
+// simulated returns a trial that did not really run.
+func simulated(id int, rate float64) *results.Record {
 	return &results.Record{
 		Schema: results.SchemaVersion, ID: fmt.Sprint(id), Run: "alarms", Trial: 1, Started: time.Unix(int64(id), 0), Elapsed: time.Second,
 		Plan:    spec.Plan{Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1, Server: "in-process", Load: spec.Load{Clients: 1}},
@@ -31,8 +32,9 @@ func made(id int, rate float64) *results.Record {
 	}
 }
 
-// turns makes the trials of a comparison in which sides take turns as those of -vs do: pair by pair, in random order within
-// a pair. From the first trial to the last the machine gets faster or slower by the drift, and the head is slower besides.
+// turns returns the trials of a comparison in which the sides take turns as with -vs: pair by pair, in random order
+// within a pair. From the first trial to the last the machine gets faster or slower by drift, and the head is also
+// slower by slower.
 func turns(rng *rand.Rand, trials int, drift, slower float64) (base, head []*results.Record) {
 	slope := math.Log1p(drift) / float64(2*trials-1)
 	if rng.IntN(2) == 0 {
@@ -44,7 +46,7 @@ func turns(rng *rand.Rand, trials int, drift, slower float64) (base, head []*res
 		if isHead {
 			rate *= 1 - slower
 		}
-		r := made(n, rate)
+		r := simulated(n, rate)
 		r.Side, r.Trial = results.SideBase, n/2+1
 		if isHead {
 			r.Side = results.SideHead
@@ -56,7 +58,8 @@ func turns(rng *rand.Rand, trials int, drift, slower float64) (base, head []*res
 	return base, head
 }
 
-// drifting counts what comes of comparisons, pair by pair and with each side as a whole.
+// drifting compares simulated trials pair by pair and with each side as a whole, and prints how often the results are
+// significant and regressed.
 func drifting(o options, rng *rand.Rand, out io.Writer) error {
 	const on = "locks/s<-1%"
 	thresholds, err := compare.ParseThresholds(on)
@@ -84,7 +87,7 @@ func drifting(o options, rng *rand.Rand, out io.Writer) error {
 					}
 					for _, side := range [][]*results.Record{base, head} {
 						for _, r := range side {
-							r.Side = "" // the second time they are compared as records of different runs
+							r.Side = "" // so that the second comparison takes them as records of different runs
 						}
 					}
 				}
@@ -98,7 +101,7 @@ func drifting(o options, rng *rand.Rand, out io.Writer) error {
 	return w.Flush()
 }
 
-// rate is a share with its bounds, in two columns.
+// rate returns a share and its bounds, as two columns.
 func rate(k, n int) string {
 	low, high := bounds(k, n)
 	return fmt.Sprintf("%s\t[%s – %s]", percent(float64(k)/float64(n)), percent(low), percent(high))

@@ -1,6 +1,6 @@
 package main
 
-// Trials: the same load on the same server, each with a service of its own, as runs of a gate have it.
+// Trials: the same load on the same server, each with its own service, as in the runs of a gate.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// machine makes the trials of one driver.
+// machine runs the trials of one driver.
 type machine struct {
 	driver drivers.Driver
 	plan   spec.Plan
@@ -42,7 +42,7 @@ func newMachine(ctx context.Context, driver string, o options) (*machine, error)
 	}}
 	m.server = results.Server{Name: "redis"}
 	if driver == "memory" {
-		// Trials of it scatter so little that shorter ones will do.
+		// Its trials vary so little that shorter ones are enough.
 		m.plan.Lock, m.plan.Server, m.plan.Duration, m.plan.Warmup = "mutex", "in-process", o.duration/4, o.warmup/4
 		m.server = results.Server{Name: "memory"}
 		return m, nil
@@ -55,7 +55,7 @@ func newMachine(ctx context.Context, driver string, o options) (*machine, error)
 	return m, nil
 }
 
-// trial makes one, in which each granted lock costs so many turns of spin besides.
+// trial runs one trial, with so many turns of spin added to each granted lock.
 func (m *machine) trial(ctx context.Context, turns int) (*results.Record, error) {
 	m.made++
 	prefix := fmt.Sprintf("alarms:%d:", m.made)
@@ -84,7 +84,8 @@ func (m *machine) trial(ctx context.Context, turns int) (*results.Record, error)
 	return rec, nil
 }
 
-// rounds makes trials of all sides, each of which has its turns of spin. A round has one of each, in random order.
+// rounds runs the trials of all sides, each with its turns of spin. A round has one trial of each side, in random
+// order.
 func (m *machine) rounds(ctx context.Context, n int, turns []int, rng *rand.Rand) ([][]*results.Record, error) {
 	sides := make([][]*results.Record, len(turns))
 	for range n {
@@ -99,7 +100,8 @@ func (m *machine) rounds(ctx context.Context, n int, turns []int, rng *rand.Rand
 	return sides, nil
 }
 
-// series makes the trials of n comparisons, one after the other, and hands those of each on.
+// series runs the trials of n comparisons, one comparison after the other, and calls each with those of each
+// comparison.
 func (m *machine) series(ctx context.Context, n int, turns []int, rng *rand.Rand, progress io.Writer, each func([][]*results.Record) error) error {
 	began := time.Now()
 	for i := range n {
@@ -118,17 +120,18 @@ func (m *machine) series(ctx context.Context, n int, turns []int, rng *rand.Rand
 	return nil
 }
 
-// calibrate finds how many turns of spin bring throughput down by each of the effects. Work that each lock makes adds to
-// its time in proportion, so it is found from turns that cost more and are easier to measure; then once more from near
-// the mark, for what processors idle away hides the first bit. What really came of it is in the table. Where all is lost
-// in the noise of a busy machine, why says so, and the turns are those of processors that are never idle.
+// calibrate finds the turns of spin that reduce throughput by each of the effects. The time of a lock grows in
+// proportion to the turns, so calibrate measures a larger number of turns, which is easier to measure, and then again
+// one near the effects, because idle time of processors hides the first turns. The table shows the effects measured
+// afterwards. If noise hides the effect of the turns, why says so, and the turns are those for processors that are
+// never idle.
 func (m *machine) calibrate(ctx context.Context, effects []float64, rng *rand.Rand) (spins []int, why string, err error) {
 	first, err := m.rounds(ctx, 3, []int{0}, rng)
 	if err != nil {
 		return nil, "", err
 	}
 	perLock := float64(runtime.GOMAXPROCS(0)) / throughput(first[0]) // seconds of all processors
-	turns := perLock / turnTime().Seconds()                          // that double the time of a lock
+	turns := perLock / turnTime().Seconds()                          // those that double the time of a lock
 	for _, stage := range []struct {
 		part  float64
 		pairs int
@@ -149,7 +152,7 @@ func (m *machine) calibrate(ctx context.Context, effects []float64, rng *rand.Ra
 	return spins, why, nil
 }
 
-// slowed is by what share the time of a lock is longer in head: the median over the rounds, whose trials are neighbours.
+// slowed returns the increase of the time of a lock in head, as a share: the median over the rounds.
 func slowed(base, head []*results.Record) float64 {
 	ratios := make([]float64, len(base))
 	for i := range base {
@@ -158,12 +161,12 @@ func slowed(base, head []*results.Record) float64 {
 	return stats.Of(ratios).Median
 }
 
-// throughput is the median of the trials'.
+// throughput returns the median throughput of the trials.
 func throughput(trials []*results.Record) float64 {
 	return stats.Trials(trials, (*results.Record).Throughput).Median
 }
 
-// slow is a service whose every release is followed by work: what a slower library, or a slower caller, would do.
+// slow is a service that works after every release, like a slower library or a slower caller.
 type slow struct {
 	drivers.Service
 	turns int
@@ -186,14 +189,15 @@ type slowSession struct {
 
 func (s slowSession) Unwrap() drivers.Session { return s.Session }
 
-// Release gives the lock back first, so that nobody waits for it longer.
+// Release releases the lock before it works, so that other clients do not wait longer.
 func (s slowSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.Session.Release(ctx, l)
 	runtime.KeepAlive(spin(s.turns))
 	return owned, err
 }
 
-// spin keeps a processor busy. It counts turns and looks at no clock, so that being put off the processor does not count.
+// spin keeps a processor busy. It counts turns instead of reading a clock, so that time off the processor does not
+// count.
 //
 //go:noinline
 func spin(turns int) (x uint32) {
@@ -206,7 +210,7 @@ func spin(turns int) (x uint32) {
 	return x
 }
 
-// turnTime is what one turn takes.
+// turnTime returns the duration of one turn.
 func turnTime() time.Duration {
 	const turns = 10_000_000
 	began := time.Now()

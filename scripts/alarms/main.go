@@ -1,7 +1,7 @@
-// Command alarms studies a gate that compares builds: how often it cries wolf, and how often it sees a slow-down. It runs
-// real trials on a private redis-server and on the in-process lock, those of the sides of a comparison in turns, and
-// judges them as lockbench compare does. Slow-downs are work that each granted lock is made to do besides. With -drifting it
-// makes trials up, on a machine that drifts, and compares them both pair by pair and with each side as a whole.
+// Command alarms studies a gate that compares builds: how often it raises false alarms, and how often it detects a
+// slow-down. It runs real trials on a private redis-server and on the in-process lock, with the sides of a comparison
+// in turns, and judges them as lockbench compare does. Slow-downs are work added to each granted lock. With -drifting
+// it also simulates trials on a machine that drifts, and compares them both pair by pair and with each side as a whole.
 //
 //	go run ./scripts/alarms -alike 200 -slower 60 -trials 10
 package main
@@ -24,17 +24,17 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// options are what the study is made of.
+// options are the parameters of the study.
 type options struct {
 	alike    int // comparisons of a build with itself, for each driver
 	slower   int // comparisons for each slow-down
-	drifting int // comparisons of made-up trials for each drift and slow-down
-	trials   int // a side
+	drifting int // comparisons of simulated trials for each drift and slow-down
+	trials   int // per side
 	duration time.Duration
 	warmup   time.Duration
 	clients  int
 	keys     int
-	effects  []float64 // shares by which throughput shall fall
+	effects  []float64 // shares by which throughput should fall
 	seed     uint64
 }
 
@@ -42,14 +42,14 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.alike, "alike", 200, "comparisons of a build with itself, for each driver")
 	flag.IntVar(&o.slower, "slower", 60, "comparisons for each slow-down")
-	flag.IntVar(&o.drifting, "drifting", 0, "comparisons of made-up trials for each drift and slow-down")
-	flag.IntVar(&o.trials, "trials", 10, "trials a side")
-	flag.DurationVar(&o.duration, "duration", 180*time.Millisecond, "of a trial; the in-process lock has a quarter of it")
-	flag.DurationVar(&o.warmup, "warmup", 20*time.Millisecond, "before it, likewise")
+	flag.IntVar(&o.drifting, "drifting", 0, "comparisons of simulated trials for each drift and slow-down")
+	flag.IntVar(&o.trials, "trials", 10, "trials per side")
+	flag.DurationVar(&o.duration, "duration", 180*time.Millisecond, "length of a trial; a quarter of it for the in-process lock")
+	flag.DurationVar(&o.warmup, "warmup", 20*time.Millisecond, "warm-up before a trial; likewise")
 	flag.IntVar(&o.clients, "clients", 64, "clients")
 	flag.IntVar(&o.keys, "keys", 10, "keys")
 	effects := flag.String("effects", "3,5,10", "slow-downs in percent")
-	flag.Uint64Var(&o.seed, "seed", 1, "of the order of the trials")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed for the order of the trials")
 	flag.Parse()
 	var err error
 	if o.effects, err = parseEffects(*effects); err == nil && o.trials < 1 {
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// parseEffects reads percentages, and answers shares.
+// parseEffects reads percentages and returns shares.
 func parseEffects(s string) (effects []float64, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
@@ -78,7 +78,7 @@ func parseEffects(s string) (effects []float64, err error) {
 	return effects, nil
 }
 
-// run makes the parts of the study, and prints a table for each.
+// run runs the parts of the study, and prints a table for each.
 func run(ctx context.Context, o options, out, progress io.Writer) error {
 	fmt.Fprintf(out, "%d CPUs, %s; clients: %d, keys: %d; trials of %v after %v, %d a side,\n"+
 		"in random order within each round, all of a driver in one process and on one server\n",
@@ -86,16 +86,16 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 	began := time.Now()
 	rng := rand.New(rand.NewPCG(o.seed, 1))
 	if o.alike > 0 {
-		var alike []*tally
+		var alike []*totals
 		for _, driver := range []string{"rueidis", "memory"} {
-			t := newTally(driver, 0, "default", "locks/s<-1%", "acquire.p99>+1%")
+			t := newTotals(driver, 0, "default", "locks/s<-1%", "acquire.p99>+1%")
 			if err := alikeOn(ctx, driver, o, rng, progress, t); err != nil {
 				return err
 			}
 			alike = append(alike, t)
 		}
 		fmt.Fprintf(out, "\nThe same build on both sides\n")
-		writeTallies(out, alike)
+		writeTotals(out, alike)
 	}
 	if o.slower > 0 {
 		if err := slowDowns(ctx, o, rng, out, progress); err != nil {
@@ -112,7 +112,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 }
 
 // alikeOn compares a build with itself.
-func alikeOn(ctx context.Context, driver string, o options, rng *rand.Rand, progress io.Writer, t *tally) error {
+func alikeOn(ctx context.Context, driver string, o options, rng *rand.Rand, progress io.Writer, t *totals) error {
 	m, err := newMachine(ctx, driver, o)
 	if err != nil {
 		return err
@@ -121,8 +121,8 @@ func alikeOn(ctx context.Context, driver string, o options, rng *rand.Rand, prog
 	return m.series(ctx, o.alike, []int{0, 0}, rng, progress, func(sides [][]*results.Record) error { return t.add(sides[0], sides[1]) })
 }
 
-// slowDowns makes the second part. The heads of all slow-downs take turns with one base, so the rows of the table are not
-// independent of one another; within a row every comparison has trials of its own.
+// slowDowns runs the second part. The heads of all slow-downs share one base, so the rows of the table are not
+// independent of each other; within a row every comparison has its own trials.
 func slowDowns(ctx context.Context, o options, rng *rand.Rand, out, progress io.Writer) error {
 	m, err := newMachine(ctx, "rueidis", o)
 	if err != nil {
@@ -133,16 +133,16 @@ func slowDowns(ctx context.Context, o options, rng *rand.Rand, out, progress io.
 	if err != nil {
 		return err
 	}
-	var tallies []*tally
+	var all []*totals
 	for _, effect := range o.effects {
 		sets := []string{"default", "locks/s<-1%"}
 		if half := fmt.Sprintf("locks/s<-%g%%", 100*effect/2); !slices.Contains(sets, half) {
 			sets = append(sets, half)
 		}
-		tallies = append(tallies, newTally("rueidis", effect, sets...))
+		all = append(all, newTotals("rueidis", effect, sets...))
 	}
 	err = m.series(ctx, o.slower, append([]int{0}, spins...), rng, progress, func(sides [][]*results.Record) error {
-		for i, t := range tallies {
+		for i, t := range all {
 			if err := t.add(sides[0], sides[i+1]); err != nil {
 				return err
 			}
@@ -156,6 +156,6 @@ func slowDowns(ctx context.Context, o options, rng *rand.Rand, out, progress io.
 	if why != "" {
 		fmt.Fprintln(out, why)
 	}
-	writeTallies(out, tallies)
+	writeTotals(out, all)
 	return nil
 }

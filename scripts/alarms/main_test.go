@@ -17,7 +17,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 )
 
-// TestBounds has known answers, from the binomial distribution in whole numbers (Python's math.comb).
+// The expected bounds are computed from the binomial distribution with integers (Python's math.comb).
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int
@@ -31,8 +31,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDrifting: pair by pair there are no more false alarms than alpha allows, and a loss is found under a drift that hides
-// it from a comparison of the sides as a whole.
+// Compared pair by pair, trials raise no more false alarms than alpha allows, and a loss is detected despite a drift
+// that hides it from a comparison of whole sides.
 func TestDrifting(t *testing.T) {
 	var out bytes.Buffer
 	o := options{trials: 10, drifting: 100, effects: []float64{0.05}}
@@ -66,16 +66,16 @@ func TestDrifting(t *testing.T) {
 	}
 }
 
-// TestTally holds the verdicts to what was planted.
-func TestTally(t *testing.T) {
+// TestTotals checks the verdicts on known differences.
+func TestTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	side := func(at int, level float64) (recs []*results.Record) {
 		for i := range 10 {
-			recs = append(recs, made(at+i, level*(1+0.005*rng.NormFloat64())))
+			recs = append(recs, simulated(at+i, level*(1+0.005*rng.NormFloat64())))
 		}
 		return recs
 	}
-	slower := newTally("memory", 0.1, "default", "locks/s<-1%", "locks/s<-5%")
+	slower := newTotals("memory", 0.1, "default", "locks/s<-1%", "locks/s<-5%")
 	for n := range 5 {
 		if err := slower.add(side(100*n, 100_000), side(100*n+50, 90_000)); err != nil {
 			t.Fatal(err)
@@ -90,16 +90,16 @@ func TestTally(t *testing.T) {
 		t.Errorf("benchmath agrees on %d of %d figures; %v trials needed", slower.agree, slower.all, slower.needed)
 	}
 	var out bytes.Buffer
-	writeTallies(&out, []*tally{slower})
+	writeTotals(&out, []*totals{slower})
 	if !strings.Contains(out.String(), "5/5 = 100.0 %  [47.8 % – 100.0 %]") {
 		t.Error(out.String())
 	}
-	if err := newTally("memory", 0, "locks/s<-1").add(side(0, 1000), side(50, 1000)); err == nil {
-		t.Error("a threshold that is none is taken")
+	if err := newTotals("memory", 0, "locks/s<-1").add(side(0, 1000), side(50, 1000)); err == nil {
+		t.Error("a malformed threshold is accepted")
 	}
 }
 
-// TestSlow spins after a release, and answers what the lock answered.
+// slow spins after a release, and returns the result of the lock.
 func TestSlow(t *testing.T) {
 	d, err := drivers.Lookup("memory")
 	if err != nil {
@@ -122,7 +122,7 @@ func TestSlow(t *testing.T) {
 		t.Fatal(owned, err)
 	}
 	if spin(10) == spin(11) {
-		t.Error("the compiler has thrown the work away")
+		t.Error("the compiler has removed the work")
 	}
 }
 
@@ -132,12 +132,12 @@ func TestOptions(t *testing.T) {
 	}
 	for _, s := range []string{"", "0", "50", "x", "3,,5", "NaN"} {
 		if _, err := parseEffects(s); err == nil {
-			t.Errorf("%q is taken", s)
+			t.Errorf("%q is accepted", s)
 		}
 	}
 }
 
-// TestAsked: a slow-down that is not the one that was asked for is not sold as it.
+// A slow-down that differs from the intended one is marked.
 func TestAsked(t *testing.T) {
 	for _, c := range []struct {
 		effect, ratio float64
@@ -151,14 +151,14 @@ func TestAsked(t *testing.T) {
 		{0.1, 1.1, "x, meant to be slower by 10 %", true},
 	} {
 		var b strings.Builder
-		writeTallies(&b, []*tally{{driver: "x", effect: c.effect, ratios: []float64{c.ratio}, scatters: []float64{0.1}}})
+		writeTotals(&b, []*totals{{driver: "x", effect: c.effect, ratios: []float64{c.ratio}, scatters: []float64{0.1}}})
 		if !strings.Contains(b.String(), c.want) || strings.Contains(b.String(), "not the slow-down") != c.off {
 			t.Errorf("%+v: %s", c, b.String())
 		}
 	}
 }
 
-// TestSeries makes real trials of the in-process lock, in rounds.
+// TestSeries runs real trials of the in-process lock in rounds.
 func TestSeries(t *testing.T) {
 	o := options{trials: 2, duration: 20 * time.Millisecond, warmup: time.Millisecond, clients: 4, keys: 2}
 	m, err := newMachine(context.Background(), "memory", o)
@@ -176,7 +176,7 @@ func TestSeries(t *testing.T) {
 				seen[r.ID] = true
 			}
 		}
-		return newTally("memory", 0, "default").add(sides[0], sides[2])
+		return newTotals("memory", 0, "default").add(sides[0], sides[2])
 	})
 	if err != nil || n != 3 || len(seen) != 18 {
 		t.Errorf("%d comparisons of %d trials, %v", n, len(seen), err)

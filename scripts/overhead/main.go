@@ -1,6 +1,6 @@
-// Command overhead tells what the harness costs: it runs bare loops over the client libraries and the same work
-// through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory a client. Two more
-// loops take the cost apart: one only goes through lockbench's driver, the other only measures.
+// Command overhead measures the cost of the harness: it runs bare loops over the client libraries and the same work
+// through lockbench, interleaved on one private redis-server, and prints medians, ratios and the memory per client. Two
+// more loops split the cost: one only goes through lockbench's driver, the other only measures.
 //
 //	go run ./scripts/overhead -rounds 7 -duration 2s
 package main
@@ -37,13 +37,13 @@ import (
 
 const (
 	ttl           = 30 * time.Second
-	keysPerClient = 20 // so many that two clients seldom meet, and few enough for the cache
+	keysPerClient = 20 // enough that two clients seldom meet, and few enough for the cache
 	release       = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 )
 
 func main() {
 	rounds := flag.Int("rounds", 7, "rounds, each of which runs every cell once")
-	duration := flag.Duration("duration", 2*time.Second, "of one cell in one round")
+	duration := flag.Duration("duration", 2*time.Second, "length of one cell in one round")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
 	if err := run(*rounds, *duration, *asJSON); err != nil {
@@ -58,14 +58,14 @@ type row struct {
 	Clients int     `json:"clients"`
 	Bare    float64 `json:"bare_pairs_per_s"`      // median
 	Harness float64 `json:"lockbench_pairs_per_s"` // median
-	Ratio   float64 `json:"ratio"`                 // median of the rounds' ratios, as all that follow
+	Ratio   float64 `json:"ratio"`                 // median of the rounds' ratios, as for the fields below
 	Low     float64 `json:"ratio_min"`
 	High    float64 `json:"ratio_max"`
-	Adapted float64 `json:"ratio_of_driver"` // of a bare loop through lockbench's driver, which measures nothing
-	Stamped float64 `json:"ratio_of_stamps"` // of a bare loop that stamps, records and has the oracle watch, and nothing else
+	Adapted float64 `json:"ratio_of_driver"` // of a bare loop through lockbench's driver, without measuring
+	Stamped float64 `json:"ratio_of_stamps"` // of a bare loop that only takes stamps, records them and calls the oracle
 }
 
-// report is all that the command measures.
+// report is the output of the command.
 type report struct {
 	Go        string  `json:"go"`
 	CPUs      int     `json:"cpus"`
@@ -103,14 +103,14 @@ func run(rounds int, duration time.Duration, asJSON bool) error {
 			return throughBare(ctx, server.URL(), c.bare, measured(c.clients), c.clients, duration)
 		},
 	}
-	rates := make([][][]float64, len(cells)) // by cell and side, a number a round
+	rates := make([][][]float64, len(cells)) // by cell and side, one per round
 	for i := range rates {
 		rates[i] = make([][]float64, len(sides))
 	}
 	for round := range rounds {
 		for i, c := range cells {
 			for n := range sides {
-				side := (n + round) % len(sides) // none always comes first
+				side := (n + round) % len(sides) // no side always comes first
 				if round%2 == 1 {
 					side = len(sides) - 1 - side
 				}
@@ -153,7 +153,7 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// keyNames are the keys of a cell, the same for both sides.
+// keyNames returns the keys of a cell, the same for both sides.
 func keyNames(prefix string, clients int) []string {
 	keys := make([]string, clients*keysPerClient)
 	for i := range keys {
@@ -162,20 +162,20 @@ func keyNames(prefix string, clients int) []string {
 	return keys
 }
 
-// bare connects a client library, and makes the lock of one client.
+// bare connects a client library, and returns a function that makes the lock of one client.
 type bare func(ctx context.Context, url string) (client func(id int) (lock, error), closeAll func(), err error)
 
-// lock is what one goroutine acquires and releases keys by. It is the same lock as lockbench's, so its owners are the same
-// tokens; it is only the harness that is missing.
+// lock acquires and releases keys for one goroutine. It is the same lock as lockbench's, with the same owner tokens,
+// but without the harness.
 type lock struct {
 	try     func(key string) (bool, error)
 	release func(key string) error
 }
 
-// loop is what a client does until it is told to stop: it counts its pairs.
+// loop runs a client until stop is set, and counts its acquire-release pairs.
 type loop func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error
 
-// plain does nothing but pairs.
+// plain only acquires and releases.
 func plain(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
 	rng := rand.New(rand.NewPCG(1, uint64(id)))
 	for !stop.Load() {
@@ -192,8 +192,8 @@ func plain(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error
 	return nil
 }
 
-// measured does what a benchmark of locks cannot do without, and none of the books that lockbench keeps besides: two
-// stamps, two records and the oracle.
+// measured also does what every lock benchmark needs, but keeps none of lockbench's other counters: two stamps, two
+// records and the oracle.
 func measured(clients int) loop {
 	clock, recorder, witness := drivers.NewClock(), results.NewRecorder(0), oracle.New(clients*keysPerClient)
 	return func(l lock, id int, keys []string, stop *atomic.Bool, pairs *int64) error {
@@ -226,7 +226,7 @@ func measured(clients int) loop {
 	}
 }
 
-// throughBare runs goroutines that do what do says, and counts their pairs.
+// throughBare runs do in one goroutine per client, and returns their pairs per second.
 func throughBare(ctx context.Context, url string, connect bare, do loop, clients int, duration time.Duration) (float64, error) {
 	client, closeAll, err := connect(ctx, url)
 	if err != nil {
@@ -236,7 +236,7 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	keys := keyNames("nothing:", clients)
 	var stop atomic.Bool
 	var failure atomic.Pointer[error]
-	counts := make([]int64, clients*8) // a cache line each
+	counts := make([]int64, clients*8) // one cache line each
 	var wg sync.WaitGroup
 	began := time.Now()
 	for id := range clients {
@@ -263,7 +263,7 @@ func throughBare(ctx context.Context, url string, connect bare, do loop, clients
 	return float64(total) / time.Since(began).Seconds(), nil
 }
 
-// driverOf is a loop through lockbench's driver.
+// driverOf returns a loop through lockbench's driver.
 func driverOf(name string, clients int) bare {
 	return func(ctx context.Context, url string) (func(id int) (lock, error), func(), error) {
 		svc, err := open(ctx, url, name, clients)
@@ -355,7 +355,7 @@ func plan(driver, lock string, clients, keys int, duration time.Duration) spec.P
 	}
 }
 
-// throughLockbench does the same work with everything that lockbench does around it, the oracle included.
+// throughLockbench does the same work through lockbench, including the oracle.
 func throughLockbench(ctx context.Context, url, driver string, clients int, duration time.Duration) (float64, error) {
 	svc, err := open(ctx, url, driver, clients)
 	if err != nil {
@@ -373,8 +373,8 @@ func throughLockbench(ctx context.Context, url, driver string, clients int, dura
 	return rec.Throughput(), nil
 }
 
-// perClient is what each of 10,000 clients adds to the heap and the stacks while nearly all of them are parked: they back
-// off from ten keys of the in-process lock.
+// perClient returns the heap and stack memory that each of 10,000 clients adds while nearly all of them are parked:
+// they back off from ten keys of the in-process lock.
 func perClient(ctx context.Context) (float64, error) {
 	const many = 10_000
 	var used [2]float64

@@ -1,6 +1,6 @@
 package main
 
-// The holder: this program once more, in a process of its own, which acquires the lock and waits for its death.
+// The holder: another process of this program, which acquires the lock and waits to be killed.
 
 import (
 	"bufio"
@@ -17,14 +17,14 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// holderVariable makes the program a holder. What it has to hold comes by its standard input, for an address may carry a
-// password, which the arguments of a process would show to everybody.
+// holderVariable makes the program a holder. The holder reads its assignment from standard input, because an address
+// may contain a password, and arguments are visible to all users.
 const holderVariable = "LOCKBENCH_RECOVERY_HOLDER"
 
-// holdTimeout bounds the time until the lock is held; a machine may stall.
+// holdTimeout bounds the time to acquire the lock; a machine may stall.
 const holdTimeout = 30 * time.Second
 
-// assignment is what a holder has to hold.
+// assignment tells a holder what to hold.
 type assignment struct {
 	Driver, Lock, Key string
 	Addrs             []string
@@ -37,8 +37,8 @@ func (a assignment) config(polls bool) drivers.Config {
 
 const held = "held"
 
-// hold is the holder's main: it says so on stdout when it holds the lock. If it is not killed it ends with its parent,
-// which closes stdin.
+// hold is the main function of the holder: it writes held to stdout once it holds the lock. Unless it is killed first,
+// it ends when its parent ends, because that closes stdin.
 func hold(stdin io.Reader, stdout, stderr io.Writer) int {
 	in := bufio.NewReader(stdin)
 	line, err := in.ReadBytes('\n')
@@ -75,7 +75,7 @@ func acquire(line []byte) error {
 	}
 	ok, err := s.Try(ctx, &drivers.Lease{Key: a.Key, TTL: a.TTL})
 	if err == nil && !ok {
-		err = errors.New("the key is taken, though nobody else knows it")
+		err = errors.New("the key is taken, although no other client uses it")
 	}
 	return err
 }
@@ -92,10 +92,10 @@ func startHolder(ctx context.Context, a assignment) (*holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	var complaint strings.Builder
+	var output strings.Builder
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), holderVariable+"=1")
-	cmd.Stderr = &complaint
+	cmd.Stderr = &output
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -114,13 +114,12 @@ func startHolder(ctx context.Context, a assignment) (*holder, error) {
 	}
 	if word, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || word != held+"\n" {
 		h.kill()
-		return nil, fmt.Errorf("the holder does not hold: %s", strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("the holder does not hold: %s", strings.TrimSpace(output.String()))
 	}
 	return h, nil
 }
 
-// kill ends the process as a crash does: nothing of it runs any more when kill has returned, and died is when it was
-// told.
+// kill kills the process and waits for its end. It returns the time at which it sent the signal.
 func (h *holder) kill() (died time.Time) {
 	died = time.Now()
 	_ = h.cmd.Process.Kill() // it may be dead

@@ -1,6 +1,6 @@
-// Command recovery measures how long a lock stays taken after its holder has died: for each lock it starts a private
-// server and a holder in a process of its own, lets this process wait for the lock, kills the holder with SIGKILL, and
-// takes the time until the lock is granted. Nobody renews a lease; what a session does to live, its library does.
+// Command recovery measures how long a lock stays taken after its holder has died. For each lock it starts a private
+// server and a holder in a separate process, waits for the lock in this process, kills the holder with SIGKILL, and
+// measures the time until the lock is granted. No lease is renewed, but libraries keep their sessions alive as usual.
 //
 //	go run ./scripts/recovery -driver rueidis,zookeeper,etcd,mysql,postgres -ttl 2s -n 5
 package main
@@ -35,25 +35,25 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	drivers, locks []string
 	ttl            time.Duration
 	n              int
 	durability     servers.Durability
 	asJSON         bool
-	patience       time.Duration // after which a lock counts as never free; 0: three TTLs and five seconds
+	timeout        time.Duration // after which a lock counts as never free; 0: three TTLs and five seconds
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("recovery", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	driverNames := flags.String("driver", "rueidis", "drivers, separated by commas")
-	locks := flags.String("lock", "", "locks, separated by commas; every driver's own if it is empty")
-	ttl := flags.Duration("ttl", 2*time.Second, "the lease, and the time-out of a session as far as a client chooses it")
-	n := flags.Int("n", 5, "deaths of a holder, for each lock")
-	durability := flags.String("durability", string(servers.Relaxed), "what the servers have on disk when they answer: relaxed or strict")
-	asJSON := flags.Bool("json", false, "print JSON, one line a lock")
+	driverNames := flags.String("driver", "rueidis", "comma-separated drivers")
+	locks := flags.String("lock", "", "comma-separated locks; all if empty")
+	ttl := flags.Duration("ttl", 2*time.Second, "the lease, and the session timeout where a client chooses it")
+	n := flags.Int("n", 5, "deaths of a holder, per lock")
+	durability := flags.String("durability", string(servers.Relaxed), "disk durability of the servers: relaxed or strict")
+	asJSON := flags.Bool("json", false, "print JSON, one line per lock")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -72,19 +72,19 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// row is what came of one lock.
+// row is the result of one lock.
 type row struct {
 	Driver     string          `json:"driver"`
 	Lock       string          `json:"lock"`
-	Wait       string          `json:"wait"` // of the one who is granted it next
+	Wait       string          `json:"wait"` // of the next client that gets it
 	Ends       string          `json:"ends"` // how a hold ends without a release: "expires", "session" or "never"
 	TTL        time.Duration   `json:"ttl_ns"`
 	Durability string          `json:"durability"`
 	Server     string          `json:"server"`
 	Deaths     int             `json:"deaths"`
-	Never      int             `json:"never"`       // after which the lock was not granted within Patience
-	Patience   time.Duration   `json:"patience_ns"` // from the death
-	Times      []time.Duration `json:"times_ns"`    // from the death to the grant, the others, in their order
+	Never      int             `json:"never"`       // times that the lock was not granted within Timeout
+	Timeout    time.Duration   `json:"patience_ns"` // from the death
+	Times      []time.Duration `json:"times_ns"`    // from the death to the grant, in order, without the never granted
 }
 
 // cell is one lock to measure.
@@ -93,7 +93,7 @@ type cell struct {
 	design drivers.Design
 }
 
-// cells are the locks of the drivers that were asked for. What serves one process only can have no dead holder.
+// cells returns the locks of the chosen drivers. A lock that serves only one process cannot have a dead holder.
 func (s settings) cells(stderr io.Writer) (cells []cell, err error) {
 	found := map[string]bool{}
 	for _, name := range s.drivers {
@@ -119,7 +119,7 @@ func (s settings) cells(stderr io.Writer) (cells []cell, err error) {
 	}
 	for _, lock := range s.locks {
 		if !found[lock] {
-			return nil, fmt.Errorf("-lock %s: none of the drivers has it", lock)
+			return nil, fmt.Errorf("-lock %s: no driver has it", lock)
 		}
 	}
 	if cells == nil {
@@ -137,14 +137,14 @@ func (s settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	case s.durability != servers.Relaxed && s.durability != servers.Strict:
 		return fmt.Errorf("-durability %s: relaxed or strict", s.durability)
 	}
-	if s.patience == 0 {
-		s.patience = 3*s.ttl + 5*time.Second
+	if s.timeout == 0 {
+		s.timeout = 3*s.ttl + 5*time.Second
 	}
 	cells, err := s.cells(stderr)
 	if err != nil {
 		return err
 	}
-	f := fleet{durability: s.durability, running: map[string]endpoint{}}
+	f := deployments{durability: s.durability, running: map[string]endpoint{}}
 	defer f.close()
 	var rows []row
 	var failures []error
@@ -153,7 +153,7 @@ func (s settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 			break
 		}
 		r, err := s.measure(ctx, c, &f)
-		if err != nil { // the others can be measured all the same
+		if err != nil { // measure the others anyway
 			failures = append(failures, fmt.Errorf("%s %s: %w", c.driver, c.design.Name, err))
 			continue
 		}
@@ -168,11 +168,11 @@ func (s settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return errors.Join(append(failures, ctx.Err())...)
 }
 
-// measure kills n holders of one lock, each of a key of its own.
-func (s settings) measure(ctx context.Context, c cell, f *fleet) (row, error) {
+// measure kills n holders of one lock, each with its own key.
+func (s settings) measure(ctx context.Context, c cell, f *deployments) (row, error) {
 	r := row{
 		Driver: c.driver, Lock: c.design.Name, Wait: wait.Backoff, Ends: ends(c.design.Traits), TTL: s.ttl,
-		Durability: string(s.durability), Deaths: s.n, Patience: s.patience,
+		Durability: string(s.durability), Deaths: s.n, Timeout: s.timeout,
 	}
 	if c.design.Traits.Waits {
 		r.Wait = wait.Native
@@ -190,9 +190,9 @@ func (s settings) measure(ctx context.Context, c cell, f *fleet) (row, error) {
 	for i := range s.n {
 		took, granted, err := w.survive(ctx, assignment{
 			Driver: c.driver, Lock: c.design.Name, Addrs: where.urls, TTL: s.ttl,
-			// A dead holder's key may stay taken for ever, and the drivers of one service share its server.
+			// A dead holder's key may stay taken for ever, and drivers of the same service share a server.
 			Key: fmt.Sprintf("recovery:%s:%s:%d", c.driver, c.design.Name, i),
-		}, s.patience)
+		}, s.timeout)
 		switch {
 		case err != nil:
 			return r, err
@@ -205,7 +205,7 @@ func (s settings) measure(ctx context.Context, c cell, f *fleet) (row, error) {
 	return r, nil
 }
 
-// ends is how a hold ends without a release.
+// ends returns how a hold ends without a release.
 func ends(t drivers.Traits) string {
 	switch {
 	case t.Session:
@@ -225,7 +225,7 @@ func table(w io.Writer, rows []row) error {
 		if len(r.Times) > 0 {
 			times := slices.Sorted(slices.Values(r.Times))
 			low, high = short(times[0]), short(times[len(times)-1])
-			if at := (r.Deaths - 1) / 2; at < len(times) { // those that never came free are the longest
+			if at := (r.Deaths - 1) / 2; at < len(times) { // locks that were never granted count as the longest
 				median = short(times[at])
 			}
 			if r.Never > 0 {
@@ -239,11 +239,11 @@ func table(w io.Writer, rows []row) error {
 		return err
 	}
 	if len(rows) > 0 {
-		_, err := fmt.Fprintf(w, "from the death of the holder to the next grant; never: not within %v\n", rows[0].Patience)
+		_, err := fmt.Fprintf(w, "from the death of the holder to the next grant; never: not within %v\n", rows[0].Timeout)
 		return err
 	}
 	return nil
 }
 
-// short is a time to the tenth of a millisecond.
+// short returns a time rounded to a tenth of a millisecond.
 func short(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }

@@ -14,7 +14,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// TestMain lets the test's own program be the holder that it starts.
+// TestMain lets the test binary run as a holder.
 func TestMain(m *testing.M) {
 	if os.Getenv(holderVariable) != "" {
 		os.Exit(hold(os.Stdin, os.Stdout, os.Stderr))
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needRedis skips where there is no server, and fails with CI=true.
+// needRedis skips the test if there is no server, or fails it with CI=true.
 func needRedis(t *testing.T) {
 	if _, err := servers.FindRedis(); err == nil || os.Getenv("CI") == "true" {
 		return
@@ -30,16 +30,16 @@ func needRedis(t *testing.T) {
 	t.Skip("no redis-server")
 }
 
-// A lease outlives its holder by what is left of it, and a lock without one for ever.
+// A lease outlives its holder until it expires, and a lock without a lease does so for ever.
 func TestDeaths(t *testing.T) {
 	needRedis(t)
-	const ttl = time.Second // long against the stalls of a machine between the grant and the kill
+	const ttl = time.Second // long compared with stalls of a machine between the grant and the kill
 	s := settings{
 		drivers: []string{"rueidis", "memory"}, locks: []string{"set-nx", "fair"}, ttl: ttl, n: 2,
-		durability: servers.Relaxed, asJSON: true, patience: 10 * time.Second,
+		durability: servers.Relaxed, asJSON: true, timeout: 10 * time.Second,
 	}
 	rows, notes := runJSON(t, s)
-	s.locks, s.n, s.patience = []string{"setnx"}, 1, ttl/2
+	s.locks, s.n, s.timeout = []string{"setnx"}, 1, ttl/2
 	more, _ := runJSON(t, s)
 	if rows = append(rows, more...); len(rows) != 3 || !strings.Contains(notes, "memory has no server") {
 		t.Fatalf("%d rows and %q", len(rows), notes)
@@ -64,8 +64,8 @@ func TestDeaths(t *testing.T) {
 
 func runJSON(t *testing.T, s settings) (rows []row, notes string) {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	if err := s.run(t.Context(), &out, &complaints); err != nil {
+	var out, messages bytes.Buffer
+	if err := s.run(t.Context(), &out, &messages); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -75,10 +75,10 @@ func runJSON(t *testing.T, s settings) (rows []row, notes string) {
 		}
 		rows = append(rows, r)
 	}
-	return rows, complaints.String()
+	return rows, messages.String()
 }
 
-// A holder ends with the process that started it, which closes its standard input, and says why it cannot hold.
+// A holder ends with its parent process, which closes its standard input, and reports why it cannot hold.
 func TestHolder(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -98,7 +98,7 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// The servers of every driver can be started: a new one needs a line in starts.
+// Every service can be started: a new one needs an entry in starts.
 func TestEveryServiceStarts(t *testing.T) {
 	for _, name := range drivers.Names() {
 		d, err := drivers.Lookup(name)
@@ -106,7 +106,7 @@ func TestEveryServiceStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, ok := d.(drivers.Addressed); ok && starts[a.Service()] == nil {
-			t.Errorf("%s: nobody knows how to start %s", name, a.Service())
+			t.Errorf("%s: cannot start %s", name, a.Service())
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestTable(t *testing.T) {
 	const ms = time.Millisecond
 	rows := []row{
 		{Driver: "etcd", Lock: "mutex", Wait: "native", Ends: "session", TTL: 2 * time.Second, Durability: "relaxed",
-			Server: "etcd 3.4.23", Deaths: 3, Patience: 11 * time.Second, Times: []time.Duration{1800 * ms, 1500 * ms, 1700 * ms}},
+			Server: "etcd 3.4.23", Deaths: 3, Timeout: 11 * time.Second, Times: []time.Duration{1800 * ms, 1500 * ms, 1700 * ms}},
 		{Driver: "rueidis", Lock: "half", Deaths: 4, Never: 2, Times: []time.Duration{3 * ms, ms}},
 		{Driver: "rueidis", Lock: "most", Deaths: 4, Never: 3, Times: []time.Duration{3 * ms}},
 		{Driver: "rueidis", Lock: "setnx", Deaths: 3, Never: 3},
@@ -142,20 +142,20 @@ func TestUsage(t *testing.T) {
 	for _, test := range []struct {
 		args string
 		code int
-		says string
+		want string
 	}{
 		{"-nonsense", 2, "-nonsense"},
 		{"-driver nonsense", 1, "nonsense"},
-		{"-lock nonsense", 1, "-lock nonsense: none of the drivers has it"},
+		{"-lock nonsense", 1, "-lock nonsense: no driver has it"},
 		{"-driver memory", 1, "nothing is left to measure"},
 		{"-ttl 1ms", 1, "-ttl 1ms: 10ms or more"},
 		{"-n 0", 1, "-n 0: 1 or more"},
 		{"-durability strikt", 1, "-durability strikt: relaxed or strict"},
 	} {
-		var out, complaints bytes.Buffer
-		if code := run(context.Background(), strings.Fields(test.args), &out, &complaints); code != test.code ||
-			!strings.Contains(complaints.String(), test.says) {
-			t.Errorf("%s: code %d, %q; want %d, %q", test.args, code, complaints.String(), test.code, test.says)
+		var out, messages bytes.Buffer
+		if code := run(context.Background(), strings.Fields(test.args), &out, &messages); code != test.code ||
+			!strings.Contains(messages.String(), test.want) {
+			t.Errorf("%s: code %d, %q; want %d, %q", test.args, code, messages.String(), test.code, test.want)
 		}
 	}
 }

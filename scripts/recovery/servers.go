@@ -11,13 +11,13 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
-// endpoint is where a service is reached.
+// endpoint is the address of a running service.
 type endpoint struct {
 	urls  []string
 	close func() error
 }
 
-// one is a server that is reached at one address, several at one each.
+// one and several return the endpoint of a server with one address and with several.
 func one(s interface {
 	URL() string
 	Close() error
@@ -38,7 +38,7 @@ func several(s interface {
 	return endpoint{s.URLs(), s.Close}, nil
 }
 
-// starts has the service of each driver; see drivers.Addressed.
+// starts has a function for the service of each driver; see drivers.Addressed.
 var starts = map[string]func(context.Context, servers.Durability) (endpoint, error){
 	"redis": func(ctx context.Context, d servers.Durability) (endpoint, error) {
 		s, err := servers.StartRedis(ctx, servers.RedisOptions{Durability: d})
@@ -62,14 +62,14 @@ var starts = map[string]func(context.Context, servers.Durability) (endpoint, err
 	},
 }
 
-// fleet starts each service's server once.
-type fleet struct {
+// deployments starts each service's server once.
+type deployments struct {
 	durability servers.Durability
 	running    map[string]endpoint
 }
 
-// at is the endpoint for a driver, which is Addressed.
-func (f *fleet) at(ctx context.Context, driver string) (endpoint, error) {
+// at returns the endpoint for a driver, which must be Addressed.
+func (f *deployments) at(ctx context.Context, driver string) (endpoint, error) {
 	d, err := drivers.Lookup(driver)
 	if err != nil {
 		return endpoint{}, err
@@ -80,7 +80,7 @@ func (f *fleet) at(ctx context.Context, driver string) (endpoint, error) {
 	}
 	start, ok := starts[service]
 	if !ok {
-		return endpoint{}, fmt.Errorf("%s: nobody knows how to start %s", driver, service)
+		return endpoint{}, fmt.Errorf("%s: cannot start %s", driver, service)
 	}
 	e, err := start(ctx, f.durability)
 	if err == nil {
@@ -89,7 +89,7 @@ func (f *fleet) at(ctx context.Context, driver string) (endpoint, error) {
 	return e, err
 }
 
-func (f *fleet) close() error {
+func (f *deployments) close() error {
 	var errs []error
 	for _, e := range f.running {
 		errs = append(errs, e.close())

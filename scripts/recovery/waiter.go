@@ -1,6 +1,6 @@
 package main
 
-// The waiter: a client in this process, who outlives the holder.
+// The waiter: a client in this process, which outlives the holder.
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 )
 
-// settle is how long the waiter has waited when the holder dies, so that it stands in whatever line there is.
-const settle = 200 * time.Millisecond
+// settleTime is how long the waiter waits before the holder dies, so that it is in any queue.
+const settleTime = 200 * time.Millisecond
 
 type waiter struct {
 	svc     drivers.Service
@@ -35,7 +35,7 @@ func newWaiter(ctx context.Context, c cell, where endpoint, ttl time.Duration, k
 	if w.svc, err = d.Open(ctx, a.config(kind != wait.Native)); err != nil {
 		return nil, err
 	}
-	// Tries that are at the most ten milliseconds apart: what is measured is the lock, not the waiter.
+	// Tries are at most ten milliseconds apart, to measure the lock and not the waiter.
 	if w.room, err = wait.NewRoom(ctx, kind, w.svc, wait.Options{BackoffMax: 10 * time.Millisecond}); err == nil {
 		var own drivers.Session
 		if own, err = w.svc.Session(ctx, 0); err == nil {
@@ -48,7 +48,7 @@ func newWaiter(ctx context.Context, c cell, where endpoint, ttl time.Duration, k
 	return w, nil
 }
 
-// server names what is measured.
+// server describes the server that is measured.
 func (w *waiter) server(ctx context.Context) string {
 	i, ok := drivers.As[drivers.Inspector](w.svc)
 	if !ok {
@@ -65,9 +65,9 @@ func (w *waiter) server(ctx context.Context) string {
 	return name
 }
 
-// survive has a holder hold a key and die while this client waits for it. It answers how long after the death the key
-// was granted, if it was within the patience.
-func (w *waiter) survive(ctx context.Context, a assignment, patience time.Duration) (took time.Duration, granted bool, err error) {
+// survive starts a holder of a key, waits for the key in this client, and kills the holder. It returns the time from
+// the death to the grant, and whether the key was granted within timeout.
+func (w *waiter) survive(ctx context.Context, a assignment, timeout time.Duration) (took time.Duration, granted bool, err error) {
 	h, err := startHolder(ctx, a)
 	if err != nil {
 		return 0, false, err
@@ -80,7 +80,7 @@ func (w *waiter) survive(ctx context.Context, a assignment, patience time.Durati
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan outcome, 1)
-	l := drivers.Lease{Key: a.Key, TTL: a.TTL, Deadline: time.Now().Add(settle + patience)}
+	l := drivers.Lease{Key: a.Key, TTL: a.TTL, Deadline: time.Now().Add(settleTime + timeout)}
 	go func() {
 		held, err := w.session.Try(waiting, &l)
 		var o outcome
@@ -93,7 +93,7 @@ func (w *waiter) survive(ctx context.Context, a assignment, patience time.Durati
 	select {
 	case o = <-done:
 		early = true
-	case <-time.After(settle):
+	case <-time.After(settleTime):
 	}
 	died := h.kill()
 	if !early {

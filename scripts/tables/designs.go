@@ -1,4 +1,4 @@
-// The table of lock designs, from what the drivers say of themselves.
+// The table of lock designs, from what the drivers declare.
 
 package main
 
@@ -10,7 +10,7 @@ import (
 	_ "github.com/lockbench/lockbench/drivers/all"
 )
 
-// designs lists each design once, with the drivers that have it.
+// designs returns the table. It lists each design once, with the drivers that have it.
 func designs() []byte {
 	type row struct {
 		drivers.Design

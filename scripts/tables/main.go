@@ -1,20 +1,20 @@
-// Command tables fills the figures of README.md and BENCHMARKS.md in from recorded runs, so that none is ever typed.
+// Command tables fills in the figures of README.md and BENCHMARKS.md from recorded runs, so that no figure is typed.
 //
-// A figure stands between two comments, the first of which names the file that it comes from:
+// A figure is between two comments, the first of which names its file:
 //
-//	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with the commands that make them
+//	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with their commands
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
-//	<!-- text overhead.txt -->       the file as it is; with the words of a line: the command, and from that line on
+//	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
 //	<!-- designs - -->               the lock designs, their traits and what is wrong with them
 //	<!-- end -->
 //
-// After its file, a table may have words such as clients=64 hold=1ms, and then shows only the cells whose plan has those
+// A table may have words such as clients=64 hold=1ms after its file, and then shows only the cells whose plan has those
 // values.
 //
-// Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if
-// a file is not up to date.
+// Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if a
+// file is not up to date.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(check bool, args []string) error {
 		case bytes.Equal(text, old):
 			continue
 		case check:
-			return fmt.Errorf("%s is not what its recorded runs say: run make tables", file)
+			return fmt.Errorf("%s is out of date: run make tables", file)
 		}
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			return err
@@ -68,7 +68,7 @@ func run(check bool, args []string) error {
 
 var section = regexp.MustCompile(`(?s)(<!-- (\w+) (\S+)([^>]*?) -->\n?).*?(<!-- end -->)`)
 
-// fill replaces what stands between the markers of text.
+// fill replaces the text between the markers.
 func fill(dir string, text []byte) ([]byte, error) {
 	var failed error
 	filled := section.ReplaceAllFunc(text, func(old []byte) []byte {
@@ -83,7 +83,7 @@ func fill(dir string, text []byte) ([]byte, error) {
 	return filled, failed
 }
 
-// figure makes one figure of a file, with whatever words follow its name.
+// figure returns one figure of a file. The words are those after the name of the file.
 func figure(kind, path, words string) ([]byte, error) {
 	var b bytes.Buffer
 	switch kind {
@@ -124,12 +124,12 @@ func figure(kind, path, words string) ([]byte, error) {
 	return nil, fmt.Errorf("no figure is called %q; there are table, output, text, ratio and designs", kind)
 }
 
-// from is the first line of a text, which is the command that made it, and what follows from the line with those words on.
+// from returns the first line of text, which is the command, and the rest from the line that equals words.
 func from(text []byte, words string) ([]byte, error) {
 	command, _, _ := bytes.Cut(text, []byte("\n"))
 	at := bytes.Index(text, []byte("\n"+words+"\n"))
 	if at < 0 {
-		return nil, fmt.Errorf("no line says %q", words)
+		return nil, fmt.Errorf("no line is %q", words)
 	}
 	return slices.Concat(command, []byte("\n…\n"), text[at+1:]), nil
 }
@@ -138,7 +138,7 @@ func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
 }
 
-// load reads a file, once: many figures come from the same one.
+// load reads a file once, because many figures come from the same one.
 func load(path string) ([]*results.Record, error) {
 	if recs, ok := loaded[path]; ok {
 		return recs, nil
@@ -169,7 +169,7 @@ func read(path string) ([]*results.Record, error) {
 	return recs, err
 }
 
-// commands lists the command line of each cell, once.
+// commands lists the command line of each cell once.
 func commands(recs []*results.Record) string {
 	var b strings.Builder
 	b.WriteString("<details><summary>Commands</summary>\n\n```\n")

@@ -11,10 +11,10 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// TestPapersAreCurrent holds README.md and BENCHMARKS.md to their recorded runs. After a change of what lockbench prints,
-// run make tables. It reads all of the recorded runs, and with -short none: the race detector makes that ten times as long,
-// and sees package results read in its own tests.
-func TestPapersAreCurrent(t *testing.T) {
+// TestDocsAreCurrent compares README.md and BENCHMARKS.md with their recorded runs. If the output of lockbench has
+// changed, run make tables. It reads all recorded runs, so with -short it is skipped: the race detector makes it ten
+// times as slow, and package results has its own tests.
+func TestDocsAreCurrent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("all recorded runs, with -short")
 	}
@@ -35,9 +35,9 @@ func TestRatio(t *testing.T) {
 		{"locks/s clients=1", "30", ""},
 		{"locks/s clients=1 / clients=2", "2", ""},
 		{"locks/s clients=1 / clients=2; wait=none; at least 2", "2", ""},
-		{"locks/s clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "the text says at least 2.5, and the runs say 2"},
+		{"locks/s clients=1 / clients=2; ttl=1m0s; at least 2.5", "", "want at least 2.5, but the runs say 2"},
 		{"locks/s clients=1 / clients=2; ; at most 1", "", "the runs say 2"},
-		{"locks/s clients=1; ; no more", "", "is no limit"},
+		{"locks/s clients=1; ; no more", "", "is not a limit"},
 		{"locks/s clients=2 topology= renew=", "15", ""},
 		{"locks/s wait=none", "", "chooses 2 cells"},
 		{"locks/s clients=3", "", "no record has clients=3"},
@@ -65,7 +65,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestDesigns finds the default design with its traits in the table.
+// TestDesigns looks for the default design with its traits in the table.
 func TestDesigns(t *testing.T) {
 	if text := string(designs()); !strings.Contains(text, "| `set-nx` | go-redis, rueidis | ✓ | ✓ | ✓ |") {
 		t.Error(text)
@@ -101,26 +101,26 @@ func TestFill(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("$ date\ntoday\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	paper := filepath.Join(dir, "PAPER.md")
-	const before = "# Paper\n<!-- table run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\n" +
+	doc := filepath.Join(dir, "DOC.md")
+	const before = "# Doc\n<!-- table run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\n" +
 		"<!-- text note.txt -->\n<!-- end -->\nafter\n"
-	if err := os.WriteFile(paper, []byte(before), 0o600); err != nil {
+	if err := os.WriteFile(doc, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(true, []string{dir, paper}); err == nil || !strings.Contains(err.Error(), "make tables") {
-		t.Errorf("a stale paper passes the check: %v", err)
+	if err := run(true, []string{dir, doc}); err == nil || !strings.Contains(err.Error(), "make tables") {
+		t.Errorf("a stale document passes the check: %v", err)
 	}
-	if err := run(false, []string{dir, paper}); err != nil {
+	if err := run(false, []string{dir, doc}); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(true, []string{dir, paper}); err != nil {
-		t.Errorf("a paper just filled in: %v", err)
+	if err := run(true, []string{dir, doc}); err != nil {
+		t.Errorf("a document just filled in: %v", err)
 	}
-	text, err := os.ReadFile(paper)
+	text, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Paper\n", "between\n", "after\n", "30", "lockbench -clients 1\n```", "```\n$ date\ntoday\n```\n"} {
+	for _, want := range []string{"# Doc\n", "between\n", "after\n", "30", "lockbench -clients 1\n```", "```\n$ date\ntoday\n```\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -149,6 +149,6 @@ func TestFrom(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := from(text, "seco"); err == nil {
-		t.Error("a part of a line passes for the line")
+		t.Error("a part of a line matches")
 	}
 }

@@ -1,4 +1,4 @@
-// One figure of a cell divided by that of another, which is how a sentence gets its number.
+// One figure of a cell divided by that of another: the numbers in sentences.
 
 package main
 
@@ -19,24 +19,23 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// besides are the figures that can be quoted and that no metric is.
-var besides = map[string]func(*results.Cell) float64{
+// others are quotable figures that are not metrics.
+var others = map[string]func(*results.Cell) float64{
 	"owner-changes": func(c *results.Cell) float64 { return float64(c.Fairness.OwnerChanges) },
 	"elapsed":       func(c *results.Cell) float64 { return c.First().Elapsed.Seconds() },
 	"memory/client": func(c *results.Cell) float64 { return float64(c.Generator.Memory) / float64(c.Plan().Clients) / 1000 }, // KB
 }
 
-// named returns a metric of a whole cell by its name, or one of besides; times are in milliseconds. Of "each:NAME" it is the
-// median over the trials: a quantile of all values together would be that of the one trial in which the machine did something
-// else.
+// named returns a metric of a whole cell by its name, or one of others; times are in milliseconds. With "each:NAME" it
+// is the median over the trials: a quantile of all values together could come from a single disturbed trial.
 func named(name string) (func(*results.Cell) float64, error) {
-	if get := besides[name]; get != nil {
+	if get := others[name]; get != nil {
 		return get, nil
 	}
 	name, each := strings.CutPrefix(name, "each:")
 	m, ok := metric.Named(name)
 	if !ok {
-		return nil, fmt.Errorf("no metric is called %q; there are %s", name, strings.Join(append(slices.Sorted(maps.Keys(besides)), metric.Names()...), ", "))
+		return nil, fmt.Errorf("no metric is called %q; there are %s", name, strings.Join(append(slices.Sorted(maps.Keys(others)), metric.Names()...), ", "))
 	}
 	scale := 1.0
 	if m.Unit == metric.Duration {
@@ -50,9 +49,9 @@ func named(name string) (func(*results.Cell) float64, error) {
 	}, nil
 }
 
-// ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each. With
-// B left out it is the figure of A itself. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text
-// around the figure is no longer true.
+// ratio reads "METRIC A / B; COMMON", where A, B and COMMON are words such as wait=queue that choose one cell each.
+// Without B it returns the figure of A. A last "; at least 2.5" or "; at most 0.2" makes it an error if the text around
+// the figure is no longer true.
 func ratio(recs []*results.Record, words string) ([]byte, error) {
 	parts := strings.Split(words, ";")
 	name, choice, _ := strings.Cut(strings.TrimSpace(parts[0]), " ")
@@ -87,19 +86,20 @@ func ratio(recs []*results.Record, words string) ([]byte, error) {
 // holds checks a value against "at least N" or "at most N".
 func holds(value float64, limit []string) error {
 	if len(limit) != 3 || limit[0] != "at" || limit[1] != "least" && limit[1] != "most" {
-		return fmt.Errorf("%q is no limit: write at least N or at most N", strings.Join(limit, " "))
+		return fmt.Errorf("%q is not a limit: write at least N or at most N", strings.Join(limit, " "))
 	}
 	n, err := strconv.ParseFloat(limit[2], 64)
 	if err != nil {
 		return err
 	}
 	if limit[1] == "least" && !(value >= n) || limit[1] == "most" && !(value <= n) {
-		return fmt.Errorf("the text says %s, and the runs say %v", strings.Join(limit, " "), short(value))
+		return fmt.Errorf("want %s, but the runs say %v", strings.Join(limit, " "), short(value))
 	}
 	return nil
 }
 
-// short writes three significant digits, a dash for a quantile of too few values, and whole numbers from 100 on with their thousands set apart.
+// short returns three significant digits; whole numbers from 100 on, with a thousands separator; and a dash for a
+// quantile of too few values.
 func short(v float64) string {
 	if math.IsNaN(v) {
 		return format.None
@@ -110,7 +110,7 @@ func short(v float64) string {
 	return format.Count(int64(math.Round(v)))
 }
 
-// of is the figure of the one cell that words choose.
+// of returns the figure of the one cell that words choose.
 func of(recs []*results.Record, words string, get func(*results.Cell) float64) (float64, error) {
 	chosen, err := having(recs, strings.Fields(words))
 	if err != nil {
@@ -130,15 +130,16 @@ func of(recs []*results.Record, words string, get func(*results.Cell) float64) (
 	return get(cells.list[0]), nil
 }
 
-// grouped are the cells of the records that were asked for last, by the first of them: several figures of a sentence come
-// from the same ones, and merging their histograms takes time.
+// grouped caches the cells of records by the first record: several figures of a sentence come from the same records,
+// and merging their histograms takes time.
 var grouped = map[*results.Record]struct {
 	of   []*results.Record
 	list []*results.Cell
 }{}
 
-// having chooses the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that of
-// the plan in JSON, without its unit; what a plan leaves out, because it is the usual, has the empty value: topology=
+// having returns the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that in
+// the plan's JSON, without its unit; a field that the plan omits because it has its default has the empty value:
+// topology=
 func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	if len(words) == 0 {
 		return recs, nil
@@ -171,10 +172,10 @@ func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	return chosen, nil
 }
 
-// fieldsOf are the planFields of records that were looked at before.
+// fieldsOf caches planFields.
 var fieldsOf = map[*results.Record]map[string]string{}
 
-// planFields are the fields of a plan as text; a time's name loses its "_ns" and its value is spelt 1ms.
+// planFields returns the fields of a plan as text; the name of a time loses its "_ns" and the value is written as 1ms.
 func planFields(r *results.Record) (map[string]string, error) {
 	text, err := json.Marshal(r.Plan)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// What became of the comparisons.
+// The verdicts of the comparisons, and their statistics.
 
 import (
 	"fmt"
@@ -17,22 +17,22 @@ import (
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// tally counts the verdicts of comparisons whose heads are slower by the same effect.
-type tally struct {
+// totals counts the verdicts of comparisons whose heads are slower by the same effect.
+type totals struct {
 	driver   string
-	effect   float64 // that was asked for; 0: none
+	effect   float64 // the intended one; 0: none
 	sets     []string
 	verdicts []map[compare.Verdict]int // by set of thresholds
 
 	n          int
-	ratios     []float64 // of the medians of locks/s, one a comparison
+	ratios     []float64 // of the medians of locks/s, one per comparison
 	scatters   []float64 // coefficients of variation of locks/s within a side
-	needed     []float64 // trials a side to see 5 %
+	needed     []float64 // trials per side to detect 5 %
 	agree, all int       // figures for which stock benchmath has the same medians and the same p
 }
 
-func newTally(driver string, effect float64, sets ...string) *tally {
-	t := &tally{driver: driver, effect: effect, sets: sets}
+func newTotals(driver string, effect float64, sets ...string) *totals {
+	t := &totals{driver: driver, effect: effect, sets: sets}
 	for range sets {
 		t.verdicts = append(t.verdicts, map[compare.Verdict]int{})
 	}
@@ -40,7 +40,7 @@ func newTally(driver string, effect float64, sets ...string) *tally {
 }
 
 // add judges one comparison by each set of thresholds.
-func (t *tally) add(base, head []*results.Record) error {
+func (t *totals) add(base, head []*results.Record) error {
 	t.n++
 	for i, set := range t.sets {
 		var o compare.Options
@@ -69,7 +69,7 @@ func (t *tally) add(base, head []*results.Record) error {
 	return nil
 }
 
-// judge compares as the command does.
+// judge compares two sides as lockbench compare does.
 func judge(base, head []*results.Record, o compare.Options) (*compare.Comparison, error) {
 	var in [2]compare.Input
 	for i, recs := range [][]*results.Record{base, head} {
@@ -84,8 +84,8 @@ func judge(base, head []*results.Record, o compare.Options) (*compare.Comparison
 	return compare.Compare(in[0], in[1], o)
 }
 
-// check holds the figures of a comparison to what benchstat would reckon from the same values.
-func (t *tally) check(c compare.Cell) {
+// check compares the figures with those that benchstat computes from the same values.
+func (t *totals) check(c compare.Cell) {
 	sample := func(recs []*results.Record, f *metric.Metric) *benchmath.Sample {
 		values := slices.DeleteFunc(f.Values(recs), math.IsNaN)
 		return benchmath.NewSample(values, &benchmath.DefaultThresholds)
@@ -105,7 +105,7 @@ func (t *tally) check(c compare.Cell) {
 	}
 }
 
-// variation is the standard deviation as a share of the mean.
+// variation returns the coefficient of variation.
 func variation(values []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, v := range values {
@@ -118,19 +118,19 @@ func variation(values []float64) float64 {
 	return math.Sqrt(squares/float64(len(values)-1)) / mean
 }
 
-// writeTallies prints a block for each tally, and in it a row for each set of thresholds.
-func writeTallies(out io.Writer, tallies []*tally) {
-	agree, all := 0, 0
-	for _, t := range tallies {
-		agree, all = agree+t.agree, all+t.all
+// writeTotals prints a block for each of all, with a row for each set of thresholds.
+func writeTotals(out io.Writer, all []*totals) {
+	agree, figures := 0, 0
+	for _, t := range all {
+		agree, figures = agree+t.agree, figures+t.all
 		fmt.Fprintf(out, "\n%s, %s: locks/s changed by %s, CV of trials %s", t.driver, t.asked(),
 			change(stats.Of(t.ratios)), percent(stats.Of(t.scatters).Median))
 		if len(t.needed) > 0 {
-			fmt.Fprintf(out, ";\nto see 5 %% of locks/s with 80 %% takes %.0f trials a side (median of the %d comparisons that tell)",
+			fmt.Fprintf(out, ";\nto detect 5 %% of locks/s with a power of 80 %% takes %.0f trials a side (median of %d comparisons)",
 				stats.Of(t.needed).Median, len(t.needed))
 		}
 		if t.off() {
-			fmt.Fprint(out, ".\nThis is not the slow-down that was asked for: what follows holds for the one that was measured")
+			fmt.Fprint(out, ".\nThis is not the slow-down intended: the table is about the one that was measured")
 		}
 		fmt.Fprintln(out)
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -147,24 +147,24 @@ func writeTallies(out io.Writer, tallies []*tally) {
 		}
 		w.Flush()
 	}
-	fmt.Fprintf(out, "\nMedians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures.\n", agree, all)
+	fmt.Fprintf(out, "\nMedians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures.\n", agree, figures)
 }
 
-// asked is what the heads were made to be.
-func (t *tally) asked() string {
+// asked describes the intended effect.
+func (t *totals) asked() string {
 	if t.effect == 0 {
 		return "nothing added"
 	}
 	return fmt.Sprintf("meant to be slower by %g %%", 100*t.effect)
 }
 
-// off tells of a slow-down that came out as less than two thirds or more than one and a half times of what was asked for.
-func (t *tally) off() bool {
+// off reports whether the slow-down is less than two thirds or more than one and a half times the intended one.
+func (t *totals) off() bool {
 	got := 1 - stats.Of(t.ratios).Median
 	return t.effect > 0 && !(got > t.effect/1.5 && got < t.effect*1.5)
 }
 
-// change is the median of ratios as a change, with its interval if there is one.
+// change returns the median of ratios as a change, with its interval if it is known.
 func change(e stats.Estimate) string {
 	text := fmt.Sprintf("%+.2f %%", 100*(e.Median-1))
 	if e.Known() {
@@ -175,8 +175,8 @@ func change(e stats.Estimate) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// bounds are those of Clopper and Pearson (1934) for a share of which k of n were seen: at the lower one, k or more would
-// be seen with 2.5 %, and at the upper one k or fewer.
+// bounds returns the Clopper–Pearson interval (1934) of a share of which k of n were seen: with the lower bound, k or
+// more are seen with a probability of 2.5 %, and with the upper bound k or fewer.
 func bounds(k, n int) (low, high float64) {
 	tail := (1 - stats.Confidence) / 2
 	search := func(up func(p float64) bool) float64 {
@@ -200,7 +200,7 @@ func bounds(k, n int) (low, high float64) {
 	return low, high
 }
 
-// atMost is the probability of k successes or fewer in n trials.
+// atMost returns the probability of k successes or fewer in n trials.
 func atMost(k, n int, p float64) float64 {
 	sum := 0.0
 	for i := 0; i <= k; i++ {
