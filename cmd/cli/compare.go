@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/text"
 )
@@ -110,8 +110,8 @@ to head, without it is the head's own: its median or, of a count, its worst tria
 judged only if the head claims mutual exclusion.
 
 Figures:
-` + wrapped("  ", strings.Join(metrics, ", ")+", each with ."+strings.Join(quantiles, " .")) +
-		wrapped("  ", strings.Join(single, ", ")) + `
+` + wrapped(strings.Join(metrics, ", ")+", each with ."+strings.Join(quantiles, " .")) +
+		wrapped(strings.Join(single, ", ")) + `
 Exit codes:
   0  no change, or improved      3  a threshold is missed
   1  error                       5  inconclusive (-allow-inconclusive: unless it is scatter alone)
@@ -119,20 +119,7 @@ Exit codes:
 }
 
 // wrapped breaks text into lines of the help.
-func wrapped(indent, text string) string {
-	const room = 98
-	var b strings.Builder
-	line := indent[:len(indent)-1]
-	for word := range strings.FieldsSeq(text) {
-		if len(line)+1+len(word) > room {
-			b.WriteString(line + "\n")
-			line = indent[:len(indent)-1]
-		}
-		line += " " + word
-	}
-	b.WriteString(line + "\n")
-	return b.String()
-}
+func wrapped(text string) string { return strings.Join(format.Wrap("  ", text, 98), "\n") + "\n" }
 
 // comparing reads the flags that say how to compare.
 func (o *options) comparing() (compare.Options, error) {
@@ -144,8 +131,8 @@ func (o *options) comparing() (compare.Options, error) {
 		}
 	}
 	r := reader{o: o}
-	how.Alpha = scalar(&r, "alpha", parseAlpha)
-	how.MinEffect = scalar(&r, "min-effect", parseEffect)
+	how.Alpha = scalar(&r, "alpha", compare.ParseAlpha)
+	how.MinEffect = scalar(&r, "min-effect", compare.ParseMinEffect)
 	if opt := o.get("figures"); opt.text != "" {
 		names := list(&r, "figures", parseFigure)
 		for _, name := range names {
@@ -219,57 +206,6 @@ func parseIgnored(s string) (string, error) {
 		hint = " (lockbench help run has the flags of a plan)"
 	}
 	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, hint)
-}
-
-// parseAlpha reads a probability: 0.05 or 5%.
-func parseAlpha(s string) (float64, error) {
-	v, percent, err := parseShare(s)
-	if err != nil || !(v > 0 && v <= 0.5) {
-		return 0, errors.New("must be above 0 and not above 0.5, as 0.05 or 5%" + mistaken(s, v, percent, err))
-	}
-	return v, checkPercent(s, v, percent)
-}
-
-// parseEffect reads the least effect: 2% or 0.02.
-func parseEffect(s string) (float64, error) {
-	v, percent, err := parseShare(s)
-	if err != nil || !(v > 0 && v < 1) {
-		return 0, errors.New("must be above 0 and below 100%, as 2% or 0.02" + mistaken(s, v, percent, err))
-	}
-	return v, checkPercent(s, v, percent)
-}
-
-// checkPercent refuses percentages up to 0.1%: that 0.05% is 0.0005 is right, and nearly everyone who writes it means 0.05.
-// Whoever does not can leave the sign out.
-func checkPercent(s string, v float64, percent bool) error {
-	if !percent || v > 0.001 {
-		return nil
-	}
-	return fmt.Errorf("%s is %s: write %s or %s%% if that was meant, and %s if not", s, plainly(v), plainly(100*v), plainly(10_000*v), plainly(v))
-}
-
-// mistaken says what a number stands for that was probably meant as a percentage; nothing if it was not.
-func mistaken(s string, v float64, percent bool, err error) string {
-	if err != nil || percent || !(v >= 1 && v < 100) {
-		return ""
-	}
-	return fmt.Sprintf("; %s without a %% sign is %s", s, plainly(100*v)+"%")
-}
-
-// plainly writes a number without an exponent and without what binary fractions add to it.
-func plainly(v float64) string {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64) // of our own making
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
-
-// parseShare reads a share: 0.05 or 5%.
-func parseShare(s string) (v float64, percent bool, err error) {
-	number, percent := strings.CutSuffix(s, "%")
-	v, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	return v, percent, err
 }
 
 // sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -46,27 +45,14 @@ func checkIntervalLog(path string) error {
 	if path == "-" {
 		return usageErrorf("-interval-log -: the log goes into a file")
 	}
-	info, err := os.Stat(path)
-	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0 {
-		return nil // to open it and close it again would end it for its reader
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) {
+	err := observe.CheckLog(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return files.CheckCreate("-interval-log", path)
-	}
-	if err != nil {
+	case errors.Is(err, observe.ErrNoLog):
+		return usageErrorf("-interval-log %s: %w", path, err)
+	case err != nil:
 		return fmt.Errorf("-interval-log: %w", err)
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return fmt.Errorf("-interval-log: %w", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
-	}
-	head := make([]byte, len(observe.LogHead))
-	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head, []byte(observe.LogHead)) {
-		return usageErrorf("-interval-log %s: is there already and no interval log, so it is not overwritten", path)
 	}
 	return nil
 }

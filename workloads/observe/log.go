@@ -4,6 +4,7 @@ package observe
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,8 +17,8 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// LogHead is the beginning of every interval log.
-const LogHead = "#[Histogram log format version "
+// logHead is the beginning of every interval log.
+const logHead = "#[Histogram log format version "
 
 // warmupTag is the tag of what was granted in the warm-up.
 const warmupTag = "warmup"
@@ -37,6 +38,30 @@ type Log struct {
 	began   time.Time // when the load of the present trial began
 	prefix  string    // of its tags
 	err     error     // the first of any write
+}
+
+// ErrNoLog is what CheckLog returns of other files.
+var ErrNoLog = errors.New("is there already and no interval log, so it is not overwritten")
+
+// CheckLog makes sure that what is at path already, if anything, is an older log or not a regular file. It changes nothing.
+func CheckLog(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0 {
+		return nil // to open it and close it again would end it for its reader
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
+	}
+	head := make([]byte, len(logHead))
+	if _, err := io.ReadFull(f, head); err != nil || string(head) != logHead {
+		return ErrNoLog
+	}
+	return nil
 }
 
 // CreateLog creates the log of a run, of several trials or of one, by that version of lockbench. It replaces an older log.

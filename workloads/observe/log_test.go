@@ -106,7 +106,7 @@ func TestIntervalLog(t *testing.T) {
 	if len(sums) > 0 {
 		t.Errorf("there are lines of other tags: %v", sums)
 	}
-	if !strings.HasPrefix(string(text), LogHead) || !strings.Contains(string(text), "#[cell 0 trial 2: lockbench -driver memory]\n") ||
+	if !strings.HasPrefix(string(text), logHead) || !strings.Contains(string(text), "#[cell 0 trial 2: lockbench -driver memory]\n") ||
 		!strings.Contains(string(text), fmt.Sprintf("#[StartTime: %d.000 (seconds since epoch), 2000-01-01T00:00:00.000Z]\n", base.Unix())) {
 		t.Errorf("head %.500s", text)
 	}

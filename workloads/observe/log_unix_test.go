@@ -26,8 +26,8 @@ func TestIntervalLogPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := <-reader
-	head := make([]byte, len(LogHead))
-	if n, err := f.Read(head); string(head) != LogHead {
+	head := make([]byte, len(logHead))
+	if n, err := f.Read(head); string(head) != logHead {
 		t.Errorf("the reader got %q, %v", head[:n], err)
 	}
 	f.Close()
