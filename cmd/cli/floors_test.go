@@ -75,9 +75,9 @@ var floors = []rule{
 	{"results/metric", []string{"results", "results/format"}, nil},
 	{"results/view", []string{"results", "results/format", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/history", []string{"results", "results/spec", "results/stats", "results/metric"}, nil},
+	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/text", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/export", []string{"results", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.

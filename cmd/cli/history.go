@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
@@ -72,7 +73,7 @@ var historyFormats = []exporter[past]{
 		return text.HistoryMarkdown(w, v.History, v.shown)
 	}},
 	{name: "csv", about: "a row a point and figure", write: func(w io.Writer, v past) error {
-		return text.HistoryCSV(w, v.History)
+		return export.HistoryCSV(w, v.History)
 	}},
 }
 

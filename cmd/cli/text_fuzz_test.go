@@ -214,7 +214,7 @@ func checkHistory(t *testing.T, recs []*results.Record) {
 	}
 	rendered(t, "history", func(w io.Writer) error { return text.History(w, h, text.HistoryOptions{}) })
 	checkMarkdown(t, rendered(t, "history markdown", func(w io.Writer) error { return text.HistoryMarkdown(w, h, text.HistoryOptions{}) }))
-	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return text.HistoryCSV(w, h) }))
+	checkCSV(t, rendered(t, "history csv", func(w io.Writer) error { return export.HistoryCSV(w, h) }))
 }
 
 // checkComparison compares records with copies of themselves that are half as fast, and some more.

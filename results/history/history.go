@@ -7,11 +7,14 @@
 package history
 
 import (
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // Options say what to follow. The zero value follows the default figures through all records.
@@ -63,6 +66,20 @@ type Point struct {
 	runs       map[string]bool
 	end        time.Time // of its last trial
 	trials     []trial
+}
+
+// Names returns what tells the cells apart, and what all of them have in common.
+func (h *History) Names() (names []string, common string) {
+	var cells []*results.Cell
+	for _, s := range h.Series {
+		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
+	}
+	names = view.Labels(cells)
+	if len(cells) == 1 {
+		p := cells[0].Plan()
+		names[0] = format.Line(strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · "))
+	}
+	return names, view.InCommon(cells)
 }
 
 // Line is the course of one figure.

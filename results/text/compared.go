@@ -5,6 +5,7 @@ package text
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
@@ -44,9 +45,29 @@ func Spread(f *metric.Metric, e stats.Estimate) string {
 	return text
 }
 
+// plusMinus returns how far the interval of a median reaches, as a share of it.
+func plusMinus(e stats.Estimate) string {
+	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
+}
+
 // P returns the p by which a result was judged, in brackets that of one which was not, or a dash.
-func P(r *compare.Result) string { return pText(r) }
+func P(r *compare.Result) string {
+	switch {
+	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
+		return format.None
+	case !math.IsNaN(r.P):
+		return format.P(r.P)
+	case r.Threshold == nil:
+		return "(" + format.P(r.Change.P) + ")"
+	}
+	return format.None
+}
 
 // Verdict returns that of a result in words; what is worse within its threshold is not called unchanged. It is empty for one
 // that no threshold judges.
-func Verdict(r *compare.Result) string { return verdictText(r) }
+func Verdict(r *compare.Result) string {
+	if r.Within() {
+		return "within limit"
+	}
+	return string(r.Verdict)
+}

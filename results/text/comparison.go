@@ -151,37 +151,9 @@ func (t *comparison) grid(parts int) (g grid) {
 	if parts&withInterval != 0 {
 		add("95 % interval", true, func(r figureRow) string { return ChangeInterval(r.Change) })
 	}
-	add("p", true, func(r figureRow) string { return pText(r.Result) })
-	add("", false, func(r figureRow) string { return verdictText(r.Result) })
+	add("p", true, func(r figureRow) string { return P(r.Result) })
+	add("", false, func(r figureRow) string { return Verdict(r.Result) })
 	return g
-}
-
-// plusMinus returns how far the interval of a median reaches, as a share of it.
-func plusMinus(e stats.Estimate) string {
-	return strconv.FormatFloat(math.Round(100*max(e.High/e.Median-1, 1-e.Low/e.Median)), 'f', 0, 64) + " %"
-}
-
-// pText returns the p by which a figure was judged, or in brackets that of one which was not.
-func pText(r *compare.Result) string {
-	switch {
-	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
-		return format.None
-	case !math.IsNaN(r.P):
-		return format.P(r.P)
-	case r.Threshold == nil:
-		return "(" + format.P(r.Change.P) + ")"
-	}
-	return format.None
-}
-
-const withinLimit = "within limit"
-
-// verdictText returns the verdict of a figure; what is worse within its threshold is not called unchanged.
-func verdictText(r *compare.Result) string {
-	if r.Within() {
-		return withinLimit
-	}
-	return string(r.Verdict)
 }
 
 // comparison lays the table out, each cell's rows below its name.

@@ -12,12 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // HistoryOptions say what the output goes to, and how many points of each cell it lists.
@@ -33,7 +31,7 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 	if p.width <= 0 {
 		p.width = defaultWidth
 	}
-	names, common := seriesNames(h)
+	names, common := h.Names()
 	p.para("", "", format.Plural(len(h.Series), "cell")+": "+strings.Join(extent(h), ", ")+".")
 	p.para("", "", common)
 	if len(h.Series) > 1 {
@@ -57,23 +55,6 @@ func History(w io.Writer, h *history.History, o HistoryOptions) error {
 		}
 	}
 	return p.writeTo(w)
-}
-
-// seriesNames returns the labels of the cells, and what all of them have in common.
-func seriesNames(h *history.History) (names []string, common string) {
-	var cells []*results.Cell
-	for _, s := range h.Series {
-		cells = append(cells, &results.Cell{Trials: []*results.Record{s.Sample}})
-	}
-	names = view.Labels(cells)
-	if len(cells) == 1 {
-		p := cells[0].Plan()
-		names[0] = strings.Join([]string{p.Driver, p.Lock, p.Wait}, " · ")
-	}
-	for i := range names {
-		names[i] = glueless(format.Clean(names[i]))
-	}
-	return names, view.InCommon(cells)
 }
 
 // extent returns how much there is.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -124,7 +125,7 @@ func TestHistoryCSV(t *testing.T) {
 	}
 	h := historyOf(t, recs)
 	var out bytes.Buffer
-	if err := HistoryCSV(&out, h); err != nil {
+	if err := export.HistoryCSV(&out, h); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()

@@ -4,7 +4,6 @@ package text
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -17,7 +16,6 @@ import (
 	"github.com/lockbench/lockbench/results/history"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // points lists the latest points of a series.
@@ -43,14 +41,12 @@ func (p *page) points(s *history.Series, last int) error {
 	}
 	for i, line := range lines[head:] {
 		if text, color := stepsAt(s, from+i); text != "" {
-			p.add(color, "  "+glueless(text))
+			p.add(color, "  "+format.Line(text))
 		}
 		p.add("", "  "+line)
 	}
 	return nil
 }
-
-func glueless(s string) string { return strings.ReplaceAll(s, format.Unbroken, " ") }
 
 func firstShown(s *history.Series, last int) int {
 	if last <= 0 {
@@ -169,8 +165,8 @@ func unknownHere(h *history.History, s *history.Series) []*metric.Metric {
 // HistoryMarkdown writes a history as Markdown: the table of all lines, and the points of each cell folded.
 func HistoryMarkdown(w io.Writer, h *history.History, o HistoryOptions) error {
 	p := &page{}
-	names, common := seriesNames(h)
-	plain := func(s string) string { return inert(escapeHTML(glueless(format.Clean(s)))) }
+	names, common := h.Names()
+	plain := func(s string) string { return inert(escapeHTML(format.Line(s))) }
 	p.add("", format.Plural(len(h.Series), "cell")+": "+strings.Join(extent(h), ", ")+". "+plain(common), "")
 	g, _ := summaryGrid(h, names)
 	lines, err := inertRows(g).markdown()
@@ -218,46 +214,4 @@ func markSteps(s *history.Series, from int, g grid) grid {
 
 func escapeHTML(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
-
-// HistoryCSV writes a history as CSV: a row a point and figure, values in the figure's base unit, nanoseconds for a time.
-func HistoryCSV(w io.Writer, h *history.History) error {
-	out := csv.NewWriter(w)
-	names, _ := seriesNames(h)
-	rows := [][]string{{"cell", "machine", "started", "revision", "trials", "saturated", "violations",
-		"figure", "median", "low", "high", "min", "max", "step_ratio", "step_p"}}
-	number := func(v float64) string {
-		if math.IsNaN(v) {
-			return ""
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	for i, s := range h.Series {
-		for j, pt := range s.Points {
-			for k := range s.Lines {
-				l := &s.Lines[k]
-				v, ratio, p := l.Values[j], math.NaN(), math.NaN()
-				for _, step := range l.Steps {
-					if step.At == j {
-						ratio, p = step.Ratio, step.P
-					}
-				}
-				rows = append(rows, []string{text(names[i]), text(glueless(view.Machine(s.Sample.Env))), pt.Started.UTC().Format(time.RFC3339),
-					text(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
-					l.Figure.Name, number(v.Median), number(v.Low), number(v.High), number(v.Min), number(v.Max), number(ratio), number(p)})
-			}
-		}
-	}
-	if err := out.WriteAll(rows); err != nil {
-		return fmt.Errorf("text: %w", err)
-	}
-	return nil
-}
-
-// text keeps a spreadsheet from taking what a user has named for a formula, and a terminal from taking it for more than text.
-func text(s string) string {
-	if s = strings.TrimSpace(format.Clean(s)); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }
