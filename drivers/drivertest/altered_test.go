@@ -124,7 +124,7 @@ func (s asking) Remaining(ctx context.Context, l *drivers.Lease) (time.Duration,
 func (s waiter) Wait(ctx context.Context, l *drivers.Lease) error  { return s.wait(ctx, l) }
 func (s waiter) Leave(ctx context.Context, l *drivers.Lease) error { return s.leave(ctx, l) }
 
-// capability is As for sessions that are known to have it.
+// capability returns the capability C of a session that is known to have it.
 func capability[C any](s drivers.Session) C {
 	c, _ := drivers.As[C](s)
 	return c

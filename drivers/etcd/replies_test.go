@@ -58,7 +58,7 @@ func TestHostileReply(t *testing.T) {
 	}
 }
 
-// TestCheckReply has answers that fit the request, and others.
+// TestCheckReply checks answers that fit the request, and others.
 func TestCheckReply(t *testing.T) {
 	read := &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{}}}
 	asked := &pb.TxnRequest{Success: []*pb.RequestOp{read}}

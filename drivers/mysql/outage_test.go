@@ -148,7 +148,7 @@ func statements(t *testing.T, cfg drivers.Config) {
 	for range 3 {
 		release(t, s, holding(t, s, "k"), true)
 	}
-	testwait.Until(t, "the server has two statements, to take and to free, and none of those who went before", func() bool {
+	testwait.Until(t, "the server has only two statements, to take and to free", func() bool {
 		return admin(t, svc, fmt.Sprintf(stmts, 2)) == 1
 	})
 	if err := svc.Close(); err != nil {

@@ -82,14 +82,14 @@ func (s *txSession) lock(ctx context.Context, l *drivers.Lease, lock func(*conn)
 	return held, err
 }
 
-// row tells whether the row of a key is made.
+// row records whether the row of a key has been made.
 type row struct {
 	mu   sync.Mutex
 	made bool
 }
 
-// makeRow inserts the row of a key once: inserting an existing row would wait for its holder. The sessions agree on
-// which one does it, and first check whether another process has: that does not wait.
+// makeRow inserts the row of a key once: inserting an existing row would wait for its holder. One session does it, after
+// checking whether another process has, which does not wait.
 func (s *txSession) makeRow(ctx context.Context, key string) error {
 	known, ok := s.svc.rows.Load(key)
 	if !ok {

@@ -32,7 +32,7 @@ func must(t *testing.T, what string, got bool, err error, want bool) {
 	}
 }
 
-// TestNodesGone is the row of that name in the list of faults: how long an attempt takes, and its result.
+// TestNodesGone checks how long an attempt takes when nodes are down, and its result.
 func TestNodesGone(t *testing.T) {
 	down := func(n *fake) { n.down = refused }
 	hang := func(n *fake) { n.hangs = true }
