@@ -15,8 +15,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/text"
 )
 
@@ -133,53 +131,6 @@ func (c *contest) announceStrangers(w io.Writer, found *compare.Comparison) {
 			}
 		}
 	}
-}
-
-// tests are how many figures will be tested against relative thresholds.
-func (c *contest) tests() int {
-	list := c.how.Thresholds
-	if len(list) == 0 {
-		list, _ = compare.ParseThresholds(compare.DefaultThresholds) // a constant
-	}
-	figures := map[string]bool{}
-	for _, t := range list {
-		if t.Relative {
-			figures[t.Figure.Name] = true
-		}
-	}
-	return c.cells * len(figures)
-}
-
-// announceTrials warns of a run that cannot show a regression, however large it is: its test knows the order of the trials
-// alone, or with -vs that of the pairs' changes, and few of them have few orders.
-func (c *contest) announceTrials(w io.Writer, trials int, vs bool) {
-	alpha := c.how.Alpha
-	if alpha == 0 {
-		alpha = compare.DefaultAlpha
-	}
-	tests := c.tests()
-	if tests == 0 {
-		return
-	}
-	each := alpha / float64(tests) // what Holm leaves to the smallest p
-	least := func(trials int) float64 {
-		if vs {
-			return stats.MinPairsP(trials)
-		}
-		return stats.MinP(c.least, trials)
-	}
-	if least(trials) < each {
-		return
-	}
-	remedy := "measure the base anew, with more trials"
-	for need := trials; need <= maxTrials; need++ {
-		if least(need) < each {
-			remedy = fmt.Sprintf("take -trials %d or more", need)
-			break
-		}
-	}
-	fmt.Fprintf(w, "lockbench: warning: %s against %d can show no regression, however large: %s at -alpha %v want p < %.2g, and the least they can have is %.2g; %s\n",
-		format.Plural(trials, "trial"), c.least, format.Plural(tests, "test"), alpha, each, least(trials), remedy)
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.

@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
@@ -128,11 +126,10 @@ func (p plan) name(i int) string {
 }
 
 // services returns those that the cells need.
-func (p *plan) services() (list []*servers.Service) {
+func (p *plan) services() []*servers.Service {
+	var names []string
 	for _, c := range p.Cells {
-		if s := fleet.Service(c.Plan.Driver); s != nil && !slices.Contains(list, s) {
-			list = append(list, s)
-		}
+		names = append(names, c.Plan.Driver)
 	}
-	return list
+	return fleet.Services(names)
 }

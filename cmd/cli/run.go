@@ -102,7 +102,9 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	plan.announce(p.stderr)
 	live.announce(p.stderr)
 	if contest != nil {
-		contest.announceTrials(p.stderr, plan.Trials, o.versus())
+		if text := contest.how.TooFew(contest.cells, contest.least, plan.Trials, o.versus(), maxTrials); text != "" {
+			fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", text)
+		}
 	}
 
 	r := runner{

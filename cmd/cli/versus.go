@@ -255,24 +255,13 @@ func planOfSide(o *options, env environ, find func(*servers.Service) (string, er
 	return planOf(o, t)
 }
 
-// newFleets are the fleets of a plan by side, "" for a run without: both sides have the same one if they can.
+// newFleets returns the fleets of a plan by side, "" for a run without.
 func newFleets(p plan) (map[string]*fleet.Fleet, error) {
 	if len(p.sides) == 0 {
 		f, err := fleet.New(p.targets, p.Cells)
 		return map[string]*fleet.Fleet{"": f}, err
 	}
 	base, head := p.sides[0], p.sides[1]
-	if all, ok := base.plan.targets.Join(head.plan.targets); ok {
-		f, err := fleet.New(all, p.Cells)
-		return map[string]*fleet.Fleet{base.name: f, head.name: f}, err
-	}
-	fleets := map[string]*fleet.Fleet{}
-	for _, s := range p.sides {
-		f, err := fleet.New(s.plan.targets, s.plan.Cells)
-		if err != nil {
-			return nil, err
-		}
-		fleets[s.name] = f
-	}
-	return fleets, nil
+	b, h, err := fleet.Both(base.plan.targets, head.plan.targets, base.plan.Cells, head.plan.Cells)
+	return map[string]*fleet.Fleet{base.name: b, head.name: h}, err
 }

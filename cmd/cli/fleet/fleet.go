@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,18 @@ func New(t Targets, cells []matrix.Cell) (*Fleet, error) {
 	var err error
 	f.Access, err = f.List[0].Login.Read()
 	return f, err
+}
+
+// Both returns the fleets of the cells of two sides, the same one twice if they can share it.
+func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Fleet, err error) {
+	if all, ok := base.Join(head); ok {
+		b, err = New(all, slices.Concat(baseCells, headCells))
+		return b, b, err
+	}
+	if b, err = New(base, baseCells); err == nil {
+		h, err = New(head, headCells)
+	}
+	return b, h, err
 }
 
 // Start starts the server of a plan, unless it runs.
