@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis/guard"
 )
 
 // Dial makes one connection to the target within the I/O time-out, including TLS, with a guard on what the server
@@ -44,7 +45,7 @@ func (o Options) dialGuarded(ctx context.Context, t Target) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.guarded(conn), nil
+	return guard.New(conn, o.sent, o.Topology == drivers.TopologyCluster), nil
 }
 
 // at returns a target for an address named by a server, with the same login as the given one.
@@ -122,7 +123,7 @@ func (o Options) greet(ctx context.Context, t Target, more func(*link) error) er
 	if err != nil {
 		return err
 	}
-	conn = o.counted(conn)
+	conn = o.sent.Count(conn)
 	defer conn.Close()
 	return o.introduce(ctx, t, &link{conn: conn, r: bufio.NewReader(conn)}, more)
 }

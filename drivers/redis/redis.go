@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/redis/guard"
 )
 
 // Driver offers every design of this package over one client library.
@@ -41,7 +42,7 @@ type Options struct {
 	SentinelAuth bool // the sentinels require the servers' credentials; otherwise none
 	Sharded      bool // subscriptions use SSUBSCRIBE
 
-	sent *sent // by all connections made with these options; nil: not counted
+	sent *guard.Sent // by all connections made with these options; nil: not counted
 }
 
 // Designs implements drivers.Driver.
@@ -64,7 +65,7 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		return nil, fmt.Errorf("redis: open: %w", err)
 	}
 	design := designs[slices.IndexFunc(designs, func(d design) bool { return d.Name == chosen.Name })]
-	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: &sent{open: map[*counter]struct{}{}}}
+	o := Options{Config: cfg, Target: targets[0], Targets: targets, Given: targets, sent: guard.NewSent()}
 	o.Addrs = nil
 	for _, t := range targets {
 		o.Addrs = append(o.Addrs, t.Redacted()) // without the password, because cfg may be printed
@@ -254,6 +255,17 @@ func (s *service) withExtraKeys(keys []string) []string {
 		for _, key := range keys {
 			all = append(all, extraKey(s.cfg.Prefix, kind, key))
 		}
+	}
+	return all
+}
+
+// Sent implements drivers.Sender. It includes what client libraries send by themselves.
+func (s *service) Sent() int64 { return s.options.sent.Total() }
+
+// Sent implements drivers.Sender.
+func (b *Base) Sent() (all int64) {
+	for _, n := range b.nodes {
+		all += n.Sent()
 	}
 	return all
 }

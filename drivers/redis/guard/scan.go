@@ -1,9 +1,12 @@
+package guard
+
 // Where each reply in a stream ends, and whether a client library may get it.
-package redis
 
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 // The limits of a reply. The largest from a single server is INFO, with some 20 kB. A cluster whose slots are scattered
@@ -229,5 +232,6 @@ func redirects(text []byte) error {
 }
 
 func breach(format string, args ...any) error {
-	return Unexpected("the server sends " + fmt.Sprintf(format, args...) + ", which lockbench does not read")
+	err := fmt.Errorf("the server sends "+format+", which lockbench does not read", args...)
+	return &drivers.Error{Class: drivers.ClassProtocol, Op: "reply", Err: err}
 }

@@ -1,8 +1,9 @@
-package redis
+package guard
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -180,7 +181,7 @@ func TestGuard(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			here, there := net.Pipe()
 			defer there.Close()
-			conn := Options{}.guarded(here)
+			conn := New(here, nil, false)
 			defer conn.Close()
 			go func() {
 				io.ReadFull(there, make([]byte, len(c.sent)))
@@ -210,7 +211,7 @@ func TestGuardCounts(t *testing.T) {
 	}
 	want := []expectation{{1, pong, 0, false}, {3, subscription, 2, false}, {4, unsubscription, 0, false}, {5, unsubscription, 0, false}}
 	for cut := range stream {
-		g := Options{}.guarded(sink{}).(*guard)
+		g := New(sink{}, nil, false).(*guard)
 		g.Write(stream[:cut])
 		g.Write(stream[cut:])
 		if asked := g.asked.Load(); asked != int64(len(commands)) || !slices.Equal(g.expected, want) {
@@ -229,7 +230,7 @@ func BenchmarkGuard(b *testing.B) {
 	const batch = 64
 	set := encode([]string{"SET", "lockbench:0123456789abcdef:17", "0123456789abcdef0123456789abcdef", "NX", "PX", "30000"})
 	commands, replies := bytes.Repeat(set, batch), bytes.Repeat([]byte("+OK\r\n:1\r\n_\r\n$-1\r\n"), batch/4)
-	g := Options{}.guarded(sink{}).(*guard)
+	g := New(sink{}, nil, false).(*guard)
 	b.Run("command", func(b *testing.B) {
 		for i := 0; i < b.N; i += batch {
 			g.Write(commands)
@@ -243,4 +244,13 @@ func BenchmarkGuard(b *testing.B) {
 			}
 		}
 	})
+}
+
+// encode writes a command as clients do.
+func encode(args []string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, a := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
 }

@@ -1,17 +1,16 @@
-// A guard between the network and a client library: it passes on no reply that would crash the library.
+// Package guard stands between the network and a client library of Redis. It passes on no reply that would crash the library,
+// and counts what is sent.
 //
 // The libraries trust servers. They allocate what the head of a reply announces, grow a line without end, recurse as
 // deep as arrays are nested, and index arrays that are too short; rueidis panics in its own goroutine on a negative
 // length or an unrequested reply, where no recover here can catch it.
-package redis
+package guard
 
 import (
 	"net"
 	"sync"
 	"sync/atomic"
 	"syscall"
-
-	"github.com/lockbench/lockbench/drivers"
 )
 
 // guard is a connection that fails with an error of class protocol as soon as the server sends something invalid. It
@@ -40,12 +39,13 @@ type guard struct {
 	expected []expectation // in the order of the commands
 }
 
-// guarded wraps a connection in a guard.
-func (o Options) guarded(conn net.Conn) net.Conn {
+// New wraps a connection to a server, or to a node of a cluster, whose replies are longer, in a guard. What is written to it
+// counts in sent, unless that is nil.
+func New(conn net.Conn, sent *Sent, cluster bool) net.Conn {
 	g := &guard{Conn: conn}
-	g.start(o.sent)
+	g.start(sent)
 	g.replies = scanner{limit: maxWeight, ended: g.received}
-	if o.Topology == drivers.TopologyCluster {
+	if cluster {
 		g.replies.limit = maxWeightCluster
 	}
 	if below, ok := conn.(syscall.Conn); ok {

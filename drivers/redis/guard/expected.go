@@ -1,5 +1,6 @@
+package guard
+
 // Replies that a library takes for granted: their form, and their order.
-package redis
 
 import (
 	"bytes"

@@ -1,5 +1,6 @@
+package guard
+
 // The number of bytes that a service has sent, as its server counts them: without TLS.
-package redis
 
 import (
 	"net"
@@ -7,15 +8,15 @@ import (
 	"sync/atomic"
 )
 
-// sent counts what connections send. Each has its own counter, so that many clients do not share one.
-type sent struct {
+// Sent counts what connections send. Each has its own counter, so that many clients do not share one.
+type Sent struct {
 	mu   sync.Mutex
 	open map[*counter]struct{}
 	past int64 // by closed connections
 }
 
-// total returns what all connections have sent so far.
-func (s *sent) total() int64 {
+// Total returns what all connections have sent so far.
+func (s *Sent) Total() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.past
@@ -25,14 +26,17 @@ func (s *sent) total() int64 {
 	return all
 }
 
+// NewSent returns a count of nothing.
+func NewSent() *Sent { return &Sent{open: map[*counter]struct{}{}} }
+
 // counter counts what one connection sends.
 type counter struct {
-	of    *sent // nil: not counted
+	of    *Sent // nil: not counted
 	bytes atomic.Int64
 }
 
 // start adds the counter to s.
-func (c *counter) start(s *sent) {
+func (c *counter) start(s *Sent) {
 	if c.of = s; s == nil {
 		return
 	}
@@ -60,11 +64,11 @@ type sender struct {
 	counter
 }
 
-// counted makes a connection count what is written to it.
-func (o Options) counted(conn net.Conn) net.Conn {
-	s := &sender{Conn: conn}
-	s.start(o.sent)
-	return s
+// Count makes a connection count what is written to it.
+func (s *Sent) Count(conn net.Conn) net.Conn {
+	one := &sender{Conn: conn}
+	one.start(s)
+	return one
 }
 
 // Write implements net.Conn. It counts first, because the server may read the bytes before Write returns.
@@ -79,15 +83,4 @@ func (s *sender) Write(b []byte) (int, error) {
 func (s *sender) Close() error {
 	defer s.end()
 	return s.Conn.Close()
-}
-
-// Sent implements drivers.Sender. It includes what client libraries send by themselves.
-func (s *service) Sent() int64 { return s.options.sent.total() }
-
-// Sent implements drivers.Sender.
-func (b *Base) Sent() (all int64) {
-	for _, n := range b.nodes {
-		all += n.Sent()
-	}
-	return all
 }

@@ -1,5 +1,6 @@
+package guard
+
 // The commands in a stream to a server, and those whose replies a guard has to check.
-package redis
 
 import "bytes"
 
