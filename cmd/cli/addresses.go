@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// findAddrs are the addresses of each service, and the flag or variable that has them. There are none if the servers
+// findAddrs returns the addresses of each service, and the flag or variable that has them. There are none if the servers
 // are to be our own; otherwise every service has some.
 func findAddrs(o *options, env environ, wanted []*servers.Service) (addrs map[*servers.Service][]string, why string, err error) {
 	kind, addr := o.get("server"), o.get("addr")
@@ -79,7 +79,7 @@ func assign(list []string, why string, wanted []*servers.Service) (map[*servers.
 	return addrs, nil
 }
 
-// addrs are the addresses of a service in its variable; nil if there are none, or it has none.
+// addrs returns the addresses of a service in its variable; nil if there are none, or it has none.
 func (e environ) addrs(s *servers.Service) []string {
 	if url, _ := e.lookup(s.Variable); s.Variable != "" && url != "" {
 		return drivers.SplitAddrs(url)
@@ -87,7 +87,7 @@ func (e environ) addrs(s *servers.Service) []string {
 	return nil
 }
 
-// ownerOf is the service whose addresses begin with the scheme, or nil.
+// ownerOf returns the service whose addresses begin with the scheme, or nil.
 func ownerOf(scheme string) *servers.Service {
 	for _, s := range servers.Services() {
 		if slices.Contains(s.Schemes, scheme) {

@@ -18,8 +18,8 @@ import (
 	"github.com/lockbench/lockbench/results/text"
 )
 
-// contest is the comparison that a run is to make.
-type contest struct {
+// comparison is the comparison that a run is to make.
+type comparison struct {
 	how   compare.Options
 	base  compare.Input // the records of -baseline; with -vs there are none yet
 	cells int           // that will be compared, which may be fewer than the run has
@@ -27,8 +27,8 @@ type contest struct {
 	head  string        // what the head is called
 }
 
-// contestOf is what the flags say of a comparison; nil for a run that compares nothing.
-func contestOf(o *options, run plan) (*contest, error) {
+// comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
+func comparisonOf(o *options, run plan) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -43,14 +43,14 @@ func contestOf(o *options, run plan) (*contest, error) {
 	}
 	if baseline.text != "" {
 		how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
-		return &contest{how: how, head: "this run"}, checkBaseline(o)
+		return &comparison{how: how, head: "this run"}, checkBaseline(o)
 	}
 	how.Ignore = nil
-	return &contest{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")},
+	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(run.vsText(), "the same")},
 		o.refuse([]string{"ignore"}, "the cells of -vs belong together by their places, whatever their flags")
 }
 
-// flagOrVariable is where the value comes from.
+// flagOrVariable returns where the value comes from.
 func (o *option) flagOrVariable() string {
 	if o.from == fromVariable {
 		return o.variable()
@@ -77,7 +77,7 @@ func checkBaseline(o *options) error {
 
 // readBaseline reads the base of c, if that is a file, and makes sure, before any load, that the run can be compared with
 // it: an hour's run that nothing compares with would be an hour lost.
-func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env) error {
+func (p *program) readBaseline(c *comparison, o *options, run plan, env results.Env) error {
 	opt := o.get("baseline")
 	if opt.text == "" {
 		return nil
@@ -100,11 +100,11 @@ func (p *program) readBaseline(c *contest, o *options, run plan, env results.Env
 			c.least = n
 		}
 	}
-	c.announceStrangers(p.stderr, found)
+	c.announceUnmatched(p.stderr, found)
 	return nil
 }
 
-// promised is the run as it will be once it is over, without any figure: enough to find the cells that match it.
+// promised returns the run as it will be once it is over, without any figure: enough to find the cells that match it.
 func (p plan) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
 	for i, c := range p.Cells {
@@ -114,19 +114,19 @@ func (p plan) promised(name string, env results.Env) compare.Input {
 	return in
 }
 
-// announceStrangers says which cells have no partner, and what makes the comparison worthless from the start.
-func (c *contest) announceStrangers(w io.Writer, found *compare.Comparison) {
+// announceUnmatched says which cells have no partner, and what makes the comparison worthless from the start.
+func (c *comparison) announceUnmatched(w io.Writer, found *compare.Comparison) {
 	for _, label := range found.Added {
 		fmt.Fprintf(w, "lockbench: the baseline has nothing to compare with: %s\n", label)
 	}
 	for _, label := range found.Missing {
 		fmt.Fprintf(w, "lockbench: this run has nothing to compare with the baseline's: %s\n", label)
 	}
-	var said []string
+	var warned []string
 	for _, cell := range found.Cells {
 		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
-			if !slices.Contains(said, text) && !c.how.Force {
-				said = append(said, text)
+			if !slices.Contains(warned, text) && !c.how.Force {
+				warned = append(warned, text)
 				fmt.Fprintf(w, "lockbench: warning: the baseline is another machine's, and no change will be judged without -force: %s\n", text)
 			}
 		}
@@ -134,7 +134,7 @@ func (c *contest) announceStrangers(w io.Writer, found *compare.Comparison) {
 }
 
 // compare compares the cells of the run with the base, or its sides with each other.
-func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
+func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error) {
 	base, head := c.base, compare.Input{Name: c.head, Cells: cells}
 	if base.Cells == nil {
 		var err error
@@ -149,10 +149,10 @@ func (c *contest) compare(cells []*results.Cell) (*compare.Comparison, error) {
 // decide prints the comparison that the run was for, below its table. The error is an exit code: that of the verdict; nil
 // without a comparison.
 func (r *runner) decide(cells []*results.Cell, table text.Options) error {
-	if r.contest == nil || len(cells) == 0 {
+	if r.comparison == nil || len(cells) == 0 {
 		return nil
 	}
-	found, err := r.contest.compare(cells)
+	found, err := r.comparison.compare(cells)
 	if err != nil {
 		fmt.Fprintf(r.stderr, "lockbench: nothing is compared: %s\n", oneLine(err.Error()))
 		return exitCode(exitError)
@@ -163,11 +163,11 @@ func (r *runner) decide(cells []*results.Cell, table text.Options) error {
 	return r.judge(found, r.options, "", table, r.judged...)
 }
 
-// dropContest says that a run that was stopped compares nothing: whoever stops when he has seen enough has decided when to
+// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
 // look, and no p-value knows that.
-func (r *runner) dropContest(measured bool) {
+func (r *runner) dropComparison(measured bool) {
 	switch {
-	case r.contest == nil || !measured:
+	case r.comparison == nil || !measured:
 	case r.output == "":
 		fmt.Fprintln(r.stderr, "lockbench: nothing is compared, since the run was stopped early")
 	default:

@@ -31,7 +31,7 @@ func (p *plan) checkRead() error {
 	return p.checkClasses()
 }
 
-// mustBeUsed tells whether an option that nothing reads is a mistake.
+// mustBeUsed reports whether an option that nothing reads is a mistake.
 func (o *options) mustBeUsed(opt *option, decides []string) bool {
 	switch opt.from {
 	case fromFlag:
@@ -53,9 +53,9 @@ func (p *plan) checkClasses() error {
 		if !w.overridden(flag) {
 			continue
 		}
-		for _, sheet := range append([]*options{p.options}, p.options.sheets()...) {
-			if opt := sheet.get(flag); opt.from == fromFile {
-				return sheet.complain(opt, "no class has it from there, since each sets its own")
+		for _, scenario := range append([]*options{p.options}, p.options.scenarios()...) {
+			if opt := scenario.get(flag); opt.from == fromFile {
+				return scenario.complain(opt, "no class has it from there, since each sets its own")
 			}
 		}
 	}

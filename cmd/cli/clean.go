@@ -168,7 +168,7 @@ func (o *options) serversToClean(addrs []string) ([]fleet.Traces, error) {
 	return list, nil
 }
 
-// recordedTraces are those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
+// recordedTraces returns those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
 // same service, because a record has no passwords.
 func (p *program) recordedTraces(files []string, known []fleet.Traces) ([]fleet.Traces, error) {
 	var list []fleet.Traces

@@ -141,7 +141,7 @@ func withCommand(args []string) []string {
 	return args
 }
 
-// completes tells whether a shell asks for completions.
+// completes reports whether a shell asks for completions.
 func completes(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }

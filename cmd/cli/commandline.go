@@ -38,7 +38,7 @@ func commandLine(o *options, c spec.Plan, t fleet.Targets) string {
 	return strings.Join(words, " ")
 }
 
-// settings are the values of the flags that make c again on whatever server, those that it does not read left out.
+// settings returns the values of the flags that make c again on whatever server, those that it does not read left out.
 func settings(c spec.Plan) map[string]string {
 	values := map[string]string{}
 	for _, s := range spec.Settings {
@@ -48,7 +48,7 @@ func settings(c spec.Plan) map[string]string {
 	return values
 }
 
-// loadSettings are those of the flags that a class can have for itself.
+// loadSettings returns those of the flags that a class can have for itself.
 func loadSettings(l spec.Load) map[string]string {
 	values := map[string]string{}
 	for _, s := range spec.Settings {

@@ -69,7 +69,7 @@ func (p *program) compareCommand() *cobra.Command {
 	return c
 }
 
-// compareText is the help of the command.
+// compareText returns the help of the command.
 func compareText() string {
 	var single, metrics, quantiles []string
 	for _, f := range metric.All() {
@@ -241,7 +241,7 @@ func compareSides(base, head compare.Input, how compare.Options) (*compare.Compa
 	return found, err
 }
 
-// compareLine is the command line that makes the comparison again, without its formats.
+// compareLine returns the command line that makes the comparison again, without its formats.
 func compareLine(o *options, files []string) string {
 	words := []string{"lockbench", "compare"}
 	for _, opt := range o.list {
@@ -295,7 +295,7 @@ func (p *program) allow(found *compare.Comparison) int {
 	return exitInconclusive
 }
 
-// verdictCode is the exit code that a verdict stands for.
+// verdictCode returns the exit code that a verdict stands for.
 func verdictCode(v compare.Verdict) int {
 	switch v {
 	case compare.Regressed:

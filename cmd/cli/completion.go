@@ -65,7 +65,7 @@ func (p *program) completeFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
 }
 
-// formatNames are what -format completes.
+// formatNames returns what -format completes.
 func formatNames[T any](formats []exporter[T]) (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)

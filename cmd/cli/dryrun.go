@@ -63,7 +63,7 @@ func (p plan) printServers(b *strings.Builder) {
 	}
 }
 
-// vsAgain is the -vs that makes the head from the workload that is printed, which spells out the base's lock and its way of
+// vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock and its way of
 // waiting: if the head has others of its own accord, that has to be said.
 func (p plan) vsAgain() string {
 	text := p.vsText()
@@ -83,7 +83,7 @@ func (p plan) vsAgain() string {
 	return strings.TrimSpace(text)
 }
 
-// size is how many cells there are, or pairs of them.
+// size returns how many cells there are, or pairs of them.
 func (p plan) size() string {
 	if len(p.sides) > 0 {
 		return format.Plural(int64(len(p.Cells)/2), "pair") + " of cells"
@@ -147,7 +147,7 @@ func (p plan) split() *file.Workload {
 	return w
 }
 
-// inCommon is the value that a field has wherever it is read. That there is none at all is a value of -param, and of
+// inCommon returns the value that a field has wherever it is read. That there is none at all is a value of -param, and of
 // -duration where -n stands for it.
 func inCommon(values []map[string]string, name string) (text string, common bool) {
 	found := false
@@ -164,7 +164,7 @@ func inCommon(values []map[string]string, name string) (text string, common bool
 	return text, true
 }
 
-// classes are those of the workload with what each sets for itself, in the canonical spelling.
+// classes returns those of the workload with what each sets for itself, in the canonical spelling.
 func (p plan) classes() (list []file.Class) {
 	for _, c := range p.options.workload.Classes {
 		load, err := p.options.classLoad(c, spec.Load{})
@@ -182,7 +182,7 @@ func (p plan) classes() (list []file.Class) {
 	return list
 }
 
-// notes are what there is to say about a cell, and about the head's if there is one.
+// notes returns what there is to say about a cell, and about the head's if there is one.
 func (p plan) notes(i int, head plan) []string {
 	number := ""
 	if len(p.Cells) > 1 {

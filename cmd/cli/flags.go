@@ -34,7 +34,7 @@ type flagDef struct {
 // isSwitch tells that the bare flag means on: -quiet. A switch that is an axis takes a list of off and on.
 func (f flagDef) isSwitch() bool { return f.value == "" }
 
-// bare is the value of a switch that is given without one.
+// bare returns the value of a switch that is given without one.
 func (f flagDef) bare() string {
 	if f.axis {
 		return spec.On
@@ -42,7 +42,7 @@ func (f flagDef) bare() string {
 	return "true"
 }
 
-// variable is the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
+// variable returns the environment variable that sets the flag's default: LOCKBENCH_FLUSH_DELAY for -flush-delay.
 func (f flagDef) variable() string {
 	return "LOCKBENCH_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }
@@ -199,7 +199,7 @@ func normalise(args []string) []string {
 	return out
 }
 
-// flagName is the name in an argument that is a flag. A lone dash and a number are none.
+// flagName returns the name in an argument that is a flag. A lone dash and a number are none.
 func flagName(arg string) (string, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	if len(name) == len(arg) || name == "" || name[0] == '-' || name[0] == '=' || '0' <= name[0] && name[0] <= '9' {
@@ -263,7 +263,7 @@ func (o *option) Set(s string) error {
 func (o *option) String() string { return o.text }
 func (o *option) Type() string   { return o.value }
 
-// written is the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
+// written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "clients 0" in a file, whose place
 // complain adds.
 func (o *option) written() string {
 	if o.from == fromFile {

@@ -124,7 +124,7 @@ func writeFlags(b *strings.Builder, defs []flagDef) {
 	}
 }
 
-// helpCommand is lockbench help [COMMAND].
+// helpCommand makes lockbench help [COMMAND].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	c, _ := p.command(&cobra.Command{Use: "help [COMMAND]", Short: "Print the help of lockbench or of a command", Hidden: true}, nil)
 	c.RunE = func(_ *cobra.Command, args []string) error {

@@ -117,7 +117,7 @@ func (p *program) history(o *options, files []string) error {
 	return nil
 }
 
-// leftOut is why a history has no records.
+// leftOut returns why a history has no records.
 func leftOut(h *history.History) string {
 	var why []string
 	if h.Partial > 0 {

@@ -23,19 +23,19 @@ func (r *runner) prefix() string { return prefixBegin + r.id + ":" }
 
 // announcePrefix tells the owner of a server what to do if the run is killed, when it is too late to say anything.
 func (r *runner) announcePrefix() {
-	var said []string
+	var warned []string
 	for _, turn := range r.Order {
 		c, t := r.Cells[turn.Cell].Plan, r.of(turn.Cell).targets.Of(r.Cells[turn.Cell].Plan.Driver)
 		line := r.cleanLine(t, c)
-		if t.Kind != matrix.External || slices.Contains(said, line) {
+		if t.Kind != matrix.External || slices.Contains(warned, line) {
 			continue
 		}
-		said = append(said, line)
+		warned = append(warned, line)
 		fmt.Fprintf(r.stderr, "lockbench: names on %s will begin with %s; should this run be killed: %s\n", t.Redacted, r.prefix(), line)
 	}
 }
 
-// cleanLine is the command that deletes what a cell may leave.
+// cleanLine returns the command that deletes what a cell may leave.
 func (r *runner) cleanLine(t fleet.Target, c spec.Plan) string {
 	values := flagsOf(t)
 	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
@@ -78,7 +78,7 @@ func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
 	}
 }
 
-// asOneService is the topology of a cell whose servers are one service, and empty for servers that are cleaned one by one.
+// asOneService returns the topology of a cell whose servers are one service, and empty for servers that are cleaned one by one.
 func asOneService(c spec.Plan) drivers.Topology {
 	if t := drivers.Topology(c.Topology); slices.Contains(asOne, t) {
 		return t

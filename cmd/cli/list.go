@@ -140,7 +140,7 @@ func newListing(ctx context.Context) listing {
 	return l
 }
 
-// look tells whether a server of a service can be started here.
+// look returns whether a server of a service can be started here.
 func look(ctx context.Context, s *servers.Service) listedServer {
 	here := listedServer{Server: matrix.Private, Service: s.Name}
 	path, err := s.Locate()
@@ -153,7 +153,7 @@ func look(ctx context.Context, s *servers.Service) listedServer {
 	return here
 }
 
-// driver tells whether a driver can run here on a server of our own; the servers have been looked for.
+// driver returns whether a driver can run here on a server of our own; the servers have been looked for.
 func (l listing) driver(name string) listedDriver {
 	s := fleet.Service(name)
 	if s == nil {

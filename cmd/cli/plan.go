@@ -44,8 +44,8 @@ func planOf(o *options, t fleet.Targets) (plan, error) {
 		return plan{}, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
 	p := plan{options: o, targets: t}
-	for _, sheet := range o.sheets() {
-		if err := p.addSheet(sheet, seed); err != nil {
+	for _, scenario := range o.scenarios() {
+		if err := p.addScenario(scenario, seed); err != nil {
 			return plan{}, err
 		}
 	}
@@ -67,8 +67,8 @@ func planOf(o *options, t fleet.Targets) (plan, error) {
 	return p, nil
 }
 
-// addSheet takes in the matrix of a sheet.
-func (p *plan) addSheet(o *options, seed uint64) error {
+// addScenario takes in the matrix of a scenario.
+func (p *plan) addScenario(o *options, seed uint64) error {
 	r := reader{o: o}
 	plans := r.plans(seed)
 	if r.err != nil {

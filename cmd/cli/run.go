@@ -70,11 +70,11 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	contest, err := contestOf(o, plan)
+	comparison, err := comparisonOf(o, plan)
 	if err != nil {
 		return err
 	}
-	outputs, found, err := o.runOutputs(contest != nil)
+	outputs, found, err := o.runOutputs(comparison != nil)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	env := machine.Env()
 	env.Revision = revision
 	env.Variables = machine.Variables(p.env.lookup, p.secrets.Scrub)
-	if contest != nil {
-		if err := p.readBaseline(contest, o, plan, env); err != nil {
+	if comparison != nil {
+		if err := p.readBaseline(comparison, o, plan, env); err != nil {
 			return err
 		}
 	}
@@ -101,14 +101,14 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	}
 	plan.announce(p.stderr)
 	live.announce(p.stderr)
-	if contest != nil {
-		if text := contest.how.TooFew(contest.cells, contest.least, plan.Trials, o.versus(), maxTrials); text != "" {
+	if comparison != nil {
+		if text := comparison.how.TooFew(comparison.cells, comparison.least, plan.Trials, o.versus(), maxTrials); text != "" {
 			fmt.Fprintf(p.stderr, "lockbench: warning: %s\n", text)
 		}
 	}
 
 	r := runner{
-		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: machine.ReadLimits(), live: live, contest: contest,
+		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: machine.ReadLimits(), live: live, comparison: comparison,
 		outputs: outputs, judged: found,
 	}
 	if !o.on("quiet") {
@@ -120,10 +120,10 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 
 // announce says on stderr what is left out and what to expect, each thing once.
 func (p plan) announce(w *progress.Writer) {
-	var said []string
+	var warned []string
 	for i, c := range p.Cells {
-		if t := p.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(said, t.Why) {
-			said = append(said, t.Why)
+		if t := p.of(i).targets.Of(c.Plan.Driver); t.Fallback && !slices.Contains(warned, t.Why) {
+			warned = append(warned, t.Why)
 			fmt.Fprintf(w, "lockbench: %s: measuring the embedded server, whose speed says nothing about a real one\n", t.Why)
 		}
 	}
@@ -133,8 +133,8 @@ func (p plan) announce(w *progress.Writer) {
 	p.announceSame(w)
 	for _, c := range p.Cells {
 		for _, text := range warnings(c) {
-			if !slices.Contains(said, text) {
-				said = append(said, text)
+			if !slices.Contains(warned, text) {
+				warned = append(warned, text)
 				fmt.Fprintf(w, "lockbench: warning: %s\n", text)
 			}
 		}
@@ -145,24 +145,24 @@ func (p plan) announce(w *progress.Writer) {
 type runner struct {
 	*program
 	plan
-	output   string
-	env      results.Env
-	limits   machine.Limits
-	progress *progress.Line
-	fleets   map[string]*fleet.Fleet // by side
-	fleet    *fleet.Fleet            // of the present trial
-	live     *live
-	contest  *contest // nil if nothing is compared
-	outputs  []output[reported]
-	judged   []output[compared] // of the comparison
-	unsaved  []*results.Record  // that could not be written yet
+	output     string
+	env        results.Env
+	limits     machine.Limits
+	progress   *progress.Line
+	fleets     map[string]*fleet.Fleet // by side
+	fleet      *fleet.Fleet            // of the present trial
+	live       *live
+	comparison *comparison // nil if nothing is compared
+	outputs    []output[reported]
+	judged     []output[compared] // of the comparison
+	unsaved    []*results.Record  // that could not be written yet
 
 	id       string                 // of the run
 	opened   int                    // trials so far
 	hint     atomic.Pointer[string] // what to do if the trial under way is given up; nil if nothing
 	records  results.Collector
 	violated bool         // by a lock that claims to exclude
-	said     []string     // what needs to be said once, however many cells it is true of
+	warned   []string     // what needs to be said once, however many cells it is true of
 	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
 	failed   bool
 	ran      bool // some cell was more than skipped
@@ -222,7 +222,7 @@ func (r *runner) finish(ctx context.Context, table text.Options) error {
 		r.failed = true // it has been said
 	}
 	if ctx.Err() != nil {
-		r.dropContest(len(cells) > 0)
+		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
 	verdict := r.decide(cells, table)
@@ -237,7 +237,7 @@ func (r *runner) finish(ctx context.Context, table text.Options) error {
 	return verdict
 }
 
-// interrupted is the error of a run that a signal has stopped, and err for any other.
+// interrupted returns the error of a run that a signal has stopped, and err for any other.
 func (r *runner) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -321,8 +321,8 @@ func (r *runner) leaveOut(i int) {
 
 // say writes a line, once.
 func (r *runner) say(line string) {
-	if !slices.Contains(r.said, line) {
-		r.said = append(r.said, line)
+	if !slices.Contains(r.warned, line) {
+		r.warned = append(r.warned, line)
 		fmt.Fprintf(r.stderr, "lockbench: %s\n", line)
 	}
 }

@@ -100,7 +100,7 @@ func unknownDriver(name string) bool {
 	return err != nil
 }
 
-// pickOwn is a target that lockbench starts itself.
+// pickOwn returns a target that lockbench starts itself.
 func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (string, error)) (fleet.Target, error) {
 	switch kind.text {
 	case "external":

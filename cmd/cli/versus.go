@@ -19,7 +19,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// versus tells whether the run has two sides. -vs with an empty text counts: it is a head like the base.
+// versus reports whether the run has two sides. -vs with an empty text counts: it is a head like the base.
 func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 
 // measuredAlike are the flags in which the sides have to agree, because they decide what an observation is. A file that
@@ -41,7 +41,7 @@ func (f flagDef) notOfASide() string {
 	return ""
 }
 
-// head are the options of the head: the words of -vs in place of what the base has for them. What a flag of the base says
+// head returns the options of the head: the words of -vs in place of what the base has for them. What a flag of the base says
 // and the head does not read is no mistake there, see fromBase.
 func (o *options) head(stdin io.Reader) (*options, error) {
 	head, err := o.parseVersus()
@@ -133,7 +133,7 @@ func (o *options) shareWorkload(base *options, stdin io.Reader) error {
 // lengths by their places would compare 512 clients with 64 and say nothing of it.
 func checkPartners(base, head *options) error {
 	vs := base.get("vs").flagOrVariable()
-	b, h := base.sheets(), head.sheets()
+	b, h := base.scenarios(), head.scenarios()
 	if len(b) != len(h) {
 		return usageErrorf("%s: the workload of the base lists %d cells and that of the head %d: each needs one partner", vs, len(b), len(h))
 	}
@@ -171,7 +171,7 @@ func pairUp(base, head plan) (plan, error) {
 	return p, nil
 }
 
-// of is the plan of the side that a cell is on, which is p itself if there are no sides.
+// of returns the plan of the side that a cell is on, which is p itself if there are no sides.
 func (p plan) of(i int) plan {
 	for _, s := range p.sides {
 		if s.name == p.Cells[i].Side {
@@ -181,7 +181,7 @@ func (p plan) of(i int) plan {
 	return p
 }
 
-// same are the pairs whose sides do not differ in anything, with how many pairs there are.
+// same returns the pairs whose sides do not differ in anything, with how many pairs there are.
 func (p plan) same() (same []int, pairs int) {
 	if len(p.sides) == 0 {
 		return nil, 0
@@ -207,7 +207,7 @@ func (p plan) announceSame(w io.Writer) {
 	}
 }
 
-// vsText is what the head has other than the base, without any secret.
+// vsText returns what the head has other than the base, without any secret.
 func (p plan) vsText() string {
 	var words []string
 	for _, opt := range p.sides[1].plan.options.list {
@@ -227,7 +227,7 @@ func (p plan) vsText() string {
 	return strings.Join(words, " ")
 }
 
-// planAll is the plan of a run, be it of one side or of two.
+// planAll returns the plan of a run, be it of one side or of two.
 func planAll(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (plan, error) {
 	base, err := planOfSide(o, env, find)
 	if err != nil || !o.versus() {

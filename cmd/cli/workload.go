@@ -25,7 +25,7 @@ type workload struct {
 	label string // what records call it; empty for one that is written into the command line and has no name
 }
 
-// inWorkload tells whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
+// inWorkload reports whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
 // meets. Where that lock is, who may see it and where the figures go is the business of whoever runs it.
 func (f flagDef) inWorkload() bool {
 	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.name != "workload"
@@ -44,9 +44,9 @@ var ofAClass = func() (names []string) {
 	return names
 }()
 
-// vocabulary is what may stand in a workload.
+// vocabulary returns what may stand in a workload.
 func vocabulary() file.Vocabulary {
-	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, Elsewhere: elsewhere, Nearest: suggest.Nearest}
+	v := file.Vocabulary{MaxClasses: matrix.MaxClasses, RejectHint: rejectHint, Nearest: suggest.Nearest}
 	for _, f := range runFlags {
 		if f.inWorkload() {
 			v.Fields = append(v.Fields, file.Field{
@@ -58,8 +58,8 @@ func vocabulary() file.Vocabulary {
 	return v
 }
 
-// elsewhere tells why something that a user may look for cannot stand in a workload.
-func elsewhere(name string) string {
+// rejectHint tells why something that a user may look for cannot stand in a workload.
+func rejectHint(name string) string {
 	switch strings.ToLower(name) {
 	case "include", "includes", "import", "imports", "extends", "base", "from":
 		return "a workload is one file, and includes no other"
@@ -189,7 +189,7 @@ func (o *options) checkSettings(settings file.Settings, who string) error {
 	return nil
 }
 
-// with is o with the settings of a cell or of a class in place.
+// with returns o with the settings of a cell or of a class in place.
 func (o *options) with(settings file.Settings, class string) *options {
 	changed := *o
 	changed.list = slices.Clone(o.list)
@@ -204,8 +204,8 @@ func (o *options) with(settings file.Settings, class string) *options {
 	return &changed
 }
 
-// sheets are the options of each cell that the workload lists, or o alone. Each is a matrix of its own.
-func (o *options) sheets() []*options {
+// scenarios returns the options of each cell that the workload lists, or o alone. Each is a matrix of its own.
+func (o *options) scenarios() []*options {
 	if o.workload == nil || len(o.workload.Cells) == 0 {
 		return []*options{o}
 	}
@@ -216,11 +216,11 @@ func (o *options) sheets() []*options {
 	return list
 }
 
-// driverNames are those of all sheets, each once.
+// driverNames returns those of all scenarios, each once.
 func (o *options) driverNames() ([]string, error) {
 	var names []string
-	for _, sheet := range o.sheets() {
-		list, err := parseList(sheet.text("driver"), parseText)
+	for _, scenario := range o.scenarios() {
+		list, err := parseList(scenario.text("driver"), parseText)
 		if err != nil {
 			return nil, err
 		}
@@ -233,7 +233,7 @@ func (o *options) driverNames() ([]string, error) {
 	return names, nil
 }
 
-// overridden tells whether every class sets a field for itself, so that nothing reads the top's.
+// overridden reports whether every class sets a field for itself, so that nothing reads the top's.
 func (w *workload) overridden(name string) bool {
 	if w == nil || len(w.Classes) == 0 {
 		return false
@@ -274,7 +274,7 @@ func (o *options) classLoad(c file.Class, top spec.Load) (spec.Load, error) {
 	return plans[0].Load, nil
 }
 
-// inFile is a value of the option as a file sets it.
+// inFile returns a value of the option as a file sets it.
 func (o *option) inFile(value string) string {
 	text := o.name + " " + value
 	if o.class != "" {
@@ -283,7 +283,7 @@ func (o *option) inFile(value string) string {
 	return text
 }
 
-// complain is a usage error about an option. It shows what was written, and its place if that is in a file.
+// complain returns a usage error about an option. It shows what was written, and its place if that is in a file.
 func (o *options) complain(opt *option, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if opt.from != fromFile {
@@ -292,7 +292,7 @@ func (o *options) complain(opt *option, format string, args ...any) error {
 	return &usageError{o.workload.Fault(opt.setting.Values[0].At, "%s: %v", opt.written(), err)}
 }
 
-// complainOf is complain about one value of a list.
+// complainOf is complain for one value of a list.
 func (o *options) complainOf(opt *option, i int, err error) error {
 	if opt.from != fromFile || i < 0 || i >= len(opt.setting.Values) {
 		return o.complain(opt, "%w", err)

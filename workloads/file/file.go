@@ -26,8 +26,8 @@ type Vocabulary struct {
 	Fields     []Field
 	MaxClasses int // that a workload may have; 0 is no limit
 
-	// Elsewhere tells why a name that is no field cannot stand in a workload, and is empty for one that nobody knows.
-	Elsewhere func(name string) string
+	// RejectHint tells why a name that is no field cannot stand in a workload, and is empty for one that nobody knows.
+	RejectHint func(name string) string
 
 	// Nearest is the name of known that was probably meant, or empty.
 	Nearest func(name string, known []string) string

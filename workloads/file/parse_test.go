@@ -14,7 +14,7 @@ var words = Vocabulary{
 		{Name: "clients", Axis: true, Class: true}, {Name: "hold", Axis: true, Class: true},
 		{Name: "driver", Axis: true}, {Name: "duration"}, {Name: "trials", Run: true},
 	},
-	Elsewhere: func(name string) string {
+	RejectHint: func(name string) string {
 		if name == "addr" {
 			return "give -addr"
 		}

@@ -288,7 +288,7 @@ func (r *reader) field(e entry, in place) (Field, error) {
 	} else if slices.Contains([]string{fieldName, fieldAbout, fieldClasses, fieldCells}, e.name) {
 		return Field{}, r.Fault(e.at, "%s stands at the top of a workload only", e.name)
 	}
-	if why := r.v.Elsewhere(e.name); why != "" {
+	if why := r.v.RejectHint(e.name); why != "" {
 		return Field{}, r.Fault(e.at, "%s: %s", e.name, why)
 	}
 	meant := ""

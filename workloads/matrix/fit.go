@@ -20,12 +20,12 @@ type Misfit struct {
 
 func (m *Misfit) Error() string { return m.What + ": " + m.Why }
 
-// misfit is about a driver and what follows.
+// misfit returns a Misfit about a driver and what follows.
 func misfit(p *spec.Plan, why, format string, args ...any) *Misfit {
 	return &Misfit{What: p.Driver + " " + fmt.Sprintf(format, args...), Why: why}
 }
 
-// ofClass is about a design, a class if it has a name, and what follows.
+// ofClass returns one about a design, a class if it has a name, and what follows.
 func ofClass(p *spec.Plan, class, why, format string, args ...any) *Misfit {
 	if class != "" {
 		class = " class " + class

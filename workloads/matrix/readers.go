@@ -74,7 +74,7 @@ var readersOfLoads = []Reader{
 
 func waits(p *spec.Plan) bool { return p.Wait != wait.None }
 
-// readBy is a setting of one way of waiting.
+// readBy returns a setting of one way of waiting.
 func readBy(setting, way string) Reader {
 	return Reader{
 		Setting: setting, Depends: []string{"wait"}, Shown: "wait", why: "only -wait " + way + " reads it",
@@ -82,7 +82,7 @@ func readBy(setting, way string) Reader {
 	}
 }
 
-// ReadIn is a setting of some topologies.
+// ReadIn returns a setting of some topologies.
 func ReadIn(setting string, topologies ...drivers.Topology) Reader {
 	var names []string
 	for _, t := range topologies {

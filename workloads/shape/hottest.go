@@ -39,7 +39,7 @@ func inSpan(key, first, size int) float64 {
 	return 0
 }
 
-// Peaks are keys one of which has the greatest share; those of several distributions over the same keys together hold the
+// Peaks returns keys one of which has the greatest share; those of several distributions over the same keys together hold the
 // one that has the greatest of any weighted sum of them, since from one of them to the next no share rises.
 func Peaks(parts []spec.KeyPart, keys int) []int {
 	peaks := []int{0}

@@ -46,7 +46,7 @@ func (z *zipf) next(rng *rand.PCG) int {
 
 func (z *zipf) weight(x float64) float64 { return math.Exp(-z.s * math.Log(x)) }
 
-// integral is H(x), the integral of t^-s from 1 to x: (x^(1-s) - 1) / (1-s), and log x for s = 1.
+// integral returns H(x), the integral of t^-s from 1 to x: (x^(1-s) - 1) / (1-s), and log x for s = 1.
 func (z *zipf) integral(x float64) float64 {
 	log := math.Log(x)
 	return expm1Over((1-z.s)*log) * log
@@ -58,7 +58,7 @@ func (z *zipf) inverse(u float64) float64 {
 	return math.Exp(log1pOver(t) * u)
 }
 
-// expm1Over is (exp(x) - 1) / x. Both it and log1pOver go smoothly through 0, where s is 1: near it, the first terms of
+// expm1Over returns (exp(x) - 1) / x. Both it and log1pOver go smoothly through 0, where s is 1: near it, the first terms of
 // the series are exact to the last bit and the quotient would be 0/0.
 func expm1Over(x float64) float64 {
 	if math.Abs(x) > 1e-8 {
@@ -67,7 +67,7 @@ func expm1Over(x float64) float64 {
 	return 1 + x/2*(1+x/3)
 }
 
-// log1pOver is log(1 + x) / x.
+// log1pOver returns log(1 + x) / x.
 func log1pOver(x float64) float64 {
 	if math.Abs(x) > 1e-8 {
 		return math.Log1p(x) / x

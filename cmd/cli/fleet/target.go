@@ -59,7 +59,7 @@ func (t Targets) Of(driver string) Target {
 	return Target{Kind: matrix.InProcess}
 }
 
-// Server is what plans for it are resolved with.
+// Server returns what plans for the target are resolved with.
 func (t Target) Server() matrix.Server {
 	if t.Missing == nil && t.Kind == matrix.Embedded && t.Service.Embedded == nil {
 		return matrix.Server{Kind: t.Kind, Flag: "-server embedded",

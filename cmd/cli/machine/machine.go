@@ -50,7 +50,7 @@ func Variables(lookup func(string) (string, bool), scrub func(string) string) ma
 // module is the one that lockbench is part of.
 const module = "github.com/lockbench/lockbench"
 
-// version is lockbench's. A program with drivers of its own has it as a library.
+// version returns lockbench's. A program with drivers of its own has it as a library.
 func version(info *debug.BuildInfo) string {
 	if info.Main.Path == module {
 		return mainVersion(info)
@@ -63,7 +63,7 @@ func version(info *debug.BuildInfo) string {
 	return "devel"
 }
 
-// mainVersion is the main module's version, or else the revision that it was built from.
+// mainVersion returns the main module's version, or else the revision that it was built from.
 func mainVersion(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -99,7 +99,7 @@ func libraryVersions(info *debug.BuildInfo) map[string]string {
 	return versions
 }
 
-// versionOf is a module's version or, if go.mod replaces it, what stands in its place: another module, by its path and
+// versionOf returns a module's version or, if go.mod replaces it, what stands in its place: another module, by its path and
 // version, or a directory, whose name is nobody's business: "(devel)". Either stands under the name of what it replaces,
 // because it is measured in its place.
 func versionOf(m *debug.Module) string {

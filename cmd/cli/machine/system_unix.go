@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileLimit is how many files this process may have open; 0 is unknown or no limit.
+// fileLimit returns how many files this process may have open; 0 is unknown or no limit.
 func fileLimit() int {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || uint64(l.Cur) > math.MaxInt32 {
@@ -19,7 +19,7 @@ func fileLimit() int {
 	return int(l.Cur)
 }
 
-// kernel is the system's name and release, "Linux 6.1.0".
+// kernel returns the system's name and release, "Linux 6.1.0".
 func kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

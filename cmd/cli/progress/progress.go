@@ -102,7 +102,7 @@ type part struct {
 	rank        int
 }
 
-// line is the snapshot in words; since is the time since the last one that was shown. Nothing that went wrong is ever
+// line returns the snapshot in words; since is the time since the last one that was shown. Nothing that went wrong is ever
 // left out of it.
 func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 	var parts []part
@@ -140,7 +140,7 @@ func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 	return p.fit(parts)
 }
 
-// rates is the throughput since the last line and, in an open loop, what was due meanwhile.
+// rates returns the throughput since the last line and, in an open loop, what was due meanwhile.
 func (p *Line) rates(s workloads.Snapshot, since time.Duration) string {
 	rate := func(n, before int64) string {
 		if since <= 0 {
@@ -205,7 +205,7 @@ func threeDigits(d time.Duration) string {
 	return strings.Replace(d.Round(unit).String(), "\u00b5", "u", 1)
 }
 
-// left is the planned time that remains, of this trial and all later ones.
+// left returns the planned time that remains, of this trial and all later ones.
 func (p *Line) left(s workloads.Snapshot) time.Duration {
 	left := p.after + max(0, s.Total-s.Elapsed)
 	if s.Phase == workloads.PhaseWarmup {

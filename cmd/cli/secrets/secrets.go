@@ -46,7 +46,7 @@ func (s *Secrets) Add(passwords ...string) {
 	s.list = list
 }
 
-// forms are a password as it is, as URLs, Go and JSON write it, and on one line.
+// forms returns a password as it is, as URLs, Go and JSON write it, and on one line.
 func forms(p string) []string {
 	quoted := strconv.Quote(p)
 	list := []string{
