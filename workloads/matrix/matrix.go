@@ -52,8 +52,16 @@ type Axis struct {
 // Expand returns base with every combination of values, the first axis turning slowest. If there are more than most, it names
 // the axis that makes so many.
 func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
+	for _, a := range axes {
+		if len(a.Values) == 1 {
+			a.Setting.Copy(&base, &a.Values[0])
+		}
+	}
 	plans := []spec.Plan{base}
 	for _, a := range axes {
+		if len(a.Values) == 1 {
+			continue
+		}
 		if len(plans)*len(a.Values) > most {
 			return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
 		}

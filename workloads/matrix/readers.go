@@ -45,7 +45,7 @@ func (r Reader) ReadBy(p *spec.Plan) bool {
 }
 
 // Readers are the settings that not every plan reads, those last that depend on others of them.
-var Readers = slices.Concat([]Reader{
+var Readers = []Reader{
 	{Setting: "timeout", plan: waits, Depends: []string{"wait"},
 		why: "with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request"},
 	{Setting: "try-only", plan: waits, Depends: []string{"wait"}, why: "with -wait none all clients try once and never wait"},
@@ -62,7 +62,7 @@ var Readers = slices.Concat([]Reader{
 	readBy("handover", wait.Queue), readBy("handover-max", wait.Queue),
 	{Setting: "handover-max", plan: func(p *spec.Plan) bool { return p.Handover == wait.HandoverSwap },
 		Depends: []string{"wait", "handover"}, Shown: "handover", why: "only -handover swap reads it"},
-})
+}
 
 // readersOfLoads are the settings that each class reads or not, whatever the others do.
 var readersOfLoads = []Reader{
