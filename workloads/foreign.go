@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 )
 
 const (
@@ -76,5 +77,5 @@ func (e *engine) foreignWarning(r *results.Record) string {
 		return ""
 	}
 	return fmt.Sprintf("other clients sent about %s bytes a second to this server, %.0f %% of what arrived there: "+
-		"what a lock costs it in commands, bytes and CPU time is not known", shortNumber(float64(bytes)/(e.after.at-e.before.at).Seconds()), 100*share)
+		"what a lock costs it in commands, bytes and CPU time is not known", format.Three(float64(bytes)/(e.after.at-e.before.at).Seconds()), 100*share)
 }

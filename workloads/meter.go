@@ -3,14 +3,12 @@
 package workloads
 
 import (
-	"bytes"
 	"context"
-	"os"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/workloads/host"
 )
 
 // inspectTimeout bounds one inspection of the server; a saturated server answers late.
@@ -30,9 +28,9 @@ type reading struct {
 	busy     float64       // seconds that all cores together were busy, and…
 	capacity float64       // …could have been; 0 if unknown
 	pauses   time.Duration // in which the garbage collector stopped the program
-	runtime  runtimeReading
-	quota    throttling
-	delay    runDelay
+	runtime  host.Runtime
+	quota    host.Throttling
+	delay    host.RunDelay
 	nodes    []drivers.Node // of a service that has several
 	probes   int64          // that were sent
 }
@@ -48,13 +46,13 @@ func (e *engine) read(ctx context.Context) reading {
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
 	}
-	r.cpu = processCPU()
-	r.busy, r.capacity = machineCPU()
+	r.cpu = host.ProcessCPU()
+	r.busy, r.capacity = host.MachineCPU()
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal
-	r.runtime = readRuntime()
-	r.quota, r.delay = readThrottling(e.root), readRunDelay(e.root)
+	r.runtime = host.ReadRuntime()
+	r.quota, r.delay = host.ReadThrottling(e.root), host.ReadRunDelay(e.root)
 	return r
 }
 
@@ -112,35 +110,4 @@ func spentBetween(before, after, known drivers.Usage) drivers.Usage {
 		BytesIn:  max(0, after.BytesIn-before.BytesIn-known.BytesIn),
 		BytesOut: max(0, after.BytesOut-before.BytesOut-known.BytesOut),
 	}
-}
-
-// machineCPU reads Linux's /proc/stat: the time of all cores since boot, in seconds. Time stolen by the hypervisor
-// counts as busy, since nothing here could use it.
-func machineCPU() (busy, capacity float64) {
-	stat, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0
-	}
-	line, _, _ := bytes.Cut(stat, []byte("\n"))
-	return parseCPU(line)
-}
-
-// parseCPU reads the line "cpu user nice system idle iowait irq softirq steal …", whose unit is 1/100 s (proc(5)).
-// The fields after steal are contained in the first two.
-func parseCPU(line []byte) (busy, capacity float64) {
-	fields := bytes.Fields(line)
-	if len(fields) < 9 || string(fields[0]) != "cpu" {
-		return 0, 0
-	}
-	for i, f := range fields[1:9] {
-		ticks, err := strconv.ParseUint(string(f), 10, 64)
-		if err != nil {
-			return 0, 0
-		}
-		capacity += float64(ticks) / 100
-		if i != 3 && i != 4 { // idle, iowait
-			busy += float64(ticks) / 100
-		}
-	}
-	return busy, capacity
 }

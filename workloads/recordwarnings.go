@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 func (e *engine) warn(r *results.Record, t counters) {
 	p := &r.Plan
 	known := r.Warnings
-	r.Warnings = Warnings(*p, e.traits)
+	r.Warnings = matrix.Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	failing := 0.0 // share of the clients' time
 	if r.Elapsed > 0 {
@@ -151,7 +152,7 @@ func recordWarnings(r *results.Record) (w []string) {
 		default:
 			text += "it did not keep up, and the times of those that still waited at the end are in no latency"
 		}
-		add(text, 100*b.LittleOpen, shortNumber(b.InSystem))
+		add(text, 100*b.LittleOpen, format.Three(b.InSystem))
 	}
 	switch s := &r.Steady; {
 	case s.Drifts && s.FirstRate == 0:

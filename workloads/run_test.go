@@ -460,24 +460,6 @@ func TestRefusesBadPlans(t *testing.T) {
 	}
 }
 
-func TestParseCPU(t *testing.T) {
-	for _, tc := range []struct {
-		line           string
-		busy, capacity float64
-	}{
-		{"cpu  100 0 50 800 50 0 0 0 0 0", 1.5, 10},
-		{"cpu  100 0 50 800 50 0 0 100 0 0", 2.5, 11}, // stolen time is not idle
-		{"cpu0 100 0 50 800 50 0 0 0 0 0", 0, 0},
-		{"cpu 1 2 3", 0, 0},
-		{"cpu a b c d e f g h", 0, 0},
-		{"", 0, 0},
-	} {
-		if busy, capacity := parseCPU([]byte(tc.line)); busy != tc.busy || capacity != tc.capacity {
-			t.Errorf("%q: %v of %v, want %v of %v", tc.line, busy, capacity, tc.busy, tc.capacity)
-		}
-	}
-}
-
 func TestMachineShare(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -118,7 +118,7 @@ func (e *engine) fillCost(r *results.Record, t counters) {
 	if b.cpu >= 0 {
 		c.ClientCPUUs = float64(a.cpu-b.cpu) / 1e3 / locks
 	}
-	c.Allocs = float64(a.runtime.allocs-b.runtime.allocs) / locks
+	c.Allocs = float64(a.runtime.Allocs-b.runtime.Allocs) / locks
 }
 
 // errorLog counts those errors by class that belong to the measured window, and keeps the first of each class, whenever

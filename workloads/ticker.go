@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/workloads/host"
 )
 
 const (
@@ -46,7 +47,7 @@ type ticker struct {
 	used   time.Duration // CPU time of the process at that time
 	pauses []results.Pause
 	paused time.Duration // in the measured window, starvation left out
-	delay  runDelay      // of the threads…
+	delay  host.RunDelay // of the threads…
 	read   time.Duration // …at that time
 
 	granted  int64         // locks granted by the last tick
@@ -55,13 +56,13 @@ type ticker struct {
 }
 
 func newTicker(e *engine) *ticker {
-	return &ticker{e: e, cpu: processCPU, stopped: make(chan struct{})}
+	return &ticker{e: e, cpu: host.ProcessCPU, stopped: make(chan struct{})}
 }
 
 // begin starts to tick. The clock must run.
 func (t *ticker) begin() {
 	t.last, t.used = t.e.clock.Now(), t.cpu()
-	t.due, t.read, t.delay = t.last+tickEvery, t.last, readRunDelay(t.e.root)
+	t.due, t.read, t.delay = t.last+tickEvery, t.last, host.ReadRunDelay(t.e.root)
 	t.ticking.Go(t.run)
 }
 
@@ -94,8 +95,8 @@ func (t *ticker) tick(now time.Duration) {
 	waited := time.Duration(-1)
 	if now-t.read >= delayEvery {
 		began := time.Now()
-		delay := readRunDelay(t.e.root)
-		waited = delay.since(t.delay)
+		delay := host.ReadRunDelay(t.e.root)
+		waited = delay.Since(t.delay)
 		if time.Since(began) < slowReading {
 			t.delay, t.read = delay, now
 		}

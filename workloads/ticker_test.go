@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -38,10 +39,15 @@ func (t *ticker) runs(until time.Duration, cpu *time.Duration) {
 	}
 }
 
+// waiting makes a file system in which a thread has waited for a core for so many nanoseconds.
+func waiting(ns string) fstest.MapFS {
+	return fstest.MapFS{"proc/self/task/7/schedstat": {Data: []byte("1000000 " + ns + " 3\n")}}
+}
+
 func TestTickerFindsPauses(t *testing.T) {
 	var cpu time.Duration
 	tk := ticking(t, &cpu)
-	waited := func(ns string) { tk.e.root = files("proc/self/task/7/schedstat", "1000000 "+ns+" 3\n") }
+	waited := func(ns string) { tk.e.root = waiting(ns) }
 	waited("0")
 	tk.runs(2*time.Second, &cpu)
 	tk.tick(3500 * ms) // it was stopped: no CPU time went by
@@ -101,9 +107,9 @@ func TestStarvedWhileReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cpu time.Duration
 		tk := ticking(t, &cpu)
-		tk.e.root = files("proc/self/task/7/schedstat", "1000000 0 3\n")
+		tk.e.root = waiting("0")
 		tk.runs(2*time.Second, &cpu)
-		tk.e.root = slowly{files("proc/self/task/7/schedstat", "1000000 400000000 4\n")}
+		tk.e.root = slowly{waiting("400000000")}
 		tk.runs(2*time.Second+delayEvery, &cpu)
 		tk.tick(2500*ms + delayEvery)
 		if len(tk.pauses) != 1 || !tk.pauses[0].Starved || tk.paused > 0 {

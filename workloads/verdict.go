@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
@@ -63,10 +64,10 @@ func (e *engine) fillGenerator(r *results.Record) {
 		g.CPU = (e.after.cpu - e.before.cpu).Seconds() / wall.Seconds()
 	}
 	g.Machine = machineShare(e.before, e.after)
-	g.Memory = e.after.runtime.memory
-	g.GCLongest = e.after.runtime.pauses.since(e.before.runtime.pauses).quantile(1)
-	g.Quota, g.Throttled, g.CoreWait = e.after.quota.quota, e.after.quota.since(e.before.quota), e.after.delay.since(e.before.delay)
-	g.RunQueue = e.after.runtime.queue.since(e.before.runtime.queue).quantile(0.99)
+	g.Memory = e.after.runtime.Memory
+	g.GCLongest = e.after.runtime.Pauses.Since(e.before.runtime.Pauses).Quantile(1)
+	g.Quota, g.Throttled, g.CoreWait = e.after.quota.Quota, e.after.quota.Since(e.before.quota), e.after.delay.Since(e.before.delay)
+	g.RunQueue = e.after.runtime.Queue.Since(e.before.runtime.Queue).Quantile(0.99)
 	g.Pauses, g.Paused = e.ticker.pauses, e.ticker.paused
 	why := saturationReasons(r, wall, runtime.GOMAXPROCS(0))
 	g.Saturated, g.Why = len(why) > 0, strings.Join(why, "; ")
@@ -87,7 +88,7 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	case float64(g.Throttled) >= throttledShare*float64(wall):
 		quota := ""
 		if g.Quota > 0 {
-			quota = ", " + shortNumber(g.Quota) + " cores,"
+			quota = ", " + format.Three(g.Quota) + " cores,"
 		}
 		say("the CPU quota of its cgroup%s stopped it for %.0f %% of the time: this is the quota's limit",
 			quota, 100*min(1, float64(g.Throttled)/float64(wall)))

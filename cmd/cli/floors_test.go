@@ -84,6 +84,7 @@ var floors = []rule{
 	// Only workload files know YAML, and nothing of what their words mean.
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
+	{"workloads/host", nil, []string{"golang.org/x/sys"}},
 	{"workloads/matrix", []string{"drivers", "drivers/quorum", "drivers/wait", "results", "results/format", "results/spec"}, nil},
 	{
 		"workloads/observe", []string{"results", "results/metric", "workloads"},

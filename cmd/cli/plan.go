@@ -6,7 +6,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/fleet"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -99,7 +98,7 @@ func (p *plan) addScenario(o *options, seed uint64) error {
 
 // warnings returns what a reader of a cell's figures should know before he believes them.
 func warnings(c matrix.Cell) []string {
-	list := workloads.Warnings(c.Plan, c.Traits)
+	list := matrix.Warnings(c.Plan, c.Traits)
 	if s := fleet.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
 		if text := s.Note(c.Plan.TTL); text != "" {
 			list = append(list, text)

@@ -1,4 +1,4 @@
-package workloads
+package matrix
 
 import (
 	"strings"
@@ -8,15 +8,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
 )
-
-// sound returns a plan that nothing is wrong with.
-func sound() spec.Plan {
-	return spec.Plan{Load: spec.Load{Clients: 1, TTL: time.Minute},
-		Driver: "memory", Lock: "mutex", Wait: "backoff", Keys: 1,
-		BackoffMin: time.Millisecond, BackoffMax: time.Second, Duration: time.Second, IOTimeout: time.Second,
-		Oracle: true, Server: "embedded",
-	}
-}
 
 // drawnHolds has p hold for times of a mean of 5 ms.
 func drawnHolds(p *spec.Plan, dist string, ttl time.Duration) {

@@ -2,7 +2,7 @@
 
 // The CPU time of this process, where getrusage(2) tells it.
 
-package workloads
+package host
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func processCPU() time.Duration {
+func ProcessCPU() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return -1

@@ -1,6 +1,6 @@
 // Run delay: how long the threads of lockbench were ready to run and waited for a core.
 
-package workloads
+package host
 
 import (
 	"io/fs"
@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// runDelay has the time that each thread has waited for a core while it was ready to run, by the thread's id; nil if the
+// RunDelay has the time that each thread has waited for a core while it was ready to run, by the thread's id; nil if the
 // system does not say.
-type runDelay map[string]time.Duration
+type RunDelay map[string]time.Duration
 
-// readRunDelay reads Linux's schedstat of each thread, below the root of a file system. That of the process, which has no
+// ReadRunDelay reads Linux's schedstat of each thread, below the root of a file system. That of the process, which has no
 // directory "task" in its path, is the main thread's alone.
-func readRunDelay(root fs.FS) runDelay {
+func ReadRunDelay(root fs.FS) RunDelay {
 	const tasks = "proc/self/task"
 	dirs, _ := fs.ReadDir(root, tasks)
-	var all runDelay
+	var all RunDelay
 	for _, thread := range dirs {
 		text, err := fs.ReadFile(root, path.Join(tasks, thread.Name(), "schedstat"))
 		if err != nil {
@@ -27,7 +27,7 @@ func readRunDelay(root fs.FS) runDelay {
 		}
 		if waited, ok := parseSchedstat(string(text)); ok {
 			if all == nil {
-				all = runDelay{}
+				all = RunDelay{}
 			}
 			all[thread.Name()] = waited
 		}
@@ -50,9 +50,9 @@ func parseSchedstat(text string) (waited time.Duration, ok bool) {
 	return time.Duration(ns), true
 }
 
-// since returns how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
+// Since returns how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
 // waited that has ended meanwhile is lost; Go's threads hardly ever end.
-func (d runDelay) since(before runDelay) (sum time.Duration) {
+func (d RunDelay) Since(before RunDelay) (sum time.Duration) {
 	if d == nil || before == nil {
 		return -1
 	}

@@ -1,11 +1,9 @@
 // What a reader of a plan's figures should be told before it runs.
 
-package workloads
+package matrix
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -127,7 +125,7 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	}
 	if p.Duration > 0 && l.Rate.Ramp() > p.Duration {
 		add("the rate changes for %v, and the measured time ends after %v, at %s a second: give it a longer -duration",
-			l.Rate.Ramp(), p.Duration, shortNumber(l.Rate.At(p.Duration)))
+			l.Rate.Ramp(), p.Duration, format.Three(l.Rate.At(p.Duration)))
 	}
 	if l.Hold == 0 || !l.HoldDist.IsZero() || !l.Open() {
 		return w
@@ -138,10 +136,10 @@ func loadWarnings(p spec.Plan, l spec.Load, t drivers.Traits) (w []string) {
 	switch {
 	case rate > byClients:
 		add("%s locks a second are asked for, and %s holding for %v can give %s at most: arrivals will queue up",
-			shortNumber(rate), format.Plural(l.Clients, "client"), l.Hold, shortNumber(byClients))
+			format.Three(rate), format.Plural(l.Clients, "client"), l.Hold, format.Three(byClients))
 	case rate > byKeys && t.Exclusive:
 		add("%s locks a second are asked for, and %s held for %v can give %s at most: arrivals will queue up or give up",
-			shortNumber(rate), format.Plural(p.Keys, "key"), l.Hold, shortNumber(byKeys))
+			format.Three(rate), format.Plural(p.Keys, "key"), l.Hold, format.Three(byKeys))
 	}
 	return w
 }
@@ -152,12 +150,4 @@ func openRate(l spec.Load) float64 {
 		return l.BurstRate()
 	}
 	return l.Rate.Max()
-}
-
-// brevity leaves a number four digits, or all of those before its point.
-func shortNumber(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }

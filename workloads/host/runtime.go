@@ -1,6 +1,6 @@
 // The metrics of Go's runtime (package runtime/metrics), read at both ends of the measured window.
 
-package workloads
+package host
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The metrics in the order in which runtimeReading has them.
+// The metrics in the order in which Runtime has them.
 const (
 	allocsMetric = "/gc/heap/allocs:objects"
 	queueMetric  = "/sched/latencies:seconds"            // runnable to running, of every eighth goroutine that is tracked
@@ -18,36 +18,36 @@ const (
 	freedMetric  = "/memory/classes/heap/released:bytes" // …of which this went back to the system
 )
 
-// runtimeReading is the state of the runtime's running totals.
-type runtimeReading struct {
-	allocs        uint64
-	memory        int64 // bytes; 0 if unknown
-	queue, pauses histogram
+// Runtime is the state of the runtime's running totals.
+type Runtime struct {
+	Allocs        uint64    // objects
+	Memory        int64     // bytes; 0 if unknown
+	Queue, Pauses Histogram // of times from runnable to running, and in which the collector stopped the program
 }
 
-// readRuntime reads them. A runtime that does not have one of them leaves it empty.
-func readRuntime() (r runtimeReading) {
+// ReadRuntime reads the totals. A runtime that does not have one of them leaves it empty.
+func ReadRuntime() (r Runtime) {
 	samples := []metrics.Sample{{Name: allocsMetric}, {Name: queueMetric}, {Name: pausesMetric}, {Name: totalMetric}, {Name: freedMetric}}
 	metrics.Read(samples)
 	if v := samples[0].Value; v.Kind() == metrics.KindUint64 {
-		r.allocs = v.Uint64()
+		r.Allocs = v.Uint64()
 	}
 	if total, freed := samples[3].Value, samples[4].Value; total.Kind() == metrics.KindUint64 && freed.Kind() == metrics.KindUint64 {
-		r.memory = int64(total.Uint64() - freed.Uint64())
+		r.Memory = int64(total.Uint64() - freed.Uint64())
 	}
-	for i, h := range []*histogram{&r.queue, &r.pauses} {
+	for i, h := range []*Histogram{&r.Queue, &r.Pauses} {
 		if v := samples[i+1].Value; v.Kind() == metrics.KindFloat64Histogram {
-			*h = histogram(*v.Float64Histogram())
+			*h = Histogram(*v.Float64Histogram())
 		}
 	}
 	return r
 }
 
-// histogram is one of the runtime's: bucket i holds Counts[i] values of at least Buckets[i] and below Buckets[i+1] seconds.
-type histogram metrics.Float64Histogram
+// Histogram is one of the runtime's: bucket i holds Counts[i] values of at least Buckets[i] and below Buckets[i+1] seconds.
+type Histogram metrics.Float64Histogram
 
-// since returns what has been added after an earlier state of the same histogram.
-func (h histogram) since(before histogram) histogram {
+// Since returns what has been added after an earlier state of the same Histogram.
+func (h Histogram) Since(before Histogram) Histogram {
 	if len(before.Counts) != len(h.Counts) {
 		return h
 	}
@@ -55,12 +55,12 @@ func (h histogram) since(before histogram) histogram {
 	for i, n := range before.Counts {
 		counts[i] -= min(n, counts[i])
 	}
-	return histogram{Counts: counts, Buckets: h.Buckets}
+	return Histogram{Counts: counts, Buckets: h.Buckets}
 }
 
-// quantile returns the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
-// the last bucket, which has no other; 0 for an empty histogram.
-func (h histogram) quantile(q float64) time.Duration {
+// Quantile returns the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
+// the last bucket, which has no other; 0 for an empty Histogram.
+func (h Histogram) Quantile(q float64) time.Duration {
 	var total, seen uint64
 	for _, n := range h.Counts {
 		total += n

@@ -2,8 +2,8 @@
 
 // The CPU time of this process, where there is no getrusage(2).
 
-package workloads
+package host
 
 import "time"
 
-func processCPU() time.Duration { return -1 }
+func ProcessCPU() time.Duration { return -1 }

@@ -1,6 +1,6 @@
 // What is read of cgroups and of the threads' run delay, from files of a made-up /proc and /sys.
 
-package workloads
+package host
 
 import (
 	"testing"
@@ -85,12 +85,12 @@ func TestThrottling(t *testing.T) {
 			files("proc/self/cgroup", "0::/\nrubbish\n:\n", "proc/self/mountinfo", "rubbish\n - - -\n"+mountsTwo, "sys/fs/cgroup/cpu.stat", "throttled_usec many\n", "sys/fs/cgroup/cpu.max", "50000\n"),
 			files("proc/self/cgroup", "0::/\n", "proc/self/mountinfo", mountsTwo, "sys/fs/cgroup/cpu.stat", "throttled_usec -7\n", "sys/fs/cgroup/cpu.max", "some 100000\n"), -1, 0},
 	} {
-		after := readThrottling(c.after)
-		if got := after.since(readThrottling(c.before)); got != c.want {
+		after := ReadThrottling(c.after)
+		if got := after.Since(ReadThrottling(c.before)); got != c.want {
 			t.Errorf("%s: stopped for %v, want %v", c.name, got, c.want)
 		}
-		if after.quota != c.quota {
-			t.Errorf("%s: a quota of %v cores, want %v", c.name, after.quota, c.quota)
+		if after.Quota != c.quota {
+			t.Errorf("%s: a quota of %v cores, want %v", c.name, after.Quota, c.quota)
 		}
 	}
 }
@@ -110,11 +110,11 @@ func TestRunDelay(t *testing.T) {
 		{"the main thread's alone", files("proc/self/schedstat", "5000 1000500 9\n"), -1},
 		{"nothing there", files(), -1},
 	} {
-		if got := readRunDelay(c.after).since(readRunDelay(before)); got != c.want {
+		if got := ReadRunDelay(c.after).Since(ReadRunDelay(before)); got != c.want {
 			t.Errorf("%s: waited %v, want %v", c.name, got, c.want)
 		}
 	}
-	if got := readRunDelay(before).since(readRunDelay(files())); got != -1 {
+	if got := ReadRunDelay(before).Since(ReadRunDelay(files())); got != -1 {
 		t.Errorf("without a first reading: waited %v, want that it is unknown", got)
 	}
 }

@@ -1,7 +1,7 @@
 // The CPU quota of the cgroup that lockbench runs in (docker --cpus, a limit in Kubernetes), and for how long it kept the
 // process from running.
 
-package workloads
+package host
 
 import (
 	"io/fs"
@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// throttling is what the cgroups of this process say of its CPU time.
-type throttling struct {
+// Throttling is what the cgroups of this process say of its CPU time.
+type Throttling struct {
 	// stopped has, for each cgroup from the process's own to the uppermost that can be seen, for how long its quota has kept
 	// threads from running, summed over the cores. It is nil if no cgroup can be read.
 	stopped map[string]time.Duration
-	quota   float64 // the smallest of their quotas, in cores; 0 if there is none
+	Quota   float64 // the smallest of their quotas, in cores; 0 if there is none
 }
 
-// since is for how long the process was stopped after before: at least the longest of its cgroups' times, which may
+// Since is for how long the process was stopped after before: at least the longest of its cgroups' times, which may
 // overlap. It is negative if that is not known.
-func (t throttling) since(before throttling) time.Duration {
+func (t Throttling) Since(before Throttling) time.Duration {
 	if t.stopped == nil || before.stopped == nil {
 		return -1
 	}
@@ -33,8 +33,8 @@ func (t throttling) since(before throttling) time.Duration {
 	return longest
 }
 
-// readThrottling reads cgroups of version 1 or 2 (cgroups(7)), below the root of a file system.
-func readThrottling(root fs.FS) (t throttling) {
+// ReadThrottling reads cgroups of version 1 or 2 (cgroups(7)), below the root of a file system.
+func ReadThrottling(root fs.FS) (t Throttling) {
 	mount, dir := cpuCgroup(root)
 	if mount == "" {
 		return t
@@ -46,8 +46,8 @@ func readThrottling(root fs.FS) (t throttling) {
 			}
 			t.stopped[dir] = stopped
 		}
-		if quota := readQuota(root, dir); quota > 0 && (t.quota == 0 || quota < t.quota) {
-			t.quota = quota
+		if quota := readQuota(root, dir); quota > 0 && (t.Quota == 0 || quota < t.Quota) {
+			t.Quota = quota
 		}
 		if len(dir) <= len(mount) {
 			return t
