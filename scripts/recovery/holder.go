@@ -37,7 +37,7 @@ func (a assignment) config(polls bool) drivers.Config {
 
 const held = "held"
 
-// hold is the main function of the holder: it writes held to stdout once it holds the lock. Unless it is killed first,
+// hold returns the main function of the holder: it writes held to stdout once it holds the lock. Unless it is killed first,
 // it ends when its parent ends, because that closes stdin.
 func hold(stdin io.Reader, stdout, stderr io.Writer) int {
 	in := bufio.NewReader(stdin)

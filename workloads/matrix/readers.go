@@ -23,7 +23,7 @@ type Reader struct {
 	load func(spec.Load) bool
 }
 
-// Why says what is wrong with the setting where no plan reads it. value returns what a flag was given.
+// Why returns what is wrong with the setting where no plan reads it. value returns what a flag was given.
 func (r Reader) Why(value func(flag string) string) string {
 	if r.Shown == "" {
 		return r.why

@@ -55,7 +55,7 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// busy is a view of a trial that has recorded some thousand slots of each of the usual metrics.
+// busy returns a view of a trial that has recorded some thousand slots of each of the usual metrics.
 func busy(b *testing.B) (view workloads.View, last workloads.Interval) {
 	p := spec.Plan{
 		Load: spec.Load{Clients: 64, TTL: time.Minute, Hold: time.Millisecond}, Driver: "memory", Lock: "mutex", Wait: "backoff",
@@ -101,7 +101,7 @@ func BenchmarkIntervalLog(b *testing.B) {
 	}
 }
 
-// trialOf is the record of one trial.
+// trialOf returns the record of one trial.
 func trialOf(b *testing.B, p spec.Plan, addrs []string, watched bool) *results.Record {
 	d, err := drivers.Lookup(p.Driver)
 	if err != nil {

@@ -73,7 +73,7 @@ func newHistogram(m results.Metric, v results.Values, began time.Time, labels []
 // zeroThreshold is what Prometheus counts as zero; no latency is as small.
 const zeroThreshold = prometheus.DefNativeHistogramZeroThreshold
 
-// bucket is the number of the native bucket in which a value falls: number i reaches from base^(i-1), exclusive, to base^i,
+// bucket returns the number of the native bucket in which a value falls: number i reaches from base^(i-1), exclusive, to base^i,
 // where base is 2^(2^-schema).
 func bucket(seconds float64) int {
 	return int(math.Ceil(math.Log2(seconds) * (1 << schema)))
