@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
@@ -80,7 +80,7 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	failed := false
 	for _, t := range list {
 		for _, addr := range t.Addrs {
-			if read, err := fleet.ReadAddr(t.Service, addr); err == nil {
+			if read, err := deploy.ReadAddr(t.Service, addr); err == nil {
 				p.secrets.Add(string(read.Password))
 			}
 		}
@@ -98,13 +98,13 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 }
 
 // tracesOf reads from the flags, or from the records in files, where to look and for what.
-func (p *program) tracesOf(o *options, files []string) ([]fleet.Traces, error) {
+func (p *program) tracesOf(o *options, files []string) ([]deploy.Traces, error) {
 	prefix, addr := o.get("prefix"), o.get("addr")
 	if prefix.text != "" && !prefixPattern.MatchString(prefix.text) {
 		return nil, usageErrorf("%s: no run of lockbench has that prefix: it is %s, 26 letters and digits, and a colon; "+
 			"give it as the run has printed it, or leave it out to list those that are there", prefix.written(), prefixBegin)
 	}
-	var known []fleet.Traces // by their service
+	var known []deploy.Traces // by their service
 	if addr.text != "" {
 		var err error
 		if known, err = o.serversToClean(drivers.SplitAddrs(addr.text)); err != nil {
@@ -113,7 +113,7 @@ func (p *program) tracesOf(o *options, files []string) ([]fleet.Traces, error) {
 	} else if len(files) == 0 {
 		for _, s := range servers.Services() {
 			if list := p.env.addrs(s); list != nil {
-				known = append(known, fleet.Traces{Service: s, Addrs: list})
+				known = append(known, deploy.Traces{Service: s, Addrs: list})
 			}
 		}
 	}
@@ -144,23 +144,23 @@ func (p *program) tracesOf(o *options, files []string) ([]fleet.Traces, error) {
 var asOne = []drivers.Topology{drivers.TopologySentinel, drivers.TopologyCluster, drivers.TopologyEnsemble}
 
 // serversToClean sorts addresses by their service. One whose scheme tells nothing is of the service of -driver.
-func (o *options) serversToClean(addrs []string) ([]fleet.Traces, error) {
+func (o *options) serversToClean(addrs []string) ([]deploy.Traces, error) {
 	driver := o.get("driver")
-	var list []fleet.Traces
+	var list []deploy.Traces
 	for _, addr := range addrs {
 		scheme, _, isURL := strings.Cut(addr, "://")
 		owner := ownerOf(scheme)
 		if !isURL || owner == nil {
-			if owner = fleet.Service(driver.text); owner == nil {
+			if owner = deploy.Service(driver.text); owner == nil {
 				return nil, usageErrorf("-addr: it does not say which service is there: begin it with one of %s, or name a -driver "+
 					"that measures it", examples(servers.Services()))
 			}
 		}
-		i := slices.IndexFunc(list, func(t fleet.Traces) bool { return t.Service == owner })
+		i := slices.IndexFunc(list, func(t deploy.Traces) bool { return t.Service == owner })
 		if i < 0 {
-			i, list = len(list), append(list, fleet.Traces{Service: owner})
+			i, list = len(list), append(list, deploy.Traces{Service: owner})
 		}
-		if _, err := fleet.ReadAddr(owner, addr); err != nil {
+		if _, err := deploy.ReadAddr(owner, addr); err != nil {
 			return nil, usageErrorf("-addr: %w", err)
 		}
 		list[i].Addrs = append(list[i].Addrs, addr)
@@ -170,17 +170,17 @@ func (o *options) serversToClean(addrs []string) ([]fleet.Traces, error) {
 
 // recordedTraces returns those of the runs in files, each once. Servers that -addr names replace the recorded ones of the
 // same service, because a record has no passwords.
-func (p *program) recordedTraces(files []string, known []fleet.Traces) ([]fleet.Traces, error) {
-	var list []fleet.Traces
+func (p *program) recordedTraces(files []string, known []deploy.Traces) ([]deploy.Traces, error) {
+	var list []deploy.Traces
 	read := 0
 	for _, name := range files {
 		_, err := p.readRecords(name, func(rec *results.Record) error {
 			read++
-			s := fleet.Service(rec.Plan.Driver)
+			s := deploy.Service(rec.Plan.Driver)
 			if rec.Prefix == "" || s == nil || !prefixPattern.MatchString(rec.Prefix) {
 				return nil
 			}
-			t := fleet.Traces{
+			t := deploy.Traces{
 				Service: s, Addrs: drivers.SplitAddrs(rec.Server.Addr), Topology: asOneService(rec.Plan), Prefix: rec.Prefix,
 			}
 			for _, k := range known {
@@ -188,7 +188,7 @@ func (p *program) recordedTraces(files []string, known []fleet.Traces) ([]fleet.
 					t.Addrs = k.Addrs
 				}
 			}
-			same := func(o fleet.Traces) bool {
+			same := func(o deploy.Traces) bool {
 				return o.Service == t.Service && o.Prefix == t.Prefix && slices.Equal(o.Addrs, t.Addrs)
 			}
 			if !slices.ContainsFunc(list, same) {
@@ -208,9 +208,9 @@ func (p *program) recordedTraces(files []string, known []fleet.Traces) ([]fleet.
 }
 
 // sweep deletes, or lists, what there is, and says so on standard output.
-func (p *program) sweep(ctx context.Context, t fleet.Traces, cfg drivers.Config, dry bool) error {
-	where := fleet.Redact(t.Service, cfg.Addrs)
-	names, err := fleet.Sweeper(t.Service).Sweep(ctx, cfg, dry)
+func (p *program) sweep(ctx context.Context, t deploy.Traces, cfg drivers.Config, dry bool) error {
+	where := deploy.Redact(t.Service, cfg.Addrs)
+	names, err := deploy.Sweeper(t.Service).Sweep(ctx, cfg, dry)
 	switch {
 	case cfg.Prefix == prefixBegin:
 		p.listPrefixes(where, names)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -18,7 +18,7 @@ import (
 // commandLine writes the flags in which c differs from the defaults. Passwords are left out, and so is an address
 // that carries credentials; the reader has to supply those. Classes, for which there are no flags, are written out as a
 // workload, so that the line does not depend on a file that may change.
-func commandLine(o *options, c spec.Plan, t fleet.Targets) string {
+func commandLine(o *options, c spec.Plan, t deploy.Targets) string {
 	values := settings(c)
 	if len(c.Classes) > 0 {
 		for _, flag := range ofAClass {

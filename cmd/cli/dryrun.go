@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -222,7 +222,7 @@ func where(c spec.Plan) string {
 	case matrix.Private:
 		text := "on a private server"
 		if c.Topology != "" {
-			text = "on private servers, " + fleet.Deployment(c)
+			text = "on private servers, " + deploy.Deployment(c)
 		}
 		if c.Durability == string(servers.Strict) {
 			text += ", each change fsynced"

@@ -104,7 +104,7 @@ var floors = []rule{
 	},
 
 	{"cmd/cli/progress", []string{"results/format", "results/text", "workloads"}, []string{"golang.org/x/term"}},
-	{"cmd/cli/fleet", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/matrix"}, nil},
+	{"cmd/cli/deploy", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/matrix"}, nil},
 	{"cmd/cli/machine", []string{"drivers", "results", "results/spec", "workloads/matrix"}, []string{"golang.org/x/sys"}},
 	{"cmd/cli/secrets", []string{"drivers", "results"}, nil},
 	{"cmd/cli/files", nil, nil},

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -36,7 +36,7 @@ func (r *runner) announcePrefix() {
 }
 
 // cleanLine returns the command that deletes what a cell may leave.
-func (r *runner) cleanLine(t fleet.Target, c spec.Plan) string {
+func (r *runner) cleanLine(t deploy.Target, c spec.Plan) string {
 	values := flagsOf(t)
 	values["prefix"], values["topology"] = r.prefix(), string(asOneService(c))
 	words := []string{"lockbench clean"}
@@ -50,7 +50,7 @@ func (r *runner) cleanLine(t fleet.Target, c spec.Plan) string {
 
 // leftLine says what is left on a user's server and how to delete it; nothing of any other.
 func (r *runner) leftLine(c spec.Plan, why string) string {
-	t := r.fleet.Of(c.Driver)
+	t := r.servers.Of(c.Driver)
 	if t.Kind != matrix.External {
 		return ""
 	}
@@ -65,13 +65,13 @@ func (r *runner) sayLeft(c spec.Plan, err error) {
 
 // closeService closes the service of a trial. A table that it could not drop is looked for on new connections.
 func (r *runner) closeService(c spec.Plan, svc drivers.Service) {
-	t := r.fleet.Of(c.Driver)
+	t := r.servers.Of(c.Driver)
 	if svc.Close() == nil || t.Kind != matrix.External {
 		return
 	}
-	left := fleet.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}
-	for _, cfg := range left.Configs(r.fleet.Access) {
-		if err := fleet.SweepPatiently(fleet.Sweeper(t.Service), cfg); err != nil {
+	left := deploy.Traces{Service: t.Service, Addrs: t.URLs, Topology: asOneService(c), Prefix: r.prefix()}
+	for _, cfg := range left.Configs(r.servers.Access) {
+		if err := deploy.SweepPatiently(deploy.Sweeper(t.Service), cfg); err != nil {
 			r.sayLeft(c, err)
 			return
 		}

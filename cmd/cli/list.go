@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -155,7 +155,7 @@ func look(ctx context.Context, s *servers.Service) listedServer {
 
 // driver returns whether a driver can run here on a server of our own; the servers have been looked for.
 func (l listing) driver(name string) listedDriver {
-	s := fleet.Service(name)
+	s := deploy.Service(name)
 	if s == nil {
 		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}

@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -14,7 +14,7 @@ import (
 type plan struct {
 	matrix.Matrix
 	options *options
-	targets fleet.Targets
+	targets deploy.Targets
 	read    []reading
 	sides   []side // base and head, if there are two; the cells are then theirs by turns
 }
@@ -32,7 +32,7 @@ const maxTrials = 10_000
 
 // planOf reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
 // allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func planOf(o *options, t fleet.Targets) (plan, error) {
+func planOf(o *options, t deploy.Targets) (plan, error) {
 	r := reader{o: o}
 	trials := scalar(&r, "trials", spec.ParseInt)
 	seed := scalar(&r, "seed", spec.ParseSeed)
@@ -99,7 +99,7 @@ func (p *plan) addScenario(o *options, seed uint64) error {
 // warnings returns what a reader of a cell's figures should know before he believes them.
 func warnings(c matrix.Cell) []string {
 	list := matrix.Warnings(c.Plan, c.Traits)
-	if s := fleet.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
+	if s := deploy.Service(c.Plan.Driver); s != nil && s.Note != nil && c.Traits.Session {
 		if text := s.Note(c.Plan.TTL); text != "" {
 			list = append(list, text)
 		}
@@ -130,5 +130,5 @@ func (p *plan) services() []*servers.Service {
 	for _, c := range p.Cells {
 		names = append(names, c.Plan.Driver)
 	}
-	return fleet.Services(names)
+	return deploy.Services(names)
 }

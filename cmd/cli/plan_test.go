@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
@@ -214,7 +214,7 @@ func TestPlanIsLinear(t *testing.T) {
 		least := math.Inf(1) // what other tests have left running allocates as well
 		for range 4 {
 			least = min(least, testing.AllocsPerRun(1, func() {
-				if p, err := planOf(o, fleet.Targets{}); err != nil || len(p.Cells) != cells {
+				if p, err := planOf(o, deploy.Targets{}); err != nil || len(p.Cells) != cells {
 					t.Fatal(len(p.Cells), err)
 				}
 			}))

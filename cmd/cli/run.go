@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/machine"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
@@ -145,17 +145,17 @@ func (p plan) announce(w *progress.Writer) {
 type runner struct {
 	*program
 	plan
-	output     string
-	env        results.Env
-	limits     machine.Limits
-	progress   *progress.Line
-	fleets     map[string]*fleet.Fleet // by side
-	fleet      *fleet.Fleet            // of the present trial
-	live       *live
-	comparison *comparison // nil if nothing is compared
-	outputs    []output[reported]
-	judged     []output[compared] // of the comparison
-	unsaved    []*results.Record  // that could not be written yet
+	output      string
+	env         results.Env
+	limits      machine.Limits
+	progress    *progress.Line
+	deployments map[string]*deploy.Deployments // by side
+	servers     *deploy.Deployments            // of the present trial
+	live        *live
+	comparison  *comparison // nil if nothing is compared
+	outputs     []output[reported]
+	judged      []output[compared] // of the comparison
+	unsaved     []*results.Record  // that could not be written yet
 
 	id       string                 // of the run
 	opened   int                    // trials so far
@@ -173,12 +173,12 @@ func (r *runner) run(ctx context.Context, table text.Options) error {
 	r.draining.Store(true)
 	r.out = map[int]bool{}
 
-	fleets, err := newFleets(r.plan)
+	deployments, err := deploymentsOf(r.plan)
 	if err != nil {
 		return err
 	}
-	r.fleets = fleets
-	for _, f := range fleets {
+	r.deployments = deployments
+	for _, f := range deployments {
 		r.secrets.Add(string(f.Password))
 	}
 	giveUp := func() {
@@ -250,20 +250,20 @@ func (r *runner) interrupted(ctx context.Context, err error) error {
 func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	defer drivers.Catch(&err)
 	c := r.at(t)
-	r.fleet = r.fleets[r.Cells[t.Cell].Side]
+	r.servers = r.deployments[r.Cells[t.Cell].Side]
 	r.opened++
 	prefix := fmt.Sprintf("%s%d:", r.prefix(), r.opened)
-	if err := r.fleet.Start(ctx, c); err != nil {
+	if err := r.servers.Start(ctx, c); err != nil {
 		return err
 	}
-	if err := r.limits.Check(&c, r.fleet.Network(c)); err != nil {
+	if err := r.limits.Check(&c, r.servers.Network(c)); err != nil {
 		return err
 	}
-	warning, err := r.fleet.CheckServer(ctx, c, prefix)
+	warning, err := r.servers.CheckServer(ctx, c, prefix)
 	if err != nil {
 		return err
 	}
-	svc, err := r.fleet.Open(ctx, c, prefix)
+	svc, err := r.servers.Open(ctx, c, prefix)
 	if err != nil {
 		return err
 	}
@@ -271,16 +271,16 @@ func (r *runner) trial(ctx context.Context, t matrix.Trial) (err error) {
 	r.hint.Store(&hint)
 	defer r.hint.Store(nil)
 	defer func() { r.closeService(c, svc) }()
-	beside, err := r.fleet.Neighbour(ctx, c, prefix)
+	beside, err := r.servers.Neighbour(ctx, c, prefix)
 	if err != nil {
 		return r.leaveOrFail(t, err)
 	}
 	defer beside.Close()
-	if err := fleet.CheckRoom(c, svc); err != nil {
+	if err := deploy.CheckRoom(c, svc); err != nil {
 		return err
 	}
 	run := workloads.Run{
-		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.fleet.CPU(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
+		Plan: c, Service: svc, Prefix: prefix, ServerCPU: r.servers.CPU(c), Pool: matrix.Pool(&c), Replays: r.of(t.Cell).options.replays.Of(&c),
 		Neighbour: beside.Prober, Record: r.begin(t, c, warning),
 	}
 	if r.progress != nil {
@@ -331,7 +331,7 @@ func (r *runner) say(line string) {
 func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Env: r.env, Server: r.fleet.Describe(c),
+		Env: r.env, Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
 		rec.Prefix = r.prefix()
@@ -389,10 +389,10 @@ func (r *runner) closeServer() {
 	}
 }
 
-// stopServers stops them on both sides; a fleet that is both's has nothing to stop the second time.
+// stopServers stops them on both sides; what is both's has nothing to stop the second time.
 func (r *runner) stopServers() error {
 	var errs []error
-	for _, f := range r.fleets {
+	for _, f := range r.deployments {
 		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)

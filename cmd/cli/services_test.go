@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
@@ -23,7 +23,7 @@ func TestServices(t *testing.T) {
 		if addressed != known {
 			t.Errorf("%s: it has addresses: %t; it has a library: %t", name, addressed, known)
 		}
-		if s := fleet.Service(name); addressed && (s == nil || s.Find == nil || s.Start == nil || s.Packages == "") {
+		if s := deploy.Service(name); addressed && (s == nil || s.Find == nil || s.Start == nil || s.Packages == "") {
 			t.Errorf("%s: incomplete service %+v", name, s)
 		}
 	}
@@ -51,7 +51,7 @@ func TestUndescribedService(t *testing.T) {
 
 // Packages do not help who has the server looked for elsewhere.
 func TestInstallNamesTheVariable(t *testing.T) {
-	s := fleet.Service("zookeeper")
+	s := deploy.Service("zookeeper")
 	t.Setenv(s.Home, "")
 	if got := s.Install(); got != "apt-get install "+s.Packages {
 		t.Error(got)

@@ -1,4 +1,4 @@
-// Which servers a run is aimed at: decided here from flags and environment, started by package fleet.
+// Which servers a run is aimed at: decided here from flags and environment, started by package deploy.
 
 package cli
 
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
@@ -19,7 +19,7 @@ import (
 
 // teach adds what logs in to the targets of both sides.
 func (p plan) teach(s *secrets.Secrets) {
-	all := []fleet.Targets{p.targets}
+	all := []deploy.Targets{p.targets}
 	for _, one := range p.sides {
 		all = append(all, one.plan.targets)
 	}
@@ -34,7 +34,7 @@ func (p plan) teach(s *secrets.Secrets) {
 }
 
 // flagsOf returns the flags that aim a run at the same target, by name; see commandLine.
-func flagsOf(t fleet.Target) map[string]string {
+func flagsOf(t deploy.Target) map[string]string {
 	if t.Kind != matrix.External {
 		return map[string]string{"server": string(t.Kind)}
 	}
@@ -53,20 +53,20 @@ var serverChoices = []string{"auto", matrix.Private, matrix.Embedded, matrix.Ext
 
 // decideTargets picks the servers: -addr, else the service's own variable, else what -server says, where an explicit
 // -server overrides whatever is merely in the environment. find looks for the program of a service.
-func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (fleet.Targets, error) {
+func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (deploy.Targets, error) {
 	kind := o.get("server")
 	if !slices.Contains(serverChoices, kind.text) {
-		return fleet.Targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
+		return deploy.Targets{}, usageErrorf("%s: unknown server %q%s; there are %s", kind.written(), kind.text,
 			suggest.DidYouMean("", kind.text, serverChoices), strings.Join(serverChoices, ", "))
 	}
 	names, err := o.driverNames()
 	who := strings.Join(names, ",")
 	if err != nil || slices.ContainsFunc(names, unknownDriver) {
-		return fleet.Targets{Why: "there is no such driver"}, nil // which planOf says better
+		return deploy.Targets{Why: "there is no such driver"}, nil // which planOf says better
 	}
-	wanted := fleet.Services(names)
+	wanted := deploy.Services(names)
 	if len(wanted) == 0 {
-		t := fleet.Targets{Why: who + " needs no server"}
+		t := deploy.Targets{Why: who + " needs no server"}
 		if kind.from == fromFlag && kind.text != "auto" {
 			return t, usageErrorf("%s: %s needs no server", kind.written(), who)
 		}
@@ -74,22 +74,22 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	}
 	addrs, why, err := findAddrs(o, env, wanted)
 	if err != nil {
-		return fleet.Targets{}, err
+		return deploy.Targets{}, err
 	}
 	if addrs != nil {
 		return describe(addrs, why, o, env, wanted)
 	}
-	var t fleet.Targets
+	var t deploy.Targets
 	for _, s := range wanted {
 		one, err := pickOwn(kind, s, find)
 		if err != nil {
-			return fleet.Targets{}, err
+			return deploy.Targets{}, err
 		}
 		t.List = append(t.List, one)
 	}
 	inProcess := func(name string) bool { return !matrix.Addressed(name) }
 	if len(wanted) == 1 && t.List[0].Missing != nil && !slices.ContainsFunc(names, inProcess) {
-		return fleet.Targets{}, t.List[0].Missing
+		return deploy.Targets{}, t.List[0].Missing
 	}
 	return t, o.refuse(externalFlags,
 		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give -addr")
@@ -101,43 +101,43 @@ func unknownDriver(name string) bool {
 }
 
 // pickOwn returns a target that lockbench starts itself.
-func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (string, error)) (fleet.Target, error) {
+func pickOwn(kind *option, s *servers.Service, find func(*servers.Service) (string, error)) (deploy.Target, error) {
 	switch kind.text {
 	case "external":
 		if s.Variable != "" {
-			return fleet.Target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.Variable)
+			return deploy.Target{}, usageErrorf("%s: which one? give -addr, or set %s", kind.written(), s.Variable)
 		}
-		return fleet.Target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.Example())
+		return deploy.Target{}, usageErrorf("%s: which one? give -addr %s", kind.written(), s.Example())
 	case "embedded":
-		return fleet.Target{Service: s, Kind: matrix.Embedded, Why: strings.Fields(kind.written())[0]}, nil
+		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: strings.Fields(kind.written())[0]}, nil
 	}
 	binary, err := find(s)
 	switch {
 	case err == nil:
-		return fleet.Target{Service: s, Kind: matrix.Private, Binary: binary}, nil
+		return deploy.Target{Service: s, Kind: matrix.Private, Binary: binary}, nil
 	case kind.text == "private":
-		return fleet.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-server private: %w", err)}, nil
+		return deploy.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-server private: %w", err)}, nil
 	case s.Embedded != nil:
-		return fleet.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}, nil
+		return deploy.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}, nil
 	}
-	return fleet.Target{Service: s, Kind: matrix.Private, Missing: err}, nil
+	return deploy.Target{Service: s, Kind: matrix.Private, Missing: err}, nil
 }
 
 // describe completes the external targets.
-func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (fleet.Targets, error) {
-	var all fleet.Targets
+func describe(addrs map[*servers.Service][]string, why string, o *options, env environ, wanted []*servers.Service) (deploy.Targets, error) {
+	var all deploy.Targets
 	l, err := readLogin(o, env, wanted)
 	if err != nil {
 		return all, err
 	}
 	for _, s := range wanted {
-		t := fleet.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
+		t := deploy.Target{Service: s, Kind: matrix.External, Why: why, URLs: addrs[s], Login: l}
 		if s.Database == servers.DatabaseNone {
 			t.DB = ""
 		}
 		var redacted []string
 		for i, addr := range t.URLs {
-			read, err := fleet.ReadAddr(s, addr)
+			read, err := deploy.ReadAddr(s, addr)
 			if err != nil {
 				return all, usageErrorf("%s: %w", why, err)
 			}
@@ -150,7 +150,7 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 			t.Network = read.Network
 		}
 		t.Redacted = strings.Join(redacted, ",")
-		if t.TLS != (fleet.TLSFiles{}) {
+		if t.TLS != (deploy.TLSFiles{}) {
 			t.Network = "tls"
 		}
 		all.List = append(all.List, t)
@@ -159,12 +159,12 @@ func describe(addrs map[*servers.Service][]string, why string, o *options, env e
 }
 
 // readLogin reads what the flags say about logging in.
-func readLogin(o *options, env environ, wanted []*servers.Service) (fleet.Login, error) {
+func readLogin(o *options, env environ, wanted []*servers.Service) (deploy.Login, error) {
 	password, _ := env.lookup(passwordVariable)
-	l := fleet.Login{
+	l := deploy.Login{
 		Master: o.text("master"), User: o.text("user"), Password: drivers.Secret(password),
 		PasswordFile: o.text("password-file"), DB: o.text("db"),
-		TLS: fleet.TLSFiles{
+		TLS: deploy.TLSFiles{
 			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), Key: o.text("tls-key"), ServerName: o.text("tls-server-name"),
 		},
 	}

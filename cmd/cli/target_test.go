@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/drivers/servers"
 )
 
@@ -101,7 +101,7 @@ func TestDecideTarget(t *testing.T) {
 }
 
 // allFlagsOf are the flags that would aim another run at the same targets.
-func allFlagsOf(t fleet.Targets) (all []map[string]string) {
+func allFlagsOf(t deploy.Targets) (all []map[string]string) {
 	for _, one := range t.List {
 		all = append(all, flagsOf(one))
 		for i := range one.URLs {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -255,13 +255,13 @@ func planOfSide(o *options, env environ, find func(*servers.Service) (string, er
 	return planOf(o, t)
 }
 
-// newFleets returns the fleets of a plan by side, "" for a run without.
-func newFleets(p plan) (map[string]*fleet.Fleet, error) {
+// deploymentsOf returns those of a plan by side, "" for a run without.
+func deploymentsOf(p plan) (map[string]*deploy.Deployments, error) {
 	if len(p.sides) == 0 {
-		f, err := fleet.New(p.targets, p.Cells)
-		return map[string]*fleet.Fleet{"": f}, err
+		f, err := deploy.New(p.targets, p.Cells)
+		return map[string]*deploy.Deployments{"": f}, err
 	}
 	base, head := p.sides[0], p.sides[1]
-	b, h, err := fleet.Both(base.plan.targets, head.plan.targets, base.plan.Cells, head.plan.Cells)
-	return map[string]*fleet.Fleet{base.name: b, head.name: h}, err
+	b, h, err := deploy.Both(base.plan.targets, head.plan.targets, base.plan.Cells, head.plan.Cells)
+	return map[string]*deploy.Deployments{base.name: b, head.name: h}, err
 }

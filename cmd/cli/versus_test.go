@@ -253,7 +253,7 @@ func TestVersusServers(t *testing.T) {
 	}{
 		{"", "", true},
 		{"", "-wait queue", true},
-		{"", "-durability strict", true}, // one fleet, which has a deployment of either kind
+		{"", "-durability strict", true}, // one set, with a deployment of either kind
 		{"", "-driver etcd", true},
 		{"", "-driver memory", true},
 		{"", "-server embedded", false},
@@ -268,15 +268,15 @@ func TestVersusServers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s -vs %q: %v", test.line, test.vs, err)
 		}
-		fleets, err := newFleets(p)
+		all, err := deploymentsOf(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one := fleets[results.SideBase] == fleets[results.SideHead]; one != test.one {
-			t.Errorf("%s -vs %q: one fleet: %v", test.line, test.vs, one)
+		if one := all[results.SideBase] == all[results.SideHead]; one != test.one {
+			t.Errorf("%s -vs %q: in one set: %v", test.line, test.vs, one)
 		}
 		for i, c := range p.Cells {
-			if want := p.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(fleets[c.Side].Of(c.Plan.Driver).URLs, want) {
+			if want := p.of(i).targets.Of(c.Plan.Driver).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
 				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockbench/lockbench/cmd/cli/fleet"
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -138,7 +138,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.get("hold").text = "file:" + times
-		p, err := planOf(o, fleet.Targets{})
+		p, err := planOf(o, deploy.Targets{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package fleet
+package deploy
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func TestCheckServer(t *testing.T) {
 func TestCloseWhileCellsRun(t *testing.T) {
 	c := spec.Plan{Driver: "rueidis", Server: matrix.Private}
 	closed := 0
-	f := &Fleet{running: map[deployment]*server{
+	f := &Deployments{running: map[deployment]*server{
 		deploymentOf(c): {Running: &servers.Running{Network: "unix", Close: func() error { closed++; return nil }}},
 	}}
 	done := make(chan struct{})

@@ -1,6 +1,6 @@
 // Whether the server has room for the connections, before any load is made.
 
-package fleet
+package deploy
 
 import (
 	"context"
@@ -28,13 +28,13 @@ func CheckRoom(c spec.Plan, svc drivers.Service) error {
 // CheckServer asks the server of a plan what it has room for, over a single connection: a pool that is opened at once fails in
 // ways of its own if it finds no room, and its connections would pass for somebody else's. It returns a warning if the plan's
 // may just not fit beside those of others.
-func (f *Fleet) CheckServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
+func (ds *Deployments) CheckServer(ctx context.Context, c spec.Plan, prefix string) (warning string, err error) {
 	one := c
 	one.Clients, one.Conns, one.Wait, one.Probe = 1, 1, wait.None, 0
 	if !matrix.Addressed(c.Driver) || matrix.Library(c.Driver).Pinned(c.Lock) {
 		one.Conns = 0
 	}
-	svc, err := f.Open(ctx, one, prefix)
+	svc, err := ds.Open(ctx, one, prefix)
 	if err != nil {
 		return "", err
 	}
