@@ -50,7 +50,7 @@ func (s *Scheduler) look(h *Hold, now time.Duration) {
 				return
 			}
 		case state&claimed != 0: // and its lease has ended without an answer
-			s.lose(h, &s.stats.Expired)
+			s.lose(h)
 			return
 		case due > now+h.slack: // it was started again after it was queued
 			s.queue.place(h, due)
@@ -68,7 +68,7 @@ func (s *Scheduler) look(h *Hold, now time.Duration) {
 // to the workers: a server that does not answer keeps them all waiting.
 func (s *Scheduler) claim(h *Hold, now time.Duration) {
 	if now >= h.valid {
-		s.lose(h, &s.stats.Expired)
+		s.lose(h)
 		return
 	}
 	s.plan(h, h.valid, 0)
@@ -77,8 +77,7 @@ func (s *Scheduler) claim(h *Hold, now time.Duration) {
 }
 
 // lose reports a hold as lost and forgets it.
-func (s *Scheduler) lose(h *Hold, count *int64) {
-	*count++
+func (s *Scheduler) lose(h *Hold) {
 	h.state.Store(lost)
 	s.queue.remove(h)
 	h.told <- struct{}{} // there is room: Stop has drained it, and a hold is lost once
@@ -101,7 +100,6 @@ func (s *Scheduler) worker() {
 			continue // stopped or lost while it was queued
 		}
 		h.inFlight = true
-		s.stats.Sent++
 		s.mu.Unlock()
 		r := s.renew(h)
 		s.mu.Lock()
@@ -113,15 +111,12 @@ func (s *Scheduler) worker() {
 // the lease is alive.
 func (s *Scheduler) finish(h *Hold, r Renewal) {
 	h.inFlight = false
-	if r.Err != nil {
-		s.stats.Failed++
-	}
 	switch {
 	case h.state.Load()&claimed == 0: // lost meanwhile
 	case r.Err == nil && !r.Owned:
-		s.lose(h, &s.stats.Lost)
+		s.lose(h)
 	case r.Answered >= h.valid: // even if the answer was "yours", which is over by now
-		s.lose(h, &s.stats.Expired)
+		s.lose(h)
 	case h.waiting: // its holder is stopping it: no other renewal may come in between
 		h.state.Store(active)
 		s.queue.remove(h)

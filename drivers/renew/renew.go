@@ -52,14 +52,6 @@ type Renewal struct {
 	Err            error
 }
 
-// Stats count what a scheduler has done.
-type Stats struct {
-	Sent    int64 // renewals, including those under way
-	Failed  int64 // renewals that ended in an error
-	Lost    int64 // holds lost because a renewal was answered with "not yours"
-	Expired int64 // holds lost because no renewal was confirmed while the lease lasted
-}
-
 // Scheduler renews holds. It is safe for concurrent use, by one goroutine at a time for each Hold.
 type Scheduler struct {
 	clock   drivers.Clock
@@ -73,7 +65,6 @@ type Scheduler struct {
 	ready  fifo          // claimed, and waiting for a worker
 	work   sync.Cond     // ready has grown, or closed is true
 	closed bool
-	stats  Stats
 }
 
 // New starts a scheduler. Close it when all holds have been stopped.
@@ -98,13 +89,6 @@ func (s *Scheduler) Close() {
 	s.work.Broadcast()
 	s.wake()
 	s.running.Wait()
-}
-
-// Stats returns the counts so far.
-func (s *Scheduler) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats
 }
 
 // Hold is one client's place in the scheduler, reused from one hold to the next. Make it with NewHold.
