@@ -41,9 +41,6 @@ type file interface {
 	Fd() uintptr
 }
 
-// Append adds r to the file at path; see Appender.
-func Append(path string, r *Record) error { return (&Appender{Path: path}).Append(r) }
-
 // Append checks r, adds it to the file, and returns once the line is on the disk. After an error the line may be there in
 // part, in whole or not at all; to append r again is safe, since readers take a record with the same ID once.
 func (a *Appender) Append(r *Record) error {

@@ -19,7 +19,7 @@ const appendForever = "LOCKBENCH_TEST_APPEND_FOREVER"
 func TestMain(m *testing.M) {
 	if path := os.Getenv(appendForever); path != "" {
 		for i := 1; ; i++ {
-			if err := Append(path, numbered(i)); err != nil {
+			if err := (&Appender{Path: path}).Append(numbered(i)); err != nil {
 				fmt.Println(err)
 				os.Exit(1)
 			}
@@ -46,7 +46,7 @@ func readFile(t *testing.T, path string) ([]*Record, Report) {
 
 func mustAppend(t *testing.T, path string, r *Record) {
 	t.Helper()
-	if err := Append(path, r); err != nil {
+	if err := (&Appender{Path: path}).Append(r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -148,7 +148,7 @@ func TestAppendConcurrently(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				if err := Append(path, numbered(1+w*each+i)); err != nil {
+				if err := (&Appender{Path: path}).Append(numbered(1 + w*each + i)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -172,14 +172,14 @@ func TestAppendRefuses(t *testing.T) {
 	bad := numbered(1)
 	bad.Cost.Commands = math.NaN()
 	path := filepath.Join(t.TempDir(), "runs.jsonl")
-	err := Append(path, bad)
+	err := (&Appender{Path: path}).Append(bad)
 	if err == nil || err.Error() != "results: append: cost.commands: NaN is no number" {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a refused record left a file")
 	}
-	err = Append(filepath.Join(path, "in", "no", "directory"), numbered(1))
+	err = (&Appender{Path: filepath.Join(path, "in", "no", "directory")}).Append(numbered(1))
 	if err == nil || !strings.HasPrefix(err.Error(), "results: append: ") {
 		t.Errorf("error %v", err)
 	}

@@ -72,7 +72,7 @@ func TestAppendableFiles(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
-		if err := Append(path, smallRecord(1)); (err != nil) != (want != "") || want != "" && err.Error() != "results: append: "+want {
+		if err := (&Appender{Path: path}).Append(smallRecord(1)); (err != nil) != (want != "") || want != "" && err.Error() != "results: append: "+want {
 			t.Errorf("%s: append: %v", path, err)
 		}
 	}

@@ -69,7 +69,7 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 			r.Safety = results.Safety{}
 		}
 		ts.Check(r.Validate())
-		ts.Check(results.Append(file, r))
+		ts.Check((&results.Appender{Path: file}).Append(r))
 	}
 }
 

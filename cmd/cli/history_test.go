@@ -27,7 +27,7 @@ func cmdNights(ts *testscript.TestScript, _ bool, args []string) {
 		tonight := level * (1 + 0.01*rng.NormFloat64())
 		for trial := range 3 {
 			rate := tonight * (1 + 0.005*rng.NormFloat64())
-			ts.Check(results.Append(ts.MkAbs(args[0]), &results.Record{
+			ts.Check((&results.Appender{Path: ts.MkAbs(args[0])}).Append(&results.Record{
 				Schema: results.SchemaVersion, ID: fmt.Sprintf("%s-%d", date, trial), Run: date.String(), Trial: trial + 1,
 				Started: date.Add(time.Duration(trial) * time.Minute),
 				Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private",

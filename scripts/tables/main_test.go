@@ -90,7 +90,7 @@ func record(t *testing.T, dir string, change func(*results.Record)) {
 		Latency: rec.Latencies(),
 	}
 	change(r)
-	if err := results.Append(filepath.Join(dir, "run.jsonl"), r); err != nil {
+	if err := (&results.Appender{Path: filepath.Join(dir, "run.jsonl")}).Append(r); err != nil {
 		t.Fatal(err)
 	}
 }
