@@ -249,7 +249,7 @@ func TestOperations(t *testing.T) {
 					t.Errorf("%d times of %+v", r.Latency[results.Acquire].Count, n)
 				}
 				if f := r.Fairness; f.Starved != 0 || p.Clients == 300 && f.Jain != 1 {
-					t.Errorf("fairness %+v: whom nothing was left for wanted nothing", f)
+					t.Errorf("fairness %+v: a client that nothing was left for wanted nothing", f)
 				}
 				if r.Elapsed < tc.want || r.Elapsed > tc.want+21*ms || r.Partial != "" {
 					t.Errorf("window %v, partial %q, want %v", r.Elapsed, r.Partial, tc.want)

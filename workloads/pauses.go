@@ -27,7 +27,7 @@ const (
 //
 // Violations that a pause explains stay violations, with their exit code: the lock did lose its exclusion, as each lease does
 // whose holder stops for longer than it lasts, and a record cannot tell a lock that failed by the pause from one that failed
-// during it. But it was lockbench that made its clients stop, and whoever reads of the violations must read that first.
+// during it. But it was lockbench that made its clients stop, and a reader of the violations must read that first.
 func pauseWarning(r *results.Record) string {
 	pauses := r.Generator.Pauses
 	if len(pauses) == 0 {

@@ -139,7 +139,7 @@ func (g *errorLog) add(op string, err error, recorded bool) {
 	g.count(string(drivers.ClassOf(err)), op, err, recorded)
 }
 
-// note counts an error that is none of the lock's: it is in no total.
+// note counts an error that is not the lock's: it is in no total.
 func (g *errorLog) note(class string, err error, recorded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

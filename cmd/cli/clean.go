@@ -201,7 +201,7 @@ func (p *program) recordedTraces(files []string, known []deploy.Traces) ([]deplo
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: none of %s has a prefix: a run on a server of yours records one",
+		return nil, fmt.Errorf("%s: no record has a prefix (%s read): a run on a server of yours records one",
 			strings.Join(files, ", "), format.Plural(read, "record"))
 	}
 	return list, nil

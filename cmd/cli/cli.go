@@ -65,7 +65,7 @@ type program struct {
 	abandon atomic.Pointer[func()]
 }
 
-// run is the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
+// run returns the whole program: it returns the exit code and never exits. The first signal cancels what is under way; a
 // command that drains is waited for, until a second signal comes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env environ, signals <-chan os.Signal) int {
 	p := &program{stdin: stdin, stdout: stdout, env: env}

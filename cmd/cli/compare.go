@@ -114,7 +114,7 @@ Figures:
 		wrapped(strings.Join(single, ", ")) + `
 Exit codes:
   0  no change, or improved      3  a threshold is missed
-  1  error                       5  inconclusive (-allow-inconclusive: unless it is scatter alone)
+  1  error                       5  inconclusive (-allow-inconclusive: unless it is noise alone)
   2  usage`
 }
 
@@ -158,7 +158,7 @@ func (e *excerptError) Error() string   { return e.err.Error() }
 func (e *excerptError) Unwrap() error   { return e.err }
 func (e *excerptError) Excerpt() string { return e.excerpt }
 
-// thresholdFault says what is wrong with an expression and shows where.
+// thresholdFault returns what is wrong with an expression and shows where.
 func thresholdFault(opt *option, err error) error {
 	var fault *compare.ThresholdError
 	if !errors.As(err, &fault) {
@@ -291,7 +291,7 @@ func (p *program) allow(found *compare.Comparison) int {
 			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
 		}
 	}
-	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is about scatter alone: %s\n", strings.Join(why, "; "))
+	fmt.Fprintf(p.stderr, "lockbench: inconclusive, and -allow-inconclusive is for noise alone: %s\n", strings.Join(why, "; "))
 	return exitInconclusive
 }
 

@@ -129,7 +129,7 @@ var (
 	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
-// comparingFlags say how to compare, whoever compares.
+// comparingFlags say how to compare; run, compare and the baseline share them.
 var comparingFlags = []flagDef{
 	{"fail-on", "", groupComparing, "LIST", "", false, "what must not happen: figure, < or >, and a change or an amount\n" +
 		"(default " + compare.DefaultThresholds + ",\nin an open loop with response.p99)"},
@@ -139,7 +139,7 @@ var comparingFlags = []flagDef{
 		"handoff.p50, jain and CPU per lock, if there is one cell)"},
 	{"ignore", "", groupComparing, "LIST", "", false, "flags in which cells may differ: duration,clients"},
 	{"force", "", groupComparing, "", "false", false, "compare unlike machines and kinds of server, a saturated base, and\na head that lacks cells of the base"},
-	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where nothing but the scatter of the trials is in the\nway of an answer; what a side has not measured is no pass"},
+	{"allow-inconclusive", "", groupComparing, "", "false", false, "exit with 0 where only noise prevents an answer; what a side has\nnot measured is no pass"},
 	{"all-rows", "", groupComparing, "", "false", false, "print every row of a comparison of many figures, not the worst"},
 }
 

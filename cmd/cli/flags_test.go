@@ -150,7 +150,7 @@ func TestFlagTable(t *testing.T) {
 	}
 }
 
-// TestVariablesAreNamed: whoever has set a variable is told about the variable, not about a flag that he has not given.
+// TestVariablesAreNamed: an error about a variable names the variable, not its flag.
 func TestVariablesAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	run1 := []string{"-driver", "memory", "-dry-run"}

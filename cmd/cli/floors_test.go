@@ -1,6 +1,6 @@
 package cli_test
 
-// Who may import whom. The house has floors: 0 the contract and the record, 1 the drivers, 2 the load, 3 the program;
+// Which package may import which. There are floors: 0 the contract and the record, 1 the drivers, 2 the load, 3 the program;
 // imports only go down, and between the drivers there are walls. A package that no rule names fails the test, so that
 // every new one is placed on purpose: add its rule, and keep it as tight as it can be.
 
@@ -126,7 +126,7 @@ var topLevel = []string{
 	"go.mod", "go.sum", "Makefile", "BENCHMARKS.md", "README.md", "LICENSE", "CHANGELOG.md",
 }
 
-// matches tells whether a pattern of the rules means the package.
+// matches reports whether a pattern of the rules means the package.
 func matches(pattern, pkg string) bool {
 	below, isTree := strings.CutSuffix(pattern, "/...")
 	return pkg == below || isTree && strings.HasPrefix(pkg, below+"/")

@@ -49,7 +49,7 @@ func runCapped(t *testing.T, args ...string) (code int, printed string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// hostileRedis is a server that greets as Redis does and answers whatever a lock asks with one payload, again and again
+// hostileRedis returns a server that greets as Redis does and answers whatever a lock asks with one payload, again and again
 // until the connection breaks if it is endless.
 func hostileRedis(t *testing.T, payload string, endless bool) (addr string) {
 	return serve(t, func(conn net.Conn) {
@@ -121,7 +121,7 @@ func serve(t *testing.T, handle func(net.Conn)) (addr string) {
 // lengthless are strings in a payload whose length is not known before the command.
 var lengthless = regexp.MustCompile(`<[^>]+>`)
 
-// hostileSentinel is a sentinel that names itself as the primary. It answers a command with what answers has for it, or as a
+// hostileSentinel returns a sentinel that names itself as the primary. It answers a command with what answers has for it, or as a
 // sentinel and a primary do.
 func hostileSentinel(t *testing.T, answers map[string]string) (addr string) {
 	return serve(t, func(conn net.Conn) {

@@ -48,7 +48,7 @@ func (r *runner) cleanLine(t deploy.Target, c spec.Plan) string {
 	return strings.Join(words, " ")
 }
 
-// leftLine says what is left on a user's server and how to delete it; nothing of any other.
+// leftLine returns what is left on a user's server and how to delete it; nothing of any other.
 func (r *runner) leftLine(c spec.Plan, why string) string {
 	t := r.servers.Of(c.Driver)
 	if t.Kind != matrix.External {

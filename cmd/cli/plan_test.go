@@ -20,7 +20,7 @@ func missing(s *servers.Service) (string, error) {
 	return "", errors.New(s.Name + " is not here: install the package " + s.Name + "-server")
 }
 
-// planFor is the plan of a command line on a machine where each service is installed.
+// planFor returns the plan of a command line on a machine where each service is installed.
 func planFor(t testing.TB, line string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parse(t, line, env)

@@ -42,7 +42,7 @@ func (p *program) schemaCommand() *cobra.Command {
 				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, ", "))
 			}
 			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
-				return usageErrorf("schema: there is none of %q%s; there are %s",
+				return usageErrorf("schema: no schema is called %q%s; there are %s",
 					args[0], suggest.DidYouMean("", args[0], schemas), strings.Join(schemas, ", "))
 			}
 			return nil

@@ -34,7 +34,7 @@ const canary = `c4nary&"<é`
 // inURL is how it is written in one.
 var inURL = url.QueryEscape(canary)
 
-// leaked are the spellings of the canary in a text. Its beginning would be enough to tell.
+// leaked returns the spellings of the canary in a text. Its beginning would be enough to tell.
 func leaked(text string) string {
 	if i := strings.Index(text, "c4nary"); i >= 0 {
 		return text[max(0, i-60):min(len(text), i+40)]
@@ -285,7 +285,7 @@ func peer(t *testing.T, serve func(conn net.Conn)) string {
 	return l.Addr().String()
 }
 
-// echoRedis is a Redis that repeats the password: when it refuses the login, or, if that passes, in every later refusal.
+// echoRedis returns a Redis that repeats the password: when it refuses the login, or, if that passes, in every later refusal.
 func echoRedis(t *testing.T, refuses bool, visited func()) string {
 	var once sync.Once
 	return peer(t, func(conn net.Conn) {

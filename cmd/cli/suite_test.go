@@ -89,7 +89,7 @@ func method(n ast.Node) (receiver, name string) {
 	return receiver, selector.Sel.Name
 }
 
-// contains tells whether a node has one below it that is so.
+// contains reports whether a node has one below it that is so.
 func contains(n ast.Node, is func(ast.Node) bool) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -99,7 +99,7 @@ func contains(n ast.Node, is func(ast.Node) bool) bool {
 	return found
 }
 
-// skips are the places where a test is left out for another reason than -short.
+// skips returns the places where a test is left out for another reason than -short.
 func skips(f *ast.File) (list []token.Pos) {
 	asksShort := func(n ast.Node) bool {
 		receiver, name := method(n)
@@ -138,7 +138,7 @@ func TestNothingIsSkippedEverywhere(t *testing.T) {
 	}
 }
 
-// recipe are the commands of a target.
+// recipe returns the commands of a target.
 func recipe(t *testing.T, target string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
@@ -177,7 +177,7 @@ func TestGoroutinesRace(t *testing.T) {
 	}
 }
 
-// concurrent tells whether a node starts a goroutine.
+// concurrent reports whether a node starts a goroutine.
 func concurrent(n ast.Node) bool {
 	if _, ok := n.(*ast.GoStmt); ok {
 		return true

@@ -91,7 +91,7 @@ func hurries(f *ast.File) map[string][]token.Pos {
 	return found
 }
 
-// bubbles tells whether a node runs something in a bubble, by a helper of package workloads' tests.
+// bubbles reports whether a node runs something in a bubble, by a helper of package workloads' tests.
 func bubbles(n ast.Node) bool {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
@@ -101,7 +101,7 @@ func bubbles(n ast.Node) bool {
 	return ok && name.Name == "bubble"
 }
 
-// hurry tells whether a node is a sleep, or sets a time-out below a second.
+// hurry reports whether a node is a sleep, or sets a time-out below a second.
 func hurry(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -128,13 +128,13 @@ func hurry(n ast.Node) bool {
 
 var timeouts = map[string]bool{"IOTimeout": true, "NodeTimeout": true, "Timeout": true}
 
-// short tells whether an expression is a constant time below a second.
+// short reports whether an expression is a constant time below a second.
 func short(e ast.Expr) bool {
 	d, ok := constant(e)
 	return ok && d < int64(time.Second)
 }
 
-// constant is the value of an expression of numbers and the units of package time.
+// constant returns the value of an expression of numbers and the units of package time.
 func constant(e ast.Expr) (int64, bool) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

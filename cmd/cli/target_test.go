@@ -100,7 +100,7 @@ func TestDecideTarget(t *testing.T) {
 	}
 }
 
-// allFlagsOf are the flags that would aim another run at the same targets.
+// allFlagsOf returns the flags that would aim another run at the same targets.
 func allFlagsOf(t deploy.Targets) (all []map[string]string) {
 	for _, one := range t.List {
 		all = append(all, flagsOf(one))

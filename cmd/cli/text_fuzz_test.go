@@ -169,7 +169,7 @@ func FuzzRenderers(f *testing.F) {
 	})
 }
 
-// rendered is what a format makes.
+// rendered returns what a format makes.
 func rendered(t *testing.T, what string, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer

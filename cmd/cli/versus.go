@@ -26,7 +26,7 @@ func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 // -vs names for the head may set them too.
 var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed", "max-errors"}
 
-// notOfASide tells why a flag cannot stand in -vs; empty if it can.
+// notOfASide returns why a flag cannot stand in -vs; empty if it can.
 func (f flagDef) notOfASide() string {
 	switch {
 	case f.group == groupComparing:

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// versusFor is the plan of a command line with -vs, on a machine where each service is installed.
+// versusFor returns the plan of a command line with -vs, on a machine where each service is installed.
 func versusFor(t testing.TB, line, vs string, env environ) (plan, error) {
 	t.Helper()
 	o, err := parseWords(t, append(strings.Fields(line), "-vs", vs), env)

@@ -26,7 +26,7 @@ type workload struct {
 }
 
 // inWorkload reports whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
-// meets. Where that lock is, who may see it and where the figures go is the business of whoever runs it.
+// meets. Where that lock is, who may see it and where the figures go is up to the user who runs it.
 func (f flagDef) inWorkload() bool {
 	return f.group != groupServer && f.group != groupComparing && f.group != groupOutput && f.name != "workload"
 }
@@ -58,7 +58,7 @@ func vocabulary() file.Vocabulary {
 	return v
 }
 
-// rejectHint tells why something that a user may look for cannot stand in a workload.
+// rejectHint returns why something that a user may look for cannot stand in a workload.
 func rejectHint(name string) string {
 	switch strings.ToLower(name) {
 	case "include", "includes", "import", "imports", "extends", "base", "from":

@@ -28,7 +28,7 @@ func workloadFile(t testing.TB, text string) string {
 	return name
 }
 
-// planOfWorkload is the plan of a workload and of a few flags.
+// planOfWorkload returns the plan of a workload and of a few flags.
 func planOfWorkload(t testing.TB, text, line string, env environ) (plan, error) {
 	t.Helper()
 	return planFor(t, "-workload "+workloadFile(t, text)+" "+line, env)

@@ -1,5 +1,5 @@
 // Package file reads workloads from YAML, and writes them. Their vocabulary is that of lockbench's flags, which the caller hands in, and
-// values stay the text that was written: whoever reads a flag's value reads these, so that there is one parser a value.
+// values stay the text that was written: the parser of a flag's value reads these, so that there is one parser a value.
 //
 //	name: night-jobs
 //	about: batch jobs beside the online traffic

@@ -97,7 +97,7 @@ func texts(s Settings) (list []string) {
 	return list
 }
 
-// TestPlaces checks that values know where they stand, so that whoever reads them can say so.
+// TestPlaces checks that values know where they stand, so that errors can say so.
 func TestPlaces(t *testing.T) {
 	w, err := Parse("w.yaml", []byte("driver: memory\nclasses:\n  batch:\n    hold: 5\ncells:\n  - clients: [1, 20, x]\n"), words)
 	if err != nil {

@@ -38,7 +38,7 @@ type FieldError struct {
 	Field   string   // the flag's name without its dash, "clients"
 	Value   string   // as the flag would be written
 	Problem string   // "must be …"
-	Known   []string // the names that there are, if it is none of them
+	Known   []string // the known names, if it is not among them
 	Class   string   // the class whose field it is; empty for the plan's own
 }
 

@@ -68,7 +68,7 @@ func Names(setting string) []string {
 	return Choices(setting)
 }
 
-// CheckNames returns a *FieldError for the first value of axes that is none of the names that there are. A lock that some
+// CheckNames returns a *FieldError for the first value of axes that is not among the known names. A lock that some
 // driver has will do.
 func CheckNames(axes []Axis) error {
 	for _, a := range axes {

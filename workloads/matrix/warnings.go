@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Warnings returns what a reader of p's figures should know before he believes them, given what the design claims.
+// Warnings returns what a reader of p's figures should know before believing them, given what the design claims.
 // Nothing here keeps a plan from running.
 func Warnings(p spec.Plan, t drivers.Traits) []string {
 	var w []string
@@ -33,7 +33,7 @@ func Warnings(p spec.Plan, t drivers.Traits) []string {
 		add("the oracle is off: nothing checks that the lock excludes")
 	}
 	if p.Wait == "poll" && p.Poll >= p.Duration && p.Duration > 0 {
-		add("clients poll every %v in a run of %v: whoever waits once hardly tries again", p.Poll, p.Duration)
+		add("clients poll every %v in a run of %v: a client that waits once hardly tries again", p.Poll, p.Duration)
 	}
 	if need := memory(p); need > 1<<30 {
 		add("%d clients and %d keys take about %d GiB of memory", p.Clients, p.Keys, (need+1<<30-1)>>30)

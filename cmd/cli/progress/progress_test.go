@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// atPace is a progress whose clock stands still between the calls of tick.
+// atPace returns a progress whose clock stands still between the calls of tick.
 func atPace(tty bool, turns int) (p *Line, out *bytes.Buffer, tick func(time.Duration)) {
 	out = new(bytes.Buffer)
 	now := time.Unix(0, 0)
