@@ -22,6 +22,7 @@ type Axis struct {
 	Title  string
 	Value  func(c *results.Cell) string // "" if it does not apply
 	Absent string                       // what an empty value is written as in a column; empty: –
+	Zero   string                       // what an empty value means, for a name that would be empty too: off
 	Right  bool                         // aligned right
 	Unsaid string                       // goes without saying if it is so in all cells
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
@@ -84,6 +85,7 @@ func axisOf(s spec.Setting) Axis {
 		Title: strings.ReplaceAll(s.Name, "-", " "),
 		Value: settingText(s),
 		Right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
+		Zero:  pretty(s, s.Zero),
 		Some:  s.Zero == "",
 	}
 	if change := unlike[s.Name]; change != nil {

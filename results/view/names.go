@@ -15,29 +15,34 @@ import (
 var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
 
 // Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
-// cell alone has none (""). No two are alike: what also differs, and is too long for a name, is said if nothing else
+// cell alone has none (""). No two are alike: the server, and then what is too long for a name, is said if nothing else
 // tells two cells apart, and in the end they are numbered.
 func Labels(cells []*results.Cell) []string {
 	labels := make([]string, len(cells))
 	if len(cells) < 2 {
 		return labels
 	}
-	add := func(in func(a Axis) bool, to func(i int) bool) {
-		for _, a := range differing(cells) {
-			if !in(a) {
-				continue
-			}
+	axes := differing(cells)
+	add := func(in func(a Axis) bool) {
+		had, cellsOf := slices.Clone(labels), counts(labels)
+		for _, a := range axes {
 			for i, c := range cells {
-				if v := format.Line(a.Value(c)); to(i) {
-					labels[i] = joined(labels[i], a, v)
+				if in(a) && cellsOf[had[i]] > 1 {
+					labels[i] = joined(labels[i], a, format.Line(a.Value(c)))
 				}
 			}
 		}
 	}
-	add(Axis.names, func(int) bool { return true })
-	had, cellsOf := slices.Clone(labels), counts(labels)
-	add(func(a Axis) bool { return !a.names() }, func(i int) bool { return cellsOf[had[i]] > 1 })
-	cellsOf = counts(labels)
+	asked := func(a Axis) bool { return a.names() && !a.Server }
+	add(asked)
+	for i := range labels {
+		if labels[i] == "" {
+			labels[i] = usual(slices.DeleteFunc(slices.Clone(axes), func(a Axis) bool { return !asked(a) }))
+		}
+	}
+	add(func(a Axis) bool { return a.names() && a.Server })
+	add(func(a Axis) bool { return !a.names() })
+	cellsOf := counts(labels)
 	numbered := map[string]int{}
 	for i, label := range labels {
 		if cellsOf[label] > 1 {
@@ -46,6 +51,18 @@ func Labels(cells []*results.Cell) []string {
 		}
 	}
 	return labels
+}
+
+// usual returns the name of a cell that has no value in any of the axes: "renew off · lockers 1".
+func usual(axes []Axis) (name string) {
+	for _, a := range axes {
+		if a.Zero == "" {
+			name = strings.TrimPrefix(name+" · no "+a.Title, " · ")
+			continue
+		}
+		name = joined(name, a, a.Zero)
+	}
+	return name
 }
 
 // names reports whether a is short enough for the name of a cell, and tells what was asked or where.

@@ -27,6 +27,9 @@ func TestLabels(t *testing.T) {
 	}
 	same := func(*results.Record) {}
 	goRedis := func(r *results.Record) { r.Plan.Driver = "go-redis" }
+	server := func(name, version string) func(r *results.Record) {
+		return func(r *results.Record) { r.Server = results.Server{Kind: "private", Name: name, Version: version} }
+	}
 	for name, test := range map[string]struct {
 		cells []*results.Cell
 		want  []string
@@ -41,6 +44,22 @@ func TestLabels(t *testing.T) {
 		"an absent value": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Think = time.Second }), cell(func(r *results.Record) { r.Plan.Renew = true })},
 			[]string{"think 0", "think 1 s", "renew on · think 0"},
+		},
+		"nothing but absent values": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Renew = true }), cell(func(r *results.Record) { r.Plan.Lockers = 8 })},
+			[]string{"renew off · lockers 1", "renew on", "lockers 8"},
+		},
+		"a preset or none": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Workload = "flash-sale" })},
+			[]string{"no workload", "flash-sale"},
+		},
+		"servers that the drivers tell": {
+			[]*results.Cell{cell(server("redis", "7")), cell(func(r *results.Record) { goRedis(r); server("valkey", "8")(r) })},
+			[]string{"rueidis", "go-redis"},
+		},
+		"servers": {
+			[]*results.Cell{cell(server("redis", "7")), cell(server("redis", "8")), cell(func(r *results.Record) { goRedis(r); server("redis", "8")(r) })},
+			[]string{"rueidis · redis 7", "rueidis · redis 8", "go-redis"},
 		},
 		"only in what is long": {
 			[]*results.Cell{cell(same), cell(goRedis), cell(func(r *results.Record) { r.Env.Lockbench = "v0.2.0" })},
