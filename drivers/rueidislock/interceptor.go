@@ -74,16 +74,25 @@ func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidisl
 	}
 	args := cmd.Commands()
 	if len(args) < 5 || !strings.HasPrefix(args[0], "EVAL") {
-		return e.Client.Do(ctx, cmd)
+		return e.do(ctx, cmd)
 	}
 	token := args[4] // copied before the client takes args back
 	if h, ok := ctx.Value(holdOf{}).(*hold); ok {
 		e.expect(h, token)
-		return e.Client.Do(ctx, cmd)
+		return e.do(ctx, cmd)
 	}
-	result := e.Client.Do(ctx, cmd)
+	result := e.do(ctx, cmd)
 	if h, ok := e.holds.Load(token); ok {
 		h.(*hold).released(result)
+	}
+	return result
+}
+
+// do fails if the breach came with the answer: after a refusal the library would wait for a wake-up that has been.
+func (e *interceptor) do(ctx context.Context, cmd rueidislib.Completed) rueidislib.RedisResult {
+	result := e.Client.Do(ctx, cmd)
+	if err := e.breach.Load(); err != nil {
+		return rueidislib.NewErrorResult(*err)
 	}
 	return result
 }
