@@ -150,9 +150,12 @@ func (r *Result) short() string {
 	return fmt.Sprintf("%s (p %s)", format.Change(r.Change.Ratio-1), format.P(r.P))
 }
 
-// partOf returns "3 of 8 cells", or "all 8 cells".
+// partOf returns "3 of 8 cells", "all 8 cells" or "both cells".
 func partOf(n, all int) string {
-	if n == all {
+	switch {
+	case n == all && all == 2:
+		return "both cells"
+	case n == all:
 		return "all " + format.Plural(all, "cell")
 	}
 	return format.Count(n) + " of " + format.Plural(all, "cell")
@@ -275,7 +278,7 @@ func (r *Result) moved() string {
 // −5 %."
 func (r *Result) Sentence() string {
 	switch {
-	case !r.Threshold.Relative && r.Why != "":
+	case !r.Threshold.Relative && r.Verdict == Regressed:
 		return r.Why + ", and the limit is " + r.Threshold.Allowed() + "."
 	case r.Change.Base.N == 0 || r.Change.Head.N == 0:
 		return r.Why + "."

@@ -41,3 +41,27 @@ func TestNeededOfMany(t *testing.T) {
 		t.Errorf("of a figure that nothing judges: %q", got)
 	}
 }
+
+// TestSentenceOfUnknown: a head that does not know a metric is not held against its limit.
+func TestSentenceOfUnknown(t *testing.T) {
+	limits, err := ParseThresholds("watched<5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Result{Figure: limits[0].Figure, Threshold: &limits[0], Verdict: Inconclusive, Reason: Unmeasured,
+		Why: "the head does not know it: the oracle was off"}
+	if got, want := r.Sentence(), r.Why+"."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestPartOf(t *testing.T) {
+	for _, tt := range []struct {
+		n, all int
+		want   string
+	}{{1, 2, "1 of 2 cells"}, {2, 2, "both cells"}, {3, 3, "all 3 cells"}} {
+		if got := partOf(tt.n, tt.all); got != tt.want {
+			t.Errorf("%d of %d: %q, want %q", tt.n, tt.all, got, tt.want)
+		}
+	}
+}

@@ -135,6 +135,8 @@ func rows(n, of int) string {
 	switch {
 	case of == 1:
 		return "this run"
+	case n == of && of == 2:
+		return "both rows"
 	case n == of:
 		return fmt.Sprintf("all %d rows", of)
 	}

@@ -80,7 +80,7 @@ func TestTakeaways(t *testing.T) {
 		},
 		"few trials": {
 			[][]*results.Record{trialsOf("a", 200, 210), trialsOf("b", 100, 110)}, nil,
-			[]string{"a came first:", "in all of its 2 trials, which are too few for an interval", "Few trials: All 2 rows"},
+			[]string{"a came first:", "in all of its 2 trials, which are too few for an interval", "Few trials: Both rows"},
 			[]string{"was fastest"},
 		},
 		"single trials": {
@@ -128,7 +128,7 @@ func TestTakeaways(t *testing.T) {
 					c.First().Server.Kind = "embedded"
 				}
 			},
-			[]string{"warn: Embedded: all 2 rows – measured on a stand-in"}, []string{"first"},
+			[]string{"warn: Embedded: both rows – measured on a stand-in"}, []string{"first"},
 		},
 		"guarantees": {
 			[][]*results.Record{trialsOf("a", 900, 901), trialsOf("b", 200, 201)},
@@ -233,7 +233,7 @@ func TestWhatIsNoLockIsNotFastest(t *testing.T) {
 		r.Traits.Exclusive, r.Safety.Violations = false, 7
 	}
 	got := said(t, nil, none, trialsOf("a", 200, 201), trialsOf("b", 100, 101))
-	if !strings.Contains(got, "good: a came first:") || !strings.Contains(got, "Left out, though its figure was better: none (violated)") {
+	if !strings.Contains(got, "good: a came first:") || !strings.Contains(got, "Left out, though its figure was better: lock none (violated)") {
 		t.Error(got)
 	}
 }

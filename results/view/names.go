@@ -11,7 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// plainAxes are those whose values say what they are of.
+// plainAxes are those whose values say what they are of, unless it is none.
 var plainAxes = []string{"driver", "lock", "wait", "topology", "workload", "load", "kind", "durability", "server"}
 
 // Labels are names for cells that stand side by side: the axes in which they differ, as the table of a run has them. One
@@ -76,7 +76,7 @@ func joined(label string, a Axis, v string) string {
 	case v == "":
 		v = a.Absent
 	}
-	if !slices.Contains(plainAxes, a.Title) {
+	if v == "none" || !slices.Contains(plainAxes, a.Title) {
 		v = a.Title + " " + v
 	}
 	if label == "" {

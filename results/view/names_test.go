@@ -49,6 +49,10 @@ func TestLabels(t *testing.T) {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Renew = true }), cell(func(r *results.Record) { r.Plan.Lockers = 8 })},
 			[]string{"renew off · lockers 1", "renew on", "lockers 8"},
 		},
+		"waiting or not": {
+			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Wait = "none" })},
+			[]string{"backoff", "wait none"},
+		},
 		"a preset or none": {
 			[]*results.Cell{cell(same), cell(func(r *results.Record) { r.Plan.Workload = "flash-sale" })},
 			[]string{"no workload", "flash-sale"},
