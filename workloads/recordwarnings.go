@@ -64,7 +64,7 @@ func (e *engine) warn(r *results.Record, t counters) {
 	}
 	for i, n := range r.Counts.NodeErrors {
 		if err := e.after.nodes[i].Err; n > 0 {
-			add("node %d of %d did not answer %d requests, the first of all because: %v", i+1, len(r.Counts.NodeErrors), n, err)
+			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
 		}
 	}
 	if text := e.foreignWarning(r); text != "" {

@@ -6,6 +6,7 @@ package export
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -41,7 +42,11 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		if r.cell != "" {
 			title += " in " + r.cell
 		}
-		found[level] = append(found[level], annotation{level, plain(title), sentence(r.Result), r.Reason})
+		text := sentence(r.Result)
+		if r.Threshold.Relative && !math.IsNaN(r.P) {
+			text += " p " + format.P(r.P) + "." // which has no column here
+		}
+		found[level] = append(found[level], annotation{level, plain(title), text, r.Reason})
 	}
 	if all := c.Verdict; found[levels[all]] == nil && levels[all] != "" { // nothing was compared, or a reason beyond the figures
 		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; ")), ""}
