@@ -24,8 +24,9 @@ var (
 	counted = servertest.ShareZooKeeper()
 )
 
-// sessionTime is the time-out of sessions here: long enough for a machine that stalls, short enough to wait for.
-const sessionTime = 8 * time.Second
+// The time-outs of sessions here, with one server and with an ensemble: long enough for a machine that stalls, short enough
+// to wait for.
+const sessionTime, ensembleTime = 8 * time.Second, 4 * time.Second
 
 func zookeeper(t *testing.T) drivers.Driver {
 	t.Helper()
@@ -89,13 +90,16 @@ func TestConformance(t *testing.T) {
 // conform runs the suite through proxies that can break the connections.
 func conform(t *testing.T, z *servers.ZooKeepers, cfg drivers.Config) {
 	cfg.TTL, cfg.IOTimeout = sessionTime, 2*time.Second // on machines that stall
+	if len(z.Nodes) > 1 {
+		cfg.TTL = ensembleTime
+	}
 	var cuts, mutes []func() func()
 	for _, node := range z.Nodes {
 		proxy := proxied(t, node)
 		cfg.Addrs = append(cfg.Addrs, proxy.Addr())
 		cuts, mutes = append(cuts, proxy.Outage), append(mutes, proxy.Mute)
 	}
-	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: sessionTime + 400*time.Millisecond}
+	s := drivertest.Setup{Driver: zookeeper(t), Config: cfg, SessionTimeout: cfg.TTL + 400*time.Millisecond}
 	s.Cut, s.Mute = together(cuts...), together(mutes...)
 	switch {
 	case len(z.Nodes) > 1 || cfg.Lock == "herd":
