@@ -12,6 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // column is one number of a cell.
@@ -35,9 +36,9 @@ func (c column) formatClass(k *results.ClassCell) string {
 var beside = map[string][]column{
 	"locks/s": {
 		ofCell(metric.Column{Group: "locks/s", Title: "low", Drop: 5, Only: manyTrials}, metric.PerSecond,
-			func(c *results.Cell) float64 { return rate(c).Low }),
+			func(c *results.Cell) float64 { return view.Rate(c).Low }),
 		ofCell(metric.Column{Group: "locks/s", Title: "high", Drop: 6, Only: manyTrials}, metric.PerSecond,
-			func(c *results.Cell) float64 { return rate(c).High }),
+			func(c *results.Cell) float64 { return view.Rate(c).High }),
 		ofCell(metric.Column{Group: "locks/s", Title: "min", Drop: 8, Only: fewTrials}, metric.PerSecond,
 			ifFew(func(c *results.Cell) float64 { return c.Rate.Min })),
 		ofCell(metric.Column{Group: "locks/s", Title: "max", Drop: 9, Only: fewTrials}, metric.PerSecond,
@@ -89,10 +90,6 @@ var columns = func() (all []column) {
 // hasColumn reports whether a table in which c is has a column of m.
 func hasColumn(m *metric.Metric, c *results.Cell) bool {
 	return m.Column != nil && (m.Column.Only == nil || m.Column.Only(c))
-}
-
-func rate(c *results.Cell) stats.Estimate {
-	return stats.Trials(c.Trials, (*results.Record).Throughput)
 }
 
 // offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been

@@ -25,23 +25,13 @@ type table struct {
 
 func newTable(cells []*results.Cell) *table {
 	t := &table{cells: cells}
-	var common []string
 	folded := fold(cells)
 	for _, a := range view.Axes {
-		first, differs := a.Compare(cells)
-		switch {
-		case differs && slices.Contains(folded.titles, a.Title):
-		case differs:
+		if _, differs := a.Compare(cells); differs && !slices.Contains(folded.titles, a.Title) {
 			t.axes = append(t.axes, a)
-		case a.Title == "load":
-			common = append([]string{view.LoadLine(cells[0].Plan())}, common...) // what everything else depends on
-		case a.Title == "claims":
-			common = append(common, "claims: "+view.TraitWords(cells[0].First().Traits))
-		case first != "" && first != a.Unsaid:
-			common = append(common, a.Title+format.Unbroken+first)
 		}
 	}
-	t.common, t.facts = format.Join(common...), folded
+	t.common, t.facts = view.Common(cells, func(view.Axis) bool { return false }), folded
 	for _, col := range columns {
 		if col.Only == nil || slices.ContainsFunc(cells, col.Only) {
 			t.columns = append(t.columns, col)

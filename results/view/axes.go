@@ -28,11 +28,12 @@ type Axis struct {
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
 	Wide   bool                         // too long for a column: a difference goes into the notes of the row
 
-	// server says that it is a fact about the server. Where drivers of several services stand in one table, each service
+	// Server says that it is a fact about the server. Where drivers of several services stand in one table, each service
 	// has its own, and what follows from the driver is said once for each below the table; see fold.
 	Server bool
 }
 
+// Axes are all axes, in the order of the columns.
 var Axes = slices.Concat(
 	[]Axis{
 		{Title: "side", Value: func(c *results.Cell) string { return c.First().Side }},
@@ -67,7 +68,7 @@ var Axes = slices.Concat(
 	},
 )
 
-// settings are the axes of settings, most of them under their names and as package spec writes them.
+// Settings are the axes of settings, most of them under their names and as package spec writes them.
 var Settings = settingAxes()
 
 func settingAxes() (all []Axis) {

@@ -109,18 +109,9 @@ func Names(cells []*results.Cell) (names []string, common string) {
 			names[i] += " · partial"
 		}
 	}
-	for _, a := range Axes {
-		switch first, differs := a.Compare(cells); {
-		case differs || first == "" || first == a.Unsaid || slices.Contains(placed, a.Title):
-		case a.Title == "load":
-			common = format.Join(LoadLine(cells[0].Plan()), common)
-		case a.Title == "claims":
-			common = format.Join(common, "claims: "+TraitWords(cells[0].First().Traits))
-		default:
-			common = format.Join(common, a.Title+format.Unbroken+first)
-		}
-	}
-	return names, format.Line(common)
+	return names, format.Line(Common(cells, func(a Axis) bool {
+		return slices.Contains(placed, a.Title) || a.Title == "claims" && a.Value(cells[0]) == ""
+	}))
 }
 
 // placed are the axes that Place speaks of.
@@ -208,13 +199,20 @@ func Loads(cells []*results.Cell) (titles []string, members [][]int) {
 
 // InCommon returns what all cells were asked for alike, and the kind of server and the machine if those are alike.
 func InCommon(cells []*results.Cell) string {
+	return Common(cells, func(a Axis) bool { return slices.Contains(changing, a.Title) || a.Server && a.Title != "address" })
+}
+
+// Common returns the axes in which cells agree with their values, but for those that are left out: the load first, on which
+// everything else depends.
+func Common(cells []*results.Cell, leftOut func(Axis) bool) string {
 	var shared []string
 	for _, a := range Axes {
-		first, differs := a.Compare(cells)
-		switch {
-		case differs || slices.Contains(changing, a.Title) || a.Server && a.Title != "address":
+		switch first, differs := a.Compare(cells); {
+		case differs || leftOut(a):
 		case a.Title == "load":
 			shared = append([]string{LoadLine(cells[0].Plan())}, shared...)
+		case a.Title == "claims":
+			shared = append(shared, "claims: "+TraitWords(cells[0].First().Traits))
 		case first != "" && first != a.Unsaid:
 			shared = append(shared, a.Title+format.Unbroken+first)
 		}
