@@ -73,6 +73,19 @@ func (c *Comparison) Judgements() (judged, shown []Judgement) {
 	return judged, shown
 }
 
+// Judged returns all judged results, the worst first.
+func (c *Comparison) Judged() (list []Judged) {
+	for i := range c.Cells {
+		for j := range c.Cells[i].Figures {
+			if r := &c.Cells[i].Figures[j]; r.Threshold != nil {
+				list = append(list, Judged{i, r})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Judged) int { return Worse(a.Result, b.Result) })
+	return list
+}
+
 // violated reports whether exclusion was violated.
 func (g Judgement) violated() bool { return g.Metric.Name == "violations" && g.Verdict == Regressed }
 
@@ -94,16 +107,13 @@ const named = 4
 func (c *Comparison) Headline() string {
 	var worst []Judged
 	cells, within := map[int]bool{}, 0
-	judged, _ := c.Judgements()
-	for _, g := range judged {
-		for _, r := range g.Results {
-			if r.Within() {
-				within++
-			}
-			if r.Verdict == c.Verdict {
-				worst = append(worst, r)
-				cells[r.Cell] = true
-			}
+	for _, r := range c.Judged() {
+		if r.Within() {
+			within++
+		}
+		if r.Verdict == c.Verdict {
+			worst = append(worst, r)
+			cells[r.Cell] = true
 		}
 	}
 	text := string(c.Verdict)
@@ -115,7 +125,6 @@ func (c *Comparison) Headline() string {
 		text += " in " + partOf(len(cells), len(c.Cells))
 	}
 	if len(worst) > 0 && c.Verdict != Unchanged {
-		slices.SortStableFunc(worst, func(a, b Judged) int { return Worse(a.Result, b.Result) })
 		var parts []string
 		said := map[string]bool{} // a metric may have several limits
 		for _, r := range worst {

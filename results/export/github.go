@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
@@ -33,14 +32,14 @@ func Annotations(w io.Writer, c *compare.Comparison) error {
 		title := fmt.Sprintf("inconclusive: %s only in the base", format.Plural(len(c.Missing), "cell"))
 		found["warning"] = []annotation{{"warning", title, plain(format.FewClauses(c.Missing, annotationsShown)), compare.Missing}}
 	}
-	for _, r := range worstFirst(c) {
+	for _, r := range c.Judged() {
 		level := levels[r.Verdict]
 		if level == "" {
 			continue
 		}
 		title := string(r.Verdict) + ": " + r.Threshold.Text
-		if r.cell != "" {
-			title += " in " + r.cell
+		if label := c.Cells[r.Cell].Label; label != "" {
+			title += " in " + label
 		}
 		text := sentence(r.Result)
 		if r.Threshold.Relative && !math.IsNaN(r.P) {
@@ -90,24 +89,6 @@ func some(list []annotation, most int) (kept []annotation) {
 		}
 	}
 	return kept
-}
-
-// placed is a judged figure and the label of its cell.
-type placed struct {
-	*compare.Result
-	cell string
-}
-
-func worstFirst(c *compare.Comparison) (list []placed) {
-	for _, cell := range c.Cells {
-		for i := range cell.Figures {
-			if r := &cell.Figures[i]; r.Threshold != nil {
-				list = append(list, placed{r, cell.Label})
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b placed) int { return compare.Worse(a.Result, b.Result) })
-	return list
 }
 
 // message escapes what would end a command, as actions/toolkit does (packages/core/src/command.ts).
