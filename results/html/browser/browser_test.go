@@ -35,7 +35,7 @@ var audit string
 const patience = time.Minute
 
 // browser starts one for the test, on a tab of its own. Where none is installed the test is skipped; with CI=true it fails,
-// lest a suite that never ran pass for a green one.
+// so that a suite that never ran does not pass for a green one.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path, err := find()
