@@ -114,7 +114,7 @@ type Design struct {
 	Name   string // the value of -lock
 	Traits Traits // its claims when a service is opened with it, apart from MaxSessions
 	Models string // the library, command or article that it imitates
-	Wrong  string // what is wrong with it, in a few words; empty if nothing is known
+	Wrong  string // what is wrong with it: clauses after semicolons, the main risk first; empty if nothing is known
 
 	// Releases are the variants of its compare-and-delete that Config.Release can choose, the default first. If empty,
 	// the design has one way to release and rejects every choice.

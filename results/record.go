@@ -37,6 +37,7 @@ type Record struct {
 
 	Plan   spec.Plan `json:"plan"`
 	Traits Traits    `json:"traits"`
+	Wrong  string    `json:"wrong,omitempty"` // what is wrong with the design, the main risk first; see drivers.Design
 	Env    Env       `json:"env"`
 	Server Server    `json:"server"`
 

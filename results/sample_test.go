@@ -47,6 +47,7 @@ func sample() *Record {
 			Command:    "lockbench -driver rueidis",
 		},
 		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true, Blocks: true},
+		Wrong:  "a holder that outlives its lease overlaps the next one; waiters poll",
 		Env: Env{
 			Lockbench: "v0.1.0", Revision: "4b825dc", Go: "go1.26", OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, GOMAXPROCS: 2,
 			Libraries: map[string]string{"rueidis": "v1.0.79"},
@@ -103,7 +104,7 @@ func firstSample() *Record {
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
 	r.Cost.RoundTrips, r.Cost.Notices, r.Cost.KeepAlives = 0, 0, 0
-	r.Prefix = ""
+	r.Prefix, r.Wrong = "", ""
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
 	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, spec.MaxErrors{}, 0

@@ -331,7 +331,7 @@ func (r *runner) say(line string) {
 func (r *runner) begin(t matrix.Trial, c spec.Plan, warning string) results.Record {
 	rec := results.Record{
 		Run: r.id, Cell: t.Cell, Trial: t.Trial + 1, Side: r.Cells[t.Cell].Side, Pair: r.Cells[t.Cell].Pair,
-		Env: r.env, Server: r.servers.Describe(c),
+		Wrong: r.Cells[t.Cell].Wrong, Env: r.env, Server: r.servers.Describe(c),
 	}
 	if c.Server == matrix.External {
 		rec.Prefix = r.prefix()

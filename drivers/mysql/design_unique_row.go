@@ -17,9 +17,9 @@ var uniqueRow = kind{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true},
 		Models: "a table with a unique key: INSERT … ON DUPLICATE KEY UPDATE takes a free or expired row, " +
 			"UPDATE by owner frees it",
-		Wrong: "each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
-			"and every refused attempt locks the row for a moment and delays the holder; " +
-			"a holder that outlives its lease overlaps the next one",
+		Wrong: "a holder that outlives its lease overlaps the next one unless the fence is checked; " +
+			"each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
+			"and every refused attempt locks the row for a moment and delays the holder",
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, " +
 		"version BIGINT UNSIGNED NOT NULL, expires DATETIME(6) NOT NULL",

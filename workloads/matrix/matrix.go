@@ -31,6 +31,7 @@ type Matrix struct {
 type Cell struct {
 	Plan   spec.Plan
 	Traits drivers.Traits // of its design
+	Wrong  string         // what is wrong with its design; see drivers.Design
 
 	// Load and Classes are what was asked for, before anything was cleared.
 	Load    spec.Load
@@ -81,7 +82,7 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 // What makes no sense is skipped. It returns the number of the cell, or -1 for none, and a *FieldError if the plan cannot run.
 func (m *Matrix) Add(p spec.Plan, s Server) (cell int, err error) {
 	load, classes := p.Load, slices.Clone(p.Classes)
-	traits, err := Resolve(&p, s)
+	design, err := Resolve(&p, s)
 	if misfit, ok := errors.AsType[*Misfit](err); ok {
 		m.skip(misfit)
 		m.places = append(m.places, -1)
@@ -98,7 +99,7 @@ func (m *Matrix) Add(p spec.Plan, s Server) (cell int, err error) {
 		}
 		cell = len(m.Cells)
 		m.cellOf[key] = cell
-		m.Cells = append(m.Cells, Cell{Plan: p, Traits: traits, Load: load, Classes: classes})
+		m.Cells = append(m.Cells, Cell{Plan: p, Traits: design.Traits, Wrong: design.Wrong, Load: load, Classes: classes})
 	}
 	m.places = append(m.places, cell)
 	return cell, nil

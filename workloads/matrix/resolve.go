@@ -39,14 +39,14 @@ func Driver(p *spec.Plan) (drivers.Driver, error) {
 }
 
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
-// not read. It returns the traits of the design, and an error as Check does.
-func Resolve(p *spec.Plan, s Server) (drivers.Traits, error) {
+// not read. It returns the design, and an error as Check does.
+func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	if known := topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
-		return drivers.Traits{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)
+		return drivers.Design{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)
 	}
 	driver, err := Driver(p)
 	if err != nil {
-		return drivers.Traits{}, &Misfit{p.Driver, "no such driver"}
+		return drivers.Design{}, &Misfit{p.Driver, "no such driver"}
 	}
 	design, err := drivers.FindDesign(driver, p.Lock)
 	if err != nil {
@@ -54,15 +54,15 @@ func Resolve(p *spec.Plan, s Server) (drivers.Traits, error) {
 		for _, d := range driver.Designs() {
 			names = append(names, d.Name)
 		}
-		return drivers.Traits{}, misfit(p, p.Driver+" has only "+strings.Join(names, ", "), "-lock %s", p.Lock)
+		return drivers.Design{}, misfit(p, p.Driver+" has only "+strings.Join(names, ", "), "-lock %s", p.Lock)
 	}
 	p.Lock = design.Name
 	if _, err := drivers.ReadParams(driver, p.ParamMap()); err != nil {
-		return drivers.Traits{}, misfit(p, err.Error(), "-param %s", p.Params)
+		return drivers.Design{}, misfit(p, err.Error(), "-param %s", p.Params)
 	}
 	p.Server = s.Kind
 	if s.Err != nil {
-		return drivers.Traits{}, &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
+		return drivers.Design{}, &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
 	}
 	if p.Wait == Auto {
 		p.Wait = wait.Backoff
@@ -72,9 +72,9 @@ func Resolve(p *spec.Plan, s Server) (drivers.Traits, error) {
 	}
 	clearUnread(p)
 	if why := settleTopology(p); why != "" {
-		return drivers.Traits{}, misfit(p, why, "-topology %s", p.Topology)
+		return drivers.Design{}, misfit(p, why, "-topology %s", p.Topology)
 	}
-	return design.Traits, Check(*p, design.Traits)
+	return design, Check(*p, design.Traits)
 }
 
 // topologies returns those that a driver knows.
