@@ -15,6 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -231,7 +232,7 @@ func (t *twoSides) criteria() (all []view.Item) {
 	say("must not be", strings.Join(limits, " · "))
 	alpha := fmt.Sprintf("%v", t.Alpha)
 	if t.Tests > 0 {
-		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression. %s", trim(100*t.Alpha),
+		alpha += fmt.Sprintf(": if nothing has changed, at most %s in 100 such comparisons report a regression. %s", plot.Trim(100*t.Alpha),
 			format.Plural(t.Tests, "test")+map[bool]string{false: " of Mann and Whitney", true: " of signed ranks (Wilcoxon)"}[t.Paired])
 		if t.Tests > 1 {
 			alpha += ", corrected for their number (Holm)"

@@ -226,27 +226,27 @@ func TestChangeScale(t *testing.T) {
 		"infinite": {result(0, math.Inf(1), math.Inf(1), 0.1)},
 	} {
 		s := changeScale(list)
-		if !(s.from < 1 && s.to > 1) || math.IsInf(s.to, 0) || !(s.from > 0) {
-			t.Errorf("%s: from %v to %v", name, s.from, s.to)
+		if !(s.From < 1 && s.To > 1) || math.IsInf(s.To, 0) || !(s.From > 0) {
+			t.Errorf("%s: from %v to %v", name, s.From, s.To)
 		}
 		zeros, last := 0, -1.0
-		for _, tick := range s.ticks {
-			if tick.at < 0 || tick.at > 1 || tick.at-last < 0.1 {
-				t.Errorf("%s: ticks at %v and %v of %q", name, last, tick.at, tick.label)
+		for _, tick := range s.Ticks {
+			if tick.At < 0 || tick.At > 1 || tick.At-last < 0.1 {
+				t.Errorf("%s: ticks at %v and %v of %q", name, last, tick.At, tick.Label)
 			}
-			zeros, last = zeros+b2i(tick.label == "0"), tick.at
+			zeros, last = zeros+b2i(tick.Label == "0"), tick.At
 		}
-		if zeros != 1 || len(s.ticks) < 2 && name != "none" || len(s.ticks) > 9 {
-			t.Errorf("%s: %v", name, s.ticks)
+		if zeros != 1 || len(s.Ticks) < 2 && name != "none" || len(s.Ticks) > 9 {
+			t.Errorf("%s: %v", name, s.Ticks)
 		}
 		for _, r := range list {
-			if v := 1 + r.Threshold.Value; v < s.from || v > s.to {
-				t.Errorf("%s: the limit %v is beyond %v to %v", name, r.Threshold.Value, s.from, s.to)
+			if v := 1 + r.Threshold.Value; v < s.From || v > s.To {
+				t.Errorf("%s: the limit %v is beyond %v to %v", name, r.Threshold.Value, s.From, s.To)
 			}
 		}
 	}
-	if s := changeScale([]judged{result(90, 100, 110, 0.1)}); s.to > 2.2 {
-		t.Errorf("one change of a hundred times makes a scale to %v", s.to)
+	if s := changeScale([]judged{result(90, 100, 110, 0.1)}); s.To > 2.2 {
+		t.Errorf("one change of a hundred times makes a scale to %v", s.To)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -55,9 +56,9 @@ func (v content) courses() (shown, folded []course) {
 func drawCourse(name string, r *results.Record) course {
 	all := r.Series
 	end := all[len(all)-1].At + all[len(all)-1].Length
-	x := linear(end.Seconds()/1.04, 5, func(s float64) string { return trim(s) + " s" })
-	x.to = end.Seconds()
-	x.ticks = slices.DeleteFunc(x.ticks, func(t tick) bool { return t.at > 1 })
+	x := plot.Linear(end.Seconds()/1.04, 5, func(s float64) string { return plot.Trim(s) + " s" })
+	x.To = end.Seconds()
+	x.Ticks = slices.DeleteFunc(x.Ticks, func(t plot.Tick) bool { return t.At > 1 })
 	rate, wait := 0.0, 0.0
 	lowest, least := math.Inf(1), int64(math.MaxInt64)
 	var warm time.Duration
@@ -79,25 +80,25 @@ func drawCourse(name string, r *results.Record) course {
 			lowest = math.Min(lowest, l)
 		}
 	}
-	yr := linear(rate, 4, rateLabel)
+	yr := plot.Linear(rate, 4, plot.RateLabel)
 	c := course{Name: name, Warmup: warm > 0, Quantile: quantile}
 	var rates, waits []point
 	violations := drawing{}
-	yw := logTime(math.Min(lowest, wait), wait).thin(4)
+	yw := plot.LogTime(math.Min(lowest, wait), wait).Thin(4)
 	for _, i := range all {
-		mid := x.at((i.At + i.Length/2).Seconds())
-		rates = append(rates, point{mid, courseHeight * (1 - yr.at(perSecond(i)))})
+		mid := x.At((i.At + i.Length/2).Seconds())
+		rates = append(rates, point{mid, courseHeight * (1 - yr.At(perSecond(i)))})
 		if l := float64(latency(i)); l > 0 {
-			waits = append(waits, point{mid, courseHeight * (1 - yw.at(l))})
+			waits = append(waits, point{mid, courseHeight * (1 - yw.At(l))})
 		}
 		if i.Violations > 0 {
 			violations.dot("violation", mid, 6, 4)
 		}
 	}
-	draw := func(title, desc string, y scale, points []point, class string, area bool) lineChart {
+	draw := func(title, desc string, y plot.Scale, points []point, class string, area bool) lineChart {
 		d := drawing{height: courseHeight}
 		if warm > 0 {
-			d.rect("warmup", 0, 0, x.at(warm.Seconds()), courseHeight)
+			d.rect("warmup", 0, 0, x.At(warm.Seconds()), courseHeight)
 		}
 		d.axisY(y)
 		if area {

@@ -7,18 +7,16 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/view"
 )
 
 const (
 	curvesAChart = 6
 	shownCharts  = 6
-	mostNines    = 6
-	pointsANine  = 10
 )
 
 // charts are several of a kind; those beyond the first few are folded away.
@@ -65,18 +63,18 @@ func join(a, b string) string {
 func curvesOf(g view.Group) (chart lineChart, any bool) {
 	type curve struct {
 		name, class string
-		at          [][2]float64 // nines and nanoseconds
+		at          []plot.Point
 	}
 	var curves []curve
 	nines, least, most := 1.0, math.Inf(1), 0.0
 	add := func(name, class string, l results.Latency) {
-		at := distribution(l)
+		at := plot.Curve(l)
 		if len(at) == 0 {
 			return
 		}
-		nines = max(nines, at[len(at)-1][0])
+		nines = max(nines, at[len(at)-1].Nines)
 		for _, p := range at {
-			least, most = math.Min(least, math.Max(1, p[1])), math.Max(most, p[1])
+			least, most = math.Min(least, math.Max(1, p.Nanoseconds)), math.Max(most, p.Nanoseconds)
 		}
 		curves = append(curves, curve{name, class, at})
 	}
@@ -96,12 +94,12 @@ func curvesOf(g view.Group) (chart lineChart, any bool) {
 	if len(curves) == 0 {
 		return chart, false
 	}
-	x, y := tail(nines), logTime(least, most)
+	x, y := plot.Tail(nines), plot.LogTime(least, most)
 	var all []series
 	for _, c := range curves {
 		s := series{name: c.name, class: c.class}
 		for _, p := range c.at {
-			s.points = append(s.points, point{x.at(p[0]), y.at(p[1])})
+			s.points = append(s.points, point{x.At(p.Nines), y.At(p.Nanoseconds)})
 		}
 		all = append(all, s)
 	}
@@ -110,31 +108,4 @@ func curvesOf(g view.Group) (chart lineChart, any bool) {
 		chart.Finding = fmt.Sprintf("Wait by percentile. The highest p99 is that of %s, %s.", worst, metric.Duration.Format(worstAt))
 	}
 	return lines(chart, x, y, all, chartHeight), true
-}
-
-// distribution returns a latency by nines, as far as there are values enough for a quantile. One that has lost its histogram has
-// the quantiles that are spelt out.
-func distribution(l results.Latency) (at [][2]float64) {
-	h, err := l.Histogram()
-	if err != nil || l.Count == 0 {
-		for _, q := range []float64{0.5, 0.9, 0.99, 0.999} {
-			if t := l.Quantile(q); !math.IsNaN(t) {
-				at = append(at, [2]float64{nine(q), t})
-			}
-		}
-		return at
-	}
-	var percentiles []float64
-	for i := 0; i <= mostNines*pointsANine; i++ {
-		q := 1 - math.Pow(10, -float64(i)/pointsANine)
-		if !results.Enough(l.Count, q) {
-			break
-		}
-		percentiles = append(percentiles, 100*q)
-	}
-	values := h.ValueAtPercentilesSlice(percentiles)
-	for i, v := range values {
-		at = append(at, [2]float64{float64(i) / pointsANine, float64(max(time.Duration(v), l.Min))})
-	}
-	return at
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/text"
 )
 
@@ -116,43 +117,43 @@ func (f *forest) fold(drawn []judged) {
 	}
 }
 
-func (t *twoSides) forestRow(r judged, s scale) (row forestRow, turned bool) {
+func (t *twoSides) forestRow(r judged, s plot.Scale) (row forestRow, turned bool) {
 	d := drawing{height: rowHeight}
 	const mid = rowHeight / 2
 	if l := r.Threshold; l != nil {
-		from, to := s.at(1+l.Value), 1.0
+		from, to := s.At(1+l.Value), 1.0
 		if l.Less {
-			from, to = 0, s.at(1+l.Value)
+			from, to = 0, s.At(1+l.Value)
 		}
 		d.rect("beyond", from, 0, to, rowHeight)
 	}
-	for _, tick := range s.ticks {
-		d.line("grid", tick.at, 0, tick.at, rowHeight)
+	for _, tick := range s.Ticks {
+		d.line("grid", tick.At, 0, tick.At, rowHeight)
 	}
 	if l := r.Threshold; l != nil {
-		d.line("limit", s.at(1+l.Value), 0, s.at(1+l.Value), rowHeight)
+		d.line("limit", s.At(1+l.Value), 0, s.At(1+l.Value), rowHeight)
 	}
-	d.line("zero", s.at(1), 0, s.at(1), rowHeight)
+	d.line("zero", s.At(1), 0, s.At(1), rowHeight)
 	look := class(r.Verdict)
 	c := r.Change
 	for _, end := range []float64{c.Low, c.High} {
 		if math.IsNaN(end) {
 			continue
 		}
-		d.line("reach "+look, s.at(c.Ratio), mid, s.at(end), mid)
-		if end >= s.from && end <= s.to {
-			d.line("reach "+look, s.at(end), mid-4, s.at(end), mid+4)
+		d.line("reach "+look, s.At(c.Ratio), mid, s.At(end), mid)
+		if end >= s.From && end <= s.To {
+			d.line("reach "+look, s.At(end), mid-4, s.At(end), mid+4)
 			continue
 		}
 		turned = true
-		d.sign("sign arrow "+look, s.at(end), mid, arrow(end > s.to))
+		d.sign("sign arrow "+look, s.At(end), mid, arrow(end > s.To))
 	}
 	switch {
-	case c.Ratio < s.from || c.Ratio > s.to:
+	case c.Ratio < s.From || c.Ratio > s.To:
 		turned = true
-		d.sign("sign arrow "+look, s.at(c.Ratio), mid, arrow(c.Ratio > s.to))
+		d.sign("sign arrow "+look, s.At(c.Ratio), mid, arrow(c.Ratio > s.To))
 	default:
-		d.sign("sign "+look, s.at(c.Ratio), mid, shape(r.Verdict))
+		d.sign("sign "+look, s.At(c.Ratio), mid, shape(r.Verdict))
 	}
 	row = forestRow{Name: t.name(r), Link: anchor(r), Class: look, Mark: mark(r.Verdict), Verdict: text.Verdict(r.Result),
 		Value: format.Change(c.Ratio - 1)}
@@ -225,7 +226,7 @@ func anchor(r judged) string {
 const farthest = 2.0
 
 // changeScale spans the changes, their intervals and the limits, with no change always among them.
-func changeScale(list []judged) scale {
+func changeScale(list []judged) plot.Scale {
 	least, most, room := 0.0, 0.0, math.Log(farthest)
 	take := func(ratio float64) {
 		if l := math.Log(ratio); !math.IsNaN(l) && !math.IsInf(l, 0) {
@@ -246,35 +247,35 @@ func changeScale(list []judged) scale {
 		least, most = least-0.01, most+0.01
 	}
 	pad := 0.06 * (most - least)
-	s := scale{from: math.Exp(least - pad), to: math.Exp(most + pad), log: true}
-	s.ticks = changeTicks(s)
+	s := plot.Scale{From: math.Exp(least - pad), To: math.Exp(most + pad), Log: true}
+	s.Ticks = changeTicks(s)
 	return s
 }
 
 // changeTicks go outward from no change, in round percentages and as many as there is room for on a telephone.
-func changeTicks(s scale) []tick {
+func changeTicks(s plot.Scale) []plot.Tick {
 	const apart = 0.16 // of the width
-	zero := s.at(1)
-	var below, above []tick
+	zero := s.At(1)
+	var below, above []plot.Tick
 	for _, step := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50, 100} {
-		if s.at(1+step/100)-zero < apart && s.at(1+2*step/100) < 0.97 || zero-s.at(1-step/100) < apart && s.at(1-2*step/100) > 0.03 {
+		if s.At(1+step/100)-zero < apart && s.At(1+2*step/100) < 0.97 || zero-s.At(1-step/100) < apart && s.At(1-2*step/100) > 0.03 {
 			continue // there would be more of them than there is room for
 		}
 		last := zero
-		for v := step; 1+v/100 < s.to && len(above) < 20; v += step {
-			if at := s.at(1 + v/100); at-last >= apart && at < 0.97 {
-				above, last = append(above, tick{at: at, label: changeLabel(v)}), at
+		for v := step; 1+v/100 < s.To && len(above) < 20; v += step {
+			if at := s.At(1 + v/100); at-last >= apart && at < 0.97 {
+				above, last = append(above, plot.Tick{At: at, Label: changeLabel(v)}), at
 			}
 		}
 		last = zero
-		for v := step; v < 100 && 1-v/100 > s.from; v += step {
-			if at := s.at(1 - v/100); last-at >= apart && at > 0.03 {
-				below, last = append([]tick{{at: at, label: changeLabel(-v)}}, below...), at
+		for v := step; v < 100 && 1-v/100 > s.From; v += step {
+			if at := s.At(1 - v/100); last-at >= apart && at > 0.03 {
+				below, last = append([]plot.Tick{{At: at, Label: changeLabel(-v)}}, below...), at
 			}
 		}
 		break
 	}
-	return append(append(below, tick{at: zero, label: "0"}), above...)
+	return append(append(below, plot.Tick{At: zero, Label: "0"}), above...)
 }
 
 func changeLabel(percent float64) string {
@@ -282,5 +283,5 @@ func changeLabel(percent float64) string {
 	if percent < 0 {
 		sign = "−"
 	}
-	return sign + trim(math.Abs(percent)) + " %"
+	return sign + plot.Trim(math.Abs(percent)) + " %"
 }

@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -63,7 +64,7 @@ func writePage(w io.Writer, name string, content interface{ title() string }) er
 	script := mustRead("script.js")
 	hash := sha256.Sum256([]byte(script))
 	var out bytes.Buffer
-	err := templates.ExecuteTemplate(&out, name, frame{content, content.title(), template.CSS(mustRead("style.css")), template.JS(script),
+	err := templates.ExecuteTemplate(&out, name, frame{content, content.title(), template.CSS(plot.Colours + mustRead("style.css")), template.JS(script),
 		base64.StdEncoding.EncodeToString(hash[:])})
 	if err != nil {
 		return fmt.Errorf("html: %w", err)

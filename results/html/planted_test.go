@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -92,12 +93,12 @@ func TestPlantedCurve(t *testing.T) {
 	bare := whole
 	bare.HDR = ""
 	for name, l := range map[string]results.Latency{"histogram": whole, "quantiles": bare} {
-		at := distribution(l)
+		at := plot.Curve(l)
 		for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {
 			got := math.NaN()
 			for _, p := range at {
-				if p[0] <= nine(q)+1e-9 {
-					got = p[1] / 1e6
+				if p.Nines <= plot.Nine(q)+1e-9 {
+					got = p.Nanoseconds / 1e6
 				}
 			}
 			if math.Abs(got-want) > 0.02 {

@@ -10,6 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
 	"github.com/lockbench/lockbench/results/view"
 )
 
@@ -71,7 +72,7 @@ func (v content) throughput() rowChart {
 		for _, c := range g.Cells {
 			most = math.Max(most, math.Max(c.Rate.Max, c.Rate.Median))
 		}
-		s := linear(most, 5, rateLabel)
+		s := plot.Linear(most, 5, plot.RateLabel)
 		group := rowGroup{Title: g.Title, Axis: axis(s)}
 		order := v.order(g, func(c *results.Cell) float64 { return c.Rate.Median })
 		for _, i := range order {
@@ -91,14 +92,14 @@ func (v content) order(g view.Group, figure func(*results.Cell) float64) []int {
 	return g.Sorted(func(*results.Cell) float64 { return 0 })
 }
 
-func rateRow(g view.Group, i int, s scale) chartRow {
+func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 	c := g.Cells[i]
 	d := drawing{height: rowHeight}
-	for _, t := range s.ticks {
-		d.line("grid", t.at, 0, t.at, rowHeight)
+	for _, t := range s.Ticks {
+		d.line("grid", t.At, 0, t.At, rowHeight)
 	}
 	e := view.Rate(c)
-	d.rect("bar "+state(c), 0, 10, s.at(c.Rate.Median), rowHeight-10)
+	d.rect("bar "+state(c), 0, 10, s.At(c.Rate.Median), rowHeight-10)
 	spread := ""
 	low, high := e.Low, e.High
 	if e.Known() {
@@ -107,12 +108,12 @@ func rateRow(g view.Group, i int, s scale) chartRow {
 		spread = fmt.Sprintf("%s – %s, range of %d trials", format.Three(low), format.Three(high), e.N)
 	}
 	if e.N > 1 {
-		d.line("interval", s.at(low), rowHeight/2, s.at(high), rowHeight/2)
-		d.line("interval", s.at(low), 13, s.at(low), rowHeight-13)
-		d.line("interval", s.at(high), 13, s.at(high), rowHeight-13)
+		d.line("interval", s.At(low), rowHeight/2, s.At(high), rowHeight/2)
+		d.line("interval", s.At(low), 13, s.At(low), rowHeight-13)
+		d.line("interval", s.At(high), 13, s.At(high), rowHeight-13)
 		for n, r := range c.Trials {
 			if n < shownTrials {
-				d.dot("trial", s.at(r.Throughput()), rowHeight/2, 2)
+				d.dot("trial", s.At(r.Throughput()), rowHeight/2, 2)
 			}
 		}
 	}
@@ -129,7 +130,7 @@ func sentence(name, value, more string) string {
 	return name + ": " + value
 }
 
-func axis(s scale) template.HTML {
+func axis(s plot.Scale) template.HTML {
 	d := drawing{height: 0}
 	d.axisX(s)
 	return d.svg("axis", "Scale", "", 20)
@@ -150,7 +151,7 @@ func (v content) latency() rowChart {
 	if most == 0 {
 		return chart
 	}
-	s := logTime(least, most)
+	s := plot.LogTime(least, most)
 	var groups []rowGroup
 	for _, g := range v.Groups {
 		group := rowGroup{Title: g.Title, Axis: axis(s)}
@@ -163,24 +164,24 @@ func (v content) latency() rowChart {
 	return chart
 }
 
-func rangeRow(g view.Group, i int, s scale) chartRow {
+func rangeRow(g view.Group, i int, s plot.Scale) chartRow {
 	c := g.Cells[i]
 	l := c.Latency[view.Waiting(c)]
 	d := drawing{height: rowHeight}
-	for _, t := range s.ticks {
-		d.line("grid", t.at, 0, t.at, rowHeight)
+	for _, t := range s.Ticks {
+		d.line("grid", t.At, 0, t.At, rowHeight)
 	}
 	p50, p99, p999 := l.Quantile(0.5), l.Quantile(0.99), l.Quantile(0.999)
 	const mid = rowHeight / 2
 	if !math.IsNaN(p999) {
-		d.line("thin "+state(c), s.at(p99), mid, s.at(p999), mid)
-		d.line("thin "+state(c), s.at(p999), mid-5, s.at(p999), mid+5)
+		d.line("thin "+state(c), s.At(p99), mid, s.At(p999), mid)
+		d.line("thin "+state(c), s.At(p999), mid-5, s.At(p999), mid+5)
 	}
 	if !math.IsNaN(p99) {
-		d.rect("range "+state(c), s.at(p50), mid-4, s.at(p99), mid+4)
+		d.rect("range "+state(c), s.At(p50), mid-4, s.At(p99), mid+4)
 	}
 	if !math.IsNaN(p50) {
-		d.dot("median "+state(c), s.at(p50), mid, 4.5)
+		d.dot("median "+state(c), s.At(p50), mid, 4.5)
 	}
 	value := "p99 " + metric.Duration.Format(p99)
 	beside := "p50 " + metric.Duration.Format(p50) + " · p99.9 " + metric.Duration.Format(p999)

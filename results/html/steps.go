@@ -10,6 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
 )
 
 // rateStep is a cell whose rate goes in steps.
@@ -55,7 +56,7 @@ func drawSteps(name string, r *results.Record) rateStep {
 			}
 		}
 	}
-	x, y := linear(most, 5, rateLabel), logTime(least, worst)
+	x, y := plot.Linear(most, 5, plot.RateLabel), plot.LogTime(least, worst)
 	var all []series
 	st := rateStep{Name: name, Twice: len(parts) == 2}
 	st.Table = table{Caption: "Steps of " + name,
@@ -73,7 +74,7 @@ func drawSteps(name string, r *results.Record) rateStep {
 			s := series{name: line.name + suffix, class: line.class + stroke}
 			for _, step := range steps {
 				if t := stepQuantile(step, line.q); !math.IsNaN(t) {
-					s.points = append(s.points, point{x.at(step.Rate), y.at(t)})
+					s.points = append(s.points, point{x.At(step.Rate), y.At(t)})
 				}
 			}
 			all = append(all, s)

@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+
+	"github.com/lockbench/lockbench/results/plot"
 )
 
 // drawing is an SVG that is as wide as its place and so many pixels high. Horizontal places are shares of the width, from
@@ -84,29 +86,29 @@ func (d *drawing) svg(class, title, desc string, below float64) template.HTML {
 }
 
 // axisX writes ticks along the bottom, and their lines up to the top.
-func (d *drawing) axisX(s scale) {
-	for i, t := range s.ticks {
-		d.line("grid", t.at, 0, t.at, d.height)
+func (d *drawing) axisX(s plot.Scale) {
+	for i, t := range s.Ticks {
+		d.line("grid", t.At, 0, t.At, d.height)
 		anchor := "middle"
 		switch {
-		case i == 0 && t.at < 0.01:
+		case i == 0 && t.At < 0.01:
 			anchor = "start"
-		case t.at > 0.97:
+		case t.At > 0.97:
 			anchor = "end"
 		}
 		class := "tick"
-		if t.minor {
+		if t.Minor {
 			class += " minor"
 		}
-		d.text(class, t.at, 0, d.height+15, anchor, t.label)
+		d.text(class, t.At, 0, d.height+15, anchor, t.Label)
 	}
 }
 
 // axisY writes ticks left of the drawing, into the room that its box leaves there.
-func (d *drawing) axisY(s scale) {
-	for _, t := range s.ticks {
-		y := d.height * (1 - t.at)
+func (d *drawing) axisY(s plot.Scale) {
+	for _, t := range s.Ticks {
+		y := d.height * (1 - t.At)
 		d.line("grid", 0, y, 1, y)
-		d.text("tick", 0, -8, y+4, "end", t.label)
+		d.text("tick", 0, -8, y+4, "end", t.Label)
 	}
 }

@@ -1,0 +1,27 @@
+package plot
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSpread(t *testing.T) {
+	for _, test := range []struct{ at, want []float64 }{
+		{nil, nil},
+		{[]float64{50, 10}, []float64{50, 10}},
+		{[]float64{10, 12, 11}, []float64{10, 30, 20}},
+		{[]float64{95, 99, 98}, []float64{80, 100, 90}},
+		{[]float64{0, 100, 95}, []float64{0, 100, 90}},
+		{[]float64{50, 50, 50}, []float64{50, 60, 70}},
+	} {
+		if got := Spread(test.at, 10, 0, 100); !slices.Equal(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.at, got, test.want)
+		}
+	}
+	many := Spread(make([]float64, 20), 10, 0, 100)
+	for i := range many[1:] {
+		if many[i+1]-many[i] != 10 {
+			t.Fatalf("more labels than there is room for: %v", many)
+		}
+	}
+}
