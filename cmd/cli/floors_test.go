@@ -112,6 +112,7 @@ var floors = []rule{
 	{"cmd/cli/shell", nil, nil},
 	{"cmd/cli/suggest", nil, nil},
 	{"cmd/lockbench", []string{"cmd/cli", "drivers/all"}, nil},
+	{"cmd/filelock", []string{"cmd/cli", "drivers", "drivers/all"}, nil},
 
 	// Beside the house: scripts that measure it and fill its papers in.
 	{"scripts/alarms", []string{"drivers", "drivers/all", "drivers/servers", "results", "results/spec", "results/compare", "results/metric", "results/stats", "workloads"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestOwnLock compiles the README's lock as a module of its own, with its test, and runs it.
+// TestOwnLock compiles cmd/filelock as a module of its own, with its test, and runs it.
 func TestOwnLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("another lockbench is built: make test-all")
@@ -17,16 +17,6 @@ func TestOwnLock(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
-	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(readme), "\n## Your own lock")
-	code := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(section, -1)
-	commands := regexp.MustCompile(`(?m)^    go run \. (.*)$`).FindStringSubmatch(section)
-	if len(code) != 2 || len(commands) != 2 {
-		t.Fatalf("%d pieces of code and the command %q, want 2 and one", len(code), commands)
 	}
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -46,11 +36,11 @@ func TestOwnLock(t *testing.T) {
 		}
 		return string(out)
 	}
-	write("main.go", code[0][1])
-	write("main_test.go", "package main\n\nimport (\n\t\"testing\"\n\n\t\"github.com/lockbench/lockbench/drivers/drivertest\"\n)\n\n"+code[1][1])
-	// The versions of this module, so that nothing has to be looked up.
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
+	// With the versions of this module, so that nothing has to be looked up.
+	for name, from := range map[string]string{
+		"main.go": "cmd/filelock", "main_test.go": "cmd/filelock", "go.mod": "", "go.sum": "",
+	} {
+		text, err := os.ReadFile(filepath.Join(root, from, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,11 +51,7 @@ func TestOwnLock(t *testing.T) {
 	run("go", "test", ".")
 	binary := filepath.Join(dir, "filelock")
 	run("go", "build", "-o", binary, ".")
-	if out := run("gofmt", "-l", "."); out != "" {
-		t.Error("not formatted:", out)
-	}
-
-	args := append(strings.Fields(commands[1]), "-duration", "100ms", "-warmup", "0s", "-server", "embedded", "-output", "o.jsonl")
+	args := append(strings.Fields("-driver file,memory,rueidis -clients 8 -keys 4 -hold 1ms"), "-duration", "100ms", "-warmup", "0s", "-server", "embedded", "-output", "o.jsonl")
 	if out := run(binary, args...); !regexp.MustCompile(`(?m)^file +create .* 0( |$)`).MatchString(out) {
 		t.Errorf("%q has no row of the lock, or violations:\n%s", args, out)
 	}

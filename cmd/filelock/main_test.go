@@ -1,0 +1,10 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/lockbench/lockbench/drivers/drivertest"
+)
+
+// The suite tests that the driver does what it claims, and nothing less.
+func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Setup{Driver: driver{}}) }
