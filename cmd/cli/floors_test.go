@@ -72,6 +72,7 @@ var floors = []rule{
 	{"drivers/servers", nil, []string{"github.com/alicebob/miniredis/v2", "golang.org/x/sys"}},
 	{"drivers/servers/servertest", []string{"drivers/servers"}, []string{"go.uber.org/goleak"}},
 	{"results/plot", []string{"results"}, nil},
+	{"results/svg", []string{"results", "results/format", "results/metric", "results/plot", "results/view", "results/spec"}, nil},
 	{"results/html", []string{"results", "results/plot", "results/format", "results/stats", "results/metric", "results/view", "results/compare", "results/text"}, nil},
 	{"results/stats", []string{"results"}, []string{"golang.org/x/perf/benchmath", "github.com/aclements/go-moremath/stats"}},
 	{"results/metric", []string{"results", "results/format"}, nil},

@@ -18,6 +18,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/html"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/svg"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -69,6 +70,8 @@ var reportFormats = []exporter[reported]{
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
 		return html.Write(w, v.cells, html.Options{})
 	}},
+	{name: "svg", about: "charts for a README or an issue, those that the records make, in a directory:\n" +
+		strings.Join(svg.Names, ".svg, ") + ".svg", dir: writeSVG},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, metric.Higher)
 	}},
@@ -145,6 +148,23 @@ func writeHgrm(dir string, v reported) error {
 	})
 }
 
+// writeSVG writes all charts that the cells have the data for into a directory, which is made if need be.
+func writeSVG(dir string, v reported) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, c := range svg.Charts(v.cells) {
+		err := files.Replace(filepath.Join(dir, c.Name+".svg"), func(w io.Writer) error {
+			_, err := w.Write(c.SVG)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runOutputs reads -format of a run. Its formats are report's; those of a run that compares are compare's, whose table
 // comes below the run's own, and whose other formats have standard output for themselves.
 func (o *options) runOutputs(compares bool) (cells []output[reported], found []output[compared], err error) {
@@ -164,7 +184,7 @@ func (o *options) runOutputs(compares bool) (cells []output[reported], found []o
 func aboutFormats[T any](formats []exporter[T]) string {
 	var b strings.Builder
 	for _, f := range formats {
-		fmt.Fprintf(&b, "  %-18s %s\n", f.name, f.about)
+		fmt.Fprintf(&b, "  %-18s %s\n", f.name, strings.ReplaceAll(f.about, "\n", "\n"+strings.Repeat(" ", 21)))
 	}
 	return b.String()
 }

@@ -120,7 +120,7 @@ func RateLabel(v float64) string {
 	switch {
 	case v >= 1e6:
 		return Trim(math.Round(v/1e4)/100) + "M"
-	case v >= 1e4:
+	case v >= 1e3:
 		return Trim(math.Round(v/10)/100) + "k"
 	}
 	return Trim(math.Round(v*100) / 100)

@@ -31,6 +31,36 @@ func LoadLine(p *spec.Plan) string {
 	return lines[0]
 }
 
+// LoadWords returns the load that cells have in common as half a sentence: "64 clients on 10 keys, hold 1 ms". What they differ
+// in is left out, and so is what goes without saying.
+func LoadWords(cells []*results.Cell) string {
+	var counts, rest []string
+	for _, a := range Axes {
+		value, differs := a.Compare(cells)
+		if differs || value == "" || !slices.Contains(loadWords, a.Title) {
+			continue
+		}
+		switch a.Title {
+		case "load":
+			if value != closed {
+				rest = append(rest, value)
+			}
+		case "clients", "keys":
+			counts = append(counts, strings.TrimSuffix(named("", a, cells[0]), " · "))
+		case "ttl":
+			if cells[0].Plan().Crash > 0 {
+				rest = append(rest, "TTL "+value)
+			}
+		default:
+			rest = append(rest, a.Title+" "+value)
+		}
+	}
+	return strings.Join(append([]string{strings.Join(counts, " on ")}, rest...), ", ")
+}
+
+// loadWords are the axes of LoadWords.
+var loadWords = []string{"load", "classes", "clients", "keys", "key dist", "hold", "think", "ttl", "try-only", "crash", "overstay", "re-entry"}
+
 func loadOf(l spec.Load) string {
 	switch {
 	case !l.Rate.IsZero():

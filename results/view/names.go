@@ -102,7 +102,7 @@ func Names(cells []*results.Cell) (names []string, common string) {
 	for i, c := range cells {
 		if names[i] == "" {
 			p := c.Plan()
-			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" })
+			parts := slices.DeleteFunc([]string{p.Driver, p.Lock, p.Wait}, func(s string) bool { return s == "" || s == ownWait })
 			names[i] = format.Clean(strings.Join(parts, " · "))
 		}
 		if c.Partial() != "" {
@@ -122,6 +122,9 @@ var placed = []string{
 // namingAxes stay in a name even if cells could be told apart without them.
 var namingAxes = []string{"side", "revision", "driver", "lock", "wait", "topology", "release", "renew", "workload", "params"}
 
+// ownWait is the way of waiting of designs that have one of their own, which goes without saying.
+const ownWait = "native"
+
 // shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
 // of its own, the server's version only makes names longer.
 func shortest(cells []*results.Cell) []string {
@@ -129,6 +132,15 @@ func shortest(cells []*results.Cell) []string {
 	names := namesBy(kept, cells)
 	if distinct(names) < len(cells) {
 		return Labels(cells)
+	}
+	if i := slices.IndexFunc(kept, func(a Axis) bool { return a.Title == "wait" }); i >= 0 {
+		value := kept[i].Value
+		kept[i].Value = func(c *results.Cell) string { return strings.TrimSuffix(value(c), ownWait) }
+		if plain := namesBy(kept, cells); distinct(plain) == len(cells) && !slices.Contains(plain, "") {
+			names = plain
+		} else {
+			kept[i].Value = value
+		}
 	}
 	if slices.ContainsFunc(kept, func(a Axis) bool { return a.Title == "side" }) {
 		return names // what the other side has different is what a reader wants to know

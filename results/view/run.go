@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
@@ -15,7 +16,7 @@ import (
 type Run struct {
 	Group          // all of them; the names tell each from all others
 	Common string  // what all have in common
-	Groups []Group // cells of the same load
+	Groups []Group // cells of the same load, the load with most contention first
 	Rivals bool    // the cells of a group had the same load, and can be ranked
 }
 
@@ -48,7 +49,15 @@ func NewRun(cells []*results.Cell) *Run {
 		g.Names, _ = Names(g.Cells)
 		r.Groups = append(r.Groups, g)
 	}
+	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -contention(a.Cells[0], b.Cells[0]) })
 	return r
+}
+
+// contention compares loads by how many clients want the same key, and then by how long they hold it.
+func contention(a, b *results.Cell) int {
+	rivals := func(c *results.Cell) float64 { return float64(c.Plan().Clients) / float64(max(1, c.Plan().Keys)) }
+	hold := func(c *results.Cell) time.Duration { return c.Plan().Groups()[0].HoldTimes().Mean() }
+	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
 }
 
 // Sorted returns the places in g by a figure, the greatest first; cells that do not know it come last.

@@ -1,0 +1,164 @@
+package svg
+
+// Throughput and latency, and both side by side.
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/plot"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+func rateOf(c *results.Cell) float64 { return c.Rate.Median }
+
+func hasWait(c *results.Cell) bool { return view.P99(c) > 0 || waitOf(c, 0.5) > 0 }
+
+// waitOf returns a quantile of what the clients of a cell feel.
+func waitOf(c *results.Cell, q float64) float64 { return c.Latency[view.Waiting(c)].Quantile(q) }
+
+// throughput draws a bar a cell: the median of the trials, with their interval or range.
+func throughput(v *view.Run) (Chart, bool) {
+	groups, left := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 })
+	if len(v.Cells) < 2 || len(groups) == 0 {
+		return Chart{}, false
+	}
+	const title = "Locks per second"
+	notes := newNotes()
+	all := beside(groups, best(v, rateOf), func(g view.Group, at []int) panel { return ratePanel(g, at, notes) })
+	c := newCanvas(title, about(v, groups), bars(v, all))
+	for _, s := range all {
+		s.draw(c)
+	}
+	notes.draw(c, left)
+	return c.chart("throughput", title, altOf(v, groups, "Locks per second", best(v, rateOf), rateOf, format.Three)), true
+}
+
+// farBound is how many times as far as the longest bar a bound may lie for bounds to be drawn: they would make the bars short.
+const farBound = 1.5
+
+// ratePanel draws the locks a second of some cells of a group.
+func ratePanel(g view.Group, at []int, notes *notes) panel {
+	most, bounds := 0.0, 0.0
+	p := panel{}
+	for _, i := range at {
+		c := g.Cells[i]
+		e := view.Rate(c)
+		m := mark{from: math.NaN(), to: c.Rate.Median, low: e.Low, high: e.High, bound: boundOf(c), bad: c.Violated(),
+			label: format.Three(c.Rate.Median) + notes.of(c)}
+		if !e.Known() {
+			m.low, m.high = e.Min, e.Max
+		}
+		most = math.Max(most, math.Max(m.to, m.high))
+		p.marks = append(p.marks, m)
+	}
+	for _, m := range p.marks {
+		bounds = math.Max(bounds, m.bound)
+	}
+	if p.bounds = bounds > 0 && bounds <= farBound*most; p.bounds {
+		most = math.Max(most, bounds)
+	}
+	p.scale = plot.Linear(most, 5, plot.RateLabel)
+	return p
+}
+
+// boundOf returns what the keys of a cell let through at the most, 0 if something else bounds it or a violation shows that they
+// do not.
+func boundOf(c *results.Cell) float64 {
+	if c.Bound.By != "keys" || c.Violated() {
+		return 0
+	}
+	return c.Bound.LocksPerS
+}
+
+// latency draws a span a cell, from the median of the wait to its p99, on one logarithmic scale.
+func latency(v *view.Run) (Chart, bool) {
+	groups, left := chosen(v, hasWait)
+	if len(v.Cells) < 2 || len(groups) == 0 {
+		return Chart{}, false
+	}
+	title := "How long a client waits for its lock"
+	notes := newNotes()
+	scale := waitScale(groups)
+	shortest := best(v, func(c *results.Cell) float64 { return -tailOf(c) })
+	all := stacked(groups, shortest, func(g view.Group, at []int) panel { return waitPanel(g, at, scale, notes, true) })
+	all[0].panels[0].ends = [2]string{"median", "p99"}
+	c := newCanvas(title, about(v, groups), waits(v))
+	for _, s := range all {
+		s.draw(c)
+	}
+	notes.draw(c, left)
+	return c.chart("latency", title, altOf(v, groups, "Wait, p99", shortest, tailOf, metric.Duration.Format)), true
+}
+
+// tailOf is what cells are ordered by: p99, or the median where there are too few values.
+func tailOf(c *results.Cell) float64 {
+	if t := view.P99(c); known(t) {
+		return t
+	}
+	return waitOf(c, 0.5)
+}
+
+func waitScale(groups []view.Group) plot.Scale {
+	least, most := math.Inf(1), 0.0
+	for _, g := range groups {
+		for _, c := range g.Cells {
+			for _, q := range []float64{0.5, 0.99} {
+				if t := waitOf(c, q); t > 0 {
+					least, most = math.Min(least, t), math.Max(most, t)
+				}
+			}
+		}
+	}
+	return plot.LogTime(least, most)
+}
+
+func waitPanel(g view.Group, at []int, scale plot.Scale, notes *notes, medians bool) panel {
+	p := panel{scale: scale}
+	for _, i := range at {
+		c := g.Cells[i]
+		p50, p99 := waitOf(c, 0.5), waitOf(c, 0.99)
+		m := mark{from: p50, to: p99, low: math.NaN(), bad: c.Violated(), label: metric.Duration.Format(p99) + notes.of(c)}
+		if !known(p99) {
+			m.to, m.label = p50, metric.Duration.Format(p50)+notes.of(c)
+		}
+		if medians {
+			m.before = metric.Duration.Format(p50)
+		}
+		p.marks = append(p.marks, m)
+	}
+	return p
+}
+
+// overview draws throughput and wait beside each other, of the load with most contention.
+func overview(v *view.Run) (Chart, bool) {
+	groups, _ := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 && hasWait(c) })
+	if !v.Rivals || len(groups) == 0 || len(groups[0].Cells) < 2 {
+		return Chart{}, false
+	}
+	g := groups[0]
+	at := best(v, rateOf)(g)
+	s := section{}
+	for _, i := range at {
+		s.name(g.Names[i], g.Cells[i].Violated())
+	}
+	notes := newNotes()
+	rate, wait := ratePanel(g, at, notes), waitPanel(g, at, waitScale(groups[:1]), notes, false)
+	rate.head, wait.head = "Locks per second", "Wait, median to p99"
+	s.panels = []panel{rate, wait}
+	title := "Throughput and wait of each lock"
+	c := newCanvas(title, about(v, groups[:1]), bars(v, []section{s}))
+	s.draw(c)
+	notes.draw(c, 0)
+	var said []string
+	for _, i := range at {
+		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Names[i], format.Three(rateOf(g.Cells[i])),
+			metric.Duration.Format(view.P99(g.Cells[i])), saidOf(g.Cells[i])))
+	}
+	alt := "Locks per second and the p99 of the wait, most locks first: " + strings.Join(said, "; ") + "."
+	return c.chart("overview", title, alt), true
+}

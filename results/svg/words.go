@@ -1,0 +1,154 @@
+package svg
+
+// What a chart says in words: the load and the server above it, doubts below it, and its result for those who do not see it.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// about says what the load and the servers of groups were.
+func about(v *view.Run, groups []view.Group) string {
+	var cells []*results.Cell
+	for _, g := range groups {
+		cells = append(cells, g.Cells...)
+	}
+	var servers []string
+	for _, c := range cells {
+		s := c.First().Server
+		name := strings.TrimSpace(s.Name + " " + s.Version)
+		if view.ServerKind(c) == "embedded" {
+			name = "the stand-in of lockbench"
+		}
+		if name = format.Glue(name); name != "" && !slices.Contains(servers, name) {
+			servers = append(servers, name)
+		}
+	}
+	load := view.LoadWords(cells)
+	if len(groups) > 1 {
+		load = view.LoadWords(v.Cells)
+	}
+	if len(servers) > 0 {
+		load = strings.TrimPrefix(load+", on "+format.And(servers), ", ")
+	}
+	return format.Upper(load) + "."
+}
+
+// trials says how many there were of each cell.
+func trials(v *view.Run) (least, most int) {
+	least = len(v.Cells[0].Trials)
+	for _, c := range v.Cells {
+		least, most = min(least, len(c.Trials)), max(most, len(c.Trials))
+	}
+	return least, most
+}
+
+func trialsText(v *view.Run) string {
+	least, most := trials(v)
+	if least == most {
+		return format.Plural(least, "trial")
+	}
+	return fmt.Sprintf("%d to %d trials", least, most)
+}
+
+// bars explains what is drawn of several trials, and the bounds.
+func bars(v *view.Run, all []section) string {
+	text := "One trial each."
+	if _, most := trials(v); most > 1 {
+		text = "Bars: median of " + trialsText(v) + "; line at their end: 95 % interval."
+		if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return !view.Rate(c).Known() }) {
+			text = "Bars: median of " + trialsText(v) + "; line at their end: range."
+		}
+	}
+	if slices.ContainsFunc(all, func(s section) bool { return slices.ContainsFunc(s.panels, func(p panel) bool { return p.bounds }) }) {
+		text += " Dotted: as many as hold time and round trip leave room for."
+	}
+	return text
+}
+
+func waits(v *view.Run) string {
+	text := "Logarithmic scale; " + trialsText(v) + " together."
+	if slices.ContainsFunc(v.Cells, (*results.Cell).Open) {
+		text += " Measured from when an arrival was due."
+	}
+	return text
+}
+
+// notes are the doubts about cells, each with a sign that stands behind the figures of a cell.
+type notes struct{ words []string }
+
+func newNotes() *notes { return &notes{} }
+
+var signs = []string{"*", "†", "‡", "§", "¶"}
+
+// of returns the signs of a cell.
+func (n *notes) of(c *results.Cell) (text string) {
+	for _, word := range view.Doubts(c) {
+		at := slices.Index(n.words, word)
+		if at < 0 {
+			at, n.words = len(n.words), append(n.words, word)
+		}
+		text += signs[min(at, len(signs)-1)]
+	}
+	return text
+}
+
+// draw explains the signs below the chart, and says how many loads it has no room for.
+func (n *notes) draw(c *canvas, left int) {
+	if len(n.words) > 0 || left > 0 {
+		c.y += 8
+	}
+	for i, word := range n.words {
+		text := word
+		switch word {
+		case "partial":
+			text += ": the trial ended early"
+		case "embedded":
+			text += ": the server is a stand-in inside lockbench"
+		default:
+			text += ": " + view.Meaning(word)
+		}
+		c.paragraph("soft", signs[min(i, len(signs)-1)]+" "+text+".")
+	}
+	if left > 0 {
+		c.paragraph("soft", fmt.Sprintf("%s with less contention left out.", format.Plural(left, "load")))
+	}
+}
+
+// saidOf says of a cell what must not be left out.
+func saidOf(c *results.Cell) string {
+	var words []string
+	if c.Violated() {
+		words = append(words, "mutual exclusion violated")
+	}
+	words = append(words, view.Doubts(c)...)
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// altOf lists a figure of all cells, load by load.
+func altOf(v *view.Run, groups []view.Group, what string, order func(view.Group) []int, figure func(*results.Cell) float64, write func(float64) string) string {
+	var all []string
+	for _, g := range groups {
+		var said []string
+		for _, i := range order(g) {
+			said = append(said, g.Names[i]+" "+write(figure(g.Cells[i]))+saidOf(g.Cells[i]))
+		}
+		text := strings.Join(said, "; ")
+		if g.Title != "" {
+			text = g.Title + ": " + text
+		}
+		all = append(all, text)
+	}
+	if v.Rivals {
+		what += ", best first"
+	}
+	return what + ". " + strings.Join(all, ". ") + "."
+}
