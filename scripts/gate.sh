@@ -9,7 +9,7 @@
 # addresses, two server configurations, two programs. File names in flags are relative to the current directory.
 #
 #   -n N                  rounds: trials of each side (10)
-#   -fail-on EXPR         when to fail: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help compare
+#   -fail-on EXPR         when to fail: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help comparing
 #   -alpha, -min-effect, -figures, -ignore VALUE and -force: as in lockbench compare
 #   -allow-inconclusive   exit with 0 instead of 5 if results are merely noisy; missing results, unmeasured ones and too few
 #                         rounds still do not pass

@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/text"
 )
@@ -71,55 +70,20 @@ func (p *program) compareCommand() *cobra.Command {
 
 // compareText returns the help of the command.
 func compareText() string {
-	var single, metrics, quantiles []string
-	for _, f := range metric.All() {
-		metric, quantile, ok := strings.Cut(f.Name, ".")
-		switch {
-		case !ok:
-			single = append(single, f.Name)
-		default:
-			if !slices.Contains(metrics, metric) {
-				metrics = append(metrics, metric)
-			}
-			if !slices.Contains(quantiles, quantile) {
-				quantiles = append(quantiles, quantile)
-			}
-		}
-	}
 	return `Compares the records of two files, cell by cell; - is standard input. Of one file alone, which
 run -vs has written, it compares the two sides. A trial is one observation: give -trials 10 or so
 on each side, and let the sides take turns (run -vs, scripts/gate.sh), or a machine that is busier
-today looks like a change.
-
-Cells belong together if they were asked for alike, whatever the seed, and ran on the same kind of
-server. A figure has regressed if it is beyond its threshold and the difference is significant
-(p below -alpha, corrected by Holm for all that is tested); there is no change if the 95 % interval
-of the change rules the threshold out; else it is inconclusive, and it is said how many trials would
-tell. The sides of run -vs are tested pair by pair (Wilcoxon's signed ranks), so that a slow drift
-of the machine hides nothing, those of other runs each as a whole (Mann-Whitney). Machines that
-differ make every change inconclusive, unless -force, and so does a cell that only the base has.
-Where lockbench or its machine was the bottleneck of the base (saturated), a loss of the lock need
-not show: only a regression is believed there, unless -force.
+today looks like a change. A figure has regressed if it is beyond its threshold and the difference
+is significant. lockbench help comparing has the tests and verdicts, lockbench help figures all
+figures.
 
 -format writes other formats, in one go: -format junit=tests.xml,github prints the table, and writes
 files, each whole or not at all:
 
 ` + aboutFormats(compareFormats) + `
-Thresholds (-fail-on) are a figure, < or >, and a value: with a sign and % it is a change from base
-to head, without it is the head's own: its median or, of a count, its worst trial. Violations are
-judged only if the head claims mutual exclusion.
-
-Figures:
-` + wrapped(strings.Join(metrics, ", ")+", each with ."+strings.Join(quantiles, " .")) +
-		wrapped(strings.Join(single, ", ")) + `
-Exit codes:
-  0  no change, or improved      3  a threshold is missed
-  1  error                       5  inconclusive (-allow-inconclusive: unless it is noise alone)
-  2  usage`
+Exit codes: 0 no change, or improved · 1 error · 2 usage · 3 a threshold is missed · 5 inconclusive
+(-allow-inconclusive: unless it is noise alone).`
 }
-
-// wrapped breaks text into lines of the help.
-func wrapped(text string) string { return strings.Join(format.Wrap("  ", text, 98), "\n") + "\n" }
 
 // comparing reads the flags that say how to compare.
 func (o *options) comparing() (compare.Options, error) {
@@ -180,7 +144,7 @@ func figureHint(name string) string {
 	if hint := suggest.DidYouMean("", name, metric.Names()); hint != "" {
 		return hint
 	}
-	return " (lockbench help compare lists them)"
+	return " (lockbench help figures lists them)"
 }
 
 func parseFigure(s string) (string, error) {
@@ -203,7 +167,7 @@ func parseIgnored(s string) (string, error) {
 	}
 	hint := suggest.DidYouMean("", s, names)
 	if hint == "" {
-		hint = " (lockbench help run has the flags of a plan)"
+		hint = " (lockbench help all has the flags of a plan)"
 	}
 	return "", fmt.Errorf("%q is no flag in which plans can differ%s", s, hint)
 }

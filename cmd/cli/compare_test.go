@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -96,17 +95,6 @@ func TestCompareCompletes(t *testing.T) {
 		words := append([]string{"__complete", "compare"}, strings.Split(args, " ")...)
 		if code := run(words, nil, &out, &errs, environment(), nil); code != 0 || !slices.Contains(strings.Split(out.String(), "\n"), want) {
 			t.Errorf("compare %s: exit code %d, %.300s", args, code, &out)
-		}
-	}
-}
-
-// TestHelpNamesFigures: every figure can be found in the help of compare.
-func TestHelpNamesFigures(t *testing.T) {
-	words := strings.FieldsFunc(compareText(), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
-	for _, f := range metric.All() {
-		metric, quantile, ok := strings.Cut(f.Name, ".")
-		if !slices.Contains(words, metric) || ok && !slices.Contains(words, "."+quantile) {
-			t.Errorf("%s is not in the help", f.Name)
 		}
 	}
 }

@@ -64,9 +64,7 @@ var runFlags = slices.Concat(measuringFlags, sideFlags, comparingFlags, runOutpu
 // servers.
 var measuringFlags = func() (defs []flagDef) {
 	common := []flagDef{workloadFlag, trialsFlag, seedFlag, nullFlag}
-	for _, group := range []string{
-		spec.GroupWhat, spec.GroupLoad, spec.GroupTrial, spec.GroupWaiting, spec.GroupClient, spec.GroupServers,
-	} {
+	for _, group := range spec.Groups {
 		for _, f := range common {
 			if f.group == group {
 				defs = append(defs, f)
@@ -82,7 +80,7 @@ var measuringFlags = func() (defs []flagDef) {
 }()
 
 var (
-	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list); flags and\nvariables override it"}
+	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list presets)\n(flags and variables override it)"}
 	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
 	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
 	nullFlag     = flagDef{"null", "", spec.GroupTrial, "", "false", false, "measure the null driver too, once for each load: what the harness\nitself costs"}
@@ -91,7 +89,7 @@ var (
 // serverFlags say which server of the user's it meets, and how to log in there.
 var serverFlags = []flagDef{
 	{"server", "", groupServer, "KIND", "auto", false, "auto, private (lockbench starts it), embedded (Redis, in-process)\nor external (-addr, REDIS_URL)"},
-	{"addr", "", groupServer, "URL", "", false, "your server: host:port, redis://…, rediss://…, unix:///path,\nzookeeper://…, etcd://…, etcds://…, mysql://…, postgres://…\n(Redis, default: REDIS_URL); a comma list for several"},
+	{"addr", "", groupServer, "URL", "", false, "your server: redis://…, zookeeper://…, etcd://…, mysql://…, postgres://…\n(also rediss://…, etcds://…, unix:///path, host:port; default: REDIS_URL; a comma list\nfor several)"},
 	{"master", "", groupServer, "NAME", "", false, "your sentinels' name for the primary (-topology sentinel)"},
 	{"user", "", groupServer, "NAME", "", false, "user name there"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
@@ -104,14 +102,14 @@ var serverFlags = []flagDef{
 
 // sideFlags say what a run is compared with.
 var sideFlags = []flagDef{
-	{"vs", "", groupComparing, "FLAGS", "", false, "measure a head too, the run with these flags in place of its own, by\n" +
-		"turns, and compare: -vs '-wait queue'; '' compares it with itself"},
+	{"vs", "", groupComparing, "FLAGS", "", false, "measure base and head in turn, and compare: -vs '-wait queue'\n" +
+		"(the head is the run with these flags in place of its own; '' compares it with itself)"},
 	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
 }
 
 // runOutputFlags say where the figures of a run go.
 var runOutputFlags = []flagDef{
-	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line a trial to FILE"},
+	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE"},
 	{"revision", "", groupOutput, "TEXT", "", false, "what is under test, for the records: -revision \"$(git rev-parse\n--short HEAD)\""},
 	{"interval-log", "", groupOutput, "FILE", "", false, "write an HdrHistogram interval log, a line a second and metric, in\nplace of an older one"},
 	{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"},
@@ -122,7 +120,7 @@ var runOutputFlags = []flagDef{
 }
 
 var (
-	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "comma list of formats, each into a file of its own; what has none goes\nto standard output in place of the table (help report, help compare)"}
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
 	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
 	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}

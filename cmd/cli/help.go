@@ -1,81 +1,25 @@
-// The help: what a user has to know, from the table of flags.
+// lockbench help: a front page, all flags, a page for each command and one for each topic.
 
 package cli
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/results/format"
 )
 
-const helpIntro = `lockbench measures distributed locks: how fast and how safe each design is under your contention.
-
-Usage:
-  lockbench [run] FLAGS     measure one lock, or a matrix of them
-  lockbench report FILE…    print the table of records that -o has written
-  lockbench compare A B     what became of the figures of A's records in B's: the gate of a change
-  lockbench history FILE…   each cell's figures over revisions, with steps and drifts
-  lockbench clean           delete what a run that was killed has left on your server
-  lockbench list            drivers, lock designs, ways of waiting, presets, servers that are here
-  lockbench schema [NAME]   JSON schema of workload files, of records or of comparisons
-  lockbench version         version of lockbench and of its client libraries
-  lockbench completion SH   completion for bash, zsh, fish or powershell
-
-Examples:
-  lockbench -driver rueidis -clients 512 -keys 10
-  lockbench -driver go-redis,rueidis -wait backoff,pubsub -clients 64,512 -trials 5 -o runs.jsonl
-  lockbench -driver rueidis,zookeeper,etcd,mysql,postgres -durability relaxed,strict
-  lockbench -lock set-nx,setnx -hold 5ms -addr redis://localhost:6379 -dry-run
-  lockbench -driver rueidis -rate 1k,5k -arrival poisson -keys 100 -key-dist zipf:1.1 -hold exp:2ms
-  lockbench -workload flash-sale -driver rueidis,etcd
-  lockbench -clients 64 -trials 10 -vs '-wait queue' -fail-on 'locks/s<-5%'
-  lockbench -clients 64 -trials 10 -baseline main.jsonl -revision "$(git rev-parse --short HEAD)"
-  lockbench -driver null -clients 64         # what the harness itself costs
-  lockbench report runs.jsonl
-  lockbench compare -fail-on 'locks/s<-5%,acquire.p99>+10%' base.jsonl head.jsonl
-`
-
-const helpOutro = `
-Flags take one dash or two, and -flag value or -flag=value. Those marked * are axes: they take a
-comma list, and the run is the matrix of all lists. Combinations that make no sense are named and
-skipped. Numbers may be written 10k or 1_000. Times have a unit: 250us, 1.5ms, 30s, 2m.
-
-A file for -workload has these flags as fields, but for those under Server and Output: hold: 5ms,
-and lists for axes: clients: [64, 512]. Under classes stand kinds of clients that differ, under
-cells what each cell changes; workloads/example.yaml shows all of it, and -dry-run prints such a
-file. A flag wins over a variable, that over the file, and that over the default.
-
-Environment:
-  LOCKBENCH_…         the default of any flag: LOCKBENCH_CLIENTS=512, LOCKBENCH_FLUSH_DELAY=100us
-  LOCKBENCH_PASSWORD  the password at -addr; no flag takes it, since all users can read arguments
-  REDIS_URL           your Redis, unless -addr or -server says otherwise
-  NO_COLOR            if set, no colours
-
-A server of yours is treated as production: keys begin with a prefix of this run alone and are
-deleted by name; nothing is flushed or configured. If a run is killed, lockbench clean deletes
-them. Without an address lockbench starts servers of its own, as far as their programs are
-installed (see list), and stops them in the end.
-
-Exit codes:
-  0    fine
-  1    error
-  2    usage
-  3    a comparison found a threshold missed
-  4    mutual exclusion violated by a design that claims it
-  5    a comparison was inconclusive
-  130  interrupted; partial results written
-`
-
-// help writes the help of a command; nil and the root mean all of lockbench.
+// help writes the help of a command; nil, the root and run mean the front page.
 func (p *program) help(c *cobra.Command) error {
 	var b strings.Builder
 	if c == nil || !c.HasParent() || c.Name() == "run" {
-		b.WriteString(helpIntro)
-		writeFlags(&b, runFlags)
-		b.WriteString(helpOutro)
+		b.WriteString(page(frontPage))
 	} else {
 		text := c.Long
 		if text == "" {
@@ -88,54 +32,90 @@ func (p *program) help(c *cobra.Command) error {
 				defs = append(defs, opt.flagDef)
 			}
 		})
-		writeFlags(&b, defs)
+		writeGroups(&b, defs)
 	}
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
 }
 
+// helpCommand makes lockbench help [COMMAND|TOPIC].
+func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
+	c, _ := p.command(&cobra.Command{Use: "help [COMMAND|TOPIC]", Short: "Print the help of lockbench, of a command or about a topic", Hidden: true}, nil)
+	c.ValidArgsFunction = func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(before) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)), cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return p.help(nil)
+		case len(args) > 1:
+			return usageErrorf("help: one at a time: lockbench help %s", args[0])
+		case slices.Contains(topics, args[0]), args[0] == allFlagsPage:
+			_, err := io.WriteString(p.stdout, page(args[0]))
+			return err
+		}
+		if found, _, err := root.Find(args); err == nil && found != root {
+			return p.help(found)
+		}
+		commands := commandNames(root)
+		return usageErrorf("help: no topic or command is called %q%s; topics: %s, %s; commands: %s", args[0],
+			suggest.DidYouMean("", args[0], slices.Concat(topics, commands)), allFlagsPage, strings.Join(topics, ", "), strings.Join(commands, ", "))
+	}
+	return c
+}
+
 // usageColumn is where the flags' descriptions begin.
 const usageColumn = 26
 
-// writeFlags writes the flags under their headings.
-func writeFlags(b *strings.Builder, defs []flagDef) {
-	group := ""
-	for _, f := range defs {
-		if f.group != group {
-			group = f.group
-			fmt.Fprintf(b, "\n%s:\n", group)
+// writeGroups writes flags under their headings.
+func writeGroups(b *strings.Builder, defs []flagDef) {
+	for len(defs) > 0 {
+		n := slices.IndexFunc(defs, func(f flagDef) bool { return f.group != defs[0].group })
+		if n < 0 {
+			n = len(defs)
 		}
-		left := "  -" + f.name
-		if f.axis {
-			left = " *-" + f.name
+		fmt.Fprintf(b, "\n%s:\n", defs[0].group)
+		for _, f := range defs[:n] {
+			f.writeHelp(b)
 		}
-		if f.short != "" {
-			left = "  -" + f.short + ", -" + f.name
-		}
-		if f.value != "" {
-			left += " " + f.value
-		}
-		text := f.usage
-		if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
-			text += " (default " + f.def + ")"
-		}
-		text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", usageColumn))
-		fmt.Fprintf(b, "%-*s%s\n", usageColumn, left, text)
+		defs = defs[n:]
 	}
 }
 
-// helpCommand makes lockbench help [COMMAND].
-func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
-	c, _ := p.command(&cobra.Command{Use: "help [COMMAND]", Short: "Print the help of lockbench or of a command", Hidden: true}, nil)
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return p.help(nil)
-		}
-		found, _, err := root.Find(args)
-		if err != nil || found == root {
-			return root.Args(root, args)
-		}
-		return p.help(found)
+// left returns the flag as the help writes it, with a star if it takes a list.
+func (f flagDef) left() string {
+	left := "  -" + f.name
+	if f.axis {
+		left = " *-" + f.name
 	}
-	return c
+	if f.short != "" {
+		left = "  -" + f.short + ", -" + f.name
+	}
+	if f.value != "" {
+		left += " " + f.value
+	}
+	return left
+}
+
+// writeHelp writes all that there is to say of a flag.
+func (f flagDef) writeHelp(b *strings.Builder) {
+	text := f.usage
+	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
+		text += " (default " + f.def + ")"
+	}
+	text = strings.ReplaceAll(text, "\n", " ")
+	b.WriteString(strings.Join(format.Wrap(fmt.Sprintf("%-*s", usageColumn, f.left()), text, helpWidth), "\n") + "\n")
+}
+
+// writeBrief writes a line.
+func (f flagDef) writeBrief(b *strings.Builder) {
+	text, _, _ := strings.Cut(f.usage, "\n")
+	text = strings.TrimRight(text, " ,;:")
+	if f.def != "" && !strings.Contains(text, "(default") {
+		text += " (default " + f.def + ")"
+	}
+	fmt.Fprintf(b, "%-*s%s\n", usageColumn, f.left(), text)
 }

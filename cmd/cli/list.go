@@ -1,4 +1,4 @@
-// lockbench list: what can be measured here.
+// lockbench list: what can be measured here, at a glance or one thing at length.
 
 package cli
 
@@ -6,19 +6,18 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -26,13 +25,35 @@ import (
 
 func (p *program) listCommand() *cobra.Command {
 	c, o := p.command(&cobra.Command{
-		Use:   "list",
-		Short: "Print drivers, lock designs, ways of waiting, presets and the servers that are here",
-		Args:  noArgs,
+		Use:   "list [NAME]",
+		Short: "Print drivers, lock designs, presets and the servers that are here",
+		Long: "Prints the drivers, where their servers are, their lock designs and the presets.\n\n" +
+			"With the name of a driver it tells all about that one: its server and address, what each design\n" +
+			"claims, what it imitates, what is wrong with it, how its clients can wait, and its options. NAME\n" +
+			"may also be a lock design, a service, a preset, or one of " + strings.Join(listSections, ", ") + ".",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("list: one name at a time")
+			}
+			if len(args) == 1 && !slices.Contains(listNames(), args[0]) {
+				return usageErrorf("list: there is no driver, lock, service or preset %q%s; lockbench list has all names",
+					args[0], suggest.DidYouMean("", args[0], listNames()))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(before) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return listNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 	}, listFlags)
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
+		}
+		if o.on("json") && len(args) > 0 {
+			return usageErrorf("list: -json prints everything: leave %s out", args[0])
 		}
 		l := newListing(c.Context())
 		if o.on("json") {
@@ -40,9 +61,22 @@ func (p *program) listCommand() *cobra.Command {
 			out.SetIndent("", "  ")
 			return out.Encode(l)
 		}
-		return l.write(p.stdout)
+		return l.write(p.stdout, append(args, "")[0])
 	}
 	return c
+}
+
+// listSections are the parts of the list that have a page.
+var listSections = []string{"waits", "presets", "servers"}
+
+// listNames returns all that list can tell about.
+func listNames() []string {
+	names := slices.Concat(drivers.Names(), matrix.Names("lock"), presets.Names(), listSections)
+	for _, s := range servers.Services() {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // listing is all that list knows; its JSON form is for scripts.
@@ -57,23 +91,31 @@ type listing struct {
 
 // listedDriver tells whether a driver can run on this machine without an address.
 type listedDriver struct {
-	Driver    string `json:"driver"`
-	Service   string `json:"service,omitempty"` // the kind of server; none for a driver that runs in-process
-	Library   string `json:"library,omitempty"` // the Go module through which it talks to that
-	Available bool   `json:"available"`
-	Version   string `json:"version,omitempty"` // of the server that is installed here
-	Install   string `json:"install,omitempty"` // what brings it, if it is not
-	Text      string `json:"text"`
+	Driver     string   `json:"driver"`
+	Service    string   `json:"service,omitempty"` // the kind of server; none for a driver that runs in-process
+	Library    string   `json:"library,omitempty"` // the Go module through which it talks to that
+	Available  bool     `json:"available"`
+	Version    string   `json:"version,omitempty"` // of the server that is installed here
+	Install    string   `json:"install,omitempty"` // what brings it, if it is not
+	Text       string   `json:"text"`
+	Topologies []string `json:"topologies,omitempty"`
+	Addresses  []string `json:"addresses,omitempty"` // forms of them
+	Limit      string   `json:"limit,omitempty"`     // what the server calls its maximum of connections
 }
 
 type listedLock struct {
-	Driver  string         `json:"driver"`
-	Lock    string         `json:"lock"`
-	Default bool           `json:"default"` // the driver's first design
-	Traits  drivers.Traits `json:"traits"`
-	Models  string         `json:"models"`
-	Wrong   string         `json:"wrong,omitempty"`
+	Driver      string         `json:"driver"`
+	Lock        string         `json:"lock"`
+	Default     bool           `json:"default"` // the driver's first design
+	Traits      drivers.Traits `json:"traits"`
+	Models      string         `json:"models"`
+	Wrong       string         `json:"wrong,omitempty"`
+	Waits       []string       `json:"waits"`                 // the default first
+	Connections int            `json:"connections,omitempty"` // to a server, of listedClients clients
 }
+
+// listedClients is the number of clients whose connections a listing tells.
+const listedClients = 64
 
 // listedParam is an option of a lock library.
 type listedParam struct {
@@ -87,6 +129,9 @@ type listedWait struct {
 	Wait string `json:"wait"`
 	Text string `json:"text"`
 }
+
+// autoWait says what the default way of waiting is.
+const autoWait = "native if the design has a way of its own, else backoff: the default"
 
 // listedPreset is a value of -workload.
 type listedPreset struct {
@@ -109,24 +154,20 @@ func newListing(ctx context.Context) listing {
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for i, design := range d.Designs() {
-			l.Locks = append(l.Locks, listedLock{name, design.Name, i == 0, design.Traits, design.Models, design.Wrong})
+			plan := spec.Plan{Driver: name, Lock: design.Name, Load: spec.Load{Clients: listedClients}}
+			l.Locks = append(l.Locks, listedLock{
+				name, design.Name, i == 0, design.Traits, design.Models, design.Wrong, matrix.Waits(name, design), matrix.Connections(&plan),
+			})
 		}
 		for _, param := range drivers.ParamsOf(d) {
 			l.Params = append(l.Params, listedParam{name, param.Name, param.Default, param.Text})
 		}
 	}
-	l.Waits = []listedWait{{matrix.Auto, "native if the design has a way of its own, else backoff: the default"}}
+	l.Waits = []listedWait{{matrix.Auto, autoWait}}
 	for _, k := range wait.Kinds() {
 		l.Waits = append(l.Waits, listedWait{k.Name, k.Text})
 	}
-	for _, name := range presets.Names() {
-		text, _ := presets.Find(name)
-		w, err := file.Parse(name, text, vocabulary())
-		if err != nil {
-			panic("lockbench: preset " + err.Error()) // which the tests have parsed
-		}
-		l.Presets = append(l.Presets, listedPreset{name, w.About})
-	}
+	l.Presets = listedPresets()
 	for _, s := range servers.Services() {
 		l.Servers = append(l.Servers, look(ctx, s))
 		if s.Embedded != nil {
@@ -138,6 +179,18 @@ func newListing(ctx context.Context) listing {
 		l.Drivers = append(l.Drivers, l.driver(name))
 	}
 	return l
+}
+
+func listedPresets() (all []listedPreset) {
+	for _, name := range presets.Names() {
+		text, _ := presets.Find(name)
+		w, err := file.Parse(name, text, vocabulary())
+		if err != nil {
+			panic("lockbench: preset " + err.Error()) // which the tests have parsed
+		}
+		all = append(all, listedPreset{name, w.About})
+	}
+	return all
 }
 
 // look returns whether a server of a service can be started here.
@@ -159,109 +212,44 @@ func (l listing) driver(name string) listedDriver {
 	if s == nil {
 		return listedDriver{Driver: name, Available: true, Text: "needs no server"}
 	}
-	d := listedDriver{Driver: name, Service: s.Name, Library: matrix.Library(name).Module}
+	d := listedDriver{
+		Driver: name, Service: s.Name, Library: matrix.Library(name).Module,
+		Topologies: matrix.Topologies(name), Addresses: s.Forms, Limit: s.Limit,
+	}
 	if s.Find == nil {
-		d.Text = "on a server of yours: -addr"
+		d.Text = "needs -addr"
 		return d
 	}
 	i := slices.IndexFunc(l.Servers, func(h listedServer) bool { return h.Service == s.Name })
 	here := l.Servers[i]
-	d.Available, d.Version, d.Install, d.Text = here.Available, here.Version, here.Install, here.Text
+	d.Available, d.Version, d.Install = here.Available, here.Version, here.Install
 	switch {
 	case here.Available:
-		d.Text = strings.TrimSpace("on " + filepath.Base(here.Path) + " " + here.Version)
+		d.Text = strings.TrimSpace(filepath.Base(here.Path) + " " + here.Version)
 	case s.Embedded != nil:
-		d.Available, d.Text = true, "on the embedded server alone; for "+s.Name+": "+here.Install
+		d.Available, d.Text = true, "embedded only"
 	default:
-		d.Text = "not here: " + here.Install
+		d.Text = "not installed"
 	}
 	return d
 }
 
-func (l listing) write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DRIVER\tSERVICE\tHERE")
-	for _, d := range l.Drivers {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", d.Driver, cmp.Or(d.Service, "–"), d.Text)
-	}
-	fmt.Fprintln(t, "\nDRIVER\tLOCK\tCLAIMS\tMODELS")
+// locks returns the designs of a driver.
+func (l listing) locks(driver string) (own []listedLock) {
 	for _, d := range l.Locks {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", d.Driver, d.Lock, claims(d.Traits), d.Models)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "\nKnown to be wrong with them:")
-	wrong := map[string]bool{}
-	for _, d := range l.Locks {
-		name := d.Lock
-		if name == "library" {
-			name = d.Driver
-		}
-		if line := name + ": " + d.Wrong; d.Wrong != "" && !wrong[line] {
-			wrong[line] = true
-			fmt.Fprintf(w, "  %s\n", line)
+		if d.Driver == driver {
+			own = append(own, d)
 		}
 	}
-	fmt.Fprintln(t, "\nDRIVER\t-param\tDEFAULT\t")
-	for _, v := range l.Params {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Driver, v.Param, v.Default, v.Text)
-	}
-	fmt.Fprintln(t, "\nWAIT\t")
-	for _, k := range l.Waits {
-		fmt.Fprintf(t, "%s\t%s\n", k.Wait, k.Text)
-	}
-	fmt.Fprintln(t, "\nWORKLOAD\t")
-	for _, w := range l.Presets {
-		fmt.Fprintf(t, "%s\t%s\n", w.Preset, w.About)
-	}
-	fmt.Fprintln(t, "\nSERVER\tSERVICE\t")
+	return own
+}
+
+// install returns what brings the servers that are not here, by their services.
+func (l listing) install() (rows [][2]string) {
 	for _, s := range l.Servers {
-		if !s.Available {
-			s.Text = "not here: " + s.Text
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Server, s.Service, s.Text)
-	}
-	for _, s := range servers.Services() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", matrix.External, s.Name, "whatever -addr "+s.Example()+orVariable(s)+" names")
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(w, listLegend)
-	return err
-}
-
-// listLegend explains those claims whose names do not.
-const listLegend = `
-expires: a hold ends after its TTL. session: it ends with its holder's session with the service, which
--ttl is the time-out of. waits: the design has a way of waiting of its own, which -wait auto takes.
-`
-
-// claims lists the traits that a design has.
-func claims(t drivers.Traits) string {
-	var names []string
-	for _, trait := range []struct {
-		has  bool
-		name string
-	}{
-		{t.Exclusive, "exclusive"}, {t.Owned, "owned"}, {t.Expires, "expires"}, {t.Fenced, "fenced"}, {t.Fair, "fair"},
-		{t.Reentrant, "reentrant"}, {t.Session, "session"}, {t.Renews, "renews"}, {t.Wakes, "wakes"}, {t.Blocks, "blocks"}, {t.Waits, "waits"},
-	} {
-		if trait.has {
-			names = append(names, trait.name)
+		if s.Server == matrix.Private && !s.Available {
+			rows = append(rows, [2]string{s.Service, cmp.Or(s.Install, s.Text)})
 		}
 	}
-	if names == nil {
-		return "nothing"
-	}
-	return strings.Join(names, " ")
-}
-
-// orVariable adds the environment variable that does as well.
-func orVariable(s *servers.Service) string {
-	if s.Variable == "" {
-		return ""
-	}
-	return " or " + s.Variable
+	return rows
 }

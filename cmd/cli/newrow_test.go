@@ -30,7 +30,7 @@ func TestNewSetting(t *testing.T) {
 	}
 	const base = "-driver null -duration 20ms -warmup 0s -quiet"
 	for _, test := range []struct{ what, env, command, want string }{
-		{"help", "", "help", " *-colour NAME            of the lock (default none)"},
+		{"help", "", "help all", " *-colour NAME            of the lock (default none)"},
 		{"completion", "", "__complete run --colo", "--colour"},
 		{"schema", "", "schema", `"colour": {`},
 		{"a plan", "", base + " -colour red -dry-run", "\ncolour: red\n"},
@@ -86,7 +86,7 @@ func TestNewMetric(t *testing.T) {
 		{"HTML", "report -format html " + records, ">luck<"},
 		{"CSV", "report -format csv " + records, ",luck/lock,"},
 		{"benchfmt", "report -format benchfmt " + records, " luck/lock"},
-		{"help", "help compare", "luck/lock"},
+		{"help", "help figures", "luck/lock"},
 		{"completion", "__complete compare --fail-on lu", "luck/lock"},
 		{"a threshold", "compare -fail-on luck/lock>+5% " + records + " " + again, "luck/lock > +5%"},
 		{"an absolute one", "compare -fail-on luck/lock>3 " + records + " " + again, "luck/lock > 3"},

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -262,44 +261,4 @@ func (w *watcher) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.String()
-}
-
-// TestHelp pins the help of every command, and that it can be read in 100 columns.
-func TestHelp(t *testing.T) {
-	for _, line := range []string{"", "report", "compare", "history", "clean", "list", "schema", "version", "completion"} {
-		var out, errs bytes.Buffer
-		if code := run(append([]string{"help"}, strings.Fields(line)...), nil, &out, &errs, environment(), nil); code != 0 {
-			t.Fatalf("help %s: exit code %d, %s", line, code, &errs)
-		}
-		for text := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(text, "\n")); n > 100 {
-				t.Errorf("help %s: %d columns: %s", line, n, text)
-			}
-		}
-		name := "help.golden"
-		if line != "" {
-			name = "help-" + line + ".golden"
-		}
-		golden(t, name, out.String())
-	}
-}
-
-// TestHelpSpellings are the ways to ask for the same page.
-func TestHelpSpellings(t *testing.T) {
-	page := func(args ...string) string {
-		var out, errs bytes.Buffer
-		if code := run(args, nil, &out, &errs, environment(), nil); code != 0 {
-			t.Errorf("%q: exit code %d, %s", args, code, &errs)
-		}
-		return out.String()
-	}
-	want := page()
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"run", "-h"}, {"-clients", "3", "-h"}, {"help", "run"}} {
-		if page(args...) != want {
-			t.Errorf("%q prints another page", args)
-		}
-	}
-	if page("report", "-h") != page("help", "report") {
-		t.Error("report -h and help report differ")
-	}
 }

@@ -32,7 +32,7 @@ func TestServices(t *testing.T) {
 // TestUndescribedService: a driver whose service nobody has registered can be pointed at a server, and says so.
 func TestUndescribedService(t *testing.T) {
 	var listed bytes.Buffer
-	if code := run([]string{"list"}, nil, &listed, io.Discard, nil, nil); code != 0 || !strings.Contains(listed.String(), "on a server of yours: -addr") {
+	if code := run([]string{"list"}, nil, &listed, io.Discard, nil, nil); code != 0 || !strings.Contains(listed.String(), "needs -addr") {
 		t.Errorf("list: exit code %d, %s", code, &listed)
 	}
 	for args, want := range map[string]string{

@@ -303,6 +303,7 @@ func findEtcd(name string) (string, error) {
 func init() {
 	Register(&Service{
 		Name: "etcd", Schemes: []string{"etcd", "etcds", "http", "https"},
+		Forms:    []string{"etcd://user:pass@host:2379", "etcds://host:2379 (TLS)"},
 		Packages: "etcd-server", Limit: "ulimit -n", Note: wholeSeconds,
 		Ignored: map[string]string{
 			"HTTP_PROXY": "to measure a proxy, name it in -addr", "HTTPS_PROXY": "to measure a proxy, name it in -addr",

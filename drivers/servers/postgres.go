@@ -205,6 +205,7 @@ func hasInitdb(postgres string) bool {
 func init() {
 	Register(&Service{
 		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
+		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
 		Packages: "postgresql", Limit: "max_connections", Database: DatabaseName,
 		PasswordVariable: "PGPASSWORD",
 		Ignored: map[string]string{

@@ -20,6 +20,7 @@ import (
 type Service struct {
 	Name     string
 	Schemes  []string // that its addresses begin with; each belongs to one service
+	Forms    []string // of its addresses, the usual one first, for the help
 	Variable string   // the environment variable that names the user's server, if any
 
 	// PasswordVariable is the environment variable from which its clients take a password, if any.

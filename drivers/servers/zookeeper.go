@@ -264,6 +264,7 @@ func findZooKeeper(java string) (program, classes string, err error) {
 func init() {
 	Register(&Service{
 		Name: "zookeeper", Schemes: []string{"zookeeper", "zk"},
+		Forms:    []string{"zookeeper://user:pass@host:2181/chroot", "zookeepers://host:2281 (TLS)"},
 		Packages: "libzookeeper-java default-jre-headless", Home: "ZOOKEEPER_HOME", Limit: "maxCnxns",
 		Find: FindZooKeeper, Start: func(ctx context.Context, o StartOptions) (*Running, error) {
 			return runningEnsemble(StartZooKeeper(ctx, max(1, o.Nodes), ZooKeeperOptions{Durability: o.Durability}))

@@ -14,10 +14,10 @@ import (
 // and exports call it by its name and read it from this table.
 type Setting struct {
 	Name    string
-	Group   string // heading in the help
+	Group   string // heading in the help; a topic of the help has all of a heading
 	Value   string // what stands for the value in the help, and its kind in the schema; "" for a switch
 	Default string // as it is typed; "" also where those who know the names, or another package, know it
-	Usage   string
+	Usage   string // the first line says enough for a short help
 
 	// Zero is how the value is typed for which Text returns "", if it can be typed and something reads it.
 	Zero string
@@ -34,13 +34,20 @@ type Setting struct {
 
 // The headings in the help.
 const (
-	GroupWhat    = "What runs"
-	GroupLoad    = "The load"
-	GroupTrial   = "Trials"
-	GroupWaiting = "Waiting"
-	GroupClient  = "Client library"
-	GroupServers = "Several servers"
+	GroupWhat       = "What runs"
+	GroupWaiting    = "Waiting"
+	GroupServers    = "Several servers"
+	GroupDurability = "Durability"
+	GroupLoad       = "The load"
+	GroupLease      = "The lease"
+	GroupTrial      = "Trials"
+	GroupClient     = "Client library"
 )
+
+// Groups are the headings of all settings in the order of the help and of command lines.
+var Groups = []string{
+	GroupWhat, GroupWaiting, GroupServers, GroupDurability, GroupLoad, GroupLease, GroupTrial, GroupClient,
+}
 
 // Settings are all settings in the order in which they are read and lists turn, the first one slowest. The seed, the command
 // line, the workload's name and the kind of server are none: they do not change what is asked.
@@ -51,15 +58,15 @@ var Settings = []Setting{
 	{Name: "lock", Group: GroupWhat, Value: "NAME", Axis: true, Speaks: true,
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},
-	{Name: "wait", Group: GroupWhat, Value: "NAME", Default: "auto", Axis: true, Speaks: true,
+	{Name: "wait", Group: GroupWaiting, Value: "NAME", Default: "auto", Axis: true, Speaks: true,
 		Implies: []string{"poll", "backoff-min", "backoff-max", "handover", "handover-max"},
-		Usage: "how a client waits for a taken lock (default auto: native if the\n" +
-			"design has a way of its own, else backoff)",
+		Usage: "how a client waits for a lock that is taken\n" +
+			"(default auto: native if the design has a way of its own, else backoff)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Wait) }},
-	{Name: "topology", Group: GroupWhat, Value: "NAME", Default: "single", Zero: "single", Axis: true, Speaks: true,
+	{Name: "topology", Group: GroupServers, Value: "NAME", Default: "single", Zero: "single", Axis: true, Speaks: true,
 		Implies: []string{"nodes", "replicas", "acks", "node-timeout"},
-		Usage: "one server, or how several make one service: redlock, replicated,\n" +
-			"sentinel, cluster (Redis), ensemble (ZooKeeper, etcd)",
+		Usage: "one server, or several that form one service\n" +
+			"(redlock, replicated, sentinel, cluster: Redis; ensemble: ZooKeeper, etcd)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Topology) }},
 	{Name: "nodes", Group: GroupServers, Value: "N", Default: "0", Axis: true,
 		Usage: "servers of -topology redlock (default 5; an even number\n" +
@@ -79,7 +86,7 @@ var Settings = []Setting{
 		Usage: "how long one node of redlock may take, or the replicas'\n" +
 			"acknowledgement",
 		at: func(p *Plan, _ *Load) value { return period(&p.NodeTimeout) }},
-	{Name: "durability", Group: GroupWhat, Value: "NAME", Default: "relaxed", Axis: true, Speaks: true,
+	{Name: "durability", Group: GroupDurability, Value: "NAME", Default: "relaxed", Axis: true, Speaks: true,
 		Usage: "disk durability of servers that lockbench starts: relaxed, the\n" +
 			"least that can be set, or strict, on disk before it answers\n" +
 			"(default relaxed)",
@@ -88,7 +95,7 @@ var Settings = []Setting{
 		Usage: "how set-nx and its variants compare and delete: lua, watch,\n" +
 			"delifeq or delex (default: lua)",
 		at: func(p *Plan, _ *Load) value { return name(&p.Release) }},
-	{Name: "renew", Group: GroupWhat, Default: "off", Zero: "off", Axis: true,
+	{Name: "renew", Group: GroupLease, Default: "off", Zero: "off", Axis: true,
 		Usage: "renew the lease every third of the TTL for as long as the lock is\n" +
 			"held (-renew=off,on: compare)",
 		at: func(p *Plan, _ *Load) value { return onOff(&p.Renew) }},
@@ -97,8 +104,8 @@ var Settings = []Setting{
 			"free again; for re-entrant designs",
 		at: func(p *Plan, _ *Load) value { return fromOne(&p.Reentry) }},
 	{Name: "clients", Group: GroupLoad, Value: "N", Default: "64", Zero: "0", Axis: true, Class: true,
-		Usage: "clients that compete, each a closed loop unless -rate or -burst\n" +
-			"makes it an open one",
+		Usage: "clients that compete\n" +
+			"(each asks again after its release, unless -rate or -burst is given)",
 		at: func(_ *Plan, l *Load) value { return number(&l.Clients) }},
 	{Name: "keys", Group: GroupLoad, Value: "N", Default: "1", Zero: "0", Axis: true,
 		Usage: "locks that they compete for",
@@ -109,16 +116,15 @@ var Settings = []Setting{
 			"(default uniform)",
 		at: func(_ *Plan, l *Load) value { return keys(&l.KeyDist) }},
 	{Name: "hold", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
-		Usage: "how long a lock is held: 5ms, uniform:1ms:9ms, exp:5ms,\n" +
-			"lognormal:5ms:50ms (median, p99), file:PATH (milliseconds)",
+		Usage: "how long a lock is held: 5ms, exp:5ms (mean),\n" +
+			"lognormal:5ms:50ms (median, p99), uniform:1ms:9ms, file:PATH (milliseconds)",
 		at: func(_ *Plan, l *Load) value { return times{&l.Hold, &l.HoldDist} }},
 	{Name: "think", Group: GroupLoad, Value: "TIMES", Default: "0s", Zero: "0s", Axis: true, Class: true,
 		Usage: "pause of a client between two locks, written like -hold",
 		at:    func(_ *Plan, l *Load) value { return times{&l.Think, &l.ThinkDist} }},
-	{Name: "ttl", Group: GroupLoad, Value: "TIME", Default: "30s", Zero: "0s", Axis: true, Class: true, Constant: true,
-		Usage: "lease of a lock (30s is Redisson's); where a lock lasts as long as\n" +
-			"its holder's session: the time-out of that, which services round\n" +
-			"(etcd: whole seconds) and bound",
+	{Name: "ttl", Group: GroupLease, Value: "TIME", Default: "30s", Zero: "0s", Axis: true, Class: true, Constant: true,
+		Usage: "lease of a lock, or time-out of its holder's session\n" +
+			"(30s is Redisson's lease; services round and limit time-outs: etcd counts seconds)",
 		at: func(_ *Plan, l *Load) value { return period(&l.TTL) }},
 	{Name: "timeout", Group: GroupLoad, Value: "TIME", Default: "0s", Zero: "0s", Axis: true, Class: true, Constant: true,
 		Usage: "how long a client waits for one lock; 0s is endless",
@@ -127,20 +133,20 @@ var Settings = []Setting{
 		Usage: "share of the clients, or of an open loop's arrivals, that try once and\n" +
 			"never wait: 10%",
 		at: func(_ *Plan, l *Load) value { return share(&l.TryOnly) }},
-	{Name: "crash", Group: GroupLoad, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
+	{Name: "crash", Group: GroupLease, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
 		Usage: "share of the holds whose holder dies without a release",
 		at:    func(_ *Plan, l *Load) value { return share(&l.Crash) }},
-	{Name: "overstay", Group: GroupLoad, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
+	{Name: "overstay", Group: GroupLease, Value: "SHARE", Default: "0%", Zero: "0%", Axis: true, Class: true,
 		Usage: "share of the holds that outlast their lease on purpose",
 		at:    func(_ *Plan, l *Load) value { return share(&l.Overstay) }},
 	{Name: "rate", Group: GroupLoad, Value: "RATE", Default: "0", Zero: "0", Axis: true, Class: true,
 		Implies: []string{"arrival", "max-queue"},
-		Usage: "open loop: arrivals a second, 5k, 1k:50k:10s (rising in that time),\n" +
-			"steps:1k:50k:10, ladder:1k:50k:10 (shuffled, and back); 0 is the\n" +
-			"closed loop",
+		Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
+			"(5k; 1k:50k:10s rises in that time; steps:1k:50k:10; ladder:1k:50k:10 shuffles the\n" +
+			"steps, and takes them back; 0 is the closed loop)",
 		at: func(_ *Plan, l *Load) value { return rate(&l.Rate) }},
 	{Name: "arrival", Group: GroupLoad, Value: "NAME", Default: "constant", Axis: true, Class: true, Speaks: true,
-		Usage: "how they follow one another: constant or poisson",
+		Usage: "how the arrivals of -rate follow one another: constant or poisson",
 		at:    func(_ *Plan, l *Load) value { return name(&l.Arrival) }},
 	{Name: "burst", Group: GroupLoad, Value: "TIME", Default: "0s", Zero: "0s", Axis: true, Class: true,
 		Implies: []string{"max-queue"},
@@ -157,7 +163,7 @@ var Settings = []Setting{
 		Usage: "bound of the first pause of -wait backoff",
 		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMin) }},
 	{Name: "backoff-max", Group: GroupWaiting, Value: "TIME", Constant: true,
-		Usage: "bound of its longest pause",
+		Usage: "bound of the longest pause of -wait backoff",
 		at:    func(p *Plan, _ *Load) value { return period(&p.BackoffMax) }},
 	{Name: "handover", Group: GroupWaiting, Value: "NAME", Axis: true,
 		Implies: []string{"handover-max"},

@@ -75,6 +75,14 @@ func FlagsOf(cells []*results.Cell) (all []Flag) {
 	return all
 }
 
+// AllFlags returns every flag that a cell can have.
+func AllFlags() (all []Flag) {
+	for _, f := range flags {
+		all = append(all, Flag{f.name, f.name, f.means, f.doubt})
+	}
+	return all
+}
+
 // Meaning returns what a flag says of the figures, as a clause.
 func Meaning(name string) string {
 	return flags[slices.IndexFunc(flags, func(f flag) bool { return f.name == name })].means

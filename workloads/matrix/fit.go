@@ -78,6 +78,25 @@ func fitDesign(p *spec.Plan, t drivers.Traits) *Misfit {
 	return nil
 }
 
+// Waits returns the ways of waiting that go with a design, that of -wait auto first.
+func Waits(driver string, d drivers.Design) (names []string) {
+	auto := automatic(d.Traits)
+	for _, k := range wait.Kinds() {
+		if fitDesign(&spec.Plan{Driver: driver, Lock: d.Name, Wait: k.Name}, d.Traits) == nil && k.Name != auto {
+			names = append(names, k.Name)
+		}
+	}
+	return append([]string{auto}, names...)
+}
+
+// automatic returns the way of waiting that -wait auto chooses.
+func automatic(t drivers.Traits) string {
+	if t.Waits {
+		return wait.Native
+	}
+	return wait.Backoff
+}
+
 // fitLibrary returns what the client library of p cannot do. Nothing is known of a driver that is not registered.
 func fitLibrary(p *spec.Plan) *Misfit {
 	d, err := drivers.Lookup(p.Driver)

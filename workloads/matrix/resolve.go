@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/quorum"
-	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -41,7 +40,7 @@ func Driver(p *spec.Plan) (drivers.Driver, error) {
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
 // not read. It returns the design, and an error as Check does.
 func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
-	if known := topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
+	if known := Topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
 		return drivers.Design{}, misfit(p, "it knows "+strings.Join(known, ", ")+" servers only", "-topology %s", p.Topology)
 	}
 	driver, err := Driver(p)
@@ -65,10 +64,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 		return drivers.Design{}, &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
 	}
 	if p.Wait == Auto {
-		p.Wait = wait.Backoff
-		if design.Traits.Waits {
-			p.Wait = wait.Native
-		}
+		p.Wait = automatic(design.Traits)
 	}
 	clearUnread(p)
 	if why := settleTopology(p); why != "" {
@@ -77,8 +73,8 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	return design, Check(*p, design.Traits)
 }
 
-// topologies returns those that a driver knows.
-func topologies(driver string) []string {
+// Topologies returns those that a driver knows.
+func Topologies(driver string) []string {
 	names := []string{string(drivers.TopologySingle)}
 	for _, t := range Library(driver).Topologies {
 		names = append(names, string(t))

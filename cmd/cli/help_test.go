@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/lockbench/lockbench/cmd/cli/deploy"
+	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// helpOf returns a page of the help.
+func helpOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(append([]string{"help"}, args...), nil, &out, &errs, environment(), nil); code != 0 {
+		t.Fatalf("help %q: exit code %d, %s", args, code, &errs)
+	}
+	return out.String()
+}
+
+// TestHelp pins the help of every command and topic, and that it can be read in 100 columns and two screens.
+func TestHelp(t *testing.T) {
+	commands := []string{"", allFlagsPage, "report", "compare", "history", "clean", "list", "schema", "version", "completion"}
+	for _, name := range slices.Concat(commands, topics) {
+		text := helpOf(t, strings.Fields(name)...)
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("help %s: %d columns: %s", name, n, line)
+			}
+		}
+		if n := strings.Count(text, "\n"); slices.Contains(topics, name) && n > 105 || name == "" && n > 45 {
+			t.Errorf("help %s has %d lines", name, n)
+		}
+		file := "help.golden"
+		if name != "" {
+			file = "help-" + name + ".golden"
+		}
+		golden(t, file, text)
+	}
+}
+
+// TestHelpSpellings are the ways to ask for the same page.
+func TestHelpSpellings(t *testing.T) {
+	page := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := run(args, nil, &out, &errs, environment(), nil); code != 0 {
+			t.Errorf("%q: exit code %d, %s", args, code, &errs)
+		}
+		return out.String()
+	}
+	want := page()
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"run", "-h"}, {"-clients", "3", "-h"}, {"help", "run"}} {
+		if page(args...) != want {
+			t.Errorf("%q prints another page", args)
+		}
+	}
+	if page("report", "-h") != page("help", "report") {
+		t.Error("report -h and help report differ")
+	}
+}
+
+// TestHelpFiles are those of the topics, the front page and that of all flags.
+func TestHelpFiles(t *testing.T) {
+	entries, err := helpFiles.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	}
+	want := slices.Sorted(slices.Values(append([]string{frontPage, allFlagsPage}, topics...)))
+	if !slices.Equal(names, want) {
+		t.Errorf("the files are %q, want %q", names, want)
+	}
+	front := helpOf(t)
+	for _, name := range topics {
+		if !strings.Contains(front, "  "+name+" ") {
+			t.Errorf("the front page does not list the topic %s", name)
+		}
+		if about, _, _ := strings.Cut(helpText(name), "\n"); utf8.RuneCountInString(about) > 35 {
+			t.Errorf("%s: %q is too long for the front page", name, about)
+		}
+	}
+	for _, name := range commandNames((&program{}).root()) {
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(front) {
+			t.Errorf("the front page does not list the command %s", name)
+		}
+	}
+}
+
+// TestHelpFlags: each flag of a run is among all flags, and in one topic.
+func TestHelpFlags(t *testing.T) {
+	in := func(page string) (names []string) {
+		for _, match := range regexp.MustCompile(`(?m)^ [ *](?:-o, )?-([a-z-]+)`).FindAllStringSubmatch(page, -1) {
+			names = append(names, match[1])
+		}
+		return names
+	}
+	if all := in(helpOf(t, allFlagsPage)); !slices.Equal(all, flagNames(runFlags)) {
+		t.Errorf("all flags are %q, want %q", all, flagNames(runFlags))
+	}
+	where := map[string][]string{}
+	for _, topic := range topics {
+		for _, name := range in(helpOf(t, topic)) {
+			where[name] = append(where[name], topic)
+		}
+	}
+	for _, f := range runFlags {
+		if len(where[f.name]) != 1 {
+			t.Errorf("-%s is in the topics %q, want one", f.name, where[f.name])
+		}
+	}
+	for _, s := range spec.Settings {
+		if !slices.Contains(spec.Groups, s.Group) {
+			t.Errorf("%s is under the heading %q, which is none of spec.Groups", s.Name, s.Group)
+		}
+	}
+}
+
+// TestHelpNames: what the program knows by a name is explained somewhere.
+func TestHelpNames(t *testing.T) {
+	has := func(topic string, names ...string) {
+		t.Helper()
+		words := strings.Fields(strings.ReplaceAll(helpOf(t, topic), ",", " "))
+		for _, name := range names {
+			if !slices.Contains(words, name) {
+				t.Errorf("%s is not in help %s", name, topic)
+			}
+		}
+	}
+	for _, name := range metric.Names() {
+		latency, quantile, isLatency := strings.Cut(name, ".")
+		has("figures", latency)
+		if isLatency {
+			has("figures", "."+quantile)
+		}
+	}
+	for _, f := range view.AllFlags() {
+		has("marks", f.Name)
+	}
+	has("drivers", drivers.Names()...)
+	has("formats", formatNames(reportFormats)...)
+	has("formats", formatNames(compareFormats)...)
+	has("formats", formatNames(historyFormats)...)
+}
+
+// helpExamples are the commands of a page, without what is said of them behind several blanks or a #.
+var helpExamples = regexp.MustCompile(`(?m)^ +(?:[A-Z_]+=\S+ )*lockbench (.*?)(?: +#.*| {2,}.*)?$`)
+
+// TestHelpExamples parses the examples of all pages, and plans the runs among them.
+func TestHelpExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"base.jsonl", "head.jsonl", "runs.jsonl"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("mine.yaml", []byte("hold: 5ms\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat([]string{frontPage}, topics) {
+		found := helpExamples.FindAllStringSubmatch(page(name), -1)
+		if found == nil && !slices.Contains([]string{"marks", "own"}, name) {
+			t.Errorf("help %s has no example", name)
+		}
+		for _, match := range found {
+			line, _, _ := strings.Cut(strings.ReplaceAll(match[1], `"`, "'"), " > ") // into a file
+			words := shellWords(t, line)
+			if err := parseExample(t, words); err != nil {
+				t.Errorf("help %s: lockbench %s: %v", name, match[1], err)
+			}
+		}
+	}
+}
+
+// parseExample parses a command line as the program does, and plans what it would run.
+func parseExample(t *testing.T, words []string) error {
+	args := withCommand(normalise(words))
+	if args[0] != "run" {
+		c, rest, err := (&program{}).root().Find(args)
+		if err == nil {
+			err = c.ParseFlags(rest)
+		}
+		if err == nil {
+			err = c.ValidateArgs(c.Flags().Args())
+		}
+		return err
+	}
+	o, err := parseWords(t, args[1:], environment())
+	if err != nil {
+		return err
+	}
+	if err := o.readWorkload(nil); err != nil {
+		return err
+	}
+	_, err = planAll(o, environment(), nil, func(*servers.Service) (string, error) { return "/bin/server", nil })
+	return err
+}
+
+// TestAddressForms: the drivers can read what the help says of their addresses.
+func TestAddressForms(t *testing.T) {
+	for _, s := range servers.Services() {
+		for _, form := range s.Forms {
+			addr, note, _ := strings.Cut(form, " ")
+			read, err := deploy.ReadAddr(s, addr)
+			if err != nil {
+				t.Errorf("%s: %v", addr, err)
+			} else if isTLS := read.Network == "tls"; isTLS != (note == "(TLS)") {
+				t.Errorf("%s is of the network %s", form, read.Network)
+			}
+		}
+	}
+}
