@@ -161,7 +161,7 @@ func (o *Options) applyDefaults() error {
 // side returns what is to be said of a side as a whole.
 func (s side) side() Side {
 	partial := func(r *results.Record) bool { return r.Partial != "" }
-	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: underTest(s.records)}
+	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: Revisions(s.records)}
 }
 
 // fill makes the cells of the pairs and judges them.

@@ -258,8 +258,8 @@ func number[T any](of []T, is func(T) bool) (n int) {
 	return n
 }
 
-// underTest returns what a side calls itself: its revisions, or else the builds of lockbench that made it.
-func underTest(records []*results.Record) []string {
+// Revisions returns what records call what was under test: its revisions, or else the builds of lockbench that made it.
+func Revisions(records []*results.Record) []string {
 	names := distinct(records, func(r *results.Record) string { return cmp.Or(r.Env.Revision, r.Env.Lockbench) })
 	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
 }

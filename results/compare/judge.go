@@ -363,40 +363,47 @@ func fromZero(r *Result, alpha float64) {
 	}
 }
 
-// absolute judges the head alone: the worst trial of a count, since one violation is one too many, and the median of
-// everything else. Of what an oracle counts, trials that ended early are witnesses too.
-func (d *draft) absolute(r *Result) {
-	values := r.Figure.Values(d.cell.Head)
-	if r.Figure.Unit == metric.Count {
-		values = append(values, r.Figure.Values(d.head.partial)...)
+// amount returns what an absolute threshold judges: the median of the whole trials or, of a count, the worst of all trials,
+// since one violation is one too many; of what is counted, trials that ended early are witnesses too. It is NaN if no trial
+// knows the figure.
+func (t *Threshold) amount(whole, partial []*results.Record) float64 {
+	values := t.Figure.Values(whole)
+	if t.Figure.Unit != metric.Count {
+		return stats.Of(values).Median
 	}
-	values = slices.DeleteFunc(values, math.IsNaN)
+	values = slices.DeleteFunc(append(values, t.Figure.Values(partial)...), math.IsNaN)
 	switch {
-	case len(values) > 0:
-	case len(d.cell.Head) == 0:
+	case len(values) == 0:
+		return math.NaN()
+	case t.Less:
+		return slices.Min(values)
+	}
+	return slices.Max(values)
+}
+
+// missedBy reports whether an amount is beyond an absolute threshold.
+func (t *Threshold) missedBy(v float64) bool { return t.Less && v < t.Value || !t.Less && v > t.Value }
+
+// absolute judges the head alone.
+func (d *draft) absolute(r *Result) {
+	t, what := r.Threshold, "the median"
+	if r.Figure.Unit == metric.Count {
+		what = "a trial"
+	}
+	v := t.amount(d.cell.Head, d.head.partial)
+	switch {
+	case t.missedBy(v):
+		r.Verdict, r.Why = Regressed, fmt.Sprintf("%s of the head has %s", what, t.Figure.Unit.Rounded(v))
+		return
+	case len(d.cell.Head) == 0: // those that ended early are witnesses of what was seen, not of what was not
 		r.cannot(NoTrials, "the head has no whole trial")
 		return
-	default:
+	case math.IsNaN(v):
 		r.cannot(Unmeasured, unknown("the head does not know it", r.Figure))
 		return
 	}
-	t, what := r.Threshold, "the median"
-	v := r.Change.Head.Median
-	if r.Figure.Unit == metric.Count {
-		what, v = "a trial", slices.Max(values)
-		if t.Less {
-			v = slices.Min(values)
-		}
-	}
 	r.Verdict = Unchanged
-	if len(d.cell.Head) == 0 { // witnesses of what was seen, not of what was not
-		r.cannot(NoTrials, "the head has no whole trial")
-	}
-	if t.Less && v < t.Value || !t.Less && v > t.Value {
-		r.Verdict, r.Reason = Regressed, ""
-		r.Why = fmt.Sprintf("%s of the head has %s", what, t.Figure.Unit.Rounded(v))
-	}
-	if r.Figure.Name == "violations" && r.Verdict == Unchanged && !slices.ContainsFunc(d.cell.Head, sighted) {
+	if r.Figure.Name == "violations" && !slices.ContainsFunc(d.cell.Head, sighted) {
 		d.cell.Notes = append(d.cell.Notes, "violations: none could have been seen in the head, since no rival was refused while a key was held")
 	}
 }

@@ -35,12 +35,15 @@ func (r Reason) About() string {
 	return map[Reason]string{
 		NoTrials:   "a side has no trial, or too many of its trials ended early",
 		Missing:    "only in the base",
-		Unmeasured: "not measured on both sides",
+		Unmeasured: "not measured",
 		Unlike:     "measured on unlike machines",
 		Zero:       "0 in the base or in a trial, where a percentage says nothing",
 		Saturated:  "saturated, so that lockbench was measured and not the lock",
 		TooFew:     "too few trials for any difference to be significant",
 		Scatter:    "the trials scatter too much to tell",
+		NotRun:     "asked for, and never ran",
+		Partial:    "the trial ended early",
+		Unclaimed:  "the design does not claim mutual exclusion",
 	}[r]
 }
 
@@ -82,16 +85,20 @@ func saturated(records []*results.Record) int {
 // "improved". A regression stays one, since what both sides hide is a difference. So it does if the head alone is saturated:
 // it may be its machine that was busy, which is said, or the head that makes its clients work harder, which a gate is for.
 // Absolute thresholds stay as well: the lock is as good as its figure at the least.
-// Only rates and times are lockbench's in such a trial: what was counted has been counted.
 func (d *draft) hidden(r *Result, force bool) {
 	n := saturated(d.cell.Base)
-	rated := slices.Contains([]*metric.Unit{metric.PerSecond, metric.Duration, metric.Share}, r.Figure.Unit)
-	if n == 0 || !rated || force || r.Verdict == Regressed || r.Reason == Zero {
+	if n == 0 || !rated(r.Figure) || force || r.Verdict == Regressed || r.Reason == Zero {
 		return
 	}
 	r.Needed = 0 // trials would tell of lockbench
 	r.cannot(Saturated, fmt.Sprintf("%d of %s of the base are saturated, so that lockbench or its machine was measured and a loss "+
 		"of the lock need not show (fewer clients, or a -rate; -force: judge all the same)", n, format.Plural(len(d.cell.Base), "trial")))
+}
+
+// rated reports whether a figure is a rate or a time, which are lockbench's own where it is saturated. What was counted has
+// been counted.
+func rated(m *metric.Metric) bool {
+	return slices.Contains([]*metric.Unit{metric.PerSecond, metric.Duration, metric.Share}, m.Unit)
 }
 
 // severity returns how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as

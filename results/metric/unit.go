@@ -3,6 +3,7 @@ package metric
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,22 @@ func (u *Unit) Exact(v float64) string {
 	s := u.suited(v)
 	return shortest(v, s.factor) + s.text
 }
+
+// Plain returns v as people write it, without loss: 20 ms, 3,000, 80 %.
+func (u *Unit) Plain(v float64) string {
+	text := trailing.ReplaceAllString(u.Format(v), "$1")
+	if read, ok := u.Parse(strings.NewReplacer(" ", "", ",", "").Replace(text)); ok && read == v {
+		return text
+	}
+	s := u.suited(v)
+	if slices.Contains(u.suffixes, suffix{"", 1}) {
+		s = suffix{"", 1}
+	}
+	return strings.TrimSpace(shortest(v, s.factor) + " " + s.text)
+}
+
+// trailing finds the zeros behind a point, and the point if nothing else is behind it.
+var trailing = regexp.MustCompile(`\.0+\b|(\.\d*[1-9])0+\b`)
 
 // Rounded returns v as Parse reads it, with three significant digits or, of whole numbers, all.
 func (u *Unit) Rounded(v float64) string {
