@@ -4,7 +4,6 @@ package export
 // https://github.com/benchmark-action/github-action-benchmark#examples
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -68,8 +67,5 @@ func Action(w io.Writer, cells []*results.Cell, better metric.Better) error {
 			entries = append(entries, entry)
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(entries)
+	return encode(w, entries)
 }

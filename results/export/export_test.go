@@ -186,6 +186,10 @@ func TestGoldens(t *testing.T) {
 		"comparison.json":         func(w io.Writer) error { return ComparisonJSON(w, c) },
 		"comparison.junit.xml":    func(w io.Writer) error { return JUnit(w, c) },
 		"comparison.commands.txt": func(w io.Writer) error { return Annotations(w, c) },
+		"report.json":             func(w io.Writer) error { return CheckJSON(w, checked(t, onAll)) },
+		"report.junit.xml":        func(w io.Writer) error { return CheckJUnit(w, checked(t, onAll)) },
+		"report.safety.junit.xml": func(w io.Writer) error { return CheckJUnit(w, checked(t, "")) },
+		"report.commands.txt":     func(w io.Writer) error { return CheckAnnotations(w, checked(t, onAll)) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -281,6 +285,8 @@ func TestErrors(t *testing.T) {
 		},
 		"comparison csv": func() error { return ComparisonCSV(full{}, c) }, "json": func() error { return ComparisonJSON(full{}, c) },
 		"junit": func() error { return JUnit(full{}, c) }, "github": func() error { return Annotations(full{}, c) },
+		"report json": func() error { return CheckJSON(full{}, checked(t, onAll)) }, "report junit": func() error { return CheckJUnit(full{}, checked(t, onAll)) },
+		"report github": func() error { return CheckAnnotations(full{}, checked(t, onAll)) },
 	} {
 		if err := write(); err != io.ErrShortWrite {
 			t.Errorf("%s: %v", name, err)

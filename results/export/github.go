@@ -4,9 +4,10 @@ package export
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results/compare"
@@ -22,37 +23,51 @@ type annotation struct {
 	reason                compare.Reason // of a warning
 }
 
+// levels are those of annotations, by what became of a threshold; those that pass have none.
+var levels = map[outcome]string{failed: "error", skipped: "warning", improved: "notice"}
+
 // Annotations writes an error for every threshold that is missed, a warning for every one of which nothing can be told,
 // and a notice for every improvement, of each the worst first (compare.Worse). If there are more of a level than GitHub
 // shows, there are some for each of its reasons, and the last one says how many there are besides.
 func Annotations(w io.Writer, c *compare.Comparison) error {
-	levels := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}
-	found := map[string][]annotation{}
+	var list []annotation
 	if c.Lacking {
 		title := fmt.Sprintf("inconclusive: %s only in the base", format.Plural(len(c.Missing), "cell"))
-		found["warning"] = []annotation{{"warning", title, plain(format.FewClauses(c.Missing, annotationsShown)), compare.Missing}}
+		list = append(list, annotation{"warning", title, plain(format.FewClauses(c.Missing, annotationsShown)), compare.Missing})
 	}
-	for _, r := range c.Judged() {
-		level := levels[r.Verdict]
-		if level == "" {
+	list = append(list, annotationsOf(judgedOf(c))...)
+	level := map[compare.Verdict]string{compare.Regressed: "error", compare.Inconclusive: "warning", compare.Improved: "notice"}[c.Verdict]
+	if level != "" && !slices.ContainsFunc(list, func(a annotation) bool { return a.level == level }) {
+		// Nothing was compared, or there is a reason beyond the figures.
+		list = append(list, annotation{level, string(c.Verdict), plain(strings.Join(c.Notes, "; ")), ""})
+	}
+	return writeAnnotations(w, list)
+}
+
+// annotationsOf returns those of judged results, the worst first.
+func annotationsOf(list []judged) (all []annotation) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(a.worst, b.worst) })
+	for _, j := range list {
+		if levels[j.outcome] == "" {
 			continue
 		}
-		title := string(r.Verdict) + ": " + r.Threshold.Text
-		if label := c.Cells[r.Cell].Label; label != "" {
-			title += " in " + label
+		title, text := j.verdict+": "+j.name, j.message
+		if j.cell != "" {
+			title += " in " + j.cell
 		}
-		text := sentence(r.Result)
-		if r.Threshold.Relative && !math.IsNaN(r.P) {
-			text += " p " + format.P(r.P) + "." // which has no column here
+		if j.p != "" {
+			text += " p " + j.p + "." // which has no column here
 		}
-		found[level] = append(found[level], annotation{level, plain(title), text, r.Reason})
+		all = append(all, annotation{levels[j.outcome], plain(title), text, j.reason})
 	}
-	if all := c.Verdict; found[levels[all]] == nil && levels[all] != "" { // nothing was compared, or a reason beyond the figures
-		a := annotation{levels[all], string(all), plain(strings.Join(c.Notes, "; ")), ""}
-		found[levels[all]] = []annotation{a}
-	}
+	return all
+}
+
+// writeAnnotations writes errors, then warnings, then notices, as many of each as GitHub shows.
+func writeAnnotations(w io.Writer, all []annotation) error {
 	for _, level := range []string{"error", "warning", "notice"} {
-		list := found[level]
+		list := slices.DeleteFunc(slices.Clone(all), func(a annotation) bool { return a.level != level })
 		if more := len(list) - annotationsShown; more > 0 {
 			rest := annotation{level, fmt.Sprintf("%d more", more+1), "GitHub shows no more than ten: see the summary of the step", ""}
 			list = append(some(list, annotationsShown-1), rest)

@@ -77,7 +77,7 @@ type estimateJSON struct {
 // ComparisonJSON writes a comparison with every digit, in the base units of its figures.
 func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 	all := comparisonJSON{
-		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: reasons(c), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
+		Schema: comparisonSchema, Verdict: string(c.Verdict), Reasons: words(c.Reasons()), Alpha: c.Alpha, Tests: c.Tests, Paired: c.Paired,
 		Base: sideOf(c.Base), Head: sideOf(c.Head),
 		Notes: listOf(c.Notes), Missing: listOf(c.Missing), Added: listOf(c.Added), Cells: []cellJSON{},
 	}
@@ -94,18 +94,15 @@ func ComparisonJSON(w io.Writer, c *compare.Comparison) error {
 		}
 		all.Cells = append(all.Cells, one)
 	}
+	return encode(w, all)
+}
+
+// encode writes v indented, and < as it is.
+func encode(w io.Writer, v any) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(all)
-}
-
-func reasons(c *compare.Comparison) []string {
-	list := []string{}
-	for _, r := range c.Reasons() {
-		list = append(list, string(r))
-	}
-	return list
+	return out.Encode(v)
 }
 
 func resultOf(r compare.Result) resultJSON {

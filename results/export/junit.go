@@ -1,13 +1,13 @@
 package export
 
-// JUnit's XML, which CI servers show as tests: a test case for every threshold of every cell. There is no standard;
+// JUnit's XML, which CI servers show as tests: a test case for every judged result. There is no standard;
 // what is written here is what the schemas of Ant and of Jenkins' xUnit plug-in have in common, which all readers take.
 
 import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/stats"
 )
 
 type junitSuites struct {
@@ -78,12 +76,19 @@ type junitFailure struct {
 // JUnit writes a comparison. A threshold that is missed fails; one of which nothing can be told is skipped, with the reason;
 // the medians, their change and p stand below either, and below those that pass.
 func JUnit(w io.Writer, c *compare.Comparison) error {
-	suite := junitSuite{
-		Name: xmlText(fmt.Sprintf("lockbench compare %s → %s", c.Base.Name, c.Head.Name)),
-		Time: "0", Timestamp: lastStart(c), Host: "localhost", Out: textOf(strings.Join(plains(c.Notes), "\n")),
+	var trials []*results.Record
+	for _, cell := range c.Cells {
+		trials = slices.Concat(trials, cell.Base, cell.Head)
+	}
+	cases := judgedOf(c)
+	for _, label := range c.Missing {
+		cases = append(cases, judged{cell: label, name: "all", outcome: skipped, skip: "only in the base, and not compared"})
+	}
+	return writeJUnit(w, junitSuite{
+		Name: fmt.Sprintf("lockbench compare %s → %s", c.Base.Name, c.Head.Name), Timestamp: lastStart(trials), Out: textOf(strings.Join(plains(c.Notes), "\n")),
 		Properties: []junitProperty{
 			{"verdict", string(c.Verdict)},
-			{"reasons", strings.Join(reasons(c), ", ")},
+			{"reasons", strings.Join(words(c.Reasons()), ", ")},
 			{"alpha", digits(c.Alpha)},
 			{"tests", strconv.Itoa(c.Tests)},
 			{"base.trials", strconv.Itoa(c.Base.Trials)},
@@ -91,34 +96,25 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 			{"base.revisions", plain(strings.Join(c.Base.Revisions, ", "))},
 			{"head.revisions", plain(strings.Join(c.Head.Revisions, ", "))},
 		},
-	}
-	for _, cell := range c.Cells {
-		for _, r := range cell.Figures {
-			if r.Threshold == nil {
-				continue
-			}
-			one := junitCase{
-				Class: xmlText(className(cell)), Name: plain(r.Threshold.Text), Time: "0", Out: textOf(details(&r, cell.Notes)),
-			}
-			switch r.Verdict {
-			case compare.Regressed:
-				suite.Failures++
-				one.Failure = &junitFailure{Message: xmlText(sentence(&r)), Type: string(r.Verdict), Text: one.Out.Text}
-				one.Out = nil
-			case compare.Inconclusive:
-				suite.Skipped++
-				one.Skipped = &junitSkipped{plain(fmt.Sprintf("inconclusive (%s): %s", r.Reason, r.Why))}
-			}
-			suite.Tests++
-			suite.Cases = append(suite.Cases, one)
+	}, cases)
+}
+
+// writeJUnit writes a suite with a test case for each judged result.
+func writeJUnit(w io.Writer, suite junitSuite, list []judged) error {
+	suite.Name, suite.Time, suite.Host = xmlText(suite.Name), "0", "localhost"
+	for _, j := range list {
+		one := junitCase{Class: xmlText(className(j.cell)), Name: plain(j.name), Time: "0", Out: textOf(strings.Join(j.details, "\n"))}
+		switch j.outcome {
+		case failed:
+			suite.Failures++
+			one.Failure = &junitFailure{Message: xmlText(j.message), Type: j.verdict, Text: one.Out.Text}
+			one.Out = nil
+		case skipped:
+			suite.Skipped++
+			one.Skipped = &junitSkipped{plain(j.skip)}
 		}
-	}
-	for _, label := range c.Missing {
 		suite.Tests++
-		suite.Skipped++
-		suite.Cases = append(suite.Cases, junitCase{
-			Class: xmlText(className(compare.Cell{Label: label})), Name: "all", Time: "0", Skipped: &junitSkipped{"only in the base, and not compared"},
-		})
+		suite.Cases = append(suite.Cases, one)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -132,48 +128,20 @@ func JUnit(w io.Writer, c *compare.Comparison) error {
 	return err
 }
 
-// details returns the lines that stand below a result.
-func details(r *compare.Result, notes []string) string {
-	side := func(name string, e stats.Estimate) string {
-		text := name + r.Figure.Unit.Format(e.Median)
-		if e.Known() {
-			text += fmt.Sprintf(" (%s to %s)", r.Figure.Unit.Format(e.Low), r.Figure.Unit.Format(e.High))
-		}
-		return text + ", " + format.Plural(e.N, "trial")
-	}
-	lines := []string{side("base    ", r.Change.Base), side("head    ", r.Change.Head)}
-	if c := r.Change; !math.IsNaN(c.Ratio) {
-		change := "change  " + format.Change(c.Ratio-1)
-		if !math.IsNaN(c.Low) && !math.IsNaN(c.High) {
-			change += fmt.Sprintf(" (%s to %s)", format.Change(c.Low-1), format.Change(c.High-1))
-		}
-		lines = append(lines, change)
-	}
-	if !math.IsNaN(r.P) {
-		lines = append(lines, "p       "+format.P(r.P))
-	}
-	lines = append(lines, "verdict "+string(r.Verdict), sentence(r))
-	return strings.Join(append(lines, plains(notes)...), "\n")
-}
-
 // className returns the cell, below which CI servers list its thresholds. A full stop would begin a package there.
-func className(cell compare.Cell) string {
-	if cell.Label == "" {
+func className(label string) string {
+	if label == "" {
 		return "lockbench"
 	}
-	return strings.ReplaceAll(plain(cell.Label), ".", "·")
+	return strings.ReplaceAll(plain(label), ".", "·")
 }
 
 // lastStart returns when the youngest trial began, in the form without a zone that the schemas ask for; it is UTC.
-func lastStart(c *compare.Comparison) string {
+func lastStart(trials []*results.Record) string {
 	var last time.Time
-	for _, cell := range c.Cells {
-		for _, side := range [][]*results.Record{cell.Base, cell.Head} {
-			for _, r := range side {
-				if r.Started.After(last) {
-					last = r.Started
-				}
-			}
+	for _, r := range trials {
+		if r.Started.After(last) {
+			last = r.Started
 		}
 	}
 	if last.IsZero() {

@@ -1,6 +1,6 @@
 package export
 
-// The JSON schema of a comparison, made from the types that are written.
+// The JSON schemas of a comparison and of a run by itself, made from the types that are written.
 
 import (
 	"reflect"
@@ -18,12 +18,6 @@ const ComparisonSchemaID = "https://github.com/lockbench/lockbench/results/compa
 // ComparisonSchema returns the schema (draft 2020-12) of what ComparisonJSON writes. Programs that read comparisons have to expect
 // fields that it does not name: later versions add some. The error is that of encoding/json, and none in fact.
 func ComparisonSchema() ([]byte, error) {
-	var units []string
-	for _, f := range metric.All() {
-		if unit := f.Unit.Word; !slices.Contains(units, unit) {
-			units = append(units, unit)
-		}
-	}
 	unjudged := "absent of a figure that is shown, and judged by no threshold"
 	return results.Schema{
 		ID: ComparisonSchemaID, Title: "lockbench comparison",
@@ -58,7 +52,7 @@ func ComparisonSchema() ([]byte, error) {
 				"else": map[string]any{"properties": map[string]any{"reason": false}},
 			},
 			"cells[].figures[].figure":        {"minLength": 1, "description": "as -fail-on names it"},
-			"cells[].figures[].unit":          {"enum": units},
+			"cells[].figures[].unit":          {"enum": units()},
 			"cells[].figures[].better":        {"enum": []string{"higher", "lower"}, "description": "absent if neither is"},
 			"cells[].figures[].change":        {"minimum": -1, "description": "from base to head, as a ratio less one: of the medians, or the middle of the pairs (Hodges and Lehmann) if paired"},
 			"cells[].figures[].change_low":    {"minimum": -1, "description": "of its 95 % interval"},
@@ -82,4 +76,64 @@ func ComparisonSchema() ([]byte, error) {
 		},
 		Negative: func(path string) bool { return strings.HasPrefix(path, "cells[].figures[].change") },
 	}.Of(reflect.TypeFor[comparisonJSON](), nil)
+}
+
+// ReportSchemaID names the schema; it is no address.
+const ReportSchemaID = "https://github.com/lockbench/lockbench/results/report.schema.json"
+
+// ReportSchema returns the schema (draft 2020-12) of what CheckJSON writes; see ComparisonSchema.
+func ReportSchema() ([]byte, error) {
+	reason := map[string]any{"enum": compare.CheckReasons, "description": "of inconclusive, and absent from all others"}
+	return results.Schema{
+		ID: ReportSchemaID, Title: "lockbench report",
+		Description: "What lockbench run -format json and report -format json write. Figures are in their base units; null is not known.",
+		Fields: map[string]map[string]any{
+			"schema":                   {"minimum": 1, "maximum": reportSchema, "description": "version of this form"},
+			"verdict":                  {"enum": compare.CheckVerdicts, "description": "the worst of all; absent if there is no threshold and exclusion was not violated"},
+			"reasons":                  {"description": "of all that is inconclusive, each once"},
+			"reasons[]":                {"enum": compare.CheckReasons},
+			"thresholds":               {"description": "as -fail-on has them"},
+			"thresholds[]":             {"minLength": 1},
+			"missing":                  {"description": "cells that were asked for and have no trial"},
+			"cells[].label":            {"description": "what tells it from the other cells; empty if there is only one"},
+			"cells[].verdict":          {"enum": compare.CheckVerdicts},
+			"cells[].command":          {"description": "that makes it again"},
+			"cells[].plan":             {"description": "of the first trial; lockbench schema record says more of its fields"},
+			"cells[].trials":           {"description": "IDs of the records"},
+			"cells[].partial":          {"description": "why the only trial ended early; absent from whole ones"},
+			"cells[].limited_by":       {"description": "what held the load up; absent if nothing is known to have"},
+			"cells[].exclusion":        {"description": "what the oracle saw, all trials together"},
+			"cells[].exclusion.reason": reason,
+			"cells[].exclusion.verdict": {
+				"enum": []compare.Verdict{compare.Violated, compare.Inconclusive, compare.Passed},
+			},
+			"cells[].flags":              {"description": "words that mark the figures"},
+			"cells[].flags[].doubt":      {"description": "the figures are not to be believed as they stand"},
+			"cells[].warnings":           {"description": "of all trials, each once"},
+			"cells[].figures":            {"description": "that are known, by the names of -fail-on"},
+			"cells[].figures{}.unit":     {"enum": units()},
+			"cells[].figures{}.better":   {"enum": []string{"higher", "lower"}, "description": "absent if neither is"},
+			"cells[].figures{}.n":        {"description": "trials that know the figure"},
+			"cells[].figures{}.median":   {"description": "over the trials"},
+			"cells[].figures{}.low":      {"description": "of its 95 % interval"},
+			"cells[].figures{}.high":     {"description": "of its 95 % interval"},
+			"cells[].limits":             {"description": "one for each threshold"},
+			"cells[].limits[].threshold": {"minLength": 1},
+			"cells[].limits[].figure":    {"enum": metric.Names()},
+			"cells[].limits[].value":     {"description": "that was judged: the median of the trials, of a count the worst; null if it was not measured"},
+			"cells[].limits[].verdict":   {"enum": []compare.Verdict{compare.Missed, compare.Inconclusive, compare.Passed}},
+			"cells[].limits[].reason":    reason,
+			"cells[].limits[].text":      {"description": "all of it in words"},
+		},
+	}.Of(reflect.TypeFor[reportJSON](), nil)
+}
+
+// units returns the words for the base units of all figures.
+func units() (list []string) {
+	for _, f := range metric.All() {
+		if unit := f.Unit.Word; !slices.Contains(list, unit) {
+			list = append(list, unit)
+		}
+	}
+	return list
 }
