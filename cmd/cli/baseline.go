@@ -58,10 +58,13 @@ func (o *option) flagOrVariable() string {
 	return "-" + o.name
 }
 
-// refuseComparing complains about flags that say how to compare where nothing is compared.
+// refuseComparing complains about flags that say how to compare where nothing is compared. Thresholds may be absolute.
 func (o *options) refuseComparing() error {
-	return o.refuse(flagNames(comparingFlags), "there is nothing to compare with: give -vs, or -baseline")
+	names := slices.DeleteFunc(flagNames(comparingFlags), func(name string) bool { return slices.Contains(flagNames(checkFlags), name) })
+	return o.refuse(names, "there is nothing to compare with: "+giveBase)
 }
+
+const giveBase = "give -vs, or -baseline"
 
 // checkBaseline refuses a file that cannot be the base whatever is in it.
 func checkBaseline(o *options) error {

@@ -31,9 +31,9 @@ const (
 	exitOK           = 0
 	exitError        = 1
 	exitUsage        = 2
-	exitRegressed    = 3 // a comparison found a threshold missed
+	exitRegressed    = 3 // a threshold is missed
 	exitViolated     = 4 // a design that claims mutual exclusion did not keep it
-	exitInconclusive = 5 // a comparison could not tell
+	exitInconclusive = 5 // a comparison could not tell, or a figure was not measured
 	exitInterrupted  = 130
 )
 

@@ -89,10 +89,8 @@ Exit codes: 0 no change, or improved · 1 error · 2 usage · 3 a threshold is m
 func (o *options) comparing() (compare.Options, error) {
 	var how compare.Options
 	var err error
-	if opt := o.get("fail-on"); opt.text != "" {
-		if how.Thresholds, err = compare.ParseThresholds(opt.text); err != nil {
-			return how, thresholdFault(opt, err)
-		}
+	if how.Thresholds, err = o.failOn(); err != nil {
+		return how, err
 	}
 	r := reader{o: o}
 	how.Alpha = scalar(&r, "alpha", compare.ParseAlpha)
@@ -235,7 +233,7 @@ func (p *program) judge(found *compare.Comparison, o *options, command string, p
 	}
 	code := verdictCode(found.Verdict)
 	if code == exitInconclusive && o.on("allow-inconclusive") {
-		code = p.allow(found)
+		code = p.allow(found.Scattered(), found.Reasons())
 	}
 	if code != exitOK {
 		return exitCode(code)
@@ -244,13 +242,14 @@ func (p *program) judge(found *compare.Comparison, o *options, command string, p
 }
 
 // allow lets an inconclusive comparison pass if the scatter of the trials is all that is in its way, and else says what is.
-func (p *program) allow(found *compare.Comparison) int {
-	if found.Scattered() {
+// A check by absolute thresholds has no scatter: what it cannot tell was not measured.
+func (p *program) allow(scattered bool, reasons []compare.Reason) int {
+	if scattered {
 		fmt.Fprintln(p.stderr, "lockbench: inconclusive, which -allow-inconclusive lets pass: the trials scatter too much to tell, and nothing else is in the way")
 		return exitOK
 	}
 	var why []string
-	for _, r := range found.Reasons() {
+	for _, r := range reasons {
 		if r != compare.Scatter {
 			why = append(why, fmt.Sprintf("%s (%s)", r.About(), r))
 		}

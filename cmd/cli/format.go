@@ -48,18 +48,27 @@ const tableFormat = "table"
 
 // reported is what report has to write.
 type reported struct {
-	cells []*results.Cell
-	table text.Options // of the table alone
+	cells   []*results.Cell
+	check   *compare.Check // of the cells
+	table   text.Options   // of the table alone
+	summary string         // file of the summary of a step of GitHub Actions; empty: this is none
+}
+
+// reported returns what report has to write, or a run.
+func (p *program) reported(cells []*results.Cell, check *compare.Check, table text.Options) reported {
+	summary, _ := p.env.lookup(summaryVariable)
+	return reported{cells, check, table, summary}
 }
 
 // reportFormats are those of report, in the order of the help.
 var reportFormats = []exporter[reported]{
 	{name: tableFormat, about: "the table, or one cell in detail", write: func(w io.Writer, v reported) error {
+		if err := text.Check(w, v.check, v.table); err != nil {
+			return err
+		}
 		return text.Table(w, v.cells, v.table)
 	}},
-	{name: "markdown", about: "the table with every column", write: func(w io.Writer, v reported) error {
-		return text.Markdown(w, v.cells)
-	}},
+	{name: "markdown", about: "the table with every column", write: writeMarkdown},
 	{name: "csv", about: "a row a trial, every figure that is known", write: func(w io.Writer, v reported) error {
 		return export.CSV(w, v.cells)
 	}},
@@ -72,6 +81,18 @@ var reportFormats = []exporter[reported]{
 	}},
 	{name: "svg", about: "charts for a README or an issue, those that the records make, in a directory:\n" +
 		strings.Join(svg.Names, ".svg, ") + ".svg", dir: writeSVG},
+	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
+		return export.CheckJSON(w, v.check)
+	}},
+	{name: "junit", about: "a test case a cell for mutual exclusion, and for each threshold", write: func(w io.Writer, v reported) error {
+		return export.CheckJUnit(w, v.check)
+	}},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v reported) error {
+		if err := export.CheckAnnotations(w, v.check); err != nil {
+			return err
+		}
+		return addSummary(v.summary, func(w io.Writer) error { return writeMarkdown(w, v) })
+	}},
 	{name: "bigger-is-better", about: "locks/s and the like, for github-action-benchmark", write: func(w io.Writer, v reported) error {
 		return export.Action(w, v.cells, metric.Higher)
 	}},
@@ -108,22 +129,35 @@ var compareFormats = []exporter[compared]{
 	{name: "junit", about: "a test case for each threshold and cell", write: func(w io.Writer, v compared) error {
 		return export.JUnit(w, v.Comparison)
 	}},
-	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: writeGitHub},
+	{name: "github", beside: true, about: "annotations, beside the table; the summary of the step, if there is one", write: func(w io.Writer, v compared) error {
+		if err := export.Annotations(w, v.Comparison); err != nil {
+			return err
+		}
+		return addSummary(v.summary, func(w io.Writer) error { return text.ComparisonMarkdown(w, v.Comparison) })
+	}},
 }
 
 // summaryVariable names the file that GitHub Actions shows as the summary of a step.
 const summaryVariable = "GITHUB_STEP_SUMMARY"
 
-// writeGitHub writes annotations, and the Markdown to the end of the step's summary, as much of it as GitHub takes.
-func writeGitHub(w io.Writer, v compared) error {
-	if err := export.Annotations(w, v.Comparison); err != nil || v.summary == "" {
+// writeMarkdown writes the table, below what became of the thresholds.
+func writeMarkdown(w io.Writer, v reported) error {
+	if err := text.CheckMarkdown(w, v.check); err != nil {
 		return err
+	}
+	return text.Markdown(w, v.cells)
+}
+
+// addSummary adds a page of Markdown to the file of a step's summary, as much of it as GitHub takes; to none if there is no file.
+func addSummary(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
 	}
 	var page strings.Builder
-	if err := text.ComparisonMarkdown(&page, v.Comparison); err != nil {
+	if err := write(&page); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(v.summary, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("%s: %w", summaryVariable, err)
 	}

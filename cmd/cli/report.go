@@ -3,13 +3,14 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/text"
 )
@@ -23,6 +24,8 @@ func (p *program) reportCommand() *cobra.Command {
 			"-format writes other formats, in one go: -format csv prints CSV in place of the table, and\n" +
 			"-format csv=trials.csv,hgrm=curves/ prints the table and writes files, each whole or not at all:\n\n" +
 			aboutFormats(reportFormats) + "\n" +
+			"-fail-on 'response.p99>20ms,locks/s<3000' judges each cell, prints a line for each threshold above\n" +
+			"the table, and exits with 3 if one is missed; lockbench help gate says more.\n\n" +
 			"A damaged line costs that line: it is named on stderr, and the exit code stays 0 as long as every\n" +
 			"file has at least one good record. A file that has none, or that cannot be read, makes it 1.",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -33,7 +36,8 @@ func (p *program) reportCommand() *cobra.Command {
 		},
 	}, reportFlags)
 	_ = c.RegisterFlagCompletionFunc("format", listCompletion(formatNames(reportFormats))) // the flag exists
-	c.RunE = func(c *cobra.Command, files []string) error {
+	_ = c.RegisterFlagCompletionFunc("fail-on", listCompletion(metric.Names()))            // this one too
+	c.RunE = func(_ *cobra.Command, files []string) error {
 		if err := o.fill(p.env); err != nil {
 			return err
 		}
@@ -41,34 +45,41 @@ func (p *program) reportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		limits, err := o.thresholds("lockbench compare does that")
+		if err != nil {
+			return err
+		}
 		outputs, err := parseFormats(o, reportFormats, files)
 		if err != nil {
 			return err
 		}
-		return p.report(c.Context(), files, outputs, width)
+		cells, failed := p.cellsOf(files)
+		if len(cells) == 0 {
+			return exitCode(exitError)
+		}
+		check := compare.CheckCells(cells, limits, nil)
+		if err := writeOutputs(p, outputs, p.reported(cells, check, width)); err != nil {
+			return err
+		}
+		verdict := p.checked(check, o)
+		if failed && check.Verdict != compare.Violated {
+			return exitCode(exitError)
+		}
+		return verdict
 	}
 	return c
 }
 
-// report reads all files, says what is wrong with them, and writes what is right.
-func (p *program) report(_ context.Context, files []string, outputs []output[reported], opts text.Options) error {
+// cellsOf reads files, and says what is wrong with them.
+func (p *program) cellsOf(files []string) (cells []*results.Cell, failed bool) {
 	var c results.Collector
-	failed := false
 	for _, name := range files {
 		if _, err := p.collect(&c, name); err != nil {
 			failed = true
 			fmt.Fprintf(p.stderr, "lockbench: %s: %s\n", name, oneLine(err.Error()))
 		}
 	}
-	if cells := c.Cells(); len(cells) > 0 {
-		if err := writeOutputs(p, outputs, reported{cells, opts}); err != nil {
-			return err
-		}
-	}
-	if failed {
-		return exitCode(exitError)
-	}
-	return nil
+	return c.Cells(), failed
 }
 
 // tableOptions fits the table to the terminal, or to what -width says.

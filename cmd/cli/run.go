@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/text"
 	"github.com/lockbench/lockbench/workloads"
@@ -74,6 +76,12 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
+	var limits []compare.Threshold
+	if comparison == nil {
+		if limits, err = o.thresholds(giveBase); err != nil {
+			return err
+		}
+	}
 	outputs, found, err := o.runOutputs(comparison != nil)
 	if err != nil {
 		return err
@@ -109,7 +117,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 
 	r := runner{
 		program: p, plan: plan, output: o.text("output"), id: newRunID(), env: env, limits: machine.ReadLimits(), live: live, comparison: comparison,
-		outputs: outputs, judged: found,
+		outputs: outputs, judged: found, thresholds: limits,
 	}
 	if !o.on("quiet") {
 		r.progress = progress.New(p.stderr, len(plan.Order))
@@ -154,8 +162,9 @@ type runner struct {
 	live        *live
 	comparison  *comparison // nil if nothing is compared
 	outputs     []output[reported]
-	judged      []output[compared] // of the comparison
-	unsaved     []*results.Record  // that could not be written yet
+	judged      []output[compared]  // of the comparison
+	thresholds  []compare.Threshold // of a run by itself
+	unsaved     []*results.Record   // that could not be written yet
 
 	id       string                 // of the run
 	opened   int                    // trials so far
@@ -164,6 +173,7 @@ type runner struct {
 	violated bool         // by a lock that claims to exclude
 	warned   []string     // what needs to be said once, however many cells it is true of
 	out      map[int]bool // cells whose remaining trials are left out: they failed, or make no sense
+	misfit   map[int]bool // those that make no sense
 	failed   bool
 	ran      bool // some cell was more than skipped
 }
@@ -171,7 +181,7 @@ type runner struct {
 // run runs all trials and renders what there is, also after an interruption.
 func (r *runner) run(ctx context.Context, table text.Options) error {
 	r.draining.Store(true)
-	r.out = map[int]bool{}
+	r.out, r.misfit = map[int]bool{}, map[int]bool{}
 
 	deployments, err := deploymentsOf(r.plan)
 	if err != nil {
@@ -218,14 +228,15 @@ func (r *runner) finish(ctx context.Context, table text.Options) error {
 	if ctx.Err() != nil && len(r.outputs) == 0 { // of a comparison that will not be
 		r.outputs = []output[reported]{{exporter: reportFormats[0]}}
 	}
-	if len(cells) > 0 && writeOutputs(r.program, r.outputs, reported{cells, table}) != nil {
+	check := compare.CheckCells(cells, r.thresholds, r.missing(cells))
+	if len(cells) > 0 && writeOutputs(r.program, r.outputs, r.reported(cells, check, table)) != nil {
 		r.failed = true // it has been said
 	}
 	if ctx.Err() != nil {
 		r.dropComparison(len(cells) > 0)
 		return r.interrupted(ctx, ctx.Err())
 	}
-	verdict := r.decide(cells, table)
+	verdict := cmp.Or(r.decide(cells, table), r.checked(check, r.options)) // a run has one of the two
 	switch {
 	case r.violated:
 		return exitCode(exitViolated)
@@ -306,6 +317,7 @@ func (r *runner) leaveOrFail(t matrix.Trial, err error) error {
 		return err
 	}
 	r.say("skipped: " + misfit.Error())
+	r.misfit[t.Cell] = true
 	r.leaveOut(t.Cell)
 	return nil
 }

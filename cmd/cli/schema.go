@@ -18,24 +18,24 @@ import (
 )
 
 // schemas are what has one, the default first.
-var schemas = []string{"workload", "record", "comparison"}
+var schemas = []string{"workload", "record", "report", "comparison"}
 
 // schemaOf makes one of them.
 var schemaOf = map[string]func() ([]byte, error){
-	"workload": workloadSchema, "record": results.JSONSchema, "comparison": export.ComparisonSchema,
+	"workload": workloadSchema, "record": results.JSONSchema, "report": export.ReportSchema, "comparison": export.ComparisonSchema,
 }
 
 func (p *program) schemaCommand() *cobra.Command {
 	c, _ := p.command(&cobra.Command{
-		Use:   "schema [workload|record|comparison]",
-		Short: "Print the JSON schema of workload files, of records or of comparisons",
+		Use:   "schema [workload|record|report|comparison]",
+		Short: "Print the JSON schema of workload files, records, reports or comparisons",
 		Long: "Prints a JSON schema (draft 2020-12).\n\n" +
 			"workload, the default, is that of the files that -workload takes. An editor that knows it\n" +
 			"completes their fields and marks mistakes. What depends on other values, lockbench alone tells:\n" +
 			"see -dry-run.\n\n" +
-			"record is that of a line of the files that -o writes, comparison that of what compare -format json\n" +
-			"writes, for programs that read them. They have to expect fields that it does not name: later\n" +
-			"versions add some.",
+			"record is that of a line of the files that -o writes, report that of what -format json writes of a\n" +
+			"run, comparison that of what compare -format json writes, for programs that read them. They have\n" +
+			"to expect fields that it does not name: later versions add some.",
 		ValidArgs: schemas,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -1,0 +1,78 @@
+// -fail-on of a run that is compared with nothing, and of report: absolute thresholds, and what becomes of them.
+
+package cli
+
+import (
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
+)
+
+// thresholds returns what -fail-on says of a run by itself; nothing without it. A change needs something to compare with,
+// which remedy names; those of a variable, which is set once for many runs, are left out then.
+func (o *options) thresholds(remedy string) (list []compare.Threshold, err error) {
+	all, err := o.failOn()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		switch {
+		case !t.Relative:
+			list = append(list, t)
+		case o.get("fail-on").from == fromFlag:
+			return nil, usageErrorf("-fail-on: %s is a change, and there is nothing to compare with: %s, or write an amount such as %s%s",
+				t, remedy, t.String()[:len(t.Figure.Name)+1], t.Figure.Unit.Example)
+		}
+	}
+	if list == nil {
+		return nil, o.refuse([]string{"allow-inconclusive"}, "there is nothing to judge: give -fail-on")
+	}
+	return list, nil
+}
+
+// failOn reads -fail-on; nil without it.
+func (o *options) failOn() ([]compare.Threshold, error) {
+	opt := o.get("fail-on")
+	if opt.text == "" {
+		return nil, nil
+	}
+	list, err := compare.ParseThresholds(opt.text)
+	if err != nil {
+		return nil, thresholdFault(opt, err)
+	}
+	return list, nil
+}
+
+// checked ends a command with the exit code of a check.
+func (p *program) checked(c *compare.Check, o *options) error {
+	if len(c.Thresholds) == 0 {
+		return nil
+	}
+	code := map[compare.Verdict]int{
+		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive, compare.Passed: exitOK,
+	}[c.Verdict]
+	if code == exitInconclusive && o.on("allow-inconclusive") {
+		code = p.allow(false, c.Reasons())
+	}
+	if code != exitOK {
+		return exitCode(code)
+	}
+	return nil
+}
+
+// missing returns the names of the cells of a run that have no trial, other than those that make no sense.
+func (r *runner) missing(cells []*results.Cell) (labels []string) {
+	have := map[int]bool{}
+	for _, c := range cells {
+		have[c.First().Cell] = true
+	}
+	for i := range r.Cells {
+		if !have[i] && !r.misfit[i] {
+			label := r.Label(i)
+			if label == "" {
+				label = "the cell"
+			}
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
