@@ -80,7 +80,7 @@ var floors = []rule{
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/history", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
 	{"results/text", []string{"results", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/history"}, []string{"github.com/olekukonko/tablewriter"}},
-	{"results/export", []string{"results", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
+	{"results/export", []string{"results", "results/history", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/text"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go"}},
 
 	// 2: the load, which never knows what it loads.
 	// Only workload files know YAML, and nothing of what their words mean.
