@@ -50,8 +50,8 @@ var design = drivers.Design{
 	},
 	Models: "go.etcd.io/etcd/client/v3/concurrency: a key bound to the session's lease, the oldest one holds, each " +
 		"waits for the one before",
-	Wrong: "a holder that pauses for longer than its lease loses the lock and does not notice, unless what it writes to " +
-		"checks the fence; a dead holder's lock stays for its lease, of two seconds or more",
+	Wrong: "a holder that pauses beyond its lease goes on unaware, unless the fence is checked; " +
+		"a dead holder's lock stays for its lease, of two seconds or more",
 }
 
 // Designs implements drivers.Driver.

@@ -34,8 +34,8 @@ var fair = design{
 		Name:   "fair",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true, Waits: true},
 		Models: "a FIFO of waiters on the server, like Redisson's fair lock and ZooKeeper's recipe",
-		Wrong: "several more commands per lock; a waiter that dies in line may cost the others one TTL; also the faults " +
-			"of set-nx",
+		Wrong: "a holder that outlives its lease overlaps the next one: no fencing token; several more commands per lock; " +
+			"a waiter that dies in line may cost the others one TTL",
 	},
 	extraKeys: []string{lineKind},
 	prepare:   openInbox,

@@ -13,8 +13,8 @@ var reentrantCount = design{
 		Name:   "reentrant-count",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "set-nx under a ThreadLocal counter, as Java articles make a Redis lock re-entrant",
-		Wrong: "an inner section runs on what is left of the lease, and enters even when that is lost; also the faults " +
-			"of set-nx",
+		Wrong: "a holder that outlives its lease overlaps the next one: no fencing token; an inner section runs on " +
+			"what is left of the lease, and enters even when that is lost",
 		Releases: compareAndDelete,
 	},
 	session: func(s session) drivers.Session {

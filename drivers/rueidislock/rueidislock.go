@@ -42,8 +42,8 @@ var design = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
 		"local queue, client-side caching",
-	Wrong: "the library renews for as long as the process lives: a client that hangs keeps the lock (one whose " +
-		"process dies, for a TTL); a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
+	Wrong: "a client that hangs keeps the lock, which the library renews for as long as the process lives; " +
+		"one whose process dies keeps it for a TTL; a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
 }
 
 // Designs implements drivers.Driver.
