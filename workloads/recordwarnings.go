@@ -130,7 +130,7 @@ func recordWarnings(r *results.Record) (w []string) {
 	}
 	for i, lasted := range r.HoldsLasted() {
 		if load := r.Plan.Groups()[i]; results.Apart(load.Hold, lasted) {
-			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), round(load.Hold), round(lasted),
+			add("%s"+results.HoldWarning, classPrefix(load), round(load.Hold), round(lasted),
 				averageOf(load.HoldDist))
 		}
 	}

@@ -53,7 +53,6 @@ type Column struct {
 	Unit         *Unit  // nil: the metric's own
 	Drop         int    // columns that do not fit are dropped from the highest on; 0: never
 	Classes      bool   // classes of clients have it as well
-	Interval     int    // Drop of the interval over the trials; 0: it is not shown
 
 	// Only reports whether a cell has the metric at all. The column is there if any cell has it; nil: always.
 	Only func(*results.Cell) bool

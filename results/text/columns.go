@@ -5,7 +5,6 @@ package text
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -18,12 +17,14 @@ import (
 // column is one number of a cell.
 type column struct {
 	metric.Column
-	text     func(c *results.Cell) string      // how the value is written; – is not known
-	class    func(k *results.ClassCell) string // the same of a class; nil: classes do not have it
-	interval bool                              // of a metric that has a column of its own
+	text  func(c *results.Cell) string      // how the value is written; – is not known
+	class func(k *results.ClassCell) string // the same of a class; nil: classes do not have it
 }
 
 func (c column) head() string { return c.Group + "\n" + c.Title }
+
+// known reports whether the value is known of a cell.
+func (c column) known(of *results.Cell) bool { return c.text(of) != format.None }
 
 func (c column) formatClass(k *results.ClassCell) string {
 	if c.class == nil {
@@ -35,23 +36,26 @@ func (c column) formatClass(k *results.ClassCell) string {
 // beside are the columns that are no metric of a record, by the metric that they follow.
 var beside = map[string][]column{
 	"locks/s": {
-		ofCell(metric.Column{Group: "locks/s", Title: "low", Drop: 5, Only: manyTrials}, metric.PerSecond,
-			func(c *results.Cell) float64 { return view.Rate(c).Low }),
-		ofCell(metric.Column{Group: "locks/s", Title: "high", Drop: 6, Only: manyTrials}, metric.PerSecond,
-			func(c *results.Cell) float64 { return view.Rate(c).High }),
-		ofCell(metric.Column{Group: "locks/s", Title: "min", Drop: 8, Only: fewTrials}, metric.PerSecond,
-			ifFew(func(c *results.Cell) float64 { return c.Rate.Min })),
-		ofCell(metric.Column{Group: "locks/s", Title: "max", Drop: 9, Only: fewTrials}, metric.PerSecond,
-			ifFew(func(c *results.Cell) float64 { return c.Rate.Max })),
+		{Column: metric.Column{Title: "±", Only: severalTrials}, text: func(c *results.Cell) string { return scatter(view.Rate(c)) }},
 		ofCell(metric.Column{Title: "offered/s", Drop: 10, Only: (*results.Cell).Open}, metric.PerSecond, offered),
 		{
-			Column: metric.Column{Title: "dropped", Drop: 11, Only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 }},
+			Column: metric.Column{Title: "dropped", Drop: 2, Only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 }},
 			text:   func(c *results.Cell) string { return share(c.Counts.Dropped, c.Counts.Offered) },
 			class:  func(k *results.ClassCell) string { return share(k.Counts.Dropped, k.Counts.Offered) },
 		},
+		waiting(metric.Column{Title: "p50"}, func(l results.Latency) float64 { return l.Quantile(0.5) }),
+		waiting(metric.Column{Title: "p99"}, func(l results.Latency) float64 { return l.Quantile(0.99) }),
+		{Column: metric.Column{Group: "wait", Title: "p99 ±", Drop: 9, Only: severalTrials},
+			text: func(c *results.Cell) string { return scatter(view.Tail(c)) }},
+		waiting(metric.Column{Title: "max", Drop: 12}, func(l results.Latency) float64 {
+			if l.Count == 0 {
+				return math.NaN()
+			}
+			return float64(l.Max)
+		}),
 	},
 	"recovery.p50": {
-		ofCell(metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 16, Only: probed}, metric.Ratio, (*results.Cell).Disturbance),
+		ofCell(metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 3, Only: probed}, metric.Ratio, (*results.Cell).Disturbance),
 	},
 }
 
@@ -59,38 +63,52 @@ func ofCell(col metric.Column, u *metric.Unit, value func(*results.Cell) float64
 	return column{Column: col, text: func(c *results.Cell) string { return u.Format(value(c)) }}
 }
 
+// waiting returns a column of how long clients wait for a lock: in an open loop the response, else the acquisition.
+func waiting(col metric.Column, of func(results.Latency) float64) column {
+	col.Group = "wait"
+	return column{
+		Column: col,
+		text:   func(c *results.Cell) string { return metric.Duration.Format(of(c.Latency[view.Waiting(c)])) },
+		class: func(k *results.ClassCell) string {
+			l := k.Latency[results.Response]
+			if l.Count == 0 {
+				l = k.Latency[results.Acquire]
+			}
+			return metric.Duration.Format(of(l))
+		},
+	}
+}
+
+// scatter returns how far from their median the trials are at the most: the 95 % confidence interval of the median or, of fewer
+// trials than that takes, all of them.
+func scatter(e stats.Estimate) string {
+	if e.N < 2 || e.Known() {
+		return halfWidth(e)
+	}
+	e.Low, e.High = e.Min, e.Max
+	return halfWidth(e)
+}
+
 // columns are all columns, in their order on the page.
 var columns = func() (all []column) {
-	var intervals []column
 	for _, m := range metric.All() {
 		if m.Column == nil {
 			continue
 		}
 		col, unit := *m.Column, cmp.Or(m.Column.Unit, m.Unit)
-		shown := ofCell(col, unit, func(c *results.Cell) float64 { return m.Of(c.Figures()) })
+		shown := ofCell(col, unit, func(c *results.Cell) float64 {
+			if m.Name == "efficiency" && c.Safety.Breaches() > 0 {
+				return math.NaN() // what any lock could reach is no measure of what is none
+			}
+			return m.Of(c.Figures())
+		})
 		if col.Classes {
 			shown.class = func(k *results.ClassCell) string { return unit.Format(m.Of(k.Figures())) }
 		}
 		all = append(append(all, shown), beside[m.Name]...)
-		if col.Interval > 0 {
-			only := func(c *results.Cell) bool { return manyTrials(c) && hasColumn(m, c) }
-			estimate := func(c *results.Cell) stats.Estimate { return stats.Of(m.Values(c.Trials)) }
-			low := ofCell(metric.Column{Group: m.Title(), Title: "low", Drop: col.Interval, Only: only}, unit,
-				func(c *results.Cell) float64 { return estimate(c).Low })
-			high := ofCell(metric.Column{Group: m.Title(), Title: "high", Drop: col.Interval + 1, Only: only}, unit,
-				func(c *results.Cell) float64 { return estimate(c).High })
-			low.interval, high.interval = true, true
-			intervals = append(intervals, low, high)
-		}
 	}
-	all = append(all, column{Column: metric.Column{Title: "viol."}, text: violationText})
-	return append(all, intervals...)
+	return append(all, column{Column: metric.Column{Title: "viol."}, text: violationText})
 }()
-
-// hasColumn reports whether a table in which c is has a column of m.
-func hasColumn(m *metric.Metric, c *results.Cell) bool {
-	return m.Column != nil && (m.Column.Only == nil || m.Column.Only(c))
-}
 
 // offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been
 // due long before the last of them was served, which is when the window ends.
@@ -111,48 +129,13 @@ func share(n, of int64) string {
 	return format.Percent(float64(n) / float64(of))
 }
 
-// nameBounds says what makes the bound: above the column if it is the same for all cells, else before each figure.
-// Records from before it was known say nothing.
-func nameBounds(columns []column, cells []*results.Cell) {
-	i := slices.IndexFunc(columns, column.isBound)
-	if i < 0 {
-		return
-	}
-	by := ""
-	for _, c := range cells {
-		if b := c.Bound.By; b != "" && by != "" && b != by {
-			text := columns[i].text
-			columns[i].text = func(c *results.Cell) string { return strings.TrimSpace(c.Bound.By + " " + text(c)) }
-			return
-		} else if b != "" {
-			by = b
-		}
-	}
-	if by != "" {
-		columns[i].Group, columns[i].Title = "of bound", format.Clean("by "+by)
-	}
-}
-
-// isBound finds the column whatever nameBounds has made of it.
-func (c column) isBound() bool { return c.Group == "of" || c.Group == "of bound" }
-
 // probed reports whether a neighbour was asked, before the load and under it.
 func probed(c *results.Cell) bool { return !math.IsNaN(c.Disturbance()) }
 
 func severalTrials(c *results.Cell) bool { return len(c.Trials) > 1 }
 
-// manyTrials are enough for an interval; fewTrials are several, and not enough.
+// manyTrials are enough for an interval.
 func manyTrials(c *results.Cell) bool { return len(c.Trials) >= stats.MinTrials }
-func fewTrials(c *results.Cell) bool  { return severalTrials(c) && !manyTrials(c) }
-
-func ifFew(value func(*results.Cell) float64) func(*results.Cell) float64 {
-	return func(c *results.Cell) float64 {
-		if manyTrials(c) {
-			return math.NaN()
-		}
-		return value(c)
-	}
-}
 
 // tooFew explains the dash that stands for a quantile of too few values.
 var tooFew = func() string {

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -106,6 +107,9 @@ func (p *page) classes(c *results.Cell) error {
 	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || c.Open() })) // responses
 }
 
+// overTrials are the metrics whose intervals over the trials are shown.
+var overTrials = []string{"locks/s", "response.p50", "response.p99", "acquire.p50", "acquire.p99", "handoff.p50", "jain"}
+
 // trials writes the intervals over the trials, if there are enough of them.
 func (p *page) trials(c *results.Cell) error {
 	if !manyTrials(c) {
@@ -114,11 +118,8 @@ func (p *page) trials(c *results.Cell) error {
 	g := grid{head: []string{fmt.Sprintf("over %d trials", len(c.Trials)), "median", "95 % low", "high", "min", "max"}}
 	g.right = []bool{false, true, true, true, true, true}
 	for _, m := range metric.All() {
-		if !hasColumn(m, c) || m.Column.Interval == 0 && m.Name != "locks/s" {
-			continue
-		}
 		e := stats.Of(m.Values(c.Trials))
-		if e.N == 0 {
+		if e.N == 0 || !slices.Contains(overTrials, m.Name) {
 			continue
 		}
 		row := []string{m.Title()}

@@ -3,8 +3,8 @@ package text
 // The legend of a table: what its columns are, as far as they are there.
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -18,32 +18,25 @@ func (t *table) has(group, title string) bool {
 	return slices.ContainsFunc(t.columns, func(col column) bool { return col.Group == group && col.Title == title })
 }
 
-func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFunc(t.cells, of) }
-
-// sayTrials says what stands for several trials.
-func (t *table) sayTrials(say sayer) {
-	if !t.any(severalTrials) {
-		return
-	}
-	spread := ""
-	if t.has("locks/s", "min") || t.has("locks/s", "max") {
-		spread = fmt.Sprintf(" (min, max: their range, since an interval of 95 %% takes %d)", stats.MinTrials)
-	}
-	say("locks/s is the median of the trials%s; latencies are of all their values together.", spread)
-	if slices.ContainsFunc(t.columns, func(col column) bool { return col.Title == "low" || col.Title == "high" }) {
-		say("low, high: 95 %% confidence interval of the median over trials, by order statistics, a trial being one observation; " +
-			"of a quantile, over each trial's own.")
-	}
-}
+func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFunc(t.Cells, of) }
 
 // sayColumns explains the columns that not everybody knows.
 func (t *table) sayColumns(say sayer) {
-	if slices.ContainsFunc(t.columns, column.isBound) {
-		say("of bound: share that was reached of an estimate of what any lock could reach, %s.", idealOf(t.cells))
+	if t.has("", "±") {
+		of := "how far the trials are from their median at the most"
+		switch {
+		case !t.any(func(c *results.Cell) bool { return !manyTrials(c) }):
+			of = "95 % confidence interval of the median over the trials, by order statistics"
+		case t.any(manyTrials):
+			of += ", or their 95 % confidence interval where there are " + strconv.Itoa(stats.MinTrials) + " or more"
+		}
+		say("±: %s; latencies are of all trials together.", of)
 	}
 	if t.any((*results.Cell).Open) {
-		say("Open loop: response is from when an arrival was due to its grant, acquire from when a client took it up; the " +
-			"difference is waiting for a free client, and lag where one was free and lockbench itself was late.")
+		say("wait: in an open loop the response, from when an arrival was due to its grant; acquire is from when a client took it up.")
+	}
+	if t.has("of", "bound") {
+		say("of bound: share that was reached of an estimate of what any lock could reach under that load.")
 	}
 	if t.has("", "dropped") {
 		say("dropped: share of the arrivals that found the queue full; they are in no latency.")
@@ -55,8 +48,18 @@ func (t *table) sayColumns(say sayer) {
 		say("neighbour: how many times as long as before the load a request took that has nothing to do with locks, on a " +
 			"connection of its own.")
 	}
+	planted := ""
+	if t.any(func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
+		planted = "; planted: of holds that the plan made outlast their lease, which says nothing against the lock"
+	}
+	if t.any(blind) {
+		planted += "; –: none could have been seen, since no rival was refused while a key was held"
+	}
+	if planted != "" || t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }) {
+		say("viol.: grants of a key that another client still held%s.", planted)
+	}
 	if t.any(sparse) {
-		say("%s", tooFew)
+		say("–: not known, or too few values for that quantile.")
 	}
 }
 

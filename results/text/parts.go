@@ -21,10 +21,14 @@ type Sheet struct {
 	Notes []string // what stands below the table
 }
 
-// Full returns the table of all cells with every column.
+// Full returns the table of all cells with every column but their names.
 func Full(cells []*results.Cell) Sheet {
 	t := newTable(cells)
-	g := t.grid()
+	var all block
+	for i, c := range cells {
+		all.add(i, "", c)
+	}
+	g := t.grid(all.rows).keeping(func(col int) bool { return col > 0 })
 	s := Sheet{Head: g.head, Right: g.right, Rows: g.rows}
 	for i := range s.Head {
 		s.Head[i] = oneLine(s.Head[i])
@@ -34,11 +38,13 @@ func Full(cells []*results.Cell) Sheet {
 			r[i] = format.Line(r[i])
 		}
 	}
-	for _, r := range t.rows() {
+	for _, r := range all.rows {
 		s.Cells = append(s.Cells, r.cell)
 	}
-	for _, n := range t.below() {
-		s.Notes = append(s.Notes, format.Line(strings.TrimSpace(n.mark+" "+n.text)))
+	for _, part := range t.below() {
+		for _, n := range part {
+			s.Notes = append(s.Notes, format.Line(strings.TrimSpace(n.mark+n.text)))
+		}
 	}
 	return s
 }

@@ -24,7 +24,7 @@ func TestPlantedPercentiles(t *testing.T) {
 	r := &results.Record{Latency: map[results.Metric]results.Latency{results.Acquire: l}}
 	c := &results.Cell{Trials: []*results.Record{r}, Latency: r.Latency}
 	for title, want := range map[string]time.Duration{"p50": l.P50, "p99": l.P99, "max": l.Max} {
-		i := slices.IndexFunc(columns, func(col column) bool { return col.Group == "acquire" && col.Title == title })
+		i := slices.IndexFunc(columns, func(col column) bool { return col.Group == "wait" && col.Title == title })
 		if got := columns[i].text(c); got != format.Duration(want) {
 			t.Errorf("%q has %s, want %s", columns[i].head(), got, format.Duration(want))
 		}

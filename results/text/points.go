@@ -112,7 +112,7 @@ func pointGrid(s *history.Series, from int, notes bool) grid {
 
 // halfWidth returns how far the interval reaches from the median at the most.
 func halfWidth(e stats.Estimate) string {
-	if !e.Known() || e.Median <= 0 {
+	if !(e.Low <= e.High) || e.Median <= 0 {
 		return format.None
 	}
 	return strings.TrimPrefix(format.Change(max(e.High/e.Median-1, 1-e.Low/e.Median)), "+")

@@ -1,10 +1,11 @@
 package text
 
-// Many cells: a row each, and its classes below it.
+// Many cells: a block a load, with a row a cell, the best one first, and its classes below it.
 
 import (
-	"cmp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -13,82 +14,102 @@ import (
 
 // table is what a table of cells shows, before it takes a format.
 type table struct {
-	cells   []*results.Cell
-	common  string      // what all cells share
-	facts   facts       // about each driver's server, if those follow from the driver
-	axes    []view.Axis // in which they differ
+	*view.Run
+	blocks  []block
 	columns []column
 	left    []string // names of the columns that were left out
+	numbers bool     // the column of notes has numbers only, which takes less room than words
 	notes   notes
 	remarks []string // the column of notes, one a cell
 }
 
+// block is the cells of a load.
+type block struct {
+	title string
+	rows  []row
+}
+
+// row is a cell, or one of its classes.
+type row struct {
+	cell  int // in the run
+	name  string
+	class *results.ClassCell // nil for the cell itself
+}
+
 func newTable(cells []*results.Cell) *table {
-	t := &table{cells: cells}
-	folded := fold(cells)
-	for _, a := range view.Axes {
-		if _, differs := a.Compare(cells); differs && !slices.Contains(folded.titles, a.Title) {
-			t.axes = append(t.axes, a)
+	t := &table{Run: view.NewRun(cells)}
+	for _, g := range t.Groups {
+		b := block{title: g.Load}
+		order := g.Index
+		if t.Rivals {
+			order = g.Best()
 		}
+		for _, at := range order {
+			b.add(g.Index[at], g.Short[at], g.Cells[at])
+		}
+		t.blocks = append(t.blocks, b)
 	}
-	t.common, t.facts = view.Common(cells, func(view.Axis) bool { return false }), folded
 	for _, col := range columns {
-		if col.Only == nil || slices.ContainsFunc(cells, col.Only) {
-			t.columns = append(t.columns, col)
+		if col.Only != nil && !slices.ContainsFunc(cells, col.Only) || col.Drop > 0 && !slices.ContainsFunc(cells, col.known) {
+			continue
 		}
+		t.columns = append(t.columns, col)
 	}
-	nameBounds(t.columns, cells)
-	for _, c := range cells {
-		t.remarks = append(t.remarks, t.remark(c))
-	}
-	t.axes = slices.DeleteFunc(t.axes, func(a view.Axis) bool { return a.Wide })
+	t.remark(false)
 	return t
 }
 
-// fit leaves columns out until the table is no wider than width, or none is left that may go.
+// add adds the row of a cell, and those of its classes.
+func (b *block) add(at int, name string, c *results.Cell) {
+	b.rows = append(b.rows, row{cell: at, name: name})
+	for i := range c.Classes {
+		b.rows = append(b.rows, row{at, "  " + format.Clean(c.Classes[i].Name), &c.Classes[i]})
+	}
+}
+
+// remark fills the column of notes: with words and numbers of the notes below, or with numbers only.
+func (t *table) remark(numbers bool) {
+	t.numbers, t.notes, t.remarks = numbers, notes{}, nil
+	for _, c := range t.Cells {
+		t.remarks = append(t.remarks, t.remarkOn(c))
+	}
+}
+
+// numbersFirst is the Drop of the columns that go only after the words of the notes.
+const numbersFirst = 1
+
+// fit leaves columns out, and the words of the notes, until the table is no wider than width or nothing is left that may go.
 func (t *table) fit(width int) {
-	for t.grid().width() > width {
+	for t.grid(t.rows()).width() > width {
 		worst := 0
 		for i, col := range t.columns {
 			if col.Drop > t.columns[worst].Drop {
 				worst = i
 			}
 		}
-		if t.columns[worst].Drop == 0 {
+		drop := t.columns[worst].Drop
+		switch {
+		case drop <= numbersFirst && !t.numbers:
+			t.remark(true)
+			continue
+		case drop == 0:
 			return
 		}
-		name := oneLine(t.columns[worst].head())
-		if t.columns[worst].interval {
-			name = "the intervals of all but locks/s"
-		}
-		if !slices.Contains(t.left, name) {
-			t.left = append(t.left, name)
-		}
+		t.left = append(t.left, oneLine(t.columns[worst].head()))
 		t.columns = slices.Delete(t.columns, worst, worst+1)
 	}
 }
 
-// row is a cell, or one of its classes.
-type row struct {
-	cell   int
-	parent *results.Cell
-	class  *results.ClassCell // nil for the cell itself
-}
-
-// rows returns the cells, each followed by its classes.
-func (t *table) rows() (rows []row) {
-	for i, c := range t.cells {
-		rows = append(rows, row{cell: i, parent: c})
-		for j := range c.Classes {
-			rows = append(rows, row{cell: i, parent: c, class: &c.Classes[j]})
-		}
+// rows returns those of all blocks.
+func (t *table) rows() (all []row) {
+	for _, b := range t.blocks {
+		all = append(all, b.rows...)
 	}
-	return rows
+	return all
 }
 
-// grid returns the table with all the cells' values filled in.
-func (t *table) grid() grid {
-	rows := t.rows()
+// grid returns rows with all their values filled in.
+func (t *table) grid(rows []row) grid {
 	g := grid{rows: make([][]string, len(rows))}
 	add := func(head string, right bool, value func(r row) string) {
 		g.head, g.right = append(g.head, head), append(g.right, right)
@@ -96,40 +117,22 @@ func (t *table) grid() grid {
 			g.rows[i] = append(g.rows[i], value(r))
 		}
 	}
-	ofCell := func(value func(r row) string) func(r row) string {
-		return func(r row) string {
-			if r.class != nil {
-				return ""
-			}
-			return value(r)
-		}
-	}
-	for _, a := range t.axes {
-		add("\n"+a.Title, a.Right, ofCell(func(r row) string {
-			if v := format.Clean(a.Value(r.parent)); v != "" {
-				return v
-			}
-			return cmp.Or(a.Absent, format.None)
-		}))
-	}
-	if slices.ContainsFunc(t.cells, func(c *results.Cell) bool { return len(c.Classes) > 0 }) {
-		add("\nclass", false, func(r row) string {
-			if r.class == nil {
-				return "all"
-			}
-			return "· " + format.Clean(r.class.Name)
-		})
-	}
+	add("\n", false, func(r row) string { return r.name })
 	for _, col := range t.columns {
 		add(col.head(), true, func(r row) string {
 			if r.class != nil {
 				return col.formatClass(r.class)
 			}
-			return col.text(r.parent)
+			return col.text(t.Cells[r.cell])
 		})
 	}
 	if slices.ContainsFunc(t.remarks, func(s string) bool { return s != "" }) {
-		add("\nnotes", false, ofCell(func(r row) string { return t.remarks[r.cell] }))
+		add("\nnotes", false, func(r row) string {
+			if r.class != nil {
+				return ""
+			}
+			return t.remarks[r.cell]
+		})
 	}
 	return g
 }
@@ -138,28 +141,52 @@ func (t *table) grid() grid {
 func (p *page) table(cells []*results.Cell) error {
 	t := newTable(cells)
 	t.fit(p.width)
-	lines, err := t.grid().text()
+	g := t.grid(t.rows())
+	lines, err := g.text()
 	if err != nil {
 		return err
 	}
-	p.para("", "", t.common)
-	const head = 3 // two lines of titles and a rule; the first may be empty
-	if lines[0] != "" {
-		p.blank()
+	for _, f := range t.Broken() {
+		p.para(map[view.Kind]string{view.Bad: red, view.Warn: yellow}[f.Kind], "", f.Lead+" "+f.Text)
 	}
-	p.add(bold, lines[:head]...)
-	rows := t.rows()
-	for i, line := range lines[head:] {
-		p.add(alarm(rows[i].parent), line)
-	}
+	p.para("", "", t.shared())
 	p.blank()
-	for _, note := range t.below() {
-		if note.mark != "" {
-			note.mark += " "
+	const head = 3 // two lines of titles and a rule; the first may be empty
+	for _, line := range lines[:head-1] {
+		if line != "" {
+			p.add(bold, line)
 		}
-		p.para("", note.mark, note.text)
+	}
+	lines = lines[head:]
+	wide := min(max(g.width(), 40), p.width)
+	for i, b := range t.blocks {
+		if i > 0 {
+			p.blank()
+		}
+		p.add(bold, rule(b.title, wide)...)
+		for _, r := range b.rows {
+			p.add(alarm(cells[r.cell]), lines[0])
+			lines = lines[1:]
+		}
+	}
+	for _, part := range t.below() {
+		p.blank()
+		for _, note := range part {
+			p.para("", note.mark, note.text)
+		}
 	}
 	return nil
+}
+
+// rule returns a title with a line drawn through its rest, or its lines if it takes several.
+func rule(title string, width int) []string {
+	const begin = "── "
+	lines := format.Wrap(begin, title, width)
+	last := &lines[len(lines)-1]
+	if rest := width - utf8.RuneCountInString(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat("─", rest)
+	}
+	return lines
 }
 
 // alarm returns the colour of a row: red for a broken promise, yellow for a figure not to be believed.

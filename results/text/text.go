@@ -25,13 +25,10 @@ const defaultWidth = 100
 
 var errNone = errors.New("text: no records")
 
-// Table writes cells for a terminal: in detail if there is one, else as a row a cell in their order (see
-// results.Collector), with a row for each of its classes below it. When the rows are too wide, the least important
-// columns are left out, and a line below says which: first the intervals of all figures but the throughput, then CPU and
-// commands a lock, the maxima, what concerns neighbours and the dead, the share of the bound, hand-off, what was offered,
-// the range of the trials and Jain, and last the quantiles, acquire before response.
-// Throughput, violations and notes always stay, as do the axes that tell the rows apart, so many long axes on a
-// narrow terminal may still overflow it.
+// Table writes cells for a terminal: in detail if there is one, else as a block for each load, with a row a cell, the best one
+// first (see view.Group.Best), and a row for each of its classes below it. When the rows are too wide, the least important
+// columns are left out, and a line below says which; what a lock costs goes first. Throughput, the median and the p99 of the wait,
+// violations and notes always stay, so long names on a narrow terminal may still overflow it.
 func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
 	if len(cells) == 0 {
 		return errNone
@@ -51,27 +48,38 @@ func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
 	return p.writeTo(w)
 }
 
-// Markdown writes cells as a Markdown table with a row a cell and every column.
+// Markdown writes cells as a Markdown table for each load, with every column.
 func Markdown(w io.Writer, cells []*results.Cell) error {
 	if len(cells) == 0 {
 		return errNone
 	}
 	t := newTable(cells)
-	plain := func(s string) string { return inert(strings.ReplaceAll(format.Clean(s), format.Unbroken, " ")) }
-	g := t.grid()
-	for i := range g.head {
-		g.head[i] = plain(oneLine(g.head[i]))
-	}
-	lines, err := inertRows(g).markdown()
-	if err != nil {
-		return err
-	}
 	p := &page{}
-	p.add("", plain(t.common), "")
-	p.add("", lines...)
-	for _, note := range t.below() {
-		text := strings.TrimSpace(note.mark + " " + note.text)
-		p.add("", "", plain(text))
+	plain := func(s string) string { return inert(strings.ReplaceAll(format.Clean(s), format.Unbroken, " ")) }
+	for _, f := range t.Broken() {
+		p.add("", "**"+plain(f.Lead)+"** "+plain(f.Text), "")
+	}
+	p.add("", plain(t.shared()))
+	for _, b := range t.blocks {
+		g := t.grid(b.rows)
+		for i := range g.head {
+			g.head[i] = plain(oneLine(g.head[i]))
+		}
+		lines, err := inertRows(g).markdown()
+		if err != nil {
+			return err
+		}
+		p.add("", "", "**"+plain(b.title)+"**", "")
+		p.add("", lines...)
+	}
+	for _, part := range t.below() {
+		for _, note := range part {
+			if item, ok := strings.CutPrefix(note.mark, "  "); ok {
+				p.add("", "- "+plain(item+note.text))
+				continue
+			}
+			p.add("", "", plain(note.mark+note.text))
+		}
 	}
 	return p.writeTo(w)
 }

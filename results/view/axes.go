@@ -1,6 +1,6 @@
 package view
 
-// The axes in which cells can differ: they are the leading columns of a table, or stand above it.
+// The axes in which cells can differ: they make the names of cells and the titles of their loads, or are said of all at once.
 
 import (
 	"cmp"
@@ -16,24 +16,26 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Axis is one thing in which cells can differ. Axes that agree in all cells are stated once above the table; the
-// others are its leading columns.
+// Axis is one thing in which cells can differ.
 type Axis struct {
 	Title  string
 	Value  func(c *results.Cell) string // "" if it does not apply
-	Absent string                       // what an empty value is written as in a column; empty: –
+	Absent string                       // what an empty value is written as in a name; empty: it is left out
 	Zero   string                       // what an empty value means, for a name that would be empty too: off
 	Right  bool                         // aligned right
 	Unsaid string                       // goes without saying if it is so in all cells
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
-	Wide   bool                         // too long for a column: a difference goes into the notes of the row
+	Wide   bool                         // too long for a name
+	Server bool                         // a fact about the server
 
-	// Server says that it is a fact about the server. Where drivers of several services stand in one table, each service
-	// has its own, and what follows from the driver is said once for each below the table; see fold.
-	Server bool
+	usual string // the default; see Usual
+	quiet bool
 }
 
-// Axes are all axes, in the order of the columns.
+// Usual reports whether a value need not be said of cells that share it: it is none, the default, or follows from another.
+func (a Axis) Usual(v string) bool { return a.quiet || v == "" || v == a.Unsaid || v == a.usual }
+
+// Axes are all axes, in the order in which names have them.
 var Axes = slices.Concat(
 	[]Axis{
 		{Title: "side", Value: func(c *results.Cell) string { return c.First().Side }},
@@ -61,7 +63,7 @@ var Axes = slices.Concat(
 			}
 			return c.First().Server.Addr
 		}},
-		{Title: "claims", Value: func(c *results.Cell) string { return letters(c.First().Traits) }},
+		{Title: "claims", Value: func(c *results.Cell) string { return Claims(c.First().Traits) }},
 		{Title: "machine", Wide: true, Value: func(c *results.Cell) string { return Machine(c.First().Env) }},
 		{Title: "lockbench", Wide: true, Value: func(c *results.Cell) string { return c.First().Env.Lockbench }},
 		{Title: "libraries", Wide: true, Value: func(c *results.Cell) string { return Libraries(c.First().Env) }},
@@ -88,6 +90,8 @@ func axisOf(s spec.Setting) Axis {
 		Right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
 		Zero:  pretty(s, s.Zero),
 		Some:  s.Zero == "",
+		usual: pretty(s, s.Default),
+		quiet: s.Constant && s.Default == "",
 	}
 	if change := unlike[s.Name]; change != nil {
 		change(&a)
@@ -249,71 +253,50 @@ func Variables(e results.Env) string {
 	return strings.Join(all, ", ")
 }
 
-// traits are the traits. Those that are guarantees have a letter that stands for them in a column; the others
-// are abilities, which make no two designs unlike.
-var traits = []struct {
-	letter, name string
-	has          func(results.Traits) bool
-}{
-	{"x", "exclusive", func(t results.Traits) bool { return t.Exclusive }},
-	{"o", "owned", func(t results.Traits) bool { return t.Owned }},
-	{"e", "expires", func(t results.Traits) bool { return t.Expires }},
-	{"s", "session-bound", func(t results.Traits) bool { return t.Session }},
-	{"f", "fenced", func(t results.Traits) bool { return t.Fenced }},
-	{"q", "fair", func(t results.Traits) bool { return t.Fair }},
-	{"r", "reentrant", func(t results.Traits) bool { return t.Reentrant }},
-	{"", "renews", func(t results.Traits) bool { return t.Renews }},
-	{"", "wakes", func(t results.Traits) bool { return t.Wakes }},
-	{"", "waits", func(t results.Traits) bool { return t.Waits }},
+// Trait is something that a design claims.
+type Trait struct {
+	Name string
+	has  func(results.Traits) bool
 }
 
-func letters(t results.Traits) string {
-	s := ""
-	for _, trait := range traits {
-		if trait.has(t) {
-			s += trait.letter
-		}
-	}
-	return s
+// Has reports whether the design of c claims it.
+func (t Trait) Has(c *results.Cell) bool { return t.has(c.First().Traits) }
+
+// Guarantees are the traits that make two designs unlike.
+var Guarantees = []Trait{
+	{"exclusive", func(t results.Traits) bool { return t.Exclusive }},
+	{"owned", func(t results.Traits) bool { return t.Owned }},
+	{"expires", func(t results.Traits) bool { return t.Expires }},
+	{"session-bound", func(t results.Traits) bool { return t.Session }},
+	{"fenced", func(t results.Traits) bool { return t.Fenced }},
+	{"fair", func(t results.Traits) bool { return t.Fair }},
+	{"reentrant", func(t results.Traits) bool { return t.Reentrant }},
 }
 
+// traits are the guarantees, and mere abilities.
+var traits = append(slices.Clone(Guarantees),
+	Trait{"renews", func(t results.Traits) bool { return t.Renews }},
+	Trait{"wakes", func(t results.Traits) bool { return t.Wakes }},
+	Trait{"waits", func(t results.Traits) bool { return t.Waits }},
+)
+
+// TraitWords lists the traits.
 func TraitWords(t results.Traits) string {
+	return cmp.Or(claimed(traits, t), "nothing")
+}
+
+func claimed(of []Trait, t results.Traits) string {
 	var words []string
-	for _, trait := range traits {
+	for _, trait := range of {
 		if trait.has(t) {
-			words = append(words, trait.name)
+			words = append(words, trait.Name)
 		}
-	}
-	if words == nil {
-		return "nothing"
 	}
 	return strings.Join(words, ", ")
 }
-
-// Guarantees returns what a cell's design claims, without its mere abilities, in words.
-func Guarantees(c *results.Cell) string { return cmp.Or(Claims(c.First().Traits), "nothing") }
 
 // Claims lists the guarantees among traits.
-func Claims(of results.Traits) string {
-	var words []string
-	for _, t := range traits {
-		if t.letter != "" && t.has(of) {
-			words = append(words, t.name)
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// Legend explains the trait letters that occur.
-func Legend(cells []*results.Cell) string {
-	var all []string
-	for _, trait := range traits {
-		if trait.letter != "" && slices.ContainsFunc(cells, func(c *results.Cell) bool { return trait.has(c.First().Traits) }) {
-			all = append(all, trait.letter+format.Unbroken+trait.name)
-		}
-	}
-	return strings.Join(all, ", ")
-}
+func Claims(of results.Traits) string { return claimed(Guarantees, of) }
 
 // Compare reports whether cells differ in a, and returns the value of the first one that it applies to.
 func (a Axis) Compare(cells []*results.Cell) (first string, differs bool) {
@@ -335,4 +318,14 @@ func differing(cells []*results.Cell) []Axis {
 		_, differs := a.Compare(cells)
 		return !differs
 	})
+}
+
+// Differ reports whether cells differ in the axis of that title.
+func Differ(cells []*results.Cell, title string) bool {
+	_, differs := axis(title).Compare(cells)
+	return differs
+}
+
+func axis(title string) Axis {
+	return Axes[slices.IndexFunc(Axes, func(a Axis) bool { return a.Title == title })]
 }

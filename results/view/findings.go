@@ -39,14 +39,14 @@ const (
 )
 
 func (v *Run) Findings() (all []Finding) {
-	all = append(all, v.broken()...)
+	all = append(all, v.Broken()...)
 	all = append(all, v.fastest()...)
 	all = append(all, v.exclusion()...)
 	return append(all, v.reservations()...)
 }
 
-// broken says first what matters most.
-func (v *Run) broken() (all []Finding) {
+// Broken returns where two clients held the same lock at once, which is what matters most.
+func (v *Run) Broken() (all []Finding) {
 	var names, free []string
 	var planted int64
 	for i, c := range v.Cells {
@@ -293,7 +293,8 @@ func (g Group) rank() ranking {
 	} else {
 		text += g.wait(fit)
 	}
-	if a, b := Guarantees(first), Guarantees(next); a != b {
+	claims := func(c *results.Cell) string { return cmp.Or(Claims(c.First().Traits), "nothing") }
+	if a, b := claims(first), claims(next); a != b {
 		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
 	}
 	return ranking{fit[0], Finding{Good, lead, text + g.leftOut(fit[0], figure)}}

@@ -51,6 +51,12 @@ func LoadWords(cells []*results.Cell) string {
 			if cells[0].Plan().Crash > 0 {
 				rest = append(rest, "TTL "+value)
 			}
+		case "hold":
+			if value == "0" {
+				rest = append(rest, "no hold")
+			} else {
+				rest = append(rest, "hold "+value)
+			}
 		default:
 			rest = append(rest, a.Title+" "+value)
 		}
@@ -58,8 +64,29 @@ func LoadWords(cells []*results.Cell) string {
 	return strings.Join(append([]string{strings.Join(counts, " on ")}, rest...), ", ")
 }
 
+// titleOf returns the load of cells as LoadWords does, whether it is a closed loop, and their values in others of the axes of
+// loads.
+func titleOf(cells []*results.Cell, others []Axis) string {
+	parts := []string{LoadWords(cells)}
+	if line := LoadLine(cells[0].Plan()); line == closed && !Differ(cells, "load") {
+		parts = append(parts, line)
+	}
+	for _, a := range others {
+		switch v := a.Value(cells[0]); {
+		case slices.Contains(loadWords, a.Title) && a.Title != "ttl":
+		case a.Title == "durability" && v != "":
+			parts = append(parts, "durability "+v)
+		case a.Title == "kind" && v != "in-process":
+			parts = append(parts, v+" server")
+		default:
+			parts = append(parts, named("", a, cells[0]))
+		}
+	}
+	return format.Line(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "))
+}
+
 // loadWords are the axes of LoadWords.
-var loadWords = []string{"load", "classes", "clients", "keys", "key dist", "hold", "think", "ttl", "try-only", "crash", "overstay", "re-entry"}
+var loadWords = []string{"load", "clients", "keys", "key dist", "hold", "think", "ttl", "try-only", "crash", "overstay", "re-entry"}
 
 func loadOf(l spec.Load) string {
 	switch {

@@ -98,7 +98,13 @@ func counts(list []string) map[string]int {
 // but for what Place says. A single cell goes by its driver, lock and way of waiting, and a partial one is called so. No
 // two names are alike.
 func Names(cells []*results.Cell) (names []string, common string) {
-	names = shortest(cells)
+	return whole(shortest(cells), cells), format.Line(Common(cells, func(a Axis) bool {
+		return slices.Contains(placed, a.Title) || a.Title == "claims" && a.Value(cells[0]) == ""
+	}))
+}
+
+// whole names the cells that have nothing particular by their design, and calls partial ones so.
+func whole(names []string, cells []*results.Cell) []string {
 	for i, c := range cells {
 		if names[i] == "" {
 			p := c.Plan()
@@ -109,9 +115,7 @@ func Names(cells []*results.Cell) (names []string, common string) {
 			names[i] += " · partial"
 		}
 	}
-	return names, format.Line(Common(cells, func(a Axis) bool {
-		return slices.Contains(placed, a.Title) || a.Title == "claims" && a.Value(cells[0]) == ""
-	}))
+	return names
 }
 
 // placed are the axes that Place speaks of.
@@ -128,15 +132,27 @@ const ownWait = "native"
 // shortest are Labels without the axes that tell no two cells apart that are alike otherwise: where each driver has a server
 // of its own, the server's version only makes names longer.
 func shortest(cells []*results.Cell) []string {
-	kept := slices.DeleteFunc(differing(cells), func(a Axis) bool { return !a.names() })
-	names := namesBy(kept, cells)
-	if distinct(names) < len(cells) {
+	names := shortened(cells, differing(cells), namingAxes, allDistinct)
+	if names == nil {
 		return Labels(cells)
+	}
+	return names
+}
+
+func allDistinct(names []string) bool { return distinct(names) == len(names) }
+
+// shortened returns names by those of the axes that it takes to tell cells apart, which apart reports of names, and by those that
+// stay anyway; nil if all of the axes do not.
+func shortened(cells []*results.Cell, axes []Axis, stay []string, apart func(names []string) bool) []string {
+	kept := slices.DeleteFunc(axes, func(a Axis) bool { return !a.names() })
+	names := namesBy(kept, cells)
+	if !apart(names) {
+		return nil
 	}
 	if i := slices.IndexFunc(kept, func(a Axis) bool { return a.Title == "wait" }); i >= 0 {
 		value := kept[i].Value
 		kept[i].Value = func(c *results.Cell) string { return strings.TrimSuffix(value(c), ownWait) }
-		if plain := namesBy(kept, cells); distinct(plain) == len(cells) && !slices.Contains(plain, "") {
+		if plain := namesBy(kept, cells); apart(plain) && !slices.Contains(plain, "") {
 			names = plain
 		} else {
 			kept[i].Value = value
@@ -146,12 +162,17 @@ func shortest(cells []*results.Cell) []string {
 		return names // what the other side has different is what a reader wants to know
 	}
 	for i := len(kept) - 1; i >= 0; i-- {
-		if slices.Contains(namingAxes, kept[i].Title) {
+		if slices.Contains(stay, kept[i].Title) {
 			continue
 		}
 		fewer := slices.Delete(slices.Clone(kept), i, i+1)
-		if shorter := namesBy(fewer, cells); distinct(shorter) == len(cells) {
+		if shorter := namesBy(fewer, cells); apart(shorter) {
 			kept, names = fewer, shorter
+		}
+	}
+	for i, name := range names {
+		if name == "" && len(kept) > 0 {
+			names[i] = usual(kept)
 		}
 	}
 	return names

@@ -39,3 +39,33 @@ func Place(c *results.Cell) []Item {
 		{Label: "libraries", Lines: []string{format.Line(Libraries(e))}},
 	}
 }
+
+// ServerText returns what a cell's server is and how it was set up: "redis 7.0.15 (persistence none, unix)". It is empty if there
+// is none.
+func ServerText(c *results.Cell) string {
+	s := c.First().Server
+	if ServerKind(c) == "in-process" {
+		return ""
+	}
+	var facts []string
+	if s.Mode != "" && s.Mode != "standalone" {
+		facts = append(facts, s.Mode)
+	}
+	if s.Persistence != "" {
+		facts = append(facts, "persistence "+s.Persistence)
+	}
+	if s.Replicas > 0 {
+		facts = append(facts, format.Plural(s.Replicas, "replica"))
+	}
+	if s.Network != "" {
+		facts = append(facts, s.Network)
+	}
+	if ServerKind(c) == "external" {
+		facts = append(facts, s.Addr)
+	}
+	text := strings.TrimSpace(s.Name + " " + s.Version)
+	if facts != nil {
+		text += " (" + strings.Join(facts, ", ") + ")"
+	}
+	return format.Clean(strings.TrimSpace(text))
+}

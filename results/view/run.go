@@ -23,8 +23,10 @@ type Run struct {
 // Group is cells that belong into one chart.
 type Group struct {
 	Title string // what is particular to their load; empty if there is one group only
+	Load  string // what all of them were asked for, in plain words
 	Cells []*results.Cell
 	Names []string // by what tells each from the others of the group
+	Short []string // the same without what follows from the driver; a cell has the same one under each load, if that suffices
 	Index []int    // places in the run
 }
 
@@ -37,16 +39,29 @@ func NewRun(cells []*results.Cell) *Run {
 	r.Names, r.Common = Names(cells)
 	titles, members := Loads(cells)
 	r.Rivals = len(cells) > 1 && len(titles) < len(cells)
+	loads := slices.DeleteFunc(differing(cells), func(a Axis) bool { return !slices.Contains(loadAxes, a.Title) })
 	if !r.Rivals { // loads of a cell each are best read side by side
+		r.Load, r.Short = titleOf(cells, nil), loadNames(cells)
+		if r.Short == nil {
+			r.Short = r.Names
+		}
 		r.Groups = []Group{r.Group}
 		return r
 	}
+	short := shortNames(cells, members)
 	for i, title := range titles {
 		g := Group{Title: title, Index: members[i]}
 		for _, at := range members[i] {
 			g.Cells = append(g.Cells, cells[at])
+			if short != nil {
+				g.Short = append(g.Short, short[at])
+			}
 		}
 		g.Names, _ = Names(g.Cells)
+		if short == nil {
+			g.Short = g.Names
+		}
+		g.Load = titleOf(g.Cells, loads)
 		r.Groups = append(r.Groups, g)
 	}
 	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -contention(a.Cells[0], b.Cells[0]) })
@@ -58,6 +73,61 @@ func contention(a, b *results.Cell) int {
 	rivals := func(c *results.Cell) float64 { return float64(c.Plan().Clients) / float64(max(1, c.Plan().Keys)) }
 	hold := func(c *results.Cell) time.Duration { return c.Plan().Groups()[0].HoldTimes().Mean() }
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
+}
+
+// shortNames returns names by what tells cells from the others of their load; nil if it takes more for some of them.
+func shortNames(cells []*results.Cell, members [][]int) []string {
+	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return slices.Contains(loadAxes, a.Title) })
+	stay := slices.DeleteFunc(slices.Clone(namingAxes), func(title string) bool { return title == "lock" || title == "wait" })
+	names := shortened(cells, axes, stay, func(names []string) bool {
+		return !slices.ContainsFunc(members, func(group []int) bool {
+			var those []string
+			for _, at := range group {
+				those = append(those, names[at])
+			}
+			return distinct(those) < len(those)
+		})
+	})
+	if names == nil {
+		return nil
+	}
+	return whole(names, cells)
+}
+
+// loadNames returns names of cells of a load each, with all that is particular to that; nil if that does not tell them apart.
+func loadNames(cells []*results.Cell) []string {
+	stay := slices.DeleteFunc(slices.Concat(namingAxes, loadAxes), func(title string) bool { return title == "kind" || title == "machine" })
+	names := shortened(cells, differing(cells), stay, allDistinct)
+	if names == nil {
+		return nil
+	}
+	return whole(names, cells)
+}
+
+// Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where the
+// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells whose lock did not exclude come
+// last, whatever their speed. Two sides stay in their order.
+func (g Group) Best() []int {
+	order := g.Sorted(func(c *results.Cell) float64 {
+		if c.Open() {
+			return -P99(c)
+		}
+		return c.Rate.Median
+	})
+	if slices.ContainsFunc(g.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
+		slices.Sort(order)
+	}
+	worse := func(at int) int {
+		switch c := g.Cells[at]; {
+		case c.Safety.Breaches() > 0:
+			return 2
+		case c.Open() && !c.KeptUp():
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return worse(a) - worse(b) })
+	return order
 }
 
 // Sorted returns the places in g by a figure, the greatest first; cells that do not know it come last.

@@ -1,0 +1,195 @@
+package text
+
+// What is true of designs and of servers, and not of single cells: what is wrong with each design, what it guarantees, and what
+// it was measured on.
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// told are the axes that tables tell in a way of their own: in the titles of their blocks, above or below them.
+var told = []string{"driver", "lock", "wait", "topology", "load", "clients", "keys", "key dist", "hold", "think",
+	"try-only", "crash", "overstay", "re-entry", "claims", "trials", "duration", "warm-up", "ops", "kind", "server", "mode", "persistence", "network", "replicas", "address", "machine", "lockbench", "libraries"}
+
+// shared returns what all cells share, the loads in the titles of the blocks apart: the design, how often and how long each ran,
+// on which server and machine.
+func (t *table) shared() string {
+	c := t.Cells[0]
+	same := func(title string) bool { return !view.Differ(t.Cells, title) }
+	parts := []string{design(c, same)}
+	if same("wait") && c.Plan().Wait != "" {
+		parts = append(parts, "wait "+c.Plan().Wait)
+	}
+	parts = append(parts, view.Common(t.Cells, func(a view.Axis) bool {
+		return slices.Contains(told, a.Title) || slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return a.Usual(a.Value(c)) })
+	}))
+	if same("trials") && same("duration") && same("ops") {
+		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))
+	}
+	server := "servers"
+	if text := view.ServerText(c); !slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != text }) {
+		server = cmp.Or(text, server)
+	}
+	switch kind := view.ServerKind(c); {
+	case same("kind") && kind == "in-process":
+		server = kind
+	case same("kind"):
+		server = kind + " " + server
+	}
+	if server != "servers" {
+		parts = append(parts, server)
+	}
+	if same("machine") {
+		parts = append(parts, view.CPU(c.First().Env))
+	}
+	return format.Join(parts...)
+}
+
+// design returns the driver, the lock and the topology of c, as far as in tells.
+func design(c *results.Cell, in func(title string) bool) string {
+	p := c.Plan()
+	var parts []string
+	for _, part := range [][2]string{{"driver", p.Driver}, {"lock", p.Lock}, {"topology", p.Topology}} {
+		if part[1] != "" && in(part[0]) && !slices.Contains(parts, part[1]) {
+			parts = append(parts, part[1])
+		}
+	}
+	return format.Clean(strings.Join(parts, " "))
+}
+
+// label returns a short name of the design of c: its driver if no other design here has that, else what designs differ in.
+func (t *table) label(c *results.Cell) string {
+	driver := c.Plan().Driver
+	whole := design(c, anyTitle)
+	if view.Differ(t.Cells, "driver") && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
+		return other.Plan().Driver == driver && design(other, anyTitle) != whole
+	}) {
+		return format.Clean(driver)
+	}
+	return cmp.Or(design(c, func(title string) bool { return view.Differ(t.Cells, title) }), whole)
+}
+
+func anyTitle(string) bool { return true }
+
+// rest returns what the names of the rows leave out of a design, since it follows from what they say: its lock and its way of
+// waiting.
+func (t *table) rest(c *results.Cell) string {
+	p := c.Plan()
+	label := t.label(c)
+	var parts []string
+	if view.Differ(t.Cells, "lock") && !strings.Contains(label, p.Lock) {
+		parts = append(parts, p.Lock)
+	}
+	if p.Wait != "" && view.Differ(t.Cells, "wait") && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
+		return t.label(other) == label && other.Plan().Wait != p.Wait
+	}) {
+		parts = append(parts, p.Wait)
+	}
+	return format.Clean(strings.Join(parts, ", "))
+}
+
+// listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.
+func (t *table) listed(of func(*results.Cell) string) (texts []string, labels map[string][]string) {
+	labels = map[string][]string{}
+	for _, c := range t.Cells {
+		text := of(c)
+		if text == "" {
+			continue
+		}
+		if labels[text] == nil {
+			texts = append(texts, text)
+		}
+		if label := t.label(c); !slices.Contains(labels[text], label) {
+			labels[text] = append(labels[text], label)
+		}
+	}
+	return texts, labels
+}
+
+// designs returns what the names leave out of each design, and what is wrong with it if the records tell.
+func (t *table) designs() (list []note) {
+	var seen []string
+	known := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.Risk(c) != "" })
+	for _, c := range t.Cells {
+		label, rest, risk := t.label(c), t.rest(c), view.Risk(c)
+		if slices.Contains(seen, label) || rest == "" && risk == "" {
+			continue
+		}
+		seen = append(seen, label)
+		mark := "  " + label
+		switch {
+		case risk == "":
+			risk = rest
+		case rest != "":
+			mark += " (" + rest + ")"
+		}
+		list = append(list, note{mark + ": ", risk})
+	}
+	switch {
+	case len(list) == 1 && known:
+		list[0].mark = "What is wrong with" + list[0].mark[1:]
+	case list != nil && known:
+		list = slices.Insert(list, 0, note{"", "What is wrong with each design:"})
+	case list != nil:
+		list = slices.Insert(list, 0, note{"", "The designs:"})
+	}
+	return list
+}
+
+// sayServers names the servers if the designs have different ones.
+func (t *table) sayServers(say sayer) {
+	texts, labels := t.listed(view.ServerText)
+	if len(texts) > 1 || len(texts) == 1 && view.Differ(t.Cells, "kind") {
+		var all []string
+		for _, text := range texts {
+			all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+		}
+		say("Servers: %s.", strings.Join(all, "; "))
+	}
+	if view.Differ(t.Cells, "persistence") {
+		say("Persistence differs: locks that survive a crash of the server cost more.")
+	}
+	if view.Differ(t.Cells, "durability") {
+		say("Durability differs: a change is on disk before it is answered (strict), or may be lost with the server " +
+			"(relaxed); locks of persistence none are lost with it in either.")
+	}
+	if view.Differ(t.Cells, "kind") {
+		say("Servers differ in kind: rows of different kinds do not compare.")
+	}
+}
+
+// sayGuarantees says which designs have the guarantees that not all of them have.
+func (t *table) sayGuarantees(say sayer) {
+	var parts []string
+	for _, name := range view.Guarantees {
+		texts, labels := t.listed(func(c *results.Cell) string {
+			return map[bool]string{true: "yes", false: "no"}[name.Has(c)]
+		})
+		if len(texts) > 1 {
+			parts = append(parts, name.Name+format.Unbroken+"– "+strings.Join(labels["yes"], ", "))
+		}
+	}
+	if parts != nil {
+		say("Guarantees differ: %s.", strings.Join(parts, "; "))
+	}
+}
+
+// particular returns in what a cell differs from others that has no place in names and titles.
+func (t *table) particular(c *results.Cell) string {
+	var parts []string
+	for _, a := range view.Axes {
+		if v := a.Value(c); a.Wide && v != "" && view.Differ(t.Cells, a.Title) && (!slices.Contains(told, a.Title) || a.Title == "lockbench" || a.Title == "libraries") {
+			parts = append(parts, a.Title+" "+v)
+		}
+	}
+	if view.Differ(t.Cells, "trials") || view.Differ(t.Cells, "duration") || view.Differ(t.Cells, "ops") {
+		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))
+	}
+	return format.Join(parts...)
+}
