@@ -1,78 +1,172 @@
 package results
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// TestLimits tells what holds a load up, record by record: 64 clients, 5,000 locks a second of 1 ms each.
-func TestLimits(t *testing.T) {
-	of := func(n int64, mean time.Duration) Latency { return Latency{Count: n, Mean: mean} }
+// opened returns a trial of an open loop: 64 clients, 5,000 locks a second of 1 ms each on 100 keys, 0.2 ms a request. Nothing
+// limits it but the rate, until a test changes it.
+func opened() *Record {
+	r := closed()
+	r.Plan.Rate = spec.Must(spec.ParseRate("5000"))
+	r.Counts.Offered = 50_000
+	r.Latency[Lag] = of(50_000, 10*time.Microsecond)
+	return r
+}
+
+// closed returns a trial of a closed loop with the same figures, whose 64 clients think for most of the time.
+func closed() *Record {
+	return &Record{
+		Plan: spec.Plan{Load: spec.Load{Clients: 64}, Keys: 100}, Elapsed: 10 * time.Second, Counts: Counts{Acquired: 50_000},
+		Traits: Traits{Exclusive: true}, Env: Env{CPUs: 4}, Server: Server{Kind: "private", Name: "redis"},
+		Latency: map[Metric]Latency{
+			Acquire: of(50_000, 250*time.Microsecond), Hold: of(50_000, time.Millisecond), Release: of(50_000, 200*time.Microsecond),
+		},
+		Bound: Bound{RTT: 100 * time.Microsecond, LocksPerS: 90_000, By: "keys"},
+		Cost:  Cost{Tries: 1, RoundTrips: -1, ServerCPUUs: 20}, // no wake-ups: no client has waited; a tenth of a core
+	}
+}
+
+func of(n int64, mean time.Duration) Latency { return Latency{Count: n, Mean: mean} }
+
+// waiting lets the clients wait for locks for most of their time, though keys are held for 42 % and on their way for 4 %.
+func waiting(r *Record) {
+	r.Plan.Keys, r.Bound.Waited = 12, 600*time.Second // of 640
+}
+
+// TestLimit plants what limits a load, record by record.
+func TestLimit(t *testing.T) {
+	backlog := func(r *Record) { r.Latency[Backlog] = of(1000, time.Millisecond) }
 	for _, c := range []struct {
 		name   string
+		record func() *Record
 		change func(r *Record)
-		want   Limit
+		want   LimitedBy
 	}{
-		{"nothing", func(*Record) {}, NoLimit},
-		{"clients", func(r *Record) { r.Latency[Backlog] = of(1000, time.Millisecond) }, ClientLimited},
-		{"clients of a saturated machine", func(r *Record) { r.Latency[Backlog], r.Generator.Saturated = of(1000, time.Millisecond), true }, NoLimit},
-		{"a handful", func(r *Record) { r.Latency[Backlog] = of(400, time.Millisecond) }, NoLimit}, // below 1 %
-		{"lock", func(r *Record) {
-			r.Cost.Wakeups = 1
-			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
-		}, LockLimited},
-		{"lock refused", func(r *Record) {
-			r.Cost.Wakeups = 1
-			r.Latency[Backlog], r.Latency[Refusal] = of(1000, time.Millisecond), of(50_000, 10*time.Millisecond)
-		}, LockLimited},
-		{"a server that was gone", func(r *Record) {
-			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
+		{"all served", opened, func(*Record) {}, ByRate},
+		{"all served on a busy machine", opened, func(r *Record) { r.Generator.Saturated = true }, ByRate},
+		{"too few clients for the arrivals", opened, backlog, ByClients},
+		{"a handful waited", opened, func(r *Record) { r.Latency[Backlog] = of(400, time.Millisecond) }, ByRate}, // below 1 %
+		{"arrivals dropped", opened, func(r *Record) { r.Counts.Dropped = 1000 }, ByClients},
+		{"too few clients on a busy machine", opened, func(r *Record) { backlog(r); r.Generator.Saturated = true }, ByGenerator},
+		{"arrivals that waited for locks", opened, func(r *Record) { backlog(r); r.Bound.Waited = 100 * time.Second }, ByLock},
+		{"arrivals that were refused", opened, func(r *Record) { r.Counts.Contended = 5000 }, ByLock},
+		{"arrivals that gave up, each key held", opened, func(r *Record) { r.Counts.TimedOut, r.Plan.Keys = 5000, 6 }, ByKey},
+		{"a server that was gone", opened, func(r *Record) {
+			backlog(r)
 			r.Counts.Errors, r.Bound.Little = map[string]int64{"connect": 4606}, 0.17
-		}, NoLimit},
-		{"lock, and a handful of errors", func(r *Record) {
-			r.Cost.Wakeups = 1
-			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 3*time.Millisecond)
+		}, ByErrors},
+		{"a handful of errors", opened, func(r *Record) {
+			backlog(r)
+			r.Bound.Waited = 100 * time.Second
 			r.Counts.Errors, r.Bound.Little = map[string]int64{"closed": 2}, 0.99
-		}, LockLimited},
-		{"keys", func(r *Record) {
-			r.Cost.Wakeups = 0.1
-			r.Latency[Backlog], r.Bound = of(1000, time.Millisecond), Bound{By: "keys", Efficiency: 0.9}
-		}, LockLimited},
-		{"keys that nobody waits for", func(r *Record) {
-			r.Latency[Backlog], r.Bound = of(1000, time.Millisecond), Bound{By: "keys", Efficiency: 0.9}
-		}, ClientLimited},
-		{"lock, by the measured waits", func(r *Record) { // of 50,000 × 1.45 ms
-			r.Latency[Backlog], r.Bound.Waited = of(1000, time.Millisecond), 37*time.Second
-		}, LockLimited},
-		{"a few waits, each first try slow", func(r *Record) {
-			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 5*time.Millisecond)
+		}, ByLock},
+		{"each first try slow, a few waits", opened, func(r *Record) {
+			backlog(r)
+			r.Latency[Acquire] = of(50_000, 5*time.Millisecond)
 			r.Cost.Wakeups, r.Bound.Waited = 0.01, 9*time.Second
-		}, ClientLimited},
-		{"slow to acquire, fast to release, nobody refused", func(r *Record) {
-			r.Latency[Backlog], r.Latency[Acquire] = of(1000, time.Millisecond), of(50_000, 5*time.Millisecond)
-		}, ClientLimited},
-		{"slow server", func(r *Record) { // no waiting for the lock: each request takes that long
-			r.Latency[Backlog], r.Latency[Acquire], r.Latency[Release] = of(1000, 1), of(50_000, 5*time.Millisecond), of(50_000, 5*time.Millisecond)
-		}, ClientLimited},
-		{"connections", func(r *Record) { r.Bound.Pool = 2 }, ConnectionLimited}, // 5,000 × 2 × 0.2 ms
-		{"connections enough", func(r *Record) { r.Bound.Pool = 3 }, NoLimit},
-		{"round trips counted", func(r *Record) { r.Bound.Pool, r.Cost.RoundTrips = 3, 3 }, ConnectionLimited},
-		{"no more clients than connections", func(r *Record) { r.Bound.Pool, r.Plan.Clients = 2, 2 }, NoLimit},
+		}, ByClients},
+		{"waits of a record from before they were measured", opened, func(r *Record) {
+			backlog(r)
+			r.Cost.Wakeups, r.Latency[Acquire] = 1, of(50_000, 3*time.Millisecond)
+		}, ByLock},
+
+		{"waits that were not measured and did not end", closed, func(r *Record) { r.Plan.Keys, r.Cost.Wakeups = 12, 1 }, ByLock},
+		{"the same of clients that think", closed, func(r *Record) { r.Plan.Keys, r.Cost.Wakeups, r.Plan.Think = 12, 1, 10*time.Millisecond }, ByClients},
+
+		{"clients that think", closed, func(*Record) {}, ByClients},
+		{"clients that are held up by nothing but their holds", closed, func(r *Record) { r.Plan.Clients = 8 }, ByClients},
+		{"own keys, held all the time", closed, func(r *Record) {
+			r.Plan.Keys, r.Plan.Clients, r.Plan.KeyDist, r.Bound.By = 5, 5, spec.Must(spec.ParseKeys("own")), "clients"
+		}, ByClients},
+		{"free keys that clients wait for", closed, waiting, ByLock},
+		{"keys held for the larger part", closed, func(r *Record) { waiting(r); r.Plan.Keys = 8 }, ByKey},
+		{"keys held throughout", closed, func(r *Record) { waiting(r); r.Plan.Keys = 5 }, ByKey},
+		{"keys held throughout, on a busy machine", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Generator.Saturated = 5, true }, ByKey},
+		{"keys on their way", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.Keys, r.Latency[Hold], r.Bound.RTT = 1, of(50_000, 0), 190*time.Microsecond
+		}, ByKey},
+		{"free keys, on a busy machine", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Generator.Saturated = 50, true }, ByGenerator},
+		{"one try each, mostly refused", closed, func(r *Record) {
+			r.Counts.Contended, r.Latency[Refusal] = 2_000_000, of(2_000_000, 200*time.Microsecond)
+		}, ByLock},
+
+		{"the hottest of many keys", closed, func(r *Record) { // its share of the locks: 1 in 5.5
+			waiting(r)
+			r.Plan.Keys, r.Plan.KeyDist, r.Bound.LocksPerS = 1000, spec.Must(spec.ParseKeys("zipf:1.1")), 5000
+		}, ByKey},
+		{"skewed keys of which the hottest is free", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.Keys, r.Plan.KeyDist, r.Bound.LocksPerS = 1000, spec.Must(spec.ParseKeys("zipf:1.1")), 25_000
+		}, ByLock},
+		{"skewed keys of which nothing is known", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.Keys, r.Plan.KeyDist, r.Bound.By = 1000, spec.Must(spec.ParseKeys("zipf:1.1")), "clients"
+		}, ByLock},
+
+		{"a full core of Redis", closed, func(r *Record) { waiting(r); r.Cost.ServerCPUUs = 190 }, ByServerCPU},
+		{"a full core of Redis, and lockbench busy", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Generator.Saturated = 190, true }, ByServerCPU},
+		{"a full core of four nodes", closed, func(r *Record) { waiting(r); r.Cost.ServerCPUUs, r.Plan.Nodes = 190, 4; r.Plan.Keys = 50 }, ByLock},
+		{"most of what lockbench left PostgreSQL", closed, func(r *Record) {
+			r.Cost.ServerCPUUs, r.Server.Name, r.Generator.CPU = 560, "postgresql", 1
+		}, ByServerCPU},
+		{"a core of PostgreSQL's four", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Name, r.Generator.CPU = 190, "postgresql", 0.5 }, ByClients},
+		{"a server elsewhere with processors that nobody knows", closed, func(r *Record) {
+			r.Cost.ServerCPUUs, r.Server.Name, r.Server.Kind = 700, "postgresql", "external"
+		}, ByClients},
+		{"a server in lockbench", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Kind = 190, "embedded" }, ByClients},
+		{"requests that queue at the server", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Bound.RTT = 140, 20*time.Microsecond }, ByServerCPU},
+		{"requests that queue on the machine", closed, func(r *Record) { r.Generator.Machine, r.Bound.RTT = 0.9, 20*time.Microsecond }, ByGenerator},
+		{"requests that queue nobody knows where", closed, func(r *Record) { r.Bound.RTT = 20 * time.Microsecond }, ByClients},
+
+		{"connections", closed, func(r *Record) { r.Bound.Pool = 2 }, ByConnections}, // 5,000 × 2 × 0.2 ms
+		{"connections of an open loop", opened, func(r *Record) { backlog(r); r.Bound.Pool = 2 }, ByConnections},
+		{"connections enough", closed, func(r *Record) { r.Bound.Pool = 3 }, ByClients},
+		{"round trips counted", closed, func(r *Record) { r.Bound.Pool, r.Cost.RoundTrips = 3, 3 }, ByConnections},
+		{"no more clients than connections", closed, func(r *Record) { r.Bound.Pool, r.Plan.Clients = 2, 2; r.Plan.Keys = 100 }, ByClients},
+
+		{"several holders", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Safety.Violations = 1, 100 }, ByLock},
+		{"several holders, clients that think", closed, func(r *Record) { r.Plan.Keys, r.Safety.Violations = 1, 100 }, ByClients},
+		{"a closed class beside an open one", opened, func(r *Record) {
+			r.Plan.Classes = []spec.Class{{Name: "web", Load: r.Plan.Load}, {Name: "batch", Load: spec.Load{Clients: 4}}}
+		}, ByClients},
+		{"nothing granted", closed, func(r *Record) { r.Counts.Acquired = 0 }, ByUnknown},
+		{"no latencies", closed, func(r *Record) { r.Latency = nil }, ByUnknown},
 	} {
-		r := &Record{
-			Plan: spec.Plan{Load: spec.Load{Clients: 64}}, Elapsed: 10 * time.Second, Counts: Counts{Acquired: 50_000},
-			Latency: map[Metric]Latency{
-				Lag: of(50_000, 10*time.Microsecond), Acquire: of(50_000, 250*time.Microsecond),
-				Hold: of(50_000, time.Millisecond), Release: of(50_000, 200*time.Microsecond),
-			},
-			Cost: Cost{Tries: 1, RoundTrips: -1}, // no wake-ups: no client has waited
-		}
+		r := c.record()
 		c.change(r)
-		if got := r.Limit(); got != c.want {
-			t.Errorf("%s: %q, want %q (backlog %v, requests %v, waiting %v)", c.name, got, c.want, r.Backlogged(), r.Requests(), r.Waiting())
+		l := r.Limit()
+		if l.By != c.want {
+			t.Errorf("%s: %q, want %q (%+v)", c.name, l.By, c.want, l)
 		}
+		if sum := l.Held + l.Trip + l.Waited + l.Idle; l.Known && math.Abs(sum-1) > 1e-9 || !l.Known && sum != 0 {
+			t.Errorf("%s: the parts of a key's time add up to %v: %+v", c.name, sum, l)
+		}
+	}
+}
+
+// TestLimitOfTrials adds the trials of a cell up.
+func TestLimitOfTrials(t *testing.T) {
+	var trials []*Record
+	for i := range 3 {
+		r := closed()
+		waiting(r)
+		r.Trial = i + 1
+		trials = append(trials, r)
+	}
+	one := trials[0].Limit()
+	c := &Cell{Trials: trials, Latency: map[Metric]Latency{}}
+	c.sum(nil)
+	for m, l := range trials[0].Latency {
+		c.Latency[m] = of(3*l.Count, l.Mean)
+	}
+	if l := c.Limit(); l != one {
+		t.Errorf("of three trials %+v, of one %+v", l, one)
 	}
 }
 

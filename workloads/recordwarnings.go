@@ -99,16 +99,6 @@ func recordWarnings(r *results.Record) (w []string) {
 	n, g, b := &r.Counts, &r.Generator, &r.Bound
 	acquire, response, lag := r.Latency[results.Acquire], r.Latency[results.Response], r.Latency[results.Lag]
 
-	switch waited := 100 * r.Backlogged(); r.Limit() {
-	case results.ConnectionLimited:
-		add("connection-limited: %.0f requests at a time were under way or waited for one of %d connections; raise -conns",
-			r.Requests(), b.Pool)
-	case results.LockLimited:
-		add("lock-limited: %.0f %% of the arrivals waited for a free client, and the clients waited for locks for %.0f %% of "+
-			"the time that they were busy: the lock does not keep up with the rate", waited, 100*r.Waiting())
-	case results.ClientLimited:
-		add("client-limited: %.0f %% of the arrivals waited for a free client; raise -clients", waited)
-	}
 	if broken := n.Errors[string(drivers.ClassClosed)] + n.Errors[string(drivers.ClassConnect)]; broken > 0 {
 		add("%s since connections broke or none could be made: a server that falls over, or something between that cuts connections, "+
 			"is in these figures", format.Plural(broken, "request")+" failed")

@@ -121,24 +121,6 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"healthy", healthy(), func(*results.Record) {}, nil},
 		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
-		{"client-limited", arriving(), func(r *results.Record) {
-			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
-		}, []string{"client-limited: 12 % of the arrivals waited for a free client; raise -clients"}},
-		{"lock-limited", arriving(), func(r *results.Record) {
-			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
-			r.Latency[results.Acquire], r.Bound.Waited = of(50_000, 10200*us, 30*ms), 500*time.Second // of 11.4 ms, 10 ms are waiting
-		}, []string{"lock-limited: 12 % of the arrivals waited for a free client, and the clients waited for locks for 88 % of"}},
-		{"at the keys' limit", arriving(), func(r *results.Record) {
-			r.Latency[results.Lag], r.Latency[results.Backlog] = of(44_000, 15*us, 60*us), of(6000, ms, 3*ms)
-			r.Bound.By, r.Bound.Efficiency, r.Bound.Waited = "keys", 0.94, time.Second
-		}, []string{"lock-limited"}},
-		{"connection-limited", healthy(), func(r *results.Record) {
-			r.Bound.Pool, r.Latency[results.Release] = 10, of(50_000, 950*us, 3*ms) // 5,000 × 2 × 0.95 ms
-		}, []string{"connection-limited: 10 requests at a time were under way or waited for one of 10 connections; raise -conns"}},
-		{"connections enough", healthy(), func(r *results.Record) { r.Bound.Pool = 10 }, nil},
-		{"a connection each", healthy(), func(r *results.Record) {
-			r.Bound.Pool, r.Latency[results.Release] = 64, of(50_000, 9*ms, 9*ms)
-		}, nil},
 		{"killed connections", healthy(), func(r *results.Record) {
 			r.Counts.Errors = map[string]int64{"closed": 3, "connect": 4, "timeout": 5}
 		}, []string{"7 requests failed since connections broke or none could be made"}},

@@ -63,6 +63,7 @@ var csvTail = []csvColumn{
 	{"lockbench", func(r *results.Record) string { return text(r.Env.Lockbench) }},
 	{"server", func(r *results.Record) string { return text(serverName(r.Server)) }},
 	{"machine", func(r *results.Record) string { return text(machine(r.Env)) }},
+	{"limited-by", func(r *results.Record) string { return text(string(r.Limit().By)) }},
 	{"saturated", func(r *results.Record) string { return strconv.FormatBool(r.Generator.Saturated) }},
 }
 

@@ -239,9 +239,8 @@ func (p *page) bound(c *results.Cell) {
 	p.item(yellow, "", "BEATEN: "+view.Meaning("beaten"))
 }
 
-// limit says what held the load up, as the legend of a table does.
+// limit says what limits the throughput, and what to try next.
 func (p *page) limit(c *results.Cell) {
-	if l := c.Limit(); l != results.NoLimit {
-		p.item(yellow, "limit", strings.ToUpper(string(l))+": "+view.Meaning(string(l)))
-	}
+	p.item("", "limited by", view.Limit(c))
+	p.item("", "next", view.Next(c))
 }

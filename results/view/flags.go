@@ -39,10 +39,10 @@ var flags = []flag{
 	when("behind", true, func(c *results.Cell) bool { return !c.KeptUp() },
 		"by Little's law the clients did not keep up with the arrivals, "+
 			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency"),
-	limited(results.ClientLimited, "arrivals found all clients busy, and neither the lock nor the connections "+
+	limited("client-limited", results.ByClients, "arrivals found all clients busy, and neither the lock nor the connections "+
 		"held those up: more clients would go faster, and the response shows what waiting for one took"),
-	limited(results.ConnectionLimited, "requests waited for a connection of the pool; more of them would go faster"),
-	limited(results.LockLimited, "arrivals found all clients busy with waiting for the lock, which does not keep "+
+	limited("connection-limited", results.ByConnections, "requests waited for a connection of the pool; more of them would go faster"),
+	limited("lock-limited", results.ByLock, "arrivals found all clients busy with waiting for the lock, which does not keep "+
 		"up with the rate; more clients would only wait there"),
 	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
 	counted("starved", func(c *results.Cell) int64 { return int64(c.Fairness.Starved) },
@@ -117,9 +117,15 @@ func counted(name string, of func(*results.Cell) int64, means string) flag {
 	return flag{name, false, func(c *results.Cell) string { return format.Labelled(name, of(c)) }, means}
 }
 
-// limited flags cells that are held up by l.
-func limited(l results.Limit, means string) flag {
-	return when(string(l), false, func(c *results.Cell) bool { return c.Limit() == l }, means)
+// limited flags cells that are held up by l: by the connections, or open loops of which arrivals waited.
+func limited(name string, l results.LimitedBy, means string) flag {
+	return when(name, false, func(c *results.Cell) bool {
+		by := c.Limit().By
+		if by == results.ByKey { // to the arrivals it is the same
+			by = results.ByLock
+		}
+		return by == l && (l == results.ByConnections || c.Open() && c.Queued())
+	}, means)
 }
 
 // Unbalanced reports whether the figures of c contradict each other by Little's law, where no errors explain it.
