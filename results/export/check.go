@@ -128,7 +128,7 @@ func reportCellOf(c compare.CheckedCell) reportCellJSON {
 	first := c.First()
 	one := reportCellJSON{
 		Label: c.Label, Verdict: string(c.Verdict), Command: first.Plan.Command, Plan: first.Plan, Server: first.Server, Traits: first.Traits,
-		Trials: ids(c.Trials), Partial: c.Partial(), LimitedBy: string(c.Limit()), Flags: []flagJSON{}, Warnings: listOf(c.Warnings),
+		Trials: ids(c.Trials), Partial: c.Partial(), LimitedBy: string(c.Limit().By), Flags: []flagJSON{}, Warnings: listOf(c.Warnings),
 		Figures: map[string]figureJSON{}, Limits: []limitJSON{},
 	}
 	for _, f := range view.Flags(c.Cell) {
