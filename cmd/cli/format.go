@@ -79,8 +79,8 @@ var reportFormats = []exporter[reported]{
 	{name: "html", about: "one page with charts, which needs no other file", write: func(w io.Writer, v reported) error {
 		return html.Write(w, v.cells, html.Options{})
 	}},
-	{name: "svg", about: "charts for a README or an issue, those that the records make, in a directory:\n" +
-		strings.Join(svg.Names, ".svg, ") + ".svg", dir: writeSVG},
+	{name: "svg", about: "charts for a README, those that the records make, as .svg files in a directory:\n" +
+		strings.Join(svg.Names, ", "), dir: writeSVG},
 	{name: "json", about: "all of it, for programs; lockbench schema report has its schema", write: func(w io.Writer, v reported) error {
 		return export.CheckJSON(w, v.check)
 	}},

@@ -5,6 +5,7 @@ package html
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results/plot"
@@ -74,7 +75,7 @@ func lines(c lineChart, x, y plot.Scale, all []series, height float64) lineChart
 		c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)
 		return c
 	}
-	for i, y := range plot.Spread(at, labelStep, 0, height) {
+	for i, y := range plot.Spread(at, slices.Repeat([]float64{labelStep}, len(at)), 0, height+labelStep) {
 		e := ends[i]
 		name := shorten(e.name, 30)
 		c.Gutter = max(c.Gutter, 14+utf8.RuneCountInString(name)*7)

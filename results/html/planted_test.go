@@ -111,7 +111,7 @@ func TestPlantedCurve(t *testing.T) {
 // TestPlantedSteps: the steps of a rate have percentiles of their own.
 func TestPlantedSteps(t *testing.T) {
 	s := results.Step{Acquired: 1e6, P50: 11, P99: 13, Max: 15}
-	if got50, got99 := stepQuantile(s, 0.5), stepQuantile(s, 0.99); got50 != 11 || got99 != 13 {
+	if got50, got99 := view.StepQuantile(s, 0.5), view.StepQuantile(s, 0.99); got50 != 11 || got99 != 13 {
 		t.Errorf("%v and %v", got50, got99)
 	}
 }

@@ -4,13 +4,13 @@ package html
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // rateStep is a cell whose rate goes in steps.
@@ -33,25 +33,13 @@ func (v content) rateSteps() (all []rateStep) {
 	return all
 }
 
-// passes returns the steps by rate: of a ladder those of the way there and, apart, those of the way back.
-func passes(r *results.Record) [][]results.Step {
-	parts := [][]results.Step{slices.Clone(r.Steps)}
-	if n := len(r.Steps); strings.HasPrefix(r.Plan.Rate.String(), "ladder:") && n%2 == 0 {
-		parts = [][]results.Step{slices.Clone(r.Steps[:n/2]), slices.Clone(r.Steps[n/2:])}
-	}
-	for _, p := range parts {
-		slices.SortStableFunc(p, func(a, b results.Step) int { return b2i(a.Rate > b.Rate) - b2i(a.Rate < b.Rate) })
-	}
-	return parts
-}
-
 func drawSteps(name string, r *results.Record) rateStep {
-	parts := passes(r)
+	parts := view.Passes(r)
 	most, least, worst := 0.0, math.Inf(1), 0.0
 	for _, s := range r.Steps {
 		most = math.Max(most, s.Rate)
 		for _, q := range []float64{0.5, 0.99} {
-			if t := stepQuantile(s, q); t > 0 {
+			if t := view.StepQuantile(s, q); t > 0 {
 				least, worst = math.Min(least, t), math.Max(worst, t)
 			}
 		}
@@ -73,7 +61,7 @@ func drawSteps(name string, r *results.Record) rateStep {
 		}{{0.99, "p99", "s2"}, {0.5, "p50", "s1"}} {
 			s := series{name: line.name + suffix, class: line.class + stroke}
 			for _, step := range steps {
-				if t := stepQuantile(step, line.q); !math.IsNaN(t) {
+				if t := view.StepQuantile(step, line.q); !math.IsNaN(t) {
 					s.points = append(s.points, point{x.At(step.Rate), y.At(t)})
 				}
 			}
@@ -82,15 +70,11 @@ func drawSteps(name string, r *results.Record) rateStep {
 		for _, s := range steps {
 			st.Table.Rows = append(st.Table.Rows, tableRow{Name: format.Three(s.Rate), Cells: texts(
 				strings.TrimPrefix(suffix, ", "), format.Three(float64(s.Acquired)/math.Max(s.Length.Seconds(), 1e-9)),
-				metric.Duration.Format(stepQuantile(s, 0.5)), metric.Duration.Format(stepQuantile(s, 0.99)), format.Duration(s.Max),
+				metric.Duration.Format(view.StepQuantile(s, 0.5)), metric.Duration.Format(view.StepQuantile(s, 0.99)), format.Duration(s.Max),
 				format.Count(s.Dropped), format.Count(s.Queue))})
 		}
 	}
 	st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,
 		Finding: "The longest p99 of a step is " + metric.Duration.Format(worst) + "."}, x, y, all, chartHeight)
 	return st
-}
-
-func stepQuantile(s results.Step, q float64) float64 {
-	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
 }

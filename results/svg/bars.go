@@ -122,9 +122,9 @@ func waitPanel(g view.Group, at []int, scale plot.Scale, notes *notes, medians b
 	for _, i := range at {
 		c := g.Cells[i]
 		p50, p99 := waitOf(c, 0.5), waitOf(c, 0.99)
-		m := mark{from: p50, to: p99, low: math.NaN(), bad: c.Violated(), label: metric.Duration.Format(p99) + notes.of(c)}
+		m := mark{from: p50, to: p99, low: math.NaN(), bad: c.Violated(), label: metric.Duration.Format(p99) + notes.ofWait(c)}
 		if !known(p99) {
-			m.to, m.label = p50, metric.Duration.Format(p50)+notes.of(c)
+			m.to, m.label = p50, metric.Duration.Format(p50)+notes.ofWait(c)
 		}
 		if medians {
 			m.before = metric.Duration.Format(p50)

@@ -99,12 +99,14 @@ func (s section) draw(c *canvas) {
 		}
 	}
 	c.y += float64(most) * 20
-	extra := false
-	for _, f := range frames {
-		extra = f.captions(c) || extra
-	}
-	if extra {
-		c.y += 18
+	for _, caption := range []func(frame, *canvas) bool{frame.upLabel, frame.endLabels} {
+		any := false
+		for _, f := range frames {
+			any = caption(f, c) || any
+		}
+		if any {
+			c.y += 18
+		}
 	}
 	top := c.y
 	bottom := top + 4
@@ -196,30 +198,35 @@ func (m mark) labelWidth() float64 {
 
 func (f frame) at(v float64) float64 { return f.x + f.width*f.scale.At(v) }
 
-// captions says above the rows what the ends of the first span are, and what the upright line is. It reports whether it did.
-func (f frame) captions(c *canvas) bool {
-	any := false
-	if f.ends[0] != "" && len(f.marks) > 0 {
-		m := f.marks[0]
-		from, to := f.at(m.from), f.at(m.to)
-		if to < from {
-			from, to = to, from
-		}
-		// The two face away from each other where the ends are near.
-		c.text("soft", max(from+5, f.x-f.before+measure(f.ends[0], textSize)), c.y+13, end, f.ends[0])
-		c.text("soft", max(to-5, from+12, f.x-f.before+measure(f.ends[0], textSize)+8), c.y+13, start, f.ends[1])
-		any = true
+// endLabels says above the rows what the ends of the first span are, and reports whether there is one.
+func (f frame) endLabels(c *canvas) bool {
+	if f.ends[0] == "" || len(f.marks) == 0 {
+		return false
 	}
-	if f.uprightIs != "" {
-		x := f.at(f.upright)
-		anchor := end
-		if x-measure(f.uprightIs, textSize) < f.x-f.before {
-			anchor = start
-		}
-		c.text("soft", x, c.y+13, anchor, f.uprightIs)
-		any = true
+	left, right := f.at(f.marks[0].from), f.at(f.marks[0].to)
+	first, second := f.ends[0], f.ends[1]
+	if right < left {
+		left, right, first, second = right, left, second, first
 	}
-	return any
+	// The two face away from each other, for their ends may be near.
+	room := f.x - f.before + measure(first, textSize)
+	c.text("soft", max(left+5, room), c.y+13, end, first)
+	c.text("soft", max(right-5, left+13, room+8), c.y+13, start, second)
+	return true
+}
+
+// upLabel says above the rows what the upright line is, and reports whether there is one.
+func (f frame) upLabel(c *canvas) bool {
+	if f.uprightIs == "" {
+		return false
+	}
+	x := f.at(f.upright)
+	if x-measure(f.uprightIs, textSize)/2 < f.x-f.before {
+		c.text("soft", x, c.y+13, start, f.uprightIs)
+		return true
+	}
+	c.text("soft", x+min(measure(f.uprightIs, textSize)/2, width-margin-x), c.y+13, end, f.uprightIs)
+	return true
 }
 
 func (f frame) grid(c *canvas, top, bottom float64) {
@@ -230,7 +237,7 @@ func (f frame) grid(c *canvas, top, bottom float64) {
 		c.line("base", f.x, top, f.x, bottom)
 	}
 	if f.uprightIs != "" {
-		c.line("bound", f.at(f.upright), top, f.at(f.upright), bottom)
+		c.line("bound", f.at(f.upright), top-2, f.at(f.upright), bottom)
 	}
 }
 

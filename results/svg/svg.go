@@ -23,8 +23,9 @@ type Chart struct {
 	SVG   []byte
 }
 
-// Names are those of the charts that there are.
-var Names = []string{"overview", "throughput", "latency"}
+// Names are those of the charts that there are. Those from clients on are over a setting, and any other that has numbers or two
+// values makes one too.
+var Names = []string{"overview", "throughput", "latency", "recovery", "percentiles", "clients", "rate", "durability"}
 
 // Charts returns those that the cells have the data for, in the order of Names. The cells are as results.Group makes them.
 func Charts(cells []*results.Cell) (all []Chart) {
@@ -32,12 +33,12 @@ func Charts(cells []*results.Cell) (all []Chart) {
 		return nil
 	}
 	v := view.NewRun(cells)
-	for _, draw := range []func(*view.Run) (Chart, bool){overview, throughput, latency} {
+	for _, draw := range []func(*view.Run) (Chart, bool){overview, throughput, latency, recovery, percentiles} {
 		if c, ok := draw(v); ok {
 			all = append(all, c)
 		}
 	}
-	return all
+	return append(all, overSettings(v)...)
 }
 
 // Find returns the chart of that name; the error says which there are.

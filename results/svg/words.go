@@ -14,10 +14,18 @@ import (
 
 // about says what the load and the servers of groups were.
 func about(v *view.Run, groups []view.Group) string {
-	var cells []*results.Cell
-	for _, g := range groups {
-		cells = append(cells, g.Cells...)
+	cells := cellsOfGroups(groups)
+	load := view.LoadWords(cells)
+	if len(groups) > 1 {
+		load = view.LoadWords(v.Cells)
 	}
+	return sentence(load, cells)
+}
+
+// aboutCells says what the load and the servers of cells were.
+func aboutCells(cells []*results.Cell) string { return sentence(view.LoadWords(cells), cells) }
+
+func sentence(load string, cells []*results.Cell) string {
 	var servers []string
 	for _, c := range cells {
 		s := c.First().Server
@@ -29,9 +37,8 @@ func about(v *view.Run, groups []view.Group) string {
 			servers = append(servers, name)
 		}
 	}
-	load := view.LoadWords(cells)
-	if len(groups) > 1 {
-		load = view.LoadWords(v.Cells)
+	if !slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Plan().Durability != "strict" }) {
+		load += ", strict durability"
 	}
 	if len(servers) > 0 {
 		load = strings.TrimPrefix(load+", on "+format.And(servers), ", ")
@@ -73,6 +80,9 @@ func bars(v *view.Run, all []section) string {
 
 func waits(v *view.Run) string {
 	text := "Logarithmic scale; " + trialsText(v) + " together."
+	if _, most := trials(v); most == 1 {
+		text = "Logarithmic scale; one trial."
+	}
 	if slices.ContainsFunc(v.Cells, (*results.Cell).Open) {
 		text += " Measured from when an arrival was due."
 	}
@@ -87,8 +97,22 @@ func newNotes() *notes { return &notes{} }
 var signs = []string{"*", "†", "‡", "§", "¶"}
 
 // of returns the signs of a cell.
-func (n *notes) of(c *results.Cell) (text string) {
-	for _, word := range view.Doubts(c) {
+func (n *notes) of(c *results.Cell) string { return n.signs(view.Doubts(c)) }
+
+// ofWait returns the signs of a cell behind its wait, in which that of clients without a lock is not.
+func (n *notes) ofWait(c *results.Cell) string { return n.signs(waitDoubts(c)) }
+
+// waitDoubts returns why the wait of a cell is not to be believed as it stands, in a word each.
+func waitDoubts(c *results.Cell) []string {
+	words := view.Doubts(c)
+	if c.Fairness.Starved > 0 {
+		words = append(words, "starved")
+	}
+	return words
+}
+
+func (n *notes) signs(words []string) (text string) {
+	for _, word := range words {
 		at := slices.Index(n.words, word)
 		if at < 0 {
 			at, n.words = len(n.words), append(n.words, word)
@@ -104,20 +128,22 @@ func (n *notes) draw(c *canvas, left int) {
 		c.y += 8
 	}
 	for i, word := range n.words {
-		text := word
-		switch word {
-		case "partial":
-			text += ": the trial ended early"
-		case "embedded":
-			text += ": the server is a stand-in inside lockbench"
-		default:
-			text += ": " + view.Meaning(word)
-		}
-		c.paragraph("soft", signs[min(i, len(signs)-1)]+" "+text+".")
+		c.paragraph("soft", signs[min(i, len(signs)-1)]+" "+meaning(word))
 	}
 	if left > 0 {
 		c.paragraph("soft", fmt.Sprintf("%s with less contention left out.", format.Plural(left, "load")))
 	}
+}
+
+// meaning explains a word of doubt in a sentence.
+func meaning(word string) string {
+	switch word {
+	case "partial":
+		return "partial: the trial ended early."
+	case "embedded":
+		return "embedded: the server is a stand-in inside lockbench."
+	}
+	return word + ": " + view.Meaning(word) + "."
 }
 
 // saidOf says of a cell what must not be left out.
@@ -126,7 +152,7 @@ func saidOf(c *results.Cell) string {
 	if c.Violated() {
 		words = append(words, "mutual exclusion violated")
 	}
-	words = append(words, view.Doubts(c)...)
+	words = append(words, waitDoubts(c)...)
 	if len(words) == 0 {
 		return ""
 	}

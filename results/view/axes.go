@@ -78,12 +78,13 @@ func settingAxes() (all []Axis) {
 		if slices.Contains(elsewhere, s.Name) {
 			continue
 		}
-		all = append(all, axisOf(s))
+		all = append(all, AxisOf(s))
 	}
 	return all
 }
 
-func axisOf(s spec.Setting) Axis {
+// AxisOf returns the axis of a setting.
+func AxisOf(s spec.Setting) Axis {
 	a := Axis{
 		Title: strings.ReplaceAll(s.Name, "-", " "),
 		Value: settingText(s),

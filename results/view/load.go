@@ -46,7 +46,7 @@ func LoadWords(cells []*results.Cell) string {
 				rest = append(rest, value)
 			}
 		case "clients", "keys":
-			counts = append(counts, strings.TrimSuffix(named("", a, cells[0]), " · "))
+			counts = append(counts, named("", a, cells[0]))
 		case "ttl":
 			if cells[0].Plan().Crash > 0 {
 				rest = append(rest, "TTL "+value)
@@ -208,7 +208,7 @@ func ClassText(p *spec.Plan, g spec.Class) string {
 		if !s.Class || s.Name == "clients" || slices.Contains(elsewhere, s.Name) {
 			continue
 		}
-		label, get := axisOf(s).Title+" ", func(l spec.Load) string { return loadText(s, l) }
+		label, get := AxisOf(s).Title+" ", func(l spec.Load) string { return loadText(s, l) }
 		if s.Name == "rate" {
 			label, get = "", loadOf
 		}

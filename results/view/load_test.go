@@ -75,3 +75,42 @@ func TestLoadsAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadWords: what cells have in common, and not what goes without saying.
+func TestLoadWords(t *testing.T) {
+	cell := func(change func(*results.Record)) *results.Cell {
+		r := record(0)
+		r.Plan.Load = spec.Load{Clients: 64, TTL: time.Second, Hold: time.Millisecond}
+		r.Plan.Keys = 10
+		change(r)
+		return &results.Cell{Trials: []*results.Record{r}}
+	}
+	same := func(*results.Record) {}
+	for want, cells := range map[string][]*results.Cell{
+		"64 clients on 10 keys, hold 1 ms":                         {cell(same)},
+		"10 keys, hold 1 ms":                                       {cell(same), cell(func(r *results.Record) { r.Plan.Clients = 1 })},
+		"64 clients on 10 keys, no hold":                           {cell(func(r *results.Record) { r.Plan.Hold = 0 })},
+		"1 client on 1 key, hold 1 ms":                             {cell(func(r *results.Record) { r.Plan.Clients, r.Plan.Keys = 1, 1 })},
+		"64 clients on 10 keys, hold 1 ms, TTL 1 s, crash 2.0 %":   {cell(func(r *results.Record) { r.Plan.Crash = 0.02 })},
+		"64 clients on 10 keys, hold 1 ms, open, constant 5,000/s": {cell(func(r *results.Record) { r.Plan.Rate, r.Plan.Arrival = spec.Must(spec.ParseRate("5000")), "constant" })},
+	} {
+		if got := LoadWords(cells); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestContention orders loads by rivals for a key, then by how long it is held.
+func TestContention(t *testing.T) {
+	cell := func(clients, keys int, hold time.Duration) *results.Cell {
+		r := record(0)
+		r.Plan.Keys, r.Plan.Load = keys, spec.Load{Clients: clients, Hold: hold}
+		return &results.Cell{Trials: []*results.Record{r}}
+	}
+	most := []*results.Cell{cell(64, 1, time.Second), cell(64, 1, 0), cell(64, 10, time.Second), cell(1, 1, 0), cell(2, 10, time.Minute)}
+	for i := range most[1:] {
+		if Contention(most[i], most[i+1]) <= 0 || Contention(most[i+1], most[i]) >= 0 || Contention(most[i], most[i]) != 0 {
+			t.Errorf("%v and %v", most[i].Plan(), most[i+1].Plan())
+		}
+	}
+}

@@ -103,6 +103,17 @@ func Names(cells []*results.Cell) (names []string, common string) {
 	}))
 }
 
+// NamesBut are the names of cells without the axis of one title, such as those of lines over it. Where nothing else tells two
+// cells apart it is said all the same.
+func NamesBut(cells []*results.Cell, title string) []string {
+	axes := slices.DeleteFunc(differing(cells), func(a Axis) bool { return a.Title == title })
+	names := shortened(cells, axes, namingAxes, allDistinct)
+	if names == nil {
+		names = Labels(cells)
+	}
+	return whole(names, cells)
+}
+
 // whole names the cells that have nothing particular by their design, and calls partial ones so.
 func whole(names []string, cells []*results.Cell) []string {
 	for i, c := range cells {

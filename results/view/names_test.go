@@ -113,6 +113,10 @@ func TestNames(t *testing.T) {
 		}, "x; y"},
 		"sides keep all": {2, func(i int, r *results.Record) { r.Side, r.Plan.Clients = []string{"base", "head"}[i], 4+i },
 			"side base · 4 clients; side head · 5 clients"},
+		"own ways of waiting": {3, func(i int, r *results.Record) {
+			r.Plan.Lock, r.Plan.Wait = string(rune('m'+i/2)), []string{"poll", "queue", "native"}[i]
+		}, "m · poll; m · queue; n"},
+		"native or not":    {2, func(i int, r *results.Record) { r.Plan.Wait = []string{"native", "poll"}[i] }, "native; poll"},
 		"partial":          {1, func(_ int, r *results.Record) { r.Partial = "interrupted" }, "d · l · w · partial"},
 		"too long to name": {2, func(i int, r *results.Record) { r.Env.CPU = strings.Repeat("c", 1+i) }, ""},
 	} {
@@ -126,6 +130,16 @@ func TestNames(t *testing.T) {
 		if strings.Contains(common, "redis") {
 			t.Errorf("%s: the place is among what is common: %s", name, common)
 		}
+	}
+}
+
+func TestNamesBut(t *testing.T) {
+	cells := planned(t, 2, func(i int, r *results.Record) { r.Plan.Lock, r.Plan.Clients = string(rune('m'+i)), 4+i })
+	if got := NamesBut(cells, "clients"); !slices.Equal(got, []string{"m", "n"}) {
+		t.Errorf("%q", got)
+	}
+	if got := NamesBut(cells, "lock"); !slices.Equal(got, []string{"4 clients", "5 clients"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -64,12 +64,12 @@ func NewRun(cells []*results.Cell) *Run {
 		g.Load = titleOf(g.Cells, loads)
 		r.Groups = append(r.Groups, g)
 	}
-	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -contention(a.Cells[0], b.Cells[0]) })
+	slices.SortStableFunc(r.Groups, func(a, b Group) int { return -Contention(a.Cells[0], b.Cells[0]) })
 	return r
 }
 
-// contention compares loads by how many clients want the same key, and then by how long they hold it.
-func contention(a, b *results.Cell) int {
+// Contention compares loads by how many clients want the same key, and then by how long they hold it.
+func Contention(a, b *results.Cell) int {
 	rivals := func(c *results.Cell) float64 { return float64(c.Plan().Clients) / float64(max(1, c.Plan().Keys)) }
 	hold := func(c *results.Cell) time.Duration { return c.Plan().Groups()[0].HoldTimes().Mean() }
 	return cmp.Or(cmp.Compare(rivals(a), rivals(b)), cmp.Compare(hold(a), hold(b)))
