@@ -250,7 +250,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case t.missedBy(l.Value):
 		l.Verdict, l.Why = Missed, early
 		if n > 0 && rated(t.Figure) {
-			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", so that the limit may be the machine's and not the lock's", "; ")
+			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", which may be why", "; ")
 		}
 	case early != "":
 		l.cannot(Partial, early+", and the rest of it might have missed")

@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 		{"partial beside whole ones, as a witness", some(func(r *results.Record) { partial(r); r.Safety.Violations = 2 }), "violations>0", "missed", "violations 2, at most 0"},
 
 		{"saturated and fast enough", all(saturated), "locks/s<3k", "passed", ""},
-		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "saturated in 3 of 3 trials, so that the limit may be the machine's"},
+		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "saturated in 3 of 3 trials, which may be why"},
 		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "did not get the load that was asked for"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
