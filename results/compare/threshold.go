@@ -126,6 +126,9 @@ func parseThreshold(text string) (Threshold, *ThresholdError) {
 	}
 	f, known := metric.Named(name)
 	if !known {
+		if strings.ContainsAny(name, ":@") { // an address that went to the wrong flag may have a password in it
+			return Threshold{}, s.fault(from, "no figure has such a name")
+		}
 		err := s.fault(from, "no figure is called %q", name)
 		err.Word = name
 		return Threshold{}, err
