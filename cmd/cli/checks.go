@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -24,11 +25,54 @@ func (p *plan) checkRead() error {
 		}
 		for _, one := range p.read { // in their order
 			if opt := one.from.get(r.Setting); !read[opt] && one.from.mustBeUsed(opt, r.Depends) {
-				return one.from.complain(opt, "%s", r.Why(one.from.text))
+				return one.from.complain(opt, "%s", r.Why(p.shown(one.from)))
 			}
 		}
 	}
+	if err := p.checkTopology(); err != nil {
+		return err
+	}
 	return p.checkClasses()
+}
+
+// checkTopology refuses -topology where every driver names a topology of its own.
+func (p *plan) checkTopology() error {
+	read := map[*option]bool{}
+	for _, one := range p.read {
+		opt := one.from.get("topology")
+		read[opt] = read[opt] || slices.Contains(one.from.namesTopology(), false)
+	}
+	for _, one := range p.read {
+		if opt := one.from.get("topology"); !read[opt] && one.from.mustBeUsed(opt, []string{"driver"}) {
+			return one.from.complain(opt, "nothing reads it: each driver of %s names a topology of its own", one.from.text("driver"))
+		}
+	}
+	return nil
+}
+
+// namesTopology returns of each driver whether it names its topology.
+func (o *options) namesTopology() (list []bool) {
+	for name := range strings.SplitSeq(o.text("driver"), ",") {
+		_, _, named := matrix.CutTopology(name)
+		list = append(list, named)
+	}
+	return list
+}
+
+// shown returns how complaints show what a flag was given; of -topology, what the drivers name counts too.
+func (p *plan) shown(o *options) func(flag string) string {
+	return func(flag string) string {
+		if flag != "topology" || !slices.Contains(o.namesTopology(), true) {
+			return o.text(flag)
+		}
+		var names []string
+		for _, one := range p.read {
+			if name := cmp.Or(p.Cells[one.cell].Plan.Topology, string(drivers.TopologySingle)); one.from == o && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return strings.Join(names, ",")
+	}
 }
 
 // mustBeUsed reports whether an option that nothing reads is a mistake.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,8 @@ func (p *program) completeFlags(c *cobra.Command) {
 	}
 	for _, s := range spec.Settings {
 		switch known := matrix.Names(s.Name); {
+		case s.Name == "driver":
+			_ = c.RegisterFlagCompletionFunc(s.Name, completeDriver)
 		case known != nil:
 			complete(s.Name, known)
 		case s.Axis && s.Value == "":
@@ -63,6 +66,18 @@ func (p *program) completeFlags(c *cobra.Command) {
 	complete("server", serverChoices)
 	// A file will do as well.
 	_ = c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(presets.Names(), cobra.ShellCompDirectiveDefault))
+}
+
+// completeDriver completes drivers, and behind an @ the topologies that a driver knows.
+func completeDriver(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names := matrix.Names("driver")
+	if driver, _, named := matrix.CutTopology(word[strings.LastIndexByte(word, ',')+1:]); named && slices.Contains(names, driver) {
+		names = matrix.Topologies(driver)
+		for i := range names {
+			names[i] = driver + "@" + names[i]
+		}
+	}
+	return listCompletion(names)(c, args, word)
 }
 
 // formatNames returns what -format completes.

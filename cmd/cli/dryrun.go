@@ -63,11 +63,15 @@ func (p plan) printServers(b *strings.Builder) {
 	}
 }
 
-// vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock and its way of
-// waiting: if the head has others of its own accord, that has to be said.
+// vsAgain returns the -vs that makes the head from the workload that is printed, which spells out the base's lock, its way of
+// waiting and its topology: if the head has others of its own accord, that has to be said.
 func (p plan) vsAgain() string {
 	text := p.vsText()
-	for _, name := range []string{"lock", "wait"} {
+	names := []string{"lock", "wait"}
+	if !slices.Contains(p.sides[1].plan.options.namesTopology(), true) {
+		names = append(names, "topology")
+	}
+	for _, name := range names {
 		opt := p.sides[1].plan.options.get(name)
 		mine, differ := settings(p.Cells[1].Plan)[name], false
 		for i := 0; i < len(p.Cells); i += 2 {

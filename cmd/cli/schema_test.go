@@ -97,6 +97,7 @@ func TestTakenWorkloads(t *testing.T) {
 		"loads": "-driver memory -keys 100 -rate 0,0.5,5k,1k:50k:10s,steps:1k:5k:5,ladder:1k:5k:5 -arrival constant,poisson -max-queue 9 " +
 			"-key-dist uniform,zipf:1.1,hot:80%:10,sequential,own,uniform@0-9,70%*zipf:1.1+30%*own -hold 100us,uniform:1ms:9ms,exp:5ms,lognormal:5ms:50ms " +
 			"-crash 0.1% -overstay 12.5% -try-only 0.3 -n 1M -duration 1m30s -max-errors 5%",
+		"named":   "-driver redsync@redlock,redsync,null",
 		"servers": "-driver rueidis,etcd -topology single,redlock,ensemble -durability relaxed,strict -release default,watch -probe 0.5",
 		"params":  "-driver redislock -wait native -param retry=linear+retry-min=10ms,retry=exponential -seed 0xff -oracle=false -max-errors 10",
 		"classes": "-workload batch-beside-online -driver null,memory",
@@ -144,7 +145,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"crash: 110", "crash: 10", "crash: -1%", "crash: lots", "try-only: yes", "overstay: 5%%",
 		"rate: fast", "rate: -5", "rate: 1k:2k", "rate: steps:1k:2k", "rate: 1k:2k:3", "arrival: sometimes", "burst: 1", "max-queue: -1",
 		"max-errors: few", "probe: -1", "probe: 1e9", "wait: sleep", "renew: maybe", "renew: yes", "oracle: on", "null: 3", "seed: -1", "seed: x",
-		"topology: ring", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
+		"topology: ring", "driver: redsync@ring", "driver: redsync@", "driver: '@redlock'", "durability: none", "release: free", "pipelining: on", "handover: throw", "param: retry", "param: a=b+c",
 		"name: ''", "name: a b", "name: -x", "name: [x]", "about: ''", "about: [x]", "about: " + strings.Repeat("x", 201),
 		"classes: {}", "classes: []", "classes:", "classes: 3", "classes: {a: 3}", "classes: {a: {driver: memory}}", "classes: {a: {hold: [1ms, 2ms]}}",
 		"classes: {a b: {}}", "classes: [{hold: 1ms}]", "classes: [{name: a, keys: 3}]", "classes: {a: {clints: 3}}", "classes: {a: {classes: {b: {}}}}", "classes: {a: {name: b}}",

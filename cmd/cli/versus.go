@@ -138,6 +138,10 @@ func checkPartners(base, head *options) error {
 		return usageErrorf("%s: the workload of the base lists %d cells and that of the head %d: each needs one partner", vs, len(b), len(h))
 	}
 	for i := range b {
+		if strings.Contains(b[i].text("topology"), ",") && !slices.Equal(b[i].namesTopology(), h[i].namesTopology()) {
+			return usageErrorf("%s: the base has -driver %s and the head %s: with several topologies, the same drivers of both sides have to name "+
+				"one of their own, since each cell needs one partner", vs, b[i].text("driver"), h[i].text("driver"))
+		}
 		for j, opt := range b[i].list {
 			other := h[i].list[j]
 			if !opt.axis || strings.Count(opt.text, ",") == strings.Count(other.text, ",") {

@@ -225,7 +225,7 @@ func (o *options) driverNames() ([]string, error) {
 			return nil, err
 		}
 		for _, name := range list {
-			if !slices.Contains(names, name) {
+			if name, _, _ = matrix.CutTopology(name); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -53,8 +53,9 @@ var Groups = []string{
 // line, the workload's name and the kind of server are none: they do not change what is asked.
 var Settings = []Setting{
 	{Name: "driver", Group: GroupWhat, Value: "NAME", Default: "rueidis", Axis: true, Speaks: true,
-		Usage: "client library or service; see lockbench list",
-		at:    func(p *Plan, _ *Load) value { return name(&p.Driver) }},
+		Usage: "client library or service; see lockbench list (default rueidis);\n" +
+			"redsync@redlock has a topology of its own in place of -topology",
+		at: func(p *Plan, _ *Load) value { return name(&p.Driver) }},
 	{Name: "lock", Group: GroupWhat, Value: "NAME", Axis: true, Speaks: true,
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) value { return name(&p.Lock) }},

@@ -74,12 +74,42 @@ func CheckNames(axes []Axis) error {
 	for _, a := range axes {
 		known := Names(a.Setting.Name)
 		for i := range a.Values {
-			if p := &a.Values[i]; known != nil {
-				if err := checkName(a.Setting.Name, a.Setting.Typed(p, &p.Load), known); err != nil {
-					return err
-				}
+			p := &a.Values[i]
+			check := checkName
+			switch {
+			case known == nil:
+				continue
+			case a.Setting.Name == "driver":
+				check = checkDriver
+			}
+			if err := check(a.Setting.Name, a.Setting.Typed(p, &p.Load), known); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkDriver is checkName for a driver that may name its topology.
+func checkDriver(field, text string, known []string) error {
+	name, topology, named := CutTopology(text)
+	topologies := Choices("topology")
+	wrong := func(format string, args ...any) error {
+		e := &FieldError{Field: field, Value: text, Problem: fmt.Sprintf(format, args...) + "; there are " + strings.Join(topologies, ", ")}
+		for _, t := range topologies {
+			e.Known = append(e.Known, name+"@"+t)
+		}
+		return e
+	}
+	switch err := checkName(field, name, known); {
+	case named && name == "":
+		return refuse(field, text, "a driver and its topology, as in redsync@redlock")
+	case err != nil:
+		return err
+	case named && topology == "":
+		return wrong("a topology belongs after the @")
+	case named && !slices.Contains(topologies, topology):
+		return wrong("unknown topology %q", topology)
 	}
 	return nil
 }

@@ -50,8 +50,9 @@ type Axis struct {
 	Values  []spec.Plan
 }
 
-// Expand returns base with every combination of values, the first axis turning slowest. If there are more than most, it names
-// the axis that makes so many.
+// Expand returns base with every combination of values, the first axis turning slowest. A driver that names its topology
+// (CutTopology) has that one, whatever values the axis of topologies has. If there are more combinations than most, it names the
+// axis that makes so many.
 func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 	for _, a := range axes {
 		if len(a.Values) == 1 {
@@ -63,20 +64,38 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 		if len(a.Values) == 1 {
 			continue
 		}
-		if len(plans)*len(a.Values) > most {
-			return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
-		}
-		crossed := make([]spec.Plan, 0, len(plans)*len(a.Values))
+		var crossed []spec.Plan
 		for _, p := range plans {
-			for i := range a.Values {
-				a.Setting.Copy(&p, &a.Values[i])
+			values := a.Values
+			if _, _, named := CutTopology(p.Driver); named && a.Setting.Name == "topology" {
+				values = values[:1]
+			}
+			if len(crossed)+len(values) > most {
+				return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
+			}
+			for i := range values {
+				a.Setting.Copy(&p, &values[i])
 				crossed = append(crossed, p)
 			}
 		}
 		plans = crossed
 	}
+	setting, _ := spec.Find("topology")
+	for i := range plans {
+		p := &plans[i]
+		driver, topology, named := CutTopology(p.Driver)
+		if p.Driver = driver; !named {
+			continue
+		}
+		if err := setting.Set(p, topology); err != nil {
+			return nil, err
+		}
+	}
 	return plans, nil
 }
+
+// CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that does not.
+func CutTopology(text string) (driver, topology string, named bool) { return strings.Cut(text, "@") }
 
 // Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
 // What makes no sense is skipped. It returns the number of the cell, or -1 for none, and a *FieldError if the plan cannot run.

@@ -142,3 +142,61 @@ func TestExpand(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestExpandDriverTopologies: a driver that names its topology has that one alone, the others have each of the list.
+func TestExpandDriverTopologies(t *testing.T) {
+	axis := func(name string, texts ...string) Axis {
+		s, _ := spec.Find(name)
+		a := Axis{Setting: s}
+		for _, text := range texts {
+			var p spec.Plan
+			if err := s.Set(&p, text); err != nil {
+				t.Fatal(err)
+			}
+			a.Values = append(a.Values, p)
+		}
+		return a
+	}
+	for _, test := range []struct {
+		drivers, topologies, want string
+	}{
+		{"redsync@redlock", "single", "redsync redlock"},
+		{"redsync@redlock,etcd@ensemble,postgres", "single", "redsync redlock, etcd ensemble, postgres"},
+		{"redsync@redlock,redsync", "single", "redsync redlock, redsync"},
+		{"redsync@single", "cluster", "redsync"},
+		{"redsync@redlock,rueidis", "single,cluster", "redsync redlock, rueidis, rueidis cluster"},
+		{"redsync@redlock,etcd@ensemble", "single,cluster", "redsync redlock, etcd ensemble"},
+	} {
+		axes := []Axis{axis("driver", strings.Split(test.drivers, ",")...), axis("topology", strings.Split(test.topologies, ",")...)}
+		plans, err := Expand(spec.Plan{}, axes, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		single := axis("topology", "single").Values[0].Topology
+		var got []string
+		for _, p := range plans {
+			if p.Topology == single {
+				p.Topology = ""
+			}
+			got = append(got, strings.TrimSpace(p.Driver+" "+p.Topology))
+		}
+		if text := strings.Join(got, ", "); text != test.want {
+			t.Errorf("%s, -topology %s: %s; want %s", test.drivers, test.topologies, text, test.want)
+		}
+	}
+}
+
+func TestCheckDriver(t *testing.T) {
+	known := []string{"etcd", "redsync"}
+	for text, want := range map[string]string{
+		"redsync": "", "redsync@redlock": "", "etcd@single": "",
+		"redis": `unknown driver "redis"`, "redis@redlock": `unknown driver "redis"`, "": `unknown driver ""`,
+		"@redlock": "must be a driver and its topology", "@": "must be a driver and its topology", "redsync@": "a topology belongs after the @; there are single, ",
+		"redsync@ring": `unknown topology "ring"; there are single, `, "redsync@redlock@x": `unknown topology "redlock@x"`, "redsync@Redlock": `unknown topology "Redlock"`,
+	} {
+		err := checkDriver("driver", text, known)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func Schema(s spec.Setting) map[string]any {
 	zero := map[string]any{"const": 0}
 	switch {
 	case s.Name == "driver": // YAML has a value of its own that is written null
-		either(text(wordText), map[string]any{"type": "null"})
+		either(text(wordText+`(@(`+strings.Join(Choices("topology"), "|")+`))?`), map[string]any{"type": "null"})
 	case Choices(s.Name) != nil:
 		about["enum"] = Choices(s.Name)
 	case s.Value == "" && s.Axis:
