@@ -5,7 +5,7 @@
 #   scripts/gate.sh -base-cmd 'CMD' -head-cmd 'CMD' [OPTION…]               anything else: two command lines
 #
 # The first form builds lockbench from two revisions of the current repository (without -head, the second is the working
-# tree) and runs both with the same flags. The second form runs two command lines, each of which runs lockbench: for two
+# tree) and runs both with the same flags; -source is for the repository of a lock library. The second form runs two command lines, each of which runs lockbench: for two
 # addresses, two server configurations, two programs. File names in flags are relative to the current directory.
 #
 #   -n N                  rounds: trials of each side (10)
@@ -17,7 +17,9 @@
 #                         (default: a temporary directory, removed if the gate passes)
 #   -comment              write a comment on the pull request, which later runs replace; needs gh and GITHUB_TOKEN
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
-#   -build CMD            builds a revision: sh runs it in $TREE, and it makes the program $OUT
+#   -source VERSION|DIR   of lockbench, when this is the repository of a Go library that lockbench measures: each side is a
+#                         lockbench of that version (v0.3.0) or that directory, built with that side's library
+#   -build CMD            builds a revision in another way: sh runs it in $TREE, and it makes the program $OUT
 #                         (go build -trimpath -o "$OUT" ./cmd/lockbench)
 #   -lockbench PROGRAM    the one that compares (that of the head; with -head-cmd: lockbench)
 #
@@ -46,7 +48,7 @@ time_of() { # SECONDS: in readable form
 	if [ "$1" -ge 120 ]; then echo "$((($1 + 30) / 60)) min"; else echo "$1 s"; fi
 }
 
-base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' name=lockbench build='' judge='' comment=''
+base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' name=lockbench build='' source='' judge='' comment=''
 judge_flags=()
 
 parse() {
@@ -83,6 +85,7 @@ parse() {
 		-o) dir=$value ;;
 		-name) name=$value ;;
 		-build) build=$value ;;
+		-source) source=$value ;;
 		-lockbench) judge=$value ;;
 		-fail-on | -alpha | -min-effect | -figures | -ignore) judge_flags+=("$flag" "$value") ;;
 		*) usage "unknown flag $flag" ;;
@@ -103,12 +106,14 @@ check() { # that the flags make sense together
 	esac
 	if [ -n "$base_cmd$head_cmd" ]; then
 		if [ -z "$base_cmd" ] || [ -z "$head_cmd" ]; then usage "-base-cmd and -head-cmd go together"; fi
-		[ -z "$base$head$build" ] || usage "-base-cmd and -head-cmd build nothing: leave -base, -head and -build out"
+		[ -z "$base$head$build$source" ] || usage "-base-cmd and -head-cmd build nothing: leave -base, -head, -build and -source out"
 		[ ${#flags[@]} = 0 ] || usage "what comes after -- is for -base: put the flags into both commands"
 		judge=${judge:-lockbench}
 		command -v "$judge" >/dev/null || usage "there is no $judge to compare with: name one with -lockbench"
 	else
 		[ -n "$base" ] || usage "which base? -base REF, or -base-cmd and -head-cmd"
+		[ -z "$build" ] || [ -z "$source" ] || usage "-build and -source are two ways to build: give one"
+		check_source
 		[ ${#flags[@]} -gt 0 ] || usage "what is to be measured? give flags of lockbench after --"
 		for flag in "${flags[@]}"; do
 			case $flag in
@@ -117,6 +122,24 @@ check() { # that the flags make sense together
 			esac
 		done
 	fi
+}
+
+lockbench=github.com/lockbench/lockbench
+
+check_source() { # make a directory absolute; a version is fixed, so that both sides and later runs have the same
+	case $source in
+	'' | v[0-9]*.[0-9]*.[0-9]*) ;;
+	*)
+		if [ "$(module_of "$source/go.mod")" != "$lockbench" ]; then
+			usage "-source $source: must be a version such as v0.3.0, or a directory with the source of lockbench"
+		fi
+		source=$(cd "$source" && pwd)
+		;;
+	esac
+}
+
+module_of() { # GO.MOD: the path of its module
+	sed -n 's/^module[[:blank:]]*"\{0,1\}\([^[:blank:]"]*\).*/\1/p' "$1" 2>/dev/null || true
 }
 
 child='' # the process group under way
@@ -221,8 +244,8 @@ build_one() { # SIDE COMMIT NAME: build the commit, or the working tree if it is
 		tree=$tmp/$1
 		git -C "$root" -c core.hooksPath=/dev/null worktree add --quiet --detach "$tree" "$2"
 	fi
-	if [ -z "$build" ] && [ ! -d "$tree/cmd/lockbench" ]; then
-		usage "the $1 ($3) has no cmd/lockbench: say with -build how it is built"
+	if [ -z "$build$source" ] && [ ! -d "$tree/cmd/lockbench" ]; then
+		usage "the $1 ($3) has no cmd/lockbench: give -source if it is a library, or say with -build how it is built"
 	fi
 	# With -trimpath, the same code in two directories is compiled once.
 	job compile "$tree" "$tmp/$1.program" || die 1 "the $1 ($3) does not build"
@@ -233,8 +256,31 @@ compile() { # TREE PROGRAM
 	cd "$1"
 	exec >&2
 	export GOTMPDIR=$tmp # an interrupted compiler leaves its directory behind
-	if [ -z "$build" ]; then exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
-	TREE=$1 OUT=$2 exec sh -c "$build"
+	if [ -n "$build" ]; then TREE=$1 OUT=$2 exec sh -c "$build"; fi
+	if [ -n "$source" ]; then compile_with "$1" "$2"; else exec "${GO:-go}" build -trimpath -o "$2" ./cmd/lockbench; fi
+}
+
+compile_with() { # LIBRARY PROGRAM: lockbench, in a module of its own that takes the library's modules from here
+	local go=${GO:-go} file module
+	mkdir "$2.module"
+	cd "$2.module"
+	export GOFLAGS="${GOFLAGS:-} -mod=mod" GOWORK=off
+	"$go" mod init gate.invalid/lockbench 2>/dev/null
+	if [ -d "$source" ]; then
+		"$go" mod edit "-require=$lockbench@v0.0.0" "-replace=$lockbench=$source"
+		cp "$source/go.sum" . # so that no sum is asked for
+	else
+		"$go" mod edit "-require=$lockbench@$source"
+	fi
+	while read -r file; do # a repository may have several modules
+		module=$(module_of "$1/$file")
+		[ -z "$module" ] || "$go" mod edit "-replace=$module=$(dirname "$1/$file")"
+	done < <(git -C "$1" ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')
+	"$go" build -trimpath -o "$2" "$lockbench/cmd/lockbench"
+	if ! "$go" version -m "$2" | grep -v "[[:blank:]]$source[[:blank:]]" | grep -q '^[[:blank:]]*=>'; then
+		say "lockbench $source uses no module of this repository: there is nothing to compare"
+		return 1
+	fi
 }
 
 records() { # SIDE: their number

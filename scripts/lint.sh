@@ -21,7 +21,7 @@ GOOS=darwin "$go" vet ./...
 (cd results/html/browser && "$go" vet ./... && "$go" run "$STATICCHECK" ./...)
 
 if command -v shellcheck >/dev/null; then
-	shellcheck scripts/*.sh .ci/run
+	shellcheck scripts/*.sh .github/actions/*/*.sh .ci/run
 fi
 
 # Vulnerabilities in code that is called. The database is on the network, or at GOVULNDB. If it cannot be reached, that is

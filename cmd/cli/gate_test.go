@@ -15,7 +15,13 @@ import (
 	"github.com/lockbench/lockbench/results/compare"
 )
 
-// workflow is what this test looks at in a GitHub workflow.
+// step is what these tests look at in a step of a workflow or of an action.
+type step struct {
+	Uses, Run string
+	Env, With map[string]string
+}
+
+// workflow is what they look at in a workflow.
 type workflow struct {
 	On          any
 	Permissions map[string]string
@@ -26,24 +32,49 @@ type workflow struct {
 	Jobs map[string]struct {
 		Timeout     int `yaml:"timeout-minutes"`
 		Permissions map[string]string
-		Steps       []struct {
-			Uses, Run string
-			With      map[string]any
+		Steps       []step
+	}
+}
+
+// action is what they look at in a composite action.
+type action struct {
+	Inputs map[string]struct {
+		Required bool
+		Default  string
+	}
+	Runs struct{ Steps []step }
+}
+
+const gateAction = "./.github/actions/gate"
+
+func readYAML(t *testing.T, name string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkPinned refuses actions whose version may be another one tomorrow.
+func checkPinned(t *testing.T, steps []step) {
+	t.Helper()
+	for _, s := range steps {
+		if s.Uses != "" && s.Uses != gateAction && !regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40}$`).MatchString(s.Uses) {
+			t.Errorf("%s is not pinned to a commit", s.Uses)
 		}
 	}
 }
 
-// TestGateWorkflow holds the workflow to what it calls: scripts that there are, and flags that they and lockbench know.
+// TestGateWorkflow holds the workflow to what it calls: scripts that there are, inputs that the action has, and flags that
+// lockbench knows.
 func TestGateWorkflow(t *testing.T) {
-	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, ".github", "workflows", "gate.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var flow workflow
-	if err := yaml.Unmarshal(text, &flow); err != nil {
-		t.Fatal(err)
-	}
+	readYAML(t, ".github/workflows/gate.yml", &flow)
+	var gate action
+	readYAML(t, ".github/actions/gate/action.yml", &gate)
 	job, ok := flow.Jobs["gate"]
 	if !ok || flow.On != "pull_request" {
 		t.Fatalf("on %v, jobs %v", flow.On, flow.Jobs)
@@ -60,75 +91,140 @@ func TestGateWorkflow(t *testing.T) {
 	if flow.Permissions == nil || len(flow.Permissions) > 0 {
 		t.Errorf("permissions of all jobs: %v, want none", flow.Permissions)
 	}
-	var lines []string
-	for _, step := range job.Steps {
-		if step.Uses != "" && !regexp.MustCompile(`^[\w/-]+@(v\d+|[0-9a-f]{40})$`).MatchString(step.Uses) {
-			t.Errorf("%s is not pinned", step.Uses)
+	checkPinned(t, job.Steps)
+	var calls []step
+	for _, s := range job.Steps {
+		if s.Run != "" {
+			checkPackage(t, s.Run)
 		}
-		if step.Run != "" {
-			lines = append(lines, step.Run)
-		}
-	}
-	if len(lines) != 2 {
-		t.Fatalf("the commands are %q", lines)
-	}
-	for _, line := range lines {
-		script := strings.Fields(line)[0]
-		if !strings.HasPrefix(script, "scripts/") {
-			t.Errorf("%s is no script of ours", script)
-		}
-		if _, err := os.ReadFile(filepath.Join(root, script)); err != nil {
-			t.Error(err)
-		}
-		if out, err := exec.Command("bash", "-n", filepath.Join(root, script)).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", script, err, out)
+		if s.Uses == gateAction {
+			calls = append(calls, s)
 		}
 	}
-	checkPackage(t, root, lines[0])
-	checkGateLine(t, root, lines[1])
+	if len(calls) != 1 {
+		t.Fatalf("it calls the gate %d times", len(calls))
+	}
+	for name := range calls[0].With {
+		if _, ok := gate.Inputs[name]; !ok {
+			t.Errorf("the action has no input %s", name)
+		}
+	}
+	for name, in := range gate.Inputs {
+		if _, ok := calls[0].With[name]; in.Required && !ok {
+			t.Errorf("the action needs %s", name)
+		}
+	}
+	if _, err := compare.ParseThresholds(calls[0].With["fail-on"]); err != nil {
+		t.Errorf("fail-on: %v", err)
+	}
+	args := append(strings.Fields(calls[0].With["args"]), "-dry-run")
+	if i := slices.Index(args, "private"); i >= 0 {
+		args[i] = "auto" // whether there is a server is another matter
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(args, nil, &stdout, &stderr, environment(), nil); code != exitOK {
+		t.Errorf("lockbench %s: exit code %d, %s", args, code, &stderr)
+	}
 }
 
 // checkPackage holds what the workflow has installed to the table of scripts/setup.sh.
-func checkPackage(t *testing.T, root, line string) {
-	setup, err := os.ReadFile(filepath.Join(root, "scripts", "setup.sh"))
-	if err != nil {
-		t.Fatal(err)
+func checkPackage(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	setup, err := os.ReadFile(filepath.Join("..", "..", "scripts", "setup.sh"))
+	if err != nil || words[0] != "scripts/setup.sh" {
+		t.Fatalf("%s: %v", line, err)
 	}
-	for _, name := range strings.Fields(line)[1:] {
+	for _, name := range words[1:] {
 		if !bytes.Contains(setup, []byte("  "+name+"  ")) {
 			t.Errorf("scripts/setup.sh knows no package %s", name)
 		}
 	}
 }
 
-// checkGateLine holds the flags of the gate to its text of help, and those of lockbench to a plan that they make.
-func checkGateLine(t *testing.T, root, line string) {
-	page, err := os.ReadFile(filepath.Join(root, "scripts", "gate.sh"))
+// TestGateAction calls the action's script with inputs as GitHub does, and looks at the call of the gate that it makes.
+func TestGateAction(t *testing.T) {
+	var gate action
+	readYAML(t, ".github/actions/gate/action.yml", &gate)
+	checkPinned(t, gate.Runs.Steps)
+	if got := gate.Inputs["fail-on"].Default; got != compare.DefaultThresholds {
+		t.Errorf("fail-on is %s by default, and %s of lockbench", got, compare.DefaultThresholds)
+	}
+	script, err := os.ReadFile(filepath.Join("..", "..", ".github", "actions", "gate", "run.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, flags, ok := strings.Cut(line, " -- ")
-	if !ok {
-		t.Fatalf("no flags of lockbench in %s", line)
+	help, err := os.ReadFile(filepath.Join("..", "..", "scripts", "gate.sh"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, word := range strings.Fields(ours)[1:] {
-		if strings.HasPrefix(word, "-") && !regexp.MustCompile(`(?m)^# .*`+regexp.QuoteMeta(word)+`\b`).Match(page) {
-			t.Errorf("scripts/gate.sh says nothing of %s", word)
+	dir := t.TempDir() // with a blank in it
+	ours := filepath.Join(dir, "the action")
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(ours, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
 		}
 	}
-	expr := regexp.MustCompile(`-fail-on '(.*?)'`).FindStringSubmatch(ours)
-	if expr == nil {
-		t.Fatalf("no thresholds in %s", line)
+	write(".github/actions/gate/run.sh", string(script))
+	write("scripts/gate.sh", "#!/bin/sh\nprintf '[%s]' \"$@\"\n")
+	write("cmd/lockbench/main.go", "")
+
+	step := gate.Runs.Steps[len(gate.Runs.Steps)-1]
+	call := func(where string, inputs map[string]string) (string, error) {
+		c := exec.Command("bash", "-c", step.Run)
+		c.Dir = where
+		c.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
+		for name, value := range step.Env {
+			value = strings.ReplaceAll(value, "${{ github.action_path }}", filepath.Join(ours, ".github", "actions", "gate"))
+			value = strings.ReplaceAll(value, "${{ github.token }}", "token")
+			value = regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`).ReplaceAllStringFunc(value, func(s string) string {
+				name := s[len("${{ inputs.") : len(s)-len(" }}")]
+				in, ok := gate.Inputs[name]
+				if !ok {
+					t.Errorf("there is no input %s", name)
+				}
+				if given, ok := inputs[name]; ok {
+					return given
+				}
+				return in.Default
+			})
+			c.Env = append(c.Env, name+"="+value)
+		}
+		out, err := c.CombinedOutput()
+		return string(out), err
 	}
-	if _, err := compare.ParseThresholds(expr[1]); err != nil {
-		t.Errorf("-fail-on %s: %v", expr[1], err)
+	usual := "[-base][HEAD^1][-n][10][-fail-on][" + compare.DefaultThresholds + "][-name][lockbench][-o][" + dir + "/lockbench-gate-lockbench]"
+	for _, test := range []struct {
+		what, where string
+		inputs      map[string]string
+		want        string
+	}{
+		{"defaults", ours, map[string]string{"args": "-driver memory  -clients 4"}, usual + "[--][-driver][memory][-clients][4]"},
+		{"quotes", ours, map[string]string{"args": "-param 'a=b c' -lock \"$(exit 1)\""}, usual + "[--][-param][a=b c][-lock][$(exit 1)]"},
+		{"switches", ours, map[string]string{"args": "-x", "allow-inconclusive": "true", "comment": "true", "head": "v2"},
+			usual + "[-head][v2][-allow-inconclusive][-comment][--][-x]"},
+		{"a library", dir, map[string]string{"args": "-x"}, usual + "[-source][" + ours + "][--][-x]"},
+		{"a version", dir, map[string]string{"args": "-x", "lockbench-version": "v0.3.0"}, usual + "[-source][v0.3.0][--][-x]"},
+	} {
+		got, err := call(test.where, test.inputs)
+		if err != nil || got != test.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", test.what, err, got, test.want)
+		}
+		for _, flag := range regexp.MustCompile(`\[(-[a-z-]+)\]`).FindAllStringSubmatch(strings.Split(got, "[--]")[0], -1) {
+			if !regexp.MustCompile(`(?m)^# .*` + flag[1] + `\b`).Match(help) {
+				t.Errorf("scripts/gate.sh says nothing of %s", flag[1])
+			}
+		}
 	}
-	args := append(strings.Fields(flags), "-dry-run")
-	if i := slices.Index(args, "private"); i >= 0 {
-		args[i] = "auto" // whether there is a server is another matter
+	if got, err := call(ours, map[string]string{"args": "-param 'a"}); err == nil {
+		t.Errorf("an open quote is no error: %s", got)
 	}
-	var stdout, stderr bytes.Buffer
-	if code := run(args, nil, &stdout, &stderr, environment(), nil); code != exitOK {
-		t.Errorf("lockbench %s: exit code %d, %s", flags, code, &stderr)
+	if text, err := os.ReadFile(filepath.Join(dir, "output")); err != nil || !strings.HasPrefix(string(text), "directory="+dir+"/lockbench-gate-lockbench\n") {
+		t.Errorf("the output is %q, %v", text, err)
 	}
 }

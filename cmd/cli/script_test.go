@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -26,7 +28,7 @@ import (
 
 // TestScripts runs testdata/script. Scripts have commands besides the usual ones: redis and private start a server and
 // set ADDR, records writes made-up records, nights a history of them, and interrupt runs lockbench, signals it once it
-// measures, and keeps its exit code; valid holds a file of JSON to a schema that lockbench has printed. A service's name
+// measures, and keeps its exit code; valid holds a file of JSON to a schema that lockbench has printed; module publishes a Go module. A service's name
 // as a condition asks whether it is installed. GATE is the gate's script.
 func TestScripts(t *testing.T) {
 	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
@@ -69,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"nights":  cmdNights,
 			"records": cmdRecords,
 			"valid":   cmdValid,
+			"module":  cmdModule,
 		},
 	})
 }
@@ -261,4 +264,41 @@ func (w *watcher) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.String()
+}
+
+// cmdModule publishes the module in a directory for the go command, which asks no other proxy: module v0.3.0 DIR.
+func cmdModule(ts *testscript.TestScript, _ bool, args []string) {
+	version, dir := args[0], ts.MkAbs(args[1])
+	mod := ts.ReadFile(filepath.Join(dir, "go.mod"))
+	path, _, _ := strings.Cut(strings.TrimPrefix(mod, "module "), "\n")
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	ts.Check(filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		rest, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(path + "@" + version + "/" + filepath.ToSlash(rest))
+		if err == nil {
+			_, err = io.WriteString(w, ts.ReadFile(name))
+		}
+		return err
+	}))
+	ts.Check(z.Close())
+	at := filepath.Join(ts.MkAbs("proxy"), filepath.FromSlash(path), "@v")
+	ts.Check(os.MkdirAll(at, 0o700))
+	for ext, text := range map[string]string{".info": `{"Version":"` + version + `"}`, ".mod": mod, ".zip": archive.String()} {
+		ts.Check(os.WriteFile(filepath.Join(at, version+ext), []byte(text), 0o600))
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // or the standard library is compiled again
+	ts.Check(err)
+	for name, value := range map[string]string{
+		"GOPROXY": "file://" + filepath.ToSlash(ts.MkAbs("proxy")), "GOSUMDB": "off", "GOFLAGS": "-modcacherw",
+		"GOPATH": ts.MkAbs("gopath"), "GOCACHE": strings.TrimSpace(string(cache)), "GOTOOLCHAIN": "local",
+	} {
+		ts.Setenv(name, value)
+	}
 }
