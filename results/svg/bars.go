@@ -29,13 +29,11 @@ func throughput(v *view.Run) (Chart, bool) {
 	}
 	const title = "Locks per second"
 	notes := newNotes()
-	all := beside(groups, best(v, rateOf), func(g view.Group, at []int) panel { return ratePanel(g, at, notes) })
+	all := beside(groups, best(v), func(g view.Group, at []int) panel { return ratePanel(g, at, notes) })
 	c := newCanvas(title, about(v, groups), bars(v, all))
-	for _, s := range all {
-		s.draw(c)
-	}
+	drawAll(c, all)
 	notes.draw(c, left)
-	return c.chart("throughput", title, altOf(v, groups, "Locks per second", best(v, rateOf), rateOf, format.Three)), true
+	return c.chart("throughput", title, altOf(v, groups, "Locks per second", best(v), rateOf, format.Three)), true
 }
 
 // farBound is how many times as far as the longest bar a bound may lie for bounds to be drawn: they would make the bars short.
@@ -84,13 +82,11 @@ func latency(v *view.Run) (Chart, bool) {
 	title := "How long a client waits for its lock"
 	notes := newNotes()
 	scale := waitScale(groups)
-	shortest := best(v, func(c *results.Cell) float64 { return -tailOf(c) })
+	shortest := least(v, tailOf)
 	all := stacked(groups, shortest, func(g view.Group, at []int) panel { return waitPanel(g, at, scale, notes, true) })
 	all[0].panels[0].ends = [2]string{"median", "p99"}
 	c := newCanvas(title, about(v, groups), waits(v))
-	for _, s := range all {
-		s.draw(c)
-	}
+	drawAll(c, all)
 	notes.draw(c, left)
 	return c.chart("latency", title, altOf(v, groups, "Wait, p99", shortest, tailOf, metric.Duration.Format)), true
 }
@@ -141,10 +137,10 @@ func overview(v *view.Run) (Chart, bool) {
 		return Chart{}, false
 	}
 	g := groups[0]
-	at := best(v, rateOf)(g)
+	at := best(v)(g)
 	s := section{}
 	for _, i := range at {
-		s.name(g.Names[i], g.Cells[i].Violated())
+		s.name(g.Short[i], g.Cells[i].Violated())
 	}
 	notes := newNotes()
 	rate, wait := ratePanel(g, at, notes), waitPanel(g, at, waitScale(groups[:1]), notes, false)
@@ -152,11 +148,11 @@ func overview(v *view.Run) (Chart, bool) {
 	s.panels = []panel{rate, wait}
 	title := "Throughput and wait of each lock"
 	c := newCanvas(title, about(v, groups[:1]), bars(v, []section{s}))
-	s.draw(c)
+	drawAll(c, []section{s})
 	notes.draw(c, 0)
 	var said []string
 	for _, i := range at {
-		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Names[i], format.Three(rateOf(g.Cells[i])),
+		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Short[i], format.Three(rateOf(g.Cells[i])),
 			metric.Duration.Format(view.P99(g.Cells[i])), saidOf(g.Cells[i])))
 	}
 	alt := "Locks per second and the p99 of the wait, most locks first: " + strings.Join(said, "; ") + "."

@@ -37,7 +37,7 @@ func percentiles(v *view.Run) (Chart, bool) {
 	}
 	for i, c := range g.Cells {
 		m := view.Waiting(c)
-		name := g.Names[i]
+		name := g.Short[i]
 		if m == results.Response && len(g.Cells) == 1 {
 			add("response", i, false, c.Latency[m])
 			add("acquire", i, true, c.Latency[results.Acquire])
@@ -62,7 +62,7 @@ func percentiles(v *view.Run) (Chart, bool) {
 func nameAndLoad(v *view.Run, g view.Group) string {
 	text := about(v, []view.Group{g})
 	if len(g.Cells) == 1 {
-		return g.Names[0] + ": " + text
+		return g.Short[0] + ": " + text
 	}
 	return text
 }

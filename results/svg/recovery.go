@@ -21,7 +21,7 @@ func recovery(v *view.Run) (Chart, bool) {
 		return Chart{}, false
 	}
 	far, farName := func(c *results.Cell) float64 { return c.Latency[results.Recovery].Quantile(0.99) }, "p99"
-	least, most := math.Inf(1), 0.0
+	shortest, most := math.Inf(1), 0.0
 	for _, g := range groups {
 		for _, c := range g.Cells {
 			if !known(far(c)) {
@@ -31,7 +31,7 @@ func recovery(v *view.Run) (Chart, bool) {
 	}
 	ttl := time.Duration(0)
 	for i, c := range cellsOfGroups(groups) {
-		least = math.Min(least, c.Latency[results.Recovery].Quantile(0.5))
+		shortest = math.Min(shortest, c.Latency[results.Recovery].Quantile(0.5))
 		most = math.Max(most, math.Max(far(c), c.Latency[results.Recovery].Quantile(0.5)))
 		switch its := c.Plan().TTL; {
 		case i == 0:
@@ -41,14 +41,13 @@ func recovery(v *view.Run) (Chart, bool) {
 		}
 	}
 	if ttl > 0 {
-		least, most = math.Min(least, float64(ttl)), math.Max(most, float64(ttl))
+		shortest, most = math.Min(shortest, float64(ttl)), math.Max(most, float64(ttl))
 	}
 	const title = "From the death of a holder to the next grant"
 	notes := newNotes()
-	scale := plot.LogTime(least, most)
-	order := func(g view.Group) []int {
-		return g.Sorted(func(c *results.Cell) float64 { return -c.Latency[results.Recovery].Quantile(0.5) })
-	}
+	scale := plot.LogTime(shortest, most)
+	median := func(c *results.Cell) float64 { return c.Latency[results.Recovery].Quantile(0.5) }
+	order := least(v, median)
 	all := stacked(groups, order, func(g view.Group, at []int) panel {
 		p := panel{scale: scale}
 		if ttl > 0 {
@@ -64,11 +63,8 @@ func recovery(v *view.Run) (Chart, bool) {
 	})
 	all[0].panels[0].ends = [2]string{"median", farName}
 	c := newCanvas(title, about(v, groups), "Logarithmic scale. The holders released nothing.")
-	for _, s := range all {
-		s.draw(c)
-	}
+	drawAll(c, all)
 	notes.draw(c, left)
-	median := func(c *results.Cell) float64 { return c.Latency[results.Recovery].Quantile(0.5) }
 	alt := altOf(v, groups, title+", median", order, median, metric.Duration.Format)
 	if ttl > 0 {
 		alt += fmt.Sprintf(" The TTL is %s.", format.Exact(ttl))

@@ -4,18 +4,16 @@ package svg
 
 import (
 	"math"
-	"slices"
 
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/plot"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 const (
 	barHeight   = 13.0
 	lineHeight  = 18.0
 	panelGap    = 26.0
-	mostRows    = 40 // of a chart; loads beyond that are left to the table
+	nameGap     = 14.0 // between the names and the first panel
+	mostRows    = 40   // of a chart; loads beyond that are left to the table
 	mostPerLoad = 24
 )
 
@@ -55,16 +53,43 @@ func (s *section) name(name string, bad bool) {
 	s.names, s.bad = append(s.names, name), append(s.bad, bad)
 }
 
-// draw draws the section below what is there.
-func (s section) draw(c *canvas) {
+// drawAll draws sections below one another, with their names and scales in line.
+func drawAll(c *canvas, all []section) {
 	left := 0.0
-	for _, name := range s.names {
-		left = max(left, measure(name, textSize))
+	for _, s := range all {
+		for _, name := range s.names {
+			left = max(left, measure(name, textSize))
+		}
 	}
 	left = min(left, 0.42*width)
-	if len(s.panels) > 1 {
+	if len(all[0].panels) > 1 {
 		left = min(left, 0.3*width)
 	}
+	frames := make([][]frame, len(all))
+	for i, s := range all {
+		n := float64(len(s.panels))
+		each := (width - 2*margin - left - nameGap - panelGap*(n-1)) / n
+		for at, p := range s.panels {
+			frames[i] = append(frames[i], p.frame(margin+left+nameGap+(each+panelGap)*float64(at), each))
+		}
+	}
+	if all[0].panels[0].scale.Log { // it is the scale of all sections
+		x, end := 0.0, width
+		for _, f := range frames {
+			x, end = max(x, f[0].x), min(end, f[0].x+f[0].width)
+		}
+		for i, f := range frames {
+			f[0].before += x - f[0].x
+			frames[i][0].x, frames[i][0].width = x, end-x
+		}
+	}
+	for i, s := range all {
+		s.draw(c, left, frames[i])
+	}
+}
+
+// draw draws the section below what is there.
+func (s section) draw(c *canvas, left float64, frames []frame) {
 	var lines [][]string
 	for i, name := range s.names {
 		l := nameLines(name, left)
@@ -77,19 +102,12 @@ func (s section) draw(c *canvas) {
 		c.y += 14
 		c.paragraph("head", s.title)
 	}
-	each := (width - 2*margin - left - panelGap*float64(len(s.panels)) + panelGap - 14) / float64(len(s.panels))
-	var frames []frame
-	x := margin + left + 14
-	for _, p := range s.panels {
-		frames = append(frames, p.frame(x, each))
-		x += each + panelGap
-	}
 	c.y += 10
 	heads := make([][]string, len(frames))
 	most := 0
 	for i, f := range frames {
 		if f.head != "" {
-			heads[i] = wrapAt(f.head, each, textSize*bold)
+			heads[i] = wrapAt(f.head, f.all, textSize*bold)
 		}
 		most = max(most, len(heads[i]))
 	}
@@ -144,6 +162,7 @@ type frame struct {
 	panel
 	x, width float64 // of the scale
 	before   float64 // room for labels left of it
+	all      float64 // with the room beside it
 }
 
 // frame makes the scale as wide as the labels beside the marks leave room for.
@@ -172,7 +191,7 @@ func (p panel) frame(x, all float64) frame {
 			width = min(width, (all-before-m.labelWidth())/at)
 		}
 	}
-	return frame{p, x + before, width, before}
+	return frame{p, x + before, width, before, all}
 }
 
 // endOf returns the greatest value that is drawn of a mark.
@@ -251,23 +270,23 @@ func (f frame) axis(c *canvas, y float64) {
 func (f frame) ticks() []plot.Tick { return apart(f.scale, f.width, 10) }
 
 // apart leaves out ticks until the labels are some distance from each other.
-func apart(s plot.Scale, width, distance float64) []plot.Tick {
-	for n := len(s.Ticks); n > 1; n-- {
-		t := s.Thin(n).Ticks
-		if !slices.ContainsFunc(pairs(t), func(p [2]plot.Tick) bool {
-			return width*(p[1].At-p[0].At) < (measure(p[0].Label, textSize)+measure(p[1].Label, textSize))/2+distance
-		}) {
-			return t
+func apart(s plot.Scale, width, distance float64) (kept []plot.Tick) {
+	for every := 1; every <= len(s.Ticks); every++ {
+		kept = nil
+		fits := true
+		for i := 0; i < len(s.Ticks); i += every {
+			t := s.Ticks[i]
+			if n := len(kept); n > 0 {
+				last := kept[n-1]
+				fits = fits && width*(t.At-last.At) >= (measure(t.Label, textSize)+measure(last.Label, textSize))/2+distance
+			}
+			kept = append(kept, t)
+		}
+		if fits {
+			break
 		}
 	}
-	return s.Thin(1).Ticks
-}
-
-func pairs(t []plot.Tick) (all [][2]plot.Tick) {
-	for i := range t[1:] {
-		all = append(all, [2]plot.Tick{t[i], t[i+1]})
-	}
-	return all
+	return kept
 }
 
 // mark draws what a row has in the panel.
@@ -303,91 +322,4 @@ func (f frame) mark(c *canvas, m mark, y float64) {
 		right = max(right, x)
 	}
 	c.text("value", right+6, y+5, start, m.label)
-}
-
-// chosen returns the groups of a run that a chart has room for, as they are, and how many are left out.
-func chosen(v *view.Run, has func(*results.Cell) bool) (groups []view.Group, left int) {
-	rows := 0
-	for _, g := range v.Groups {
-		g = having(g, has)
-		if len(g.Cells) == 0 {
-			continue
-		}
-		if rows += len(g.Cells); len(groups) > 0 && rows > mostRows {
-			left++
-			continue
-		}
-		groups = append(groups, g)
-	}
-	return groups, left
-}
-
-// having returns the cells of g of which a figure is known.
-func having(g view.Group, has func(*results.Cell) bool) view.Group {
-	kept := view.Group{Title: g.Title}
-	for i, c := range g.Cells {
-		if has(c) && len(kept.Cells) < mostPerLoad {
-			kept.Cells, kept.Names, kept.Index = append(kept.Cells, c), append(kept.Names, g.Names[i]), append(kept.Index, g.Index[i])
-		}
-	}
-	return kept
-}
-
-// stacked draws groups below one another.
-func stacked(groups []view.Group, order func(view.Group) []int, panels func(view.Group, []int) panel) (all []section) {
-	for _, g := range groups {
-		s := section{title: g.Title}
-		at := order(g)
-		for _, i := range at {
-			s.name(g.Names[i], g.Cells[i].Violated())
-		}
-		s.panels = []panel{panels(g, at)}
-		all = append(all, s)
-	}
-	return all
-}
-
-// beside draws two groups with the same names side by side, and others below one another.
-func beside(groups []view.Group, order func(view.Group) []int, panels func(view.Group, []int) panel) []section {
-	if len(groups) == 2 && sameNames(groups[0], groups[1]) {
-		s := section{}
-		first := order(groups[0])
-		for _, i := range first {
-			s.name(groups[0].Names[i], groups[0].Cells[i].Violated() || groups[1].Cells[slices.Index(groups[1].Names, groups[0].Names[i])].Violated())
-		}
-		for _, g := range groups {
-			at := make([]int, len(first))
-			for row, name := range s.names {
-				at[row] = slices.Index(g.Names, name)
-			}
-			p := panels(g, at)
-			p.head = g.Title
-			s.panels = append(s.panels, p)
-		}
-		return []section{s}
-	}
-	return stacked(groups, order, panels)
-}
-
-func sameNames(a, b view.Group) bool {
-	x, y := slices.Clone(a.Names), slices.Clone(b.Names)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
-}
-
-// best returns the order of rivals by a figure, the greatest first and those that broke exclusion last; others stay as they were
-// run.
-func best(v *view.Run, figure func(*results.Cell) float64) func(view.Group) []int {
-	return func(g view.Group) []int {
-		if v.Rivals || len(v.Cells) == 1 {
-			return g.Sorted(func(c *results.Cell) float64 {
-				if c.Violated() {
-					return math.NaN()
-				}
-				return figure(c)
-			})
-		}
-		return g.Sorted(func(*results.Cell) float64 { return 0 })
-	}
 }

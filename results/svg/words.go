@@ -165,7 +165,7 @@ func altOf(v *view.Run, groups []view.Group, what string, order func(view.Group)
 	for _, g := range groups {
 		var said []string
 		for _, i := range order(g) {
-			said = append(said, g.Names[i]+" "+write(figure(g.Cells[i]))+saidOf(g.Cells[i]))
+			said = append(said, g.Short[i]+" "+write(figure(g.Cells[i]))+saidOf(g.Cells[i]))
 		}
 		text := strings.Join(said, "; ")
 		if g.Title != "" {

@@ -5,16 +5,18 @@
 //	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with their commands
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
 //	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
+//	<!-- chart services.jsonl overview keys=10 -->
+//	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
 //	<!-- designs - -->               the lock designs, their traits and what is wrong with them
 //	<!-- end -->
 //
-// A table may have words such as clients=64 hold=1ms after its file, and then shows only the cells whose plan has those
-// values.
+// A table or chart may have words such as clients=64 lock=set-nx,fenced after its file, and then shows only the cells whose plan
+// has those values. In place of one file there may be several, with commas between them: their records are taken together.
 //
 // Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if a
-// file is not up to date.
+// file or a chart is not up to date.
 package main
 
 import (
@@ -50,30 +52,56 @@ func run(check bool, args []string) error {
 		if err != nil {
 			return err
 		}
-		text, err := fill(args[0], old)
-		switch {
-		case err != nil:
+		d := document{dir: args[0], beside: filepath.Dir(file)}
+		text, err := d.fill(old)
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
-		case bytes.Equal(text, old):
-			continue
-		case check:
-			return fmt.Errorf("%s is out of date: run make tables", file)
 		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return err
+		for _, made := range append(d.charts, made{file, text}) {
+			if err := made.update(check); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// made is a file as it should be.
+type made struct {
+	file string
+	text []byte
+}
+
+// update writes the file unless it is up to date.
+func (m made) update(check bool) error {
+	old, err := os.ReadFile(m.file)
+	switch {
+	case err == nil && bytes.Equal(m.text, old):
+		return nil
+	case check:
+		return fmt.Errorf("%s is out of date: run make tables", m.file)
+	}
+	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(m.file, m.text, 0o644)
+}
+
+// document is a file with figures.
+type document struct {
+	dir    string // of the records
+	beside string // the document's own directory, from which links lead
+	charts []made // that it shows
+}
+
 var section = regexp.MustCompile(`(?s)(<!-- (\w+) (\S+)([^>]*?) -->\n?).*?(<!-- end -->)`)
 
 // fill replaces the text between the markers.
-func fill(dir string, text []byte) ([]byte, error) {
+func (d *document) fill(text []byte) ([]byte, error) {
 	var failed error
 	filled := section.ReplaceAllFunc(text, func(old []byte) []byte {
 		m := section.FindSubmatch(old)
-		made, err := figure(string(m[2]), filepath.Join(dir, string(m[3])), strings.TrimSpace(string(m[4])))
+		made, err := d.figure(string(m[2]), string(m[3]), strings.TrimSpace(string(m[4])))
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", m[3], err))
 			return old
@@ -83,12 +111,12 @@ func fill(dir string, text []byte) ([]byte, error) {
 	return filled, failed
 }
 
-// figure returns one figure of a file. The words are those after the name of the file.
-func figure(kind, path, words string) ([]byte, error) {
+// figure returns one figure of a file, or of several. The words are those after the names of the files.
+func (d *document) figure(kind, names, words string) ([]byte, error) {
 	var b bytes.Buffer
 	switch kind {
 	case "text":
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(filepath.Join(d.dir, names))
 		if err == nil && words != "" {
 			text, err = from(text, words)
 		}
@@ -96,12 +124,15 @@ func figure(kind, path, words string) ([]byte, error) {
 	case "designs":
 		return designs(), nil
 	}
-	recs, err := load(path)
+	recs, err := loadAll(d.dir, names)
 	if err != nil {
 		return nil, err
 	}
-	if kind == "ratio" {
+	switch kind {
+	case "ratio":
 		return ratio(recs, words)
+	case "chart":
+		return d.chart(recs, names, words)
 	}
 	if recs, err = having(recs, strings.Fields(words)); err != nil {
 		return nil, err
@@ -121,7 +152,7 @@ func figure(kind, path, words string) ([]byte, error) {
 		b.WriteString("\n" + commands(recs))
 		return b.Bytes(), nil
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are table, output, text, ratio and designs", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are table, output, chart, text, ratio and designs", kind)
 }
 
 // from returns the first line of text, which is the command, and the rest from the line that equals words.
@@ -136,6 +167,18 @@ func from(text []byte, words string) ([]byte, error) {
 
 func fenced(text []byte) []byte {
 	return slices.Concat([]byte("```\n"), bytes.TrimRight(text, "\n"), []byte("\n```\n"))
+}
+
+// loadAll reads files whose names have commas between them.
+func loadAll(dir, names string) (all []*results.Record, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		recs, err := load(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, recs...)
+	}
+	return all, nil
 }
 
 // load reads a file once, because many figures come from the same one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,14 +131,78 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// TestChart: a document shows a chart, with what it says for those who do not see it, and is out of date if the chart is.
+func TestChart(t *testing.T) {
+	dir := t.TempDir()
+	records := filepath.Join(dir, "runs")
+	if err := os.Mkdir(records, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, lock := range []string{"set-nx", "fenced", "other"} {
+		record(t, records, func(r *results.Record) { r.ID, r.Plan.Lock, r.Elapsed = lock, lock, time.Duration(i+1)*time.Second })
+	}
+	doc := filepath.Join(dir, "DOC.md")
+	const text = "<!-- chart run.jsonl throughput lock=set-nx,fenced -->\n<!-- end -->\n"
+	if err := os.WriteFile(doc, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(false, []string{records, doc}); err != nil {
+		t.Fatal(err)
+	}
+	filled, err := os.ReadFile(doc)
+	if want := "![Locks per second, best first. set-nx 30.0; fenced 15.0.](runs/charts/run-throughput-lockset-nx-fenced.svg)\n<!-- end -->"; err != nil || !strings.Contains(string(filled), want) {
+		t.Errorf("%s, %v; want %s", filled, err, want)
+	}
+	if err := run(true, []string{records, doc}); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(records, "charts", "run-throughput-lockset-nx-fenced.svg"), []byte("stale"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(true, []string{records, doc}); err == nil || !strings.Contains(err.Error(), "run make tables") {
+		t.Errorf("a stale chart passes the check: %v", err)
+	}
+}
+
+// TestChartsAreShown: no chart is left that no document shows.
+func TestChartsAreShown(t *testing.T) {
+	charts, err := filepath.Glob("../recorded/charts/*.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for _, pattern := range []string{"../../*.md", "../recorded/*.md"} {
+		documents, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range documents {
+			read, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, read...)
+		}
+	}
+	for _, chart := range charts {
+		if !bytes.Contains(text, []byte("charts/"+filepath.Base(chart)+")")) {
+			t.Errorf("no document shows %s", chart)
+		}
+	}
+}
+
 func TestFillRefuses(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, func(*results.Record) {})
 	for _, tc := range []struct{ marker, want string }{
 		{"table nothing.jsonl", "no such file"},
-		{"chart run.jsonl", "no figure is called"},
+		{"plot run.jsonl", "no figure is called"},
+		{"chart run.jsonl", "which chart?"},
+		{"chart run.jsonl overview", `no chart "overview"; they make percentiles`},
+		{"chart run.jsonl percentiles keys=7", "no record has keys=7"},
+		{"table run.jsonl,nothing.jsonl", "no such file"},
 	} {
-		if _, err := fill(dir, []byte("<!-- "+tc.marker+" -->\n<!-- end -->\n")); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := (&document{dir: dir}).fill([]byte("<!-- " + tc.marker + " -->\n<!-- end -->\n")); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.marker, err, tc.want)
 		}
 	}

@@ -137,9 +137,9 @@ var grouped = map[*results.Record]struct {
 	list []*results.Cell
 }{}
 
-// having returns the records whose plans have all values of words, such as clients=64 or hold=1ms. A name is that in
-// the plan's JSON, without its unit; a field that the plan omits because it has its default has the empty value:
-// topology=
+// having returns the records whose plans have all values of words, such as clients=64, hold=1ms or lock=set-nx,fenced (one of the
+// two). A name is that in the plan's JSON, without its unit; a field that the plan omits because it has its default has the
+// empty value: topology=
 func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 	if len(words) == 0 {
 		return recs, nil
@@ -160,7 +160,7 @@ func having(recs []*results.Record, words []string) ([]*results.Record, error) {
 			if !ok {
 				return nil, fmt.Errorf("%q: write name=value", word)
 			}
-			all = all && fields[name] == value
+			all = all && slices.Contains(strings.Split(value, ","), fields[name])
 		}
 		if all {
 			chosen = append(chosen, r)
