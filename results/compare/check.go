@@ -76,7 +76,10 @@ type Limit struct {
 func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string) *Check {
 	cells, partial := whole(cells)
 	c := &Check{Thresholds: thresholds, Missing: missing}
-	labels := view.Labels(cells)
+	labels := make([]string, len(cells))
+	if len(cells)+len(missing) > 1 && len(cells) > 0 {
+		labels, _ = view.Names(cells)
+	}
 	judged := 0
 	for i, cell := range cells {
 		one := CheckedCell{Cell: cell, Label: labels[i], Limits: []Limit{safetyOf(cell)}}
@@ -257,19 +260,19 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	case 2*l.Trials.N <= len(trials):
 		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only, which may be the lucky ones", l.Trials.N, format.Plural(len(trials), "trial")))
 	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+", so that the lock did not get the load that was asked for (fewer clients, or a -rate)")
+		l.cannot(Saturated, saturation(n, c)+", so that the load was not the one that was asked for (fewer clients, or a -rate)")
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
 		l.Why = "none could have been seen, since no rival was refused while a key was held"
 	}
 	return l
 }
 
-// saturation says how many trials are.
+// saturation says in how many trials lockbench or its machine was the bottleneck.
 func saturation(n int, c *results.Cell) string {
 	if len(c.Trials) == 1 {
-		return "lockbench or its machine was saturated"
+		return "lockbench was saturated"
 	}
-	return fmt.Sprintf("lockbench or its machine was saturated in %d of %s", n, format.Plural(len(c.Trials), "trial"))
+	return fmt.Sprintf("lockbench was saturated in %d of %s", n, format.Plural(len(c.Trials), "trial"))
 }
 
 // standsSaturated reports whether a figure that keeps to t on a saturated machine would do so on a faster one.

@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 
 		{"saturated and fast enough", all(saturated), "locks/s<3k", "passed", ""},
 		{"saturated and too slow", all(saturated), "locks/s<5k", "missed", "saturated in 3 of 3 trials, which may be why"},
-		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "did not get the load that was asked for"},
+		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "the load was not the one that was asked for"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
 		{"saturated, and counted all the same", all(saturated), "errors>0", "passed", ""},
