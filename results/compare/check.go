@@ -217,6 +217,8 @@ func safetyOf(c *results.Cell) Limit {
 		l.Why = view.OtherWitnesses(c.Safety)
 	case !c.First().Traits.Exclusive:
 		l.cannot(Unclaimed, "the design does not claim it")
+	case c.Partial() != "":
+		l.cannot(Partial, endedEarly(c))
 	default:
 		if _, ok := c.Safety.MaxRate(); !ok {
 			l.cannot(Unmeasured, "") // the sentence about the safety has the reason
@@ -243,7 +245,7 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	}
 	early := ""
 	if c.Partial() != "" {
-		early = "the trial ended early (" + c.Partial() + ")"
+		early = endedEarly(c)
 	}
 	switch n := saturated(c.Trials); {
 	case math.IsNaN(l.Value) && early != "":
@@ -266,6 +268,8 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	}
 	return l
 }
+
+func endedEarly(c *results.Cell) string { return "the trial ended early (" + c.Partial() + ")" }
 
 // saturation says in how many trials lockbench or its machine was the bottleneck.
 func saturation(n int, c *results.Cell) string {

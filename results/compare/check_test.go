@@ -125,6 +125,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 	}{
 		{"nothing asked", []*results.Record{of(1, 1000, nothing)}, "", nil, "", nil, ""},
 		{"nothing asked, and violated", []*results.Record{of(1, 1000, violate)}, "", nil, Violated, nil, "mutual exclusion: 3 violations"},
+		{"nothing asked, and partial", []*results.Record{of(1, 1000, func(r *results.Record) { r.Partial = "interrupted" })}, "", nil, "", nil, ""},
 		{"all pass", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<1k", nil, Passed, nil, "locks/s 1,000"},
 		{"one misses", []*results.Record{of(1, 1000, nothing), of(2, 2000, nothing)}, "locks/s<500,locks/s>1500", nil, Missed, nil, "locks/s 2,000, at most 1,500"},
 		{"one is not measured", []*results.Record{of(1, 1000, nothing)}, "locks/s<500,response.p50>1s", nil, Inconclusive, []Reason{Unmeasured}, "response.p50"},
