@@ -7,6 +7,10 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +20,16 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 )
+
+const shipped = "../../.github/workflows/gate.yml"
+
+// TestMain makes the test a trial when the study starts it as one.
+func TestMain(m *testing.M) {
+	if isTrial() {
+		runTrial()
+	}
+	os.Exit(m.Run())
+}
 
 // The expected bounds are computed from the binomial distribution with integers (Python's math.comb).
 func TestBounds(t *testing.T) {
@@ -35,38 +49,40 @@ func TestBounds(t *testing.T) {
 // that hides it from a comparison of whole sides.
 func TestDrifting(t *testing.T) {
 	var out bytes.Buffer
-	o := options{trials: 10, drifting: 100, effects: []float64{0.05}}
-	if err := drifting(o, rand.New(rand.NewPCG(1, 1)), &out); err != nil {
+	if err := drifting(100, rand.New(rand.NewPCG(1, 1)), &out); err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]float64{}
+	type row struct{ drift, planted string }
+	found := map[row][2]float64{}
 	for line := range strings.Lines(out.String()) {
-		f := strings.Fields(strings.NewReplacer(" %", "%", "in pairs", "pairs", "as a whole", "whole").Replace(line))
-		if len(f) > 3 && strings.HasSuffix(f[0], "%") {
-			v, err := strconv.ParseFloat(strings.TrimSuffix(f[3], "%"), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found[strings.Join(f[:3], " ")] = v
+		f := regexp.MustCompile(`^(\S+) %\s+(\S+) %\s+(\S+) % +\[.*?\]\s+(\S+) %`).FindStringSubmatch(line)
+		if f == nil {
+			continue
+		}
+		pairs, err := strconv.ParseFloat(f[3], 64)
+		whole, err2 := strconv.ParseFloat(f[4], 64)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		found[row{f[1], f[2]}] = [2]float64{pairs, whole}
+	}
+	for _, drift := range []string{"0.0", "10.0", "30.0"} {
+		if v, ok := found[row{drift, "0"}]; !ok || v[0] > 9.5 { // 5 of 100 and two standard deviations
+			t.Errorf("drift %s: %.1f %% false alarms", drift, v[0])
+		}
+		if v := found[row{drift, "-5.0"}]; v[0] < 95 {
+			t.Errorf("drift %s: %.1f %% of losses by 5 %% found in pairs", drift, v[0])
 		}
 	}
-	for _, drift := range []string{"0.0%", "10.0%", "30.0%"} {
-		if v, ok := found[drift+" 0.0% pairs"]; !ok || v > 9.5 { // 5 of 100 and two standard deviations
-			t.Errorf("drift %s: %.1f %% false alarms", drift, v)
-		}
-		if v := found[drift+" 5.0% pairs"]; v < 95 {
-			t.Errorf("drift %s: %.1f %% of losses by 5 %% found in pairs", drift, v)
-		}
-	}
-	if v, ok := found["30.0% 5.0% whole"]; !ok || v > 50 {
-		t.Errorf("a drift by 30 %% hides nothing from a comparison as a whole: %.1f %%", v)
+	if v, ok := found[row{"30.0", "-5.0"}]; !ok || v[1] > 50 {
+		t.Errorf("a drift by 30 %% hides nothing from a comparison as a whole: %.1f %%", v[1])
 	}
 	if t.Failed() {
 		t.Log(out.String())
 	}
 }
 
-// TestTotals checks the verdicts on known differences.
+// TestTotals checks verdicts, ratios and scatter on known differences.
 func TestTotals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	side := func(at int, level float64) (recs []*results.Record) {
@@ -75,110 +91,136 @@ func TestTotals(t *testing.T) {
 		}
 		return recs
 	}
-	slower := newTotals("memory", 0.1, "default", "locks/s<-1%", "locks/s<-5%")
+	slower := &totals{loss: 0.1, verdicts: map[compare.Verdict]int{}}
 	for n := range 5 {
-		if err := slower.add(side(100*n, 100_000), side(100*n+50, 90_000)); err != nil {
+		if err := slower.add(side(100*n, 100_000), side(100*n+50, 90_000), compare.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, set := range slower.sets {
-		if v := slower.verdicts[i]; v[compare.Regressed] != 5 {
-			t.Errorf("%s: %v, want 5 regressed", set, v)
-		}
-	}
-	if slower.all == 0 || slower.agree != slower.all || len(slower.needed) != 5 {
-		t.Errorf("benchmath agrees on %d of %d figures; %v trials needed", slower.agree, slower.all, slower.needed)
+	if slower.verdicts[compare.Regressed] != 5 || len(slower.ratios) != 50 {
+		t.Errorf("%+v", slower)
 	}
 	var out bytes.Buffer
 	writeTotals(&out, []*totals{slower})
-	if !strings.Contains(out.String(), "5/5 = 100.0 %  [47.8 % – 100.0 %]") {
-		t.Error(out.String())
-	}
-	if err := newTotals("memory", 0, "locks/s<-1").add(side(0, 1000), side(50, 1000)); err == nil {
-		t.Error("a malformed threshold is accepted")
+	for _, want := range []string{`(?m)^-10\.0 %  -(9\.[89]|10\.[012]) % `, `5/5 +100\.0 %  \[47\.8 % – 100\.0 %\]  0 `, `scatter by 0\.[3-7] %`} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
 	}
 }
 
-// slow spins after a release, and returns the result of the lock.
-func TestSlow(t *testing.T) {
+// TestPlant counts what is granted and what is told.
+func TestPlant(t *testing.T) {
 	d, err := drivers.Lookup("memory")
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := d.Open(context.Background(), drivers.Config{Lock: "mutex", Clients: 1})
+	svc, err := plant{Driver: d, share: 0.25}.Open(t.Context(), drivers.Config{Lock: "mutex", Clients: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer svc.Close()
-	s, err := slow{svc, 10}.Session(context.Background(), 0)
+	s, err := svc.Session(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &drivers.Lease{Key: "a", TTL: time.Second}
-	if held, err := s.Try(context.Background(), l); !held || err != nil {
-		t.Fatal(held, err)
+	counting := &counted{Session: s.(*plantedSession).Session}
+	s.(*plantedSession).Session = counting
+	const n = 3000
+	for range n {
+		l := &drivers.Lease{Key: "a", TTL: time.Second}
+		if held, err := s.Try(t.Context(), l); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		if owned, err := s.Release(t.Context(), l); !owned || err != nil {
+			t.Fatal(owned, err)
+		}
 	}
-	if owned, err := s.Release(context.Background(), l); !owned || err != nil {
-		t.Fatal(owned, err)
+	if told := float64(n) / float64(counting.grants); math.Abs(told-0.75) > 0.03 { // three standard deviations
+		t.Errorf("it tells of %.3f of the grants, want 0.75", told)
 	}
-	if spin(10) == spin(11) {
-		t.Error("the compiler has removed the work")
+	if _, err := newPlant("memory", "0.1"); err == nil || !strings.Contains(err.Error(), "memory has no server") {
+		t.Error(err)
 	}
 }
 
-func TestOptions(t *testing.T) {
-	if e, err := parseEffects("3, 5,10"); err != nil || fmt.Sprint(e) != "[0.03 0.05 0.1]" {
+// counted counts the grants of a session.
+type counted struct {
+	drivers.Session
+	grants int
+}
+
+func (c *counted) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
+	held, err := c.Session.Try(ctx, l)
+	if held {
+		c.grants++
+	}
+	return held, err
+}
+
+func TestLosses(t *testing.T) {
+	if e, err := parseLosses("0, 2.5,10"); err != nil || fmt.Sprint(e) != "[0 0.025 0.1]" {
 		t.Error(e, err)
 	}
-	for _, s := range []string{"", "0", "50", "x", "3,,5", "NaN"} {
-		if _, err := parseEffects(s); err == nil {
+	for _, s := range []string{"", "-1", "51", "x", "3,,5", "NaN"} {
+		if _, err := parseLosses(s); err == nil {
 			t.Errorf("%q is accepted", s)
 		}
 	}
 }
 
-// A slow-down that differs from the intended one is marked.
-func TestAsked(t *testing.T) {
-	for _, c := range []struct {
-		effect, ratio float64
-		want          string
-		off           bool
-	}{
-		{0, 0.8, "x, nothing added: locks/s changed by -20.00 %", false},
-		{0.1, 0.91, "x, meant to be slower by 10 %: locks/s changed by -9.00 %", false},
-		{0.1, 0.74, "x, meant to be slower by 10 %: locks/s changed by -26.00 %", true},
-		{0.1, 0.97, "x, meant to be slower by 10 %", true},
-		{0.1, 1.1, "x, meant to be slower by 10 %", true},
+// TestGate reads the workflow as it is shipped.
+func TestGate(t *testing.T) {
+	g, err := readGate(options{workflow: shipped})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.driver != "rueidis" || g.rounds < 6 || g.failOn == "" || !slices.Contains(g.flags(), planted) || slices.Contains(g.flags(), "rueidis") {
+		t.Errorf("%+v, flags %q", g, g.flags())
+	}
+	for text, want := range map[string]string{
+		"jobs: {a: {steps: [{run: make}]}}":                                 "calls no gate",
+		"jobs: {a: {steps: [{with: {args: '-driver a,b', rounds: '10'}}]}}": "must measure one -driver",
+		"jobs: {a: {steps: [{with: {args: '-clients 4', rounds: '10'}}]}}":  "must measure one -driver",
+		"jobs: {a: {steps: [{with: {args: '-driver a', rounds: 'many'}}]}}": "rounds: ",
+		"jobs: [": "gate.yml",
+		"jobs: {a: {steps: [{with: {args: '-driver rueidis'}, uses: gate}]}}": "rounds: ",
 	} {
-		var b strings.Builder
-		writeTotals(&b, []*totals{{driver: "x", effect: c.effect, ratios: []float64{c.ratio}, scatters: []float64{0.1}}})
-		if !strings.Contains(b.String(), c.want) || strings.Contains(b.String(), "not the slow-down") != c.off {
-			t.Errorf("%+v: %s", c, b.String())
+		file := filepath.Join(t.TempDir(), "gate.yml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readGate(options{workflow: file}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
 
-// TestSeries runs real trials of the in-process lock in rounds.
-func TestSeries(t *testing.T) {
-	o := options{trials: 2, duration: 20 * time.Millisecond, warmup: time.Millisecond, clients: 4, keys: 2}
-	m, err := newMachine(context.Background(), "memory", o)
+// TestStudy runs a small study, whose trials are processes, on the embedded server.
+func TestStudy(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	err := study(t.Context(), options{
+		comparisons: 1, losses: []float64{0, 0.2}, rounds: 2, workflow: shipped,
+		args: "-driver rueidis -server embedded -clients 2 -keys 2 -duration 30ms -warmup 0s",
+	}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.close()
-	seen := map[string]bool{}
-	n := 0
-	rng := rand.New(rand.NewPCG(1, 1))
-	err = m.series(context.Background(), 3, []int{0, 5, 10}, rng, io.Discard, func(sides [][]*results.Record) error {
-		n++
-		for _, side := range sides {
-			for _, r := range side {
-				seen[r.ID] = true
-			}
+	for _, want := range []string{"lockbench -driver rueidis -server embedded", "\n2 rounds, -fail-on 'locks/s<-5%", "\n0 % ", "\n-20.0 % "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
-		return newTotals("memory", 0, "default").add(sides[0], sides[2])
-	})
-	if err != nil || n != 3 || len(seen) != 18 {
-		t.Errorf("%d comparisons of %d trials, %v", n, len(seen), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) > 0 {
+		t.Errorf("it leaves %q", left)
+	}
+	g, err := readGate(options{workflow: shipped, args: "-driver rueidis -lock none -server embedded"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.dir = t.TempDir()
+	if _, err := g.trial(t.Context(), 0, 1); err == nil || !strings.Contains(err.Error(), "planted has only set-nx") {
+		t.Errorf("a trial that cannot run: %v", err)
 	}
 }

@@ -6,66 +6,32 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"text/tabwriter"
-
-	"golang.org/x/perf/benchmath"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
-// totals counts the verdicts of comparisons whose heads are slower by the same effect.
+// totals counts the verdicts of comparisons whose heads have lost the same.
 type totals struct {
-	driver   string
-	effect   float64 // the intended one; 0: none
-	sets     []string
-	verdicts []map[compare.Verdict]int // by set of thresholds
-
-	n          int
-	ratios     []float64 // of the medians of locks/s, one per comparison
-	scatters   []float64 // coefficients of variation of locks/s within a side
-	needed     []float64 // trials per side to detect 5 %
-	agree, all int       // figures for which stock benchmath has the same medians and the same p
+	loss     float64 // that is planted
+	verdicts map[compare.Verdict]int
+	n        int
+	ratios   []float64 // of the locks/s of head and base, one per round
+	scatters []float64 // coefficients of variation of the base's locks/s, one per comparison
 }
 
-func newTotals(driver string, effect float64, sets ...string) *totals {
-	t := &totals{driver: driver, effect: effect, sets: sets}
-	for range sets {
-		t.verdicts = append(t.verdicts, map[compare.Verdict]int{})
+// add judges one comparison.
+func (t *totals) add(base, head []*results.Record, o compare.Options) error {
+	c, err := judge(base, head, o)
+	if err != nil {
+		return err
 	}
-	return t
-}
-
-// add judges one comparison by each set of thresholds.
-func (t *totals) add(base, head []*results.Record) error {
 	t.n++
-	for i, set := range t.sets {
-		var o compare.Options
-		if set != "default" {
-			var err error
-			if o.Thresholds, err = compare.ParseThresholds(set); err != nil {
-				return err
-			}
-		}
-		c, err := judge(base, head, o)
-		if err != nil {
-			return err
-		}
-		t.verdicts[i][c.Verdict]++
-		if i == 0 {
-			t.check(c.Cells[0])
-		}
-	}
-	locks, _ := metric.Named("locks/s")
-	b, h := locks.Values(base), locks.Values(head)
-	t.ratios = append(t.ratios, stats.Of(h).Median/stats.Of(b).Median)
-	t.scatters = append(t.scatters, variation(b), variation(h))
-	if n := stats.TrialsNeeded(b, h, 0.05, compare.DefaultAlpha, compare.Power); n > 0 {
-		t.needed = append(t.needed, float64(n))
-	}
+	t.verdicts[c.Verdict]++
+	t.ratios = append(t.ratios, ratios(base, head)...)
+	t.scatters = append(t.scatters, variation(base))
 	return nil
 }
 
@@ -84,96 +50,61 @@ func judge(base, head []*results.Record, o compare.Options) (*compare.Comparison
 	return compare.Compare(in[0], in[1], o)
 }
 
-// check compares the figures with those that benchstat computes from the same values.
-func (t *totals) check(c compare.Cell) {
-	sample := func(recs []*results.Record, f *metric.Metric) *benchmath.Sample {
-		values := slices.DeleteFunc(f.Values(recs), math.IsNaN)
-		return benchmath.NewSample(values, &benchmath.DefaultThresholds)
+// ratios returns the head's locks/s as a share of the base's, round by round.
+func ratios(base, head []*results.Record) (all []float64) {
+	for i := range base {
+		all = append(all, head[i].Throughput()/base[i].Throughput())
 	}
-	same := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
-	for _, r := range c.Figures {
-		b, h := sample(c.Base, r.Figure), sample(c.Head, r.Figure)
-		if len(b.Values) == 0 || len(h.Values) == 0 || slices.Max(b.Values) == 0 {
-			continue
-		}
-		t.all++
-		if same(r.Change.P, benchmath.AssumeNothing.Compare(b, h).P) &&
-			same(r.Change.Base.Median, benchmath.AssumeNothing.Summary(b, stats.Confidence).Center) &&
-			same(r.Change.Head.Median, benchmath.AssumeNothing.Summary(h, stats.Confidence).Center) {
-			t.agree++
-		}
-	}
+	return all
 }
 
-// variation returns the coefficient of variation.
-func variation(values []float64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, v := range values {
-		sum += v
+// variation returns the coefficient of variation of locks/s.
+func variation(trials []*results.Record) float64 {
+	sum, squares, n := 0.0, 0.0, float64(len(trials))
+	for _, r := range trials {
+		sum += r.Throughput()
 	}
-	mean := sum / float64(len(values))
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
+	for _, r := range trials {
+		squares += (r.Throughput() - sum/n) * (r.Throughput() - sum/n)
 	}
-	return math.Sqrt(squares/float64(len(values)-1)) / mean
+	return math.Sqrt(squares/(n-1)) / (sum / n)
 }
 
-// writeTotals prints a block for each of all, with a row for each set of thresholds.
+// writeTotals prints a row for each of all.
 func writeTotals(out io.Writer, all []*totals) {
-	agree, figures := 0, 0
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "planted\tmeasured\t\tregressed\t\t\tinconclusive\tno change\timproved")
 	for _, t := range all {
-		agree, figures = agree+t.agree, figures+t.all
-		fmt.Fprintf(out, "\n%s, %s: locks/s changed by %s, CV of trials %s", t.driver, t.asked(),
-			change(stats.Of(t.ratios)), percent(stats.Of(t.scatters).Median))
-		if len(t.needed) > 0 {
-			fmt.Fprintf(out, ";\nto detect 5 %% of locks/s with a power of 80 %% takes %.0f trials a side (median of %d comparisons)",
-				stats.Of(t.needed).Median, len(t.needed))
+		v := t.verdicts
+		measured := stats.Of(t.ratios)
+		bounds := ""
+		if measured.Known() {
+			bounds = fmt.Sprintf("[%s – %s]", change(measured.Low), change(measured.High))
 		}
-		if t.off() {
-			fmt.Fprint(out, ".\nThis is not the slow-down intended: the table is about the one that was measured")
-		}
-		fmt.Fprintln(out)
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "  threshold\tregressed\t\tno change\tinconclusive\timproved")
-		for i, set := range t.sets {
-			if set == "default" {
-				set = compare.DefaultThresholds
-			}
-			v := t.verdicts[i]
-			low, high := bounds(v[compare.Regressed], t.n)
-			fmt.Fprintf(w, "  %s\t%d/%d = %s\t[%s – %s]\t%d\t%d\t%d\n", set, v[compare.Regressed], t.n,
-				percent(float64(v[compare.Regressed])/float64(t.n)), percent(low), percent(high),
-				v[compare.Unchanged], v[compare.Inconclusive], v[compare.Improved])
-		}
-		w.Flush()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%s\t%d\t%d\t%d\n", change(1-t.loss), change(measured.Median), bounds,
+			v[compare.Regressed], t.n, rate(v[compare.Regressed], t.n), v[compare.Inconclusive], v[compare.Unchanged], v[compare.Improved])
 	}
-	fmt.Fprintf(out, "\nMedians and p are those of golang.org/x/perf/benchmath, which benchstat prints, for %d of %d figures.\n", agree, figures)
+	w.Flush()
+	if len(all) > 0 {
+		fmt.Fprintf(out, "\nThe trials of a base scatter by %s (median coefficient of variation of locks/s).\n", percent(stats.Of(all[0].scatters).Median))
+	}
 }
 
-// asked describes the intended effect.
-func (t *totals) asked() string {
-	if t.effect == 0 {
-		return "nothing added"
+// change formats a ratio as a change.
+func change(ratio float64) string {
+	if text := fmt.Sprintf("%+.1f %%", 100*(ratio-1)); text != "+0.0 %" && text != "-0.0 %" {
+		return text
 	}
-	return fmt.Sprintf("meant to be slower by %g %%", 100*t.effect)
-}
-
-// off reports whether the slow-down is less than two thirds or more than one and a half times the intended one.
-func (t *totals) off() bool {
-	got := 1 - stats.Of(t.ratios).Median
-	return t.effect > 0 && !(got > t.effect/1.5 && got < t.effect*1.5)
-}
-
-// change returns the median of ratios as a change, with its interval if it is known.
-func change(e stats.Estimate) string {
-	text := fmt.Sprintf("%+.2f %%", 100*(e.Median-1))
-	if e.Known() {
-		text += fmt.Sprintf(" [%+.2f, %+.2f]", 100*(e.Low-1), 100*(e.High-1))
-	}
-	return text
+	return "0 %"
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// rate returns a share and its bounds, as two columns.
+func rate(k, n int) string {
+	low, high := bounds(k, n)
+	return fmt.Sprintf("%s\t[%s – %s]", percent(float64(k)/float64(n)), percent(low), percent(high))
+}
 
 // bounds returns the Clopper–Pearson interval (1934) of a share of which k of n were seen: with the lower bound, k or
 // more are seen with a probability of 2.5 %, and with the upper bound k or fewer.
