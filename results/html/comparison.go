@@ -35,6 +35,7 @@ func WriteComparison(w io.Writer, c *compare.Comparison, o Options) error {
 // comparison is all that the page says.
 type comparison struct {
 	Title, Mark, Class   string
+	Short                string // title of the window
 	Sides                []sideLine
 	Key                  []verdictCount
 	Takeaways            []view.Finding
@@ -55,7 +56,7 @@ type comparison struct {
 	Several, Turned      bool // cells; a figure whose change is drawn beyond the scale
 }
 
-func (c *comparison) title() string { return c.Title }
+func (c *comparison) title() string { return c.Short }
 
 // Noted reports whether there is anything to note.
 func (c *comparison) Noted() bool {
@@ -159,7 +160,7 @@ func (t *twoSides) name(r judged) string {
 
 func (t *twoSides) page(o Options) *comparison {
 	c := &comparison{
-		Title: cmp.Or(o.Title, format.Upper(format.Line(t.Headline()))), Mark: mark(t.Verdict), Class: class(t.Verdict),
+		Title: cmp.Or(o.Title, format.Upper(format.Line(t.Headline()))), Short: cmp.Or(o.Title, t.short()), Mark: mark(t.Verdict), Class: class(t.Verdict),
 		Sides: t.lines(), Key: t.tallies(), Takeaways: cleanFindings(t.Findings()), Criteria: t.criteria(),
 		Charts: t.forests(), Tables: t.tables(t.judged), Unjudged: t.tables(t.shown), Tested: text.Tested(t.Comparison), Paired: t.Paired,
 		Missing: alone(t.Missing), Added: alone(t.Added), Places: t.places(), Command: o.Command, Open: o.Figures, Several: !t.single(),
@@ -178,6 +179,12 @@ func (t *twoSides) page(o Options) *comparison {
 		c.Turned = c.Turned || f.turned
 	}
 	return c
+}
+
+// short returns what came out in a word, and of which sides.
+func (t *twoSides) short() string {
+	const most = 24 // letters of a name
+	return fmt.Sprintf("%s: %s → %s", format.Upper(string(t.Verdict)), shorten(format.Line(t.Base.Name), most), shorten(format.Line(t.Head.Name), most))
 }
 
 // begun returns a sentence with its first letter in upper case, unless that is the name of a figure.

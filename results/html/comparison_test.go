@@ -36,7 +36,7 @@ func writeComparison(t testing.TB, c *compare.Comparison) string {
 func first(c *compare.Comparison) string {
 	p := newTwoSides(c).page(Options{})
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", p.Mark, p.Title)
+	fmt.Fprintf(&b, "%s %s\n  window: %s\n", p.Mark, p.Title, p.Short)
 	for _, s := range p.Sides {
 		fmt.Fprintf(&b, "  %s %s: %s\n", s.Label, s.Name, s.Text)
 	}

@@ -36,9 +36,9 @@ func (v content) curves() charts {
 	for _, g := range v.Groups {
 		for from := 0; from < len(g.Cells); from += curvesAChart {
 			to := min(from+curvesAChart, len(g.Cells))
-			part := view.Group{Title: g.Title, Cells: g.Cells[from:to], Names: g.Names[from:to], Index: g.Index[from:to]}
+			part := view.Group{Title: loadOf(g), Cells: g.Cells[from:to], Short: g.Short[from:to], Index: g.Index[from:to]}
 			if len(g.Cells) > curvesAChart {
-				part.Title = join(g.Title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.Cells)))
+				part.Title = join(part.Title, fmt.Sprintf("rows %d to %d of %d", from+1, to, len(g.Cells)))
 			}
 			if chart, any := curvesOf(part); any {
 				all = append(all, chart)
@@ -81,14 +81,14 @@ func curvesOf(g view.Group) (chart lineChart, any bool) {
 	worst, worstAt := "", 0.0
 	for i, c := range g.Cells {
 		m := view.Waiting(c)
-		name := g.Names[i]
+		name := g.Short[i]
 		if m == results.Response && len(g.Cells) <= 3 {
 			add(name+" · acquire", colour(i)+dashed, c.Latency[results.Acquire])
 			name += " · response"
 		}
 		add(name, colour(i), c.Latency[m])
 		if t := view.P99(c); t > worstAt {
-			worst, worstAt = g.Names[i], t
+			worst, worstAt = g.Short[i], t
 		}
 	}
 	if len(curves) == 0 {

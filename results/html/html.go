@@ -20,7 +20,6 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/plot"
-	"github.com/lockbench/lockbench/results/view"
 )
 
 // Options are what the records do not say. The zero value will do.
@@ -47,7 +46,7 @@ func Write(w io.Writer, cells []*results.Cell, o Options) error {
 	if len(cells) == 0 {
 		return errors.New("html: no records")
 	}
-	return writePage(w, "page.html", content{view.NewRun(cells)}.report(o))
+	return writePage(w, "page.html", newContent(cells).report(o))
 }
 
 // frame is a page with what it brings along.

@@ -53,7 +53,7 @@ func plantedCell(t *testing.T) *results.Cell {
 func TestPlantedPercentiles(t *testing.T) {
 	c := plantedCell(t)
 	c.Latency[results.Response] = results.Latency{} // the page shows what the clients wait for: here the acquisition
-	v := content{view.NewRun([]*results.Cell{c})}
+	v := newContent([]*results.Cell{c})
 	ms := func(n int) string { return format.Duration(time.Duration(n) * time.Millisecond) }
 
 	for q, want := range map[float64]float64{0.5: 11, 0.9: 12, 0.99: 13, 0.999: 14} {

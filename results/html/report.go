@@ -3,6 +3,7 @@ package html
 // The report as the template sees it.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,9 @@ type report struct {
 	Details             []detail
 	Places              []placed
 	Commands            []command
-	Several, Open       bool // cells; an open loop
+	Shared              string // guarantees that all cells claim, if some claim more
+	Several, Open       bool   // cells; an open loop
+	Ranges              bool   // the charts with a row a cell say more than the percentiles
 }
 
 func (r *report) title() string { return r.Title }
@@ -89,6 +92,14 @@ func (v content) report(o Options) *report {
 	}
 	if r.Title == "" {
 		r.Title = v.title()
+	}
+	r.Ranges = r.Several || len(v.Cells[0].Trials) > 1
+	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return v.ownClaims(c) != "" }) {
+		r.Shared = cmp.Or(strings.Join(v.shared, ", "), "nothing")
+	}
+	if c := v.Cells[0]; !r.Several && c.Safety.Breaches() == 0 {
+		by, why, _ := strings.Cut(format.Line(view.Limit(c)), ": ")
+		r.Takeaways = slices.Insert(r.Takeaways, min(1, len(r.Takeaways)), view.Finding{Kind: view.Note, Lead: "Limited by " + by + ":", Text: why + "."})
 	}
 	r.Courses, r.MoreCourse = v.courses()
 	r.Safety, r.Evidence = v.safety()
@@ -159,7 +170,9 @@ func (v content) key() (all []keyFigure) {
 	all = append(all, keyFigure{count, noun},
 		keyFigure{format.Count(grants), "locks granted"})
 	if len(v.Cells) == 1 {
-		all = append(all, keyFigure{format.Three(v.Cells[0].Rate.Median), "locks/s"}, keyFigure{metric.Duration.Format(view.P99(v.Cells[0])), "p99"})
+		c := v.Cells[0]
+		all = append(all, keyFigure{format.Three(c.Rate.Median), "locks/s"},
+			keyFigure{metric.Duration.Format(c.Latency[view.Waiting(c)].Quantile(0.5)), "p50"}, keyFigure{metric.Duration.Format(view.P99(c)), "p99"})
 	}
 	return all
 }
@@ -169,6 +182,9 @@ func (v content) findings() (rate, wait string) {
 	if len(v.Cells) == 1 {
 		c := v.Cells[0]
 		return format.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + metric.Duration.Format(view.P99(c)) + " at the most."
+	}
+	if len(v.Groups) > 1 {
+		return "", "" // figures of different loads have no common range
 	}
 	byRate := v.Sorted(func(c *results.Cell) float64 { return c.Rate.Median })
 	top, low := byRate[0], byRate[len(byRate)-1]

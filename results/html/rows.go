@@ -36,10 +36,12 @@ type rowGroup struct {
 
 type chartRow struct {
 	Name   string
+	Claims string // guarantees that not all cells have
 	Badges []badge
 	Plot   template.HTML
 	Value  string
-	Beside string // in smaller letters
+	Limit  string // what limits the throughput
+	Beside string // in smaller letters, below the value
 	Cell   int
 }
 
@@ -73,10 +75,11 @@ func (v content) throughput() rowChart {
 			most = math.Max(most, math.Max(c.Rate.Max, c.Rate.Median))
 		}
 		s := plot.Linear(most, 5, plot.RateLabel)
-		group := rowGroup{Title: g.Title, Axis: axis(s)}
-		order := v.order(g, func(c *results.Cell) float64 { return c.Rate.Median })
-		for _, i := range order {
-			group.Rows = append(group.Rows, rateRow(g, i, s))
+		group := rowGroup{Title: loadOf(g), Axis: axis(s)}
+		for _, i := range v.order(g, g.Best) {
+			row := rateRow(g, i, s)
+			row.Claims = v.ownClaims(g.Cells[i])
+			group.Rows = append(group.Rows, row)
 		}
 		groups = append(groups, group)
 	}
@@ -84,10 +87,18 @@ func (v content) throughput() rowChart {
 	return chart
 }
 
-// order is by a figure where cells are rivals, and as they were run where they are not.
-func (v content) order(g view.Group, figure func(*results.Cell) float64) []int {
+// loadOf returns the heading of a group, which it needs only if there are others.
+func loadOf(g view.Group) string {
+	if g.Title == "" {
+		return ""
+	}
+	return g.Load
+}
+
+// order is that of rivals, or as cells were run where they are none.
+func (v content) order(g view.Group, rivals func() []int) []int {
 	if v.Rivals || len(v.Cells) == 1 {
-		return g.Sorted(figure)
+		return rivals()
 	}
 	return g.Sorted(func(*results.Cell) float64 { return 0 })
 }
@@ -118,8 +129,12 @@ func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 		}
 	}
 	value := format.Three(c.Rate.Median)
-	plot := d.svg("rowplot", sentence(g.Names[i], value+" locks/s", spread), "", 0)
-	return chartRow{g.Names[i], badges(c), plot, value, spread, g.Index[i]}
+	row := chartRow{Name: g.Short[i], Badges: badges(c), Value: value, Beside: spread, Cell: g.Index[i]}
+	if c.Safety.Breaches() == 0 {
+		row.Limit = "limited by " + string(c.Limit().By)
+	}
+	row.Plot = d.svg("rowplot", sentence(row.Name, value+" locks/s", spread), row.Limit, 0)
+	return row
 }
 
 // sentence returns what is read out for a row.
@@ -154,8 +169,16 @@ func (v content) latency() rowChart {
 	s := plot.LogTime(least, most)
 	var groups []rowGroup
 	for _, g := range v.Groups {
-		group := rowGroup{Title: g.Title, Axis: axis(s)}
-		for _, i := range v.order(g, func(c *results.Cell) float64 { return -view.P99(c) }) {
+		group := rowGroup{Title: loadOf(g), Axis: axis(s)}
+		shortest := func() []int {
+			return g.Sorted(func(c *results.Cell) float64 {
+				if c.Safety.Breaches() > 0 {
+					return math.NaN() // comes last
+				}
+				return -view.P99(c)
+			})
+		}
+		for _, i := range v.order(g, shortest) {
 			group.Rows = append(group.Rows, rangeRow(g, i, s))
 		}
 		groups = append(groups, group)
@@ -188,6 +211,6 @@ func rangeRow(g view.Group, i int, s plot.Scale) chartRow {
 	if view.Waiting(c) == results.Response {
 		beside += " · response"
 	}
-	plot := d.svg("rowplot", sentence(g.Names[i], value, beside), "", 0)
-	return chartRow{g.Names[i], badges(c), plot, value, beside, g.Index[i]}
+	plot := d.svg("rowplot", sentence(g.Short[i], value, beside), "", 0)
+	return chartRow{Name: g.Short[i], Badges: badges(c), Plot: plot, Value: value, Beside: beside, Cell: g.Index[i]}
 }

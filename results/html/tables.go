@@ -71,9 +71,9 @@ func (t *table) rows(v content, of func(c *results.Cell) (cells []datum, any boo
 				continue
 			}
 			if !titled {
-				t.Rows, titled = append(t.Rows, tableRow{Name: g.Title, Group: true}), true
+				t.Rows, titled = append(t.Rows, tableRow{Name: g.Load, Group: true}), true
 			}
-			t.Rows = append(t.Rows, tableRow{Name: g.Names[i], Badges: badges(c), Cells: cells})
+			t.Rows = append(t.Rows, tableRow{Name: g.Short[i], Badges: badges(c), Cells: cells})
 		}
 	}
 	t.fold()

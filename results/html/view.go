@@ -3,13 +3,38 @@ package html
 // What the page is made of: the cells, their names, and those of the same load side by side.
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/view"
 )
 
 // content is what all parts of the page are drawn from.
-type content struct{ *view.Run }
+type content struct {
+	*view.Run
+	shared []string // guarantees that all cells claim
+}
+
+func newContent(cells []*results.Cell) content {
+	v := content{view.NewRun(cells), claims(cells[0])}
+	for _, c := range cells[1:] {
+		its := claims(c)
+		v.shared = slices.DeleteFunc(v.shared, func(claim string) bool { return !slices.Contains(its, claim) })
+	}
+	return v
+}
+
+// claims returns the guarantees that the design of a cell claims.
+func claims(c *results.Cell) []string {
+	return strings.FieldsFunc(view.Claims(c.First().Traits), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// ownClaims returns those that not all cells have.
+func (v content) ownClaims(c *results.Cell) string {
+	return strings.Join(slices.DeleteFunc(claims(c), func(claim string) bool { return slices.Contains(v.shared, claim) }), ", ")
+}
 
 // badges returns the words beside a cell's name.
 func badges(c *results.Cell) []badge {

@@ -304,6 +304,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("legible", func(t *testing.T) { testLegible(t, ctx, tr) })
 	t.Run("themes", func(t *testing.T) { testThemes(t, ctx) })
 	t.Run("sorting", func(t *testing.T) { testSorting(t, ctx, tr) })
+	t.Run("charts", func(t *testing.T) { testCharts(t, ctx, tr) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, ctx) })
 }
 
@@ -321,6 +322,7 @@ var large = map[string]screen{
 // The sections that a page has to show.
 const (
 	ofReport     = `["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
+	ofTrial      = `["summary", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
 )
 
@@ -336,7 +338,12 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 		reports[name] = func(t *testing.T) []*results.Cell { return recorded(t, name) }
 	}
 	for name, cells := range reports {
-		legible(t, ctx, tr, name, write(t, cells(t)), ofReport)
+		those := cells(t)
+		sections := ofReport
+		if len(those) == 1 {
+			sections = ofTrial
+		}
+		legible(t, ctx, tr, name, write(t, those), sections)
 	}
 	for name, of := range comparisons {
 		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
@@ -372,6 +379,57 @@ func testThemes(t *testing.T, ctx context.Context) {
 	look(t, ctx, url, 1280, "dark")
 	if dark := evaluate[string](t, ctx, colours); dark == light {
 		t.Errorf("light and dark are both %s", light)
+	}
+}
+
+//go:embed chart.js
+var chartAudit string
+
+// testCharts looks at the charts that package svg keeps as images of a page, on a telephone and on a desk.
+func testCharts(t *testing.T, ctx context.Context, tr *trouble) {
+	charts, err := filepath.Glob(filepath.Join("..", "..", "svg", "testdata", "*.svg"))
+	if err != nil || len(charts) == 0 {
+		t.Fatal("no charts", err)
+	}
+	show := func(svg string) string {
+		return written(t, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, `<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><style>body { margin: 0 } svg { max-width: 100%%; height: auto }</style>%s`, svg)
+			return err
+		})
+	}
+	audit := func() []string { return evaluate[[]string](t, ctx, "("+chartAudit+")()") }
+	for _, name := range charts {
+		svg, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := show(string(svg))
+		for _, s := range []screen{{360, "light"}, {880, "dark"}} {
+			t.Run(fmt.Sprintf("%s/%d", strings.TrimSuffix(filepath.Base(name), ".svg"), s.width), func(t *testing.T) {
+				look(t, ctx, url, s.width, s.theme)
+				for _, fault := range append(audit(), tr.take()...) {
+					t.Error(fault)
+				}
+			})
+		}
+	}
+	for text, want := range map[string]string{
+		`<text class="soft" x="20" y="50">one</text><text class="soft" x="25" y="52">two</text>`: "overlap",
+		`<text class="soft" x="590" y="50">off the page</text>`:                                  "leaves the chart",
+		`<text class="grid" x="20" y="50" style="fill: var(--grid)">pale</text>`:                 "contrast",
+		`<text style="font-size: 9px" x="20" y="50">small</text>`:                                "px: small",
+	} {
+		svg, err := os.ReadFile(charts[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(string(svg), "</defs>")
+		_, page, _ := strings.Cut(string(svg), `<rect class="page"`)
+		page, _, _ = strings.Cut(page, "/>")
+		look(t, ctx, show(head+`</defs><rect class="page"`+page+"/>"+text+"</svg>"), 360, "light")
+		if all := strings.Join(audit(), "\n"); !strings.Contains(all, want) {
+			t.Errorf("%s: no %q in %q", text, want, all)
+		}
 	}
 }
 
