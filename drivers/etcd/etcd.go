@@ -50,7 +50,7 @@ var design = drivers.Design{
 	},
 	Models: "go.etcd.io/etcd/client/v3/concurrency: a key bound to the session's lease, the oldest one holds, each " +
 		"waits for the one before",
-	Wrong: "a holder that pauses beyond its lease goes on unaware, unless the fence is checked; " +
+	Wrong: "a holder paused beyond its lease goes on unaware, unless the fence is checked; " +
 		"a dead holder's lock stays for its lease, of two seconds or more",
 }
 

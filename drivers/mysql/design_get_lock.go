@@ -14,7 +14,7 @@ var getLock = kind{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true, Reentrant: true, Fair: true},
 		Models: "GET_LOCK(name, 0) and RELEASE_LOCK(name); waiters sleep in GET_LOCK(name, t). " +
 			"A name applies to the whole server, and is hashed beyond 64 characters, which is MySQL's limit",
-		Wrong: "a connection that breaks frees its locks while their holder goes on: no fence; " +
+		Wrong: "a broken connection frees its locks under their holder: no fence; " +
 			"a connection for each client; a name locks one server only, whatever is replicated",
 	},
 	pinned:  true,

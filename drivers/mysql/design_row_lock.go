@@ -14,7 +14,7 @@ var rowLock = kind{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Session: true, Waits: true},
 		Models: "SELECT … FOR UPDATE (NOWAIT) of a row made for the key; COMMIT releases. " +
 			"Waiters sleep in the server, in order of arrival on MariaDB, in its own order on MySQL 8 (CATS)",
-		Wrong: "a connection that breaks frees the lock while its holder goes on: no fence; " +
+		Wrong: "a broken connection frees the lock under its holder: no fence; " +
 			"a connection and an open transaction for each lock that is held; " +
 			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
 	},

@@ -17,7 +17,7 @@ var advisoryDesign = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Fair: true, Reentrant: true, Waits: true, Session: true},
 		Models: "pg_try_advisory_lock / pg_advisory_lock and pg_advisory_unlock on a pinned connection, as in Rails, Flyway " +
 			"and golang-migrate",
-		Wrong: "a connection that breaks frees the lock while its holder goes on: no fence; the name is a 64 bit hash, shared with all others who use " +
+		Wrong: "a broken connection frees the lock under its holder: no fence; the name is a 64 bit hash, shared with all others who use " +
 			"advisory locks in the database; no pooler in transaction mode",
 	},
 	statements: func(string) map[string]string {

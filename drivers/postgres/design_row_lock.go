@@ -18,7 +18,7 @@ var rowLockDesign = design{
 		Name:   "row-lock",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
 		Models: "BEGIN; SELECT … FOR UPDATE NOWAIT, or FOR UPDATE to wait; COMMIT, on a pinned connection",
-		Wrong: "a connection that breaks frees the lock while its holder goes on: no fence; a transaction stays open as long as the lock is held, " +
+		Wrong: "a broken connection frees the lock under its holder: no fence; a transaction stays open as long as the lock is held, " +
 			"which hinders VACUUM; each release waits for the disk",
 	},
 	table: true,

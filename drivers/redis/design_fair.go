@@ -34,7 +34,7 @@ var fair = design{
 		Name:   "fair",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true, Waits: true},
 		Models: "a FIFO of waiters on the server, like Redisson's fair lock and ZooKeeper's recipe",
-		Wrong: "a holder that outlives its lease overlaps the next one: no fencing token; several more commands per lock; " +
+		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; several more commands per lock; " +
 			"a waiter that dies in line may cost the others one TTL",
 	},
 	extraKeys: []string{lineKind},

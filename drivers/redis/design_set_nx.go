@@ -13,7 +13,7 @@ var setNX = design{
 		Name:     "set-nx",
 		Traits:   drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true, Blocks: true},
 		Models:   "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
-		Wrong:    "a holder that outlives its lease overlaps the next one: no fencing token",
+		Wrong:    "a holder that outlives its lease overlaps the next: no fencing token",
 		Releases: compareAndDelete,
 	},
 	session: func(s session) drivers.Session { return &setNXPasser{setNXSession{tagged{s}}} },

@@ -40,7 +40,7 @@ var design = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
 		"all, random delays",
-	Wrong: "a holder that outlives its lease overlaps the next one: no fencing token; a node that " +
+	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a node that " +
 		"restarts empty can grant it twice; waiters poll, so that the client that has just released comes first",
 }
 

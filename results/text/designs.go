@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -112,45 +113,48 @@ func (t *table) listed(of func(*results.Cell) string) (texts []string, labels ma
 	return texts, labels
 }
 
-// designs returns what the names leave out of each design, and what is wrong with it if the records tell.
-func (t *table) designs() (list []note) {
-	var seen []string
-	known := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.Risk(c) != "" })
-	for _, c := range t.Cells {
-		label, rest, risk := t.label(c), t.rest(c), view.Risk(c)
-		if slices.Contains(seen, label) || rest == "" && risk == "" {
-			continue
-		}
-		seen = append(seen, label)
-		mark := "  " + label
-		switch {
-		case risk == "":
-			risk = rest
-		case rest != "":
-			mark += " (" + rest + ")"
-		}
-		list = append(list, note{mark + ": ", risk})
+// risks returns what is wrong with each design, if the records tell.
+func (t *table) risks() (list []note) {
+	texts, labels := t.listed(view.Risk)
+	if len(texts) == 1 && len(labels[texts[0]]) == 1 {
+		return []note{{"What is wrong with " + labels[texts[0]][0] + ": ", texts[0]}}
 	}
-	switch {
-	case len(list) == 1 && known:
-		list[0].mark = "What is wrong with" + list[0].mark[1:]
-	case list != nil && known:
+	widest := 0
+	for _, text := range texts {
+		label := strings.Join(labels[text], ", ") + ":"
+		list = append(list, note{listItem + label, text})
+		if n := utf8.RuneCountInString(label); n <= 30 {
+			widest = max(widest, n)
+		}
+	}
+	for i := range list {
+		list[i].mark += strings.Repeat(" ", max(0, widest-utf8.RuneCountInString(list[i].mark)+len(listItem))+1)
+	}
+	if list != nil {
 		list = slices.Insert(list, 0, note{"", "What is wrong with each design:"})
-	case list != nil:
-		list = slices.Insert(list, 0, note{"", "The designs:"})
 	}
 	return list
 }
 
-// sayServers names the servers if the designs have different ones.
+// sayServers says what the names leave out of each design, and on which server it was measured, if they differ in that.
 func (t *table) sayServers(say sayer) {
-	texts, labels := t.listed(view.ServerText)
-	if len(texts) > 1 || len(texts) == 1 && view.Differ(t.Cells, "kind") {
-		var all []string
-		for _, text := range texts {
-			all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+	servers := view.Differ(t.Cells, "kind")
+	for _, c := range t.Cells {
+		servers = servers || view.ServerText(c) != view.ServerText(t.Cells[0])
+	}
+	texts, labels := t.listed(func(c *results.Cell) string {
+		parts := []string{t.rest(c)}
+		if servers {
+			parts = append(parts, view.ServerText(c))
 		}
-		say("Servers: %s.", strings.Join(all, "; "))
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	})
+	var all []string
+	for _, text := range texts {
+		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
+	}
+	if all != nil {
+		say("Designs: %s.", strings.Join(all, "; "))
 	}
 	if view.Differ(t.Cells, "persistence") {
 		say("Persistence differs: locks that survive a crash of the server cost more.")

@@ -24,7 +24,7 @@ func TestUnlikeHolds(t *testing.T) {
 		want  []string
 	}{
 		{"three drivers", []*results.Cell{coarse, busy, exact}, []string{
-			"Holds of 200 µs lasted 205 µs to 1.05 ms: the rows did not have the same load, and do not compare."}},
+			"Holds of 200 µs lasted 205 µs to 1.05 ms, so the loads of the rows were not quite alike."}},
 		{"asked for another", []*results.Cell{exact, other}, nil},
 		{"alike", []*results.Cell{exact, cell(200*us, 215*us)}, nil},
 		{"without a hold", []*results.Cell{exact, cell(0, 0)}, nil},

@@ -73,8 +73,10 @@ func (t *table) remarkOn(c *results.Cell) string {
 	return strings.Join(words, " ")
 }
 
-// note is a line below a table.
+// note is a line below a table. Marks that begin with listItem are of items of a list.
 type note struct{ mark, text string }
+
+const listItem = "  "
 
 // below explains the table, in paragraphs: the numbered notes and the words in the rows, what is wrong with each design, and
 // what else makes rows unlike or takes explaining.
@@ -96,9 +98,9 @@ func (t *table) below() (parts [][]note) {
 	}
 	t.sayColumns(say)
 	if len(t.left) > 0 {
-		say("Columns left out, as the page is too narrow: %s.", strings.Join(t.left, ", "))
+		say("Left out at this width: %s.", strings.Join(t.left, ", "))
 	}
-	return slices.DeleteFunc([][]note{marks, t.designs(), other}, func(part []note) bool { return len(part) == 0 })
+	return slices.DeleteFunc([][]note{marks, t.risks(), other}, func(part []note) bool { return len(part) == 0 })
 }
 
 // unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.
@@ -123,7 +125,7 @@ func unlikeHolds(cells []*results.Cell) (texts []string) {
 	for _, asked := range order {
 		switch s := spans[asked]; {
 		case results.Apart(s.least, s.most):
-			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s to %s: the rows did not have the same load, and do not compare.",
+			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s to %s, so the loads of the rows were not quite alike.",
 				asked, format.Duration(s.least), format.Duration(s.most)))
 		case results.Apart(s.asked, s.most), results.Apart(s.asked, s.least):
 			texts = append(texts, fmt.Sprintf("Holds of %s lasted %s: the figures are those of such holds.", asked, format.Duration(s.most)))

@@ -74,8 +74,8 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 	}
 	for _, part := range t.below() {
 		for _, note := range part {
-			if item, ok := strings.CutPrefix(note.mark, "  "); ok {
-				p.add("", "- "+plain(item+note.text))
+			if item, ok := strings.CutPrefix(note.mark, listItem); ok {
+				p.add("", "- "+plain(strings.TrimSpace(item)+" "+note.text))
 				continue
 			}
 			p.add("", "", plain(note.mark+note.text))

@@ -22,7 +22,6 @@ type Axis struct {
 	Value  func(c *results.Cell) string // "" if it does not apply
 	Absent string                       // what an empty value is written as in a name; empty: it is left out
 	Zero   string                       // what an empty value means, for a name that would be empty too: off
-	Right  bool                         // aligned right
 	Unsaid string                       // goes without saying if it is so in all cells
 	Some   bool                         // applies to some cells only: that it does not to others is no difference
 	Wide   bool                         // too long for a name
@@ -45,7 +44,7 @@ var Axes = slices.Concat(
 	Settings,
 	[]Axis{
 		{Title: "classes", Wide: true, Value: func(c *results.Cell) string { return classList(c.Plan()) }},
-		{Title: "trials", Right: true, Unsaid: "1", Value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
+		{Title: "trials", Unsaid: "1", Value: func(c *results.Cell) string { return strconv.Itoa(len(c.Trials)) }},
 		{Title: "kind", Value: func(c *results.Cell) string { return ServerKind(c) }},
 		{Title: "server", Some: true, Server: true, Value: ofServer(func(s results.Server) string { return strings.TrimSpace(s.Name + " " + s.Version) })},
 		{Title: "mode", Some: true, Wide: true, Server: true, Value: ofServer(func(s results.Server) string { return s.Mode })},
@@ -88,7 +87,6 @@ func AxisOf(s spec.Setting) Axis {
 	a := Axis{
 		Title: strings.ReplaceAll(s.Name, "-", " "),
 		Value: settingText(s),
-		Right: s.Value != "NAME" && s.Value != "NAME=VALUE" && s.Value != "",
 		Zero:  pretty(s, s.Zero),
 		Some:  s.Zero == "",
 		usual: pretty(s, s.Default),
@@ -109,10 +107,10 @@ var unlike = map[string]func(a *Axis){
 	"reentry":  func(a *Axis) { a.Title = "re-entry" },
 	"clients":  func(a *Axis) { a.Value = func(c *results.Cell) string { return format.Count(int64(c.Plan().Clients)) } }, // of all classes
 	"rate": func(a *Axis) {
-		a.Title, a.Right, a.Value = "load", false, func(c *results.Cell) string { return loadShort(c.Plan()) }
+		a.Title, a.Value = "load", func(c *results.Cell) string { return loadShort(c.Plan()) }
 	},
 	"max-queue": func(a *Axis) { a.Some, a.Unsaid, a.Value = true, noLimit, maxQueue },
-	"key-dist":  func(a *Axis) { a.Right, a.Absent = false, "uniform" },
+	"key-dist":  func(a *Axis) { a.Absent = "uniform" },
 	"hold":      func(a *Axis) { a.Value = ofClasses(func(l spec.Load) string { return Drawn(l.HoldTimes()) }) },
 	"think": func(a *Axis) {
 		a.Absent, a.Value = "0", ofClasses(func(l spec.Load) string { return unlessZero(Drawn(l.ThinkTimes())) })
@@ -121,7 +119,6 @@ var unlike = map[string]func(a *Axis){
 	"try-only":   func(a *Axis) { a.Title, a.Absent = "try-only", "0 %" },
 	"crash":      func(a *Axis) { a.Absent = "0 %" },
 	"overstay":   func(a *Axis) { a.Absent = "0 %" },
-	"pipelining": func(a *Axis) { a.Right = false },
 	"param":      func(a *Axis) { a.Title = "params" },
 	"n":          func(a *Axis) { a.Title = "ops" },
 	"warmup":     func(a *Axis) { a.Title = "warm-up" },
