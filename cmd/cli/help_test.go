@@ -148,6 +148,9 @@ func TestHelpNames(t *testing.T) {
 	for _, f := range view.AllFlags() {
 		has("marks", f.Name)
 	}
+	for _, l := range view.Limits {
+		has("marks", strings.Fields(string(l.By))...)
+	}
 	has("drivers", drivers.Names()...)
 	has("formats", formatNames(reportFormats)...)
 	has("formats", formatNames(compareFormats)...)

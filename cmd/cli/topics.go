@@ -81,6 +81,7 @@ var helpParts = template.FuncMap{
 	"presets":   presetList,
 	"metrics":   metricList,
 	"marks":     markList,
+	"limits":    limitList,
 	"formats":   formatList,
 	"variables": variableList,
 }
@@ -258,6 +259,14 @@ func markList() string {
 			name += " !"
 		}
 		rows = append(rows, [2]string{name, f.Means})
+	}
+	return table(rows)
+}
+
+func limitList() string {
+	var rows [][2]string
+	for _, l := range view.Limits {
+		rows = append(rows, [2]string{string(l.By), l.Means})
 	}
 	return table(rows)
 }

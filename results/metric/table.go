@@ -11,18 +11,18 @@ import (
 var Distributions = []Distribution{
 	{results.Response, "response", Lower, "intended start to grant, in an open loop", nil},
 	{results.Acquire, "acquire", Lower, "start of an acquisition to its grant", []column{
-		{"p50", Column{Drop: 6, Classes: true, Only: (*results.Cell).Open}},
-		{"p99", Column{Drop: 5, Classes: true, Only: (*results.Cell).Open}},
+		{"p50", Column{Drop: 7, Classes: true, Only: (*results.Cell).Open}},
+		{"p99", Column{Drop: 6, Classes: true, Only: (*results.Cell).Open}},
 	}},
 	{results.Lag, "lag", Lower, "how late the generator was, in an open loop", []column{
-		{"p99", Column{Drop: 7, Only: (*results.Cell).Open}},
+		{"p99", Column{Drop: 8, Only: (*results.Cell).Open}},
 	}},
 	{results.Backlog, "backlog", Lower, "wait of an arrival for a free client", nil},
 	{results.AcquireAll, "all nodes", Lower, "start of a granted try to the last node's answer", []column{
-		{"p50", Column{Drop: 17, Only: (*results.Cell).Voted}},
+		{"p50", Column{Drop: 18, Only: (*results.Cell).Voted}},
 	}},
 	{results.Handoff, "hand-off", Lower, "release to the next grant of that key", []column{
-		{"p50", Column{Drop: 8}},
+		{"p50", Column{Drop: 9}},
 	}},
 	{results.Release, "release", Lower, "release to its reply", nil},
 	{results.Refusal, "gave up", Lower, "start of an acquisition to giving up", nil},
@@ -30,7 +30,7 @@ var Distributions = []Distribution{
 	{results.Reentry, "re-entry", Lower, "acquisition by the holder to its grant", nil},
 	{results.Renew, "renew", Lower, "renewal to its reply", nil},
 	{results.Recovery, "recovery", Lower, "death of a holder to the next grant of its key", []column{
-		{"p50", Column{Drop: 4, Only: func(c *results.Cell) bool { return c.Counts.Crashed > 0 }}},
+		{"p50", Column{Drop: 5, Only: func(c *results.Cell) bool { return c.Counts.Crashed > 0 }}},
 	}},
 	{results.Probe, "neighbour", Lower, "a neighbour's request under the load", nil},
 	{results.ProbeIdle, "neighbour, idle", Lower, "a neighbour's request before the load", nil},
@@ -49,7 +49,7 @@ var table = slices.Concat(
 		},
 		{
 			Name: "efficiency", Unit: Share, Better: Higher, About: "throughput as a share of the estimated bound",
-			Column: &Column{Group: "of", Title: "bound", Drop: 11},
+			Column: &Column{Group: "of", Title: "bound", Drop: 12},
 			of:     func(f results.Figures) float64 { return known(f.Bound.LocksPerS > 0, f.Bound.Efficiency) },
 		},
 	},
@@ -96,17 +96,17 @@ var table = slices.Concat(
 		cost("local-refusals/lock", "local refusals", "attempts that the local line refused and the server never saw (-wait queue)",
 			func(c *results.Cost) float64 { return known(c.LocalRefusals > 0, c.LocalRefusals) }),
 		cost("commands/lock", "commands", "commands on the server", func(c *results.Cost) float64 { return c.Commands }).
-			column(Column{Group: "commands", Title: "/lock", Drop: 14}),
+			column(Column{Group: "commands", Title: "/lock", Drop: 15}),
 		traffic("round-trips/lock", "round trips", "requests whose answer was waited for", func(c *results.Cost) float64 { return c.RoundTrips }).
-			column(Column{Group: "round trips", Title: "/lock", Drop: 13, Only: func(c *results.Cell) bool { return c.Cost.Trafficked() }}),
+			column(Column{Group: "round trips", Title: "/lock", Drop: 14, Only: func(c *results.Cell) bool { return c.Cost.Trafficked() }}),
 		traffic("notices/lock", "notices", "messages that the server sent unasked", func(c *results.Cost) float64 { return c.Notices }),
 		traffic("keep-alives/lock", "keep-alives", "requests that only kept a session alive", func(c *results.Cost) float64 { return c.KeepAlives }),
 		cost("bytes-in/lock", "bytes in", "bytes to the server", func(c *results.Cost) float64 { return c.BytesIn }),
 		cost("bytes-out/lock", "bytes out", "bytes from the server", func(c *results.Cost) float64 { return c.BytesOut }),
 		cpu("server-cpu/lock", "server CPU", "CPU time of the server", func(c *results.Cost) float64 { return c.ServerCPUUs }).
-			column(Column{Group: "server", Title: "µs/lock", Unit: PerLock, Drop: 15}),
+			column(Column{Group: "server", Title: "µs/lock", Unit: PerLock, Drop: 16}),
 		cpu("client-cpu/lock", "client CPU", "CPU time of lockbench", func(c *results.Cost) float64 { return c.ClientCPUUs }).
-			column(Column{Group: "client", Title: "µs/lock", Unit: PerLock, Drop: 16}),
+			column(Column{Group: "client", Title: "µs/lock", Unit: PerLock, Drop: 17}),
 		cost("wakeups/lock", "wake-ups", "returns from waiting", func(c *results.Cost) float64 { return c.Wakeups }),
 		cost("allocs/lock", "allocations", "heap allocations of lockbench", func(c *results.Cost) float64 { return c.Allocs }),
 		{

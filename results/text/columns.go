@@ -37,17 +37,17 @@ func (c column) formatClass(k *results.ClassCell) string {
 var beside = map[string][]column{
 	"locks/s": {
 		{Column: metric.Column{Title: "±", Only: severalTrials}, text: func(c *results.Cell) string { return scatter(view.Rate(c)) }},
-		ofCell(metric.Column{Title: "offered/s", Drop: 10, Only: (*results.Cell).Open}, metric.PerSecond, offered),
+		ofCell(metric.Column{Title: "offered/s", Drop: 11, Only: (*results.Cell).Open}, metric.PerSecond, offered),
 		{
-			Column: metric.Column{Title: "dropped", Drop: 2, Only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 }},
+			Column: metric.Column{Title: "dropped", Drop: 3, Only: func(c *results.Cell) bool { return c.Counts.Dropped > 0 }},
 			text:   func(c *results.Cell) string { return share(c.Counts.Dropped, c.Counts.Offered) },
 			class:  func(k *results.ClassCell) string { return share(k.Counts.Dropped, k.Counts.Offered) },
 		},
 		waiting(metric.Column{Title: "p50"}, func(l results.Latency) float64 { return l.Quantile(0.5) }),
 		waiting(metric.Column{Title: "p99"}, func(l results.Latency) float64 { return l.Quantile(0.99) }),
-		{Column: metric.Column{Group: "wait", Title: "p99 ±", Drop: 9, Only: severalTrials},
+		{Column: metric.Column{Group: "wait", Title: "p99 ±", Drop: 10, Only: severalTrials},
 			text: func(c *results.Cell) string { return scatter(view.Tail(c)) }},
-		waiting(metric.Column{Title: "max", Drop: 12}, func(l results.Latency) float64 {
+		waiting(metric.Column{Title: "max", Drop: 13}, func(l results.Latency) float64 {
 			if l.Count == 0 {
 				return math.NaN()
 			}
@@ -55,7 +55,7 @@ var beside = map[string][]column{
 		}),
 	},
 	"recovery.p50": {
-		ofCell(metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 3, Only: probed}, metric.Ratio, (*results.Cell).Disturbance),
+		ofCell(metric.Column{Group: "neighbour", Title: "p50 ×", Drop: 4, Only: probed}, metric.Ratio, (*results.Cell).Disturbance),
 	},
 }
 
@@ -107,7 +107,9 @@ var columns = func() (all []column) {
 		}
 		all = append(append(all, shown), beside[m.Name]...)
 	}
-	return append(all, column{Column: metric.Column{Title: "viol."}, text: violationText})
+	return append(all,
+		column{Column: metric.Column{Group: "limited", Title: "by", Drop: 2}, text: limitText},
+		column{Column: metric.Column{Title: "viol."}, text: violationText})
 }()
 
 // offered returns the rate of the arrivals, the median over trials. Of a number of operations it is not known: all may have been
@@ -119,6 +121,14 @@ func offered(c *results.Cell) float64 {
 		}
 		return float64(r.Counts.Offered) / r.Elapsed.Seconds()
 	}).Median
+}
+
+// limitText returns what limits the throughput, which means nothing where several clients held a lock at once.
+func limitText(c *results.Cell) string {
+	if c.Safety.Breaches() > 0 {
+		return format.None
+	}
+	return string(c.Limit().By)
 }
 
 // share formats a part of a whole; a dash if that is nothing.

@@ -28,7 +28,7 @@ func (t *table) shared() string {
 		parts = append(parts, "wait "+c.Plan().Wait)
 	}
 	parts = append(parts, view.Common(t.Cells, func(a view.Axis) bool {
-		return slices.Contains(told, a.Title) || slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return a.Usual(a.Value(c)) })
+		return slices.Contains(told, a.Title) || a.Title == "ttl" && c.Plan().Crash > 0 || slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return a.Usual(a.Value(c)) })
 	}))
 	if same("trials") && same("duration") && same("ops") {
 		parts = append(parts, format.Plural(len(c.Trials), "trial")+" of "+length(c.Plan()))

@@ -9,6 +9,7 @@ import (
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 type sayer func(format string, args ...any)
@@ -34,6 +35,9 @@ func (t *table) sayColumns(say sayer) {
 	}
 	if t.any((*results.Cell).Open) {
 		say("wait: in an open loop the response, from when an arrival was due to its grant; acquire is from when a client took it up.")
+	}
+	if t.has("limited", "by") {
+		say("limited by: %s.", view.LimitLegend(t.Cells))
 	}
 	if t.has("of", "bound") {
 		say("of bound: share that was reached of an estimate of what any lock could reach under that load.")

@@ -43,7 +43,7 @@ func (t *table) remarkOn(c *results.Cell) string {
 		words = append(words, "partial")
 		ref("partial: " + why + ", after " + format.Duration(c.First().Elapsed))
 	}
-	for _, f := range view.Flags(c) {
+	for _, f := range flags(c) {
 		if t.numbers {
 			ref(f.Name + ": " + f.Means)
 			continue
@@ -73,6 +73,13 @@ func (t *table) remarkOn(c *results.Cell) string {
 	return strings.Join(words, " ")
 }
 
+// flags returns those of c that no column says.
+func flags(c *results.Cell) []view.Flag {
+	return slices.DeleteFunc(view.Flags(c), func(f view.Flag) bool {
+		return f.Name == "saturated" && c.Limit().By == results.ByGenerator
+	})
+}
+
 // note is a line below a table. Marks that begin with listItem are of items of a list.
 type note struct{ mark, text string }
 
@@ -86,8 +93,12 @@ func (t *table) below() (parts [][]note) {
 		marks = append(marks, note{"[" + strconv.Itoa(i+1) + "] ", text})
 	}
 	if !t.numbers {
-		for _, f := range view.FlagsOf(t.Cells) {
-			marks = append(marks, note{f.Name + ": ", f.Means + "."})
+		for _, f := range view.AllFlags() {
+			if t.any(func(c *results.Cell) bool {
+				return slices.ContainsFunc(flags(c), func(of view.Flag) bool { return of.Name == f.Name })
+			}) {
+				marks = append(marks, note{f.Name + ": ", f.Means + "."})
+			}
 		}
 	}
 	say := func(format string, args ...any) { other = append(other, note{"", fmt.Sprintf(format, args...)}) }

@@ -69,14 +69,16 @@ func (b *block) add(at int, name string, c *results.Cell) {
 
 // remark fills the column of notes: with words and numbers of the notes below, or with numbers only.
 func (t *table) remark(numbers bool) {
-	t.numbers, t.notes, t.remarks = numbers, notes{}, nil
-	for _, c := range t.Cells {
-		t.remarks = append(t.remarks, t.remarkOn(c))
+	t.numbers, t.notes, t.remarks = numbers, notes{}, make([]string, len(t.Cells))
+	for _, r := range t.rows() {
+		if r.class == nil {
+			t.remarks[r.cell] = t.remarkOn(t.Cells[r.cell])
+		}
 	}
 }
 
 // numbersFirst is the Drop of the columns that go only after the words of the notes.
-const numbersFirst = 1
+const numbersFirst = 2
 
 // fit leaves columns out, and the words of the notes, until the table is no wider than width or nothing is left that may go.
 func (t *table) fit(width int) {

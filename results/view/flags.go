@@ -33,17 +33,12 @@ var flags = []flag{
 	{"drifts", true, drifting, "the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
 		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
 	when("unbalanced", false, Unbalanced, "by Little's law, figures contradict each other"),
-	when("beaten", false, func(c *results.Cell) bool { return c.Bound.Beaten() },
+	when("beaten", false, func(c *results.Cell) bool { return c.Bound.Beaten() && c.Safety.Breaches() == 0 },
 		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
 			"locks changed hands without one, or arrivals from before the window were served in it"),
 	when("behind", true, func(c *results.Cell) bool { return !c.KeptUp() },
 		"by Little's law the clients did not keep up with the arrivals, "+
 			"or still worked off those of the warm-up; the times of arrivals that still waited at the end are in no latency"),
-	limited("client-limited", results.ByClients, "arrivals found all clients busy, and neither the lock nor the connections "+
-		"held those up: more clients would go faster, and the response shows what waiting for one took"),
-	limited("connection-limited", results.ByConnections, "requests waited for a connection of the pool; more of them would go faster"),
-	limited("lock-limited", results.ByLock, "arrivals found all clients busy with waiting for the lock, which does not keep "+
-		"up with the rate; more clients would only wait there"),
 	counted("overflow", Overflows, "latencies above one hour, counted as one hour"),
 	counted("starved", func(c *results.Cell) int64 { return int64(c.Fairness.Starved) },
 		"clients that were never granted a lock in the window; acquire latencies cannot show their waits"),
@@ -60,16 +55,6 @@ func Flags(c *results.Cell) (all []Flag) {
 	for _, f := range flags {
 		if word := f.word(c); word != "" {
 			all = append(all, Flag{f.name, word, f.means, f.doubt})
-		}
-	}
-	return all
-}
-
-// FlagsOf returns the flags that any of the cells has, each once.
-func FlagsOf(cells []*results.Cell) (all []Flag) {
-	for _, f := range flags {
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return f.word(c) != "" }) {
-			all = append(all, Flag{f.name, f.name, f.means, f.doubt})
 		}
 	}
 	return all
@@ -115,17 +100,6 @@ func when(name string, doubt bool, is func(*results.Cell) bool, means string) fl
 
 func counted(name string, of func(*results.Cell) int64, means string) flag {
 	return flag{name, false, func(c *results.Cell) string { return format.Labelled(name, of(c)) }, means}
-}
-
-// limited flags cells that are held up by l: by the connections, or open loops of which arrivals waited.
-func limited(name string, l results.LimitedBy, means string) flag {
-	return when(name, false, func(c *results.Cell) bool {
-		by := c.Limit().By
-		if by == results.ByKey { // to the arrivals it is the same
-			by = results.ByLock
-		}
-		return by == l && (l == results.ByConnections || c.Open() && c.Queued())
-	}, means)
 }
 
 // Unbalanced reports whether the figures of c contradict each other by Little's law, where no errors explain it.

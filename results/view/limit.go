@@ -11,6 +11,33 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
+// Limits are what can limit a throughput, with what that means.
+var Limits = []struct {
+	By    results.LimitedBy
+	Means string // a clause
+}{
+	{results.ByKey, "keys were held, or changed hands, for most of the time"},
+	{results.ByLock, "keys stood free though clients waited for them"},
+	{results.ByServerCPU, "the server had no processor time left"},
+	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit"},
+	{results.ByConnections, "requests waited for one of a pool"},
+	{results.ByClients, "there were too few to keep the keys busy"},
+	{results.ByRate, "all arrivals were served in time"},
+	{results.ByErrors, "requests that failed took the clients' time"},
+	{results.ByUnknown, "the records do not tell"},
+}
+
+// LimitLegend says what the limits of cells mean, each once.
+func LimitLegend(cells []*results.Cell) string {
+	var parts []string
+	for _, l := range Limits {
+		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Safety.Breaches() == 0 && c.Limit().By == l.By }) {
+			parts = append(parts, format.Glue(string(l.By)+" –")+" "+l.Means)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // Limit returns what limits the throughput of c as a sentence that begins with its short name (results.LimitedBy), with the
 // figures that say so.
 func Limit(c *results.Cell) string {
