@@ -7,4 +7,7 @@ import (
 )
 
 // The suite tests that the driver does what it claims, and nothing less.
-func TestConformance(t *testing.T) { drivertest.Run(t, drivertest.Setup{Driver: driver{}}) }
+func TestConformance(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // where the locks are
+	drivertest.Run(t, drivertest.Setup{Driver: driver{}})
+}
