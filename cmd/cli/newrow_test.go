@@ -41,8 +41,8 @@ func TestNewSetting(t *testing.T) {
 		{"CSV", "", "report -format csv " + records, "colour,"},
 		{"benchfmt", "", "report -format benchfmt " + records, "colour=red"},
 		{"a single run", "", base + " -colour red", "colour red · hold"},
-		{"a column", "", "report " + records, "\nred "},
-		{"Markdown", "", "report -format markdown " + records, "| colour |"},
+		{"a column", "", "report " + records, "\ncolour red "},
+		{"Markdown", "", "report -format markdown " + records, "| colour red "},
 		{"HTML", "", "report -format html " + records, ">colour blue<"},
 		{"a comparison's key", "", "compare " + records + " " + again, "blue"},
 		{"what a comparison may ignore", "", "compare -ignore colour " + records + " " + again, " (3 trials)"},
@@ -71,7 +71,7 @@ func TestNewMetric(t *testing.T) {
 	}
 	run := changed(t, "results/metric", map[string][2]string{
 		"table.go": {"		cost(\"commands/lock\",", `		cost("luck/lock", "luck", "what it takes besides", func(c *results.Cost) float64 { return 7 * c.Tries }).
-			column(Column{Group: "luck", Title: "/lock", Drop: 25, Interval: 40}),
+			column(Column{Group: "luck", Title: "/lock", Drop: 25}),
 		cost("commands/lock",`},
 	})
 	dir := t.TempDir()
@@ -81,7 +81,6 @@ func TestNewMetric(t *testing.T) {
 		{"the table's notes", base + records, "luck/lock"},
 		{"again", base + again, "luck/lock"},
 		{"one cell", "-driver null -clients 1 -duration 20ms -warmup 0s -quiet", "7.00 luck"},
-		{"its trials", "-driver null -clients 1 -duration 20ms -warmup 0s -trials 6 -quiet", "\n  luck "},
 		{"Markdown", "report -format markdown " + records, "luck/lock"},
 		{"HTML", "report -format html " + records, ">luck<"},
 		{"CSV", "report -format csv " + records, ",luck/lock,"},
