@@ -82,17 +82,27 @@ func anyTitle(string) bool { return true }
 // waiting.
 func (t *table) rest(c *results.Cell) string {
 	p := c.Plan()
-	label := t.label(c)
+	label, name := t.label(c), t.name(c)
 	var parts []string
-	if view.Differ(t.Cells, "lock") && !strings.Contains(label, p.Lock) {
+	if view.Differ(t.Cells, "lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
 		parts = append(parts, p.Lock)
 	}
-	if p.Wait != "" && view.Differ(t.Cells, "wait") && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
+	if p.Wait != "" && view.Differ(t.Cells, "wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
 		return t.label(other) == label && other.Plan().Wait != p.Wait
 	}) {
 		parts = append(parts, p.Wait)
 	}
 	return format.Clean(strings.Join(parts, ", "))
+}
+
+// name returns the name of the first row of c.
+func (t *table) name(c *results.Cell) string {
+	for _, r := range t.rows() {
+		if t.Cells[r.cell] == c {
+			return r.name
+		}
+	}
+	return ""
 }
 
 // listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -401,6 +402,27 @@ func TestDropOrder(t *testing.T) {
 	for i := range len(seen) {
 		if seen[i] == "" {
 			t.Errorf("no column goes as number %d", i)
+		}
+	}
+}
+
+// TestWaitStays: however narrow the terminal, throughput, the wait, violations and notes stay in every table.
+func TestWaitStays(t *testing.T) {
+	for name, s := range scenes() {
+		cells := group(t, s.recs...)
+		if len(cells) < 2 {
+			continue
+		}
+		tab := newTable(cells)
+		tab.fit(20)
+		heads := tab.grid(tab.rows()).head
+		for _, want := range []string{"\nlocks/s", "wait\np50", "wait\np99", "\nviol."} {
+			if !slices.Contains(heads, want) {
+				t.Errorf("%s: %q is not among %q", name, want, heads)
+			}
+		}
+		if full := newTable(cells).grid(tab.rows()).head; slices.Contains(full, "\nnotes") != slices.Contains(heads, "\nnotes") {
+			t.Errorf("%s: no notes", name)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func LoadWords(cells []*results.Cell) string {
 	var counts, rest []string
 	for _, a := range Axes {
 		value, differs := a.Compare(cells)
-		if differs || value == "" || !slices.Contains(loadWords, a.Title) {
+		if differs || value == "" || value == ByClass || !slices.Contains(loadWords, a.Title) {
 			continue
 		}
 		switch a.Title {

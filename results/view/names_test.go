@@ -143,6 +143,57 @@ func TestNamesBut(t *testing.T) {
 	}
 }
 
+// TestRun looks at the blocks of a table: the more contended load first, named alike in each, the best cell first, and one that
+// did not exclude last.
+func TestRun(t *testing.T) {
+	cells := planned(t, 6, func(i int, r *results.Record) {
+		r.Plan.Driver, r.Plan.Lock, r.Plan.Wait = string(rune('x'+i%3)), string(rune('m'+i%3)), "w"
+		r.Plan.Clients, r.Plan.Hold = 1+i/3*63, time.Millisecond
+		r.Counts.Acquired = int64(100 + i%3)
+		if i == 5 {
+			r.Traits.Exclusive, r.Safety.Checked, r.Safety.Violations = true, true, 1
+		}
+	})
+	r := NewRun(cells)
+	if !r.Rivals || len(r.Groups) != 2 {
+		t.Fatalf("%d groups, rivals %v", len(r.Groups), r.Rivals)
+	}
+	for i, want := range []struct {
+		load string
+		best []int
+	}{
+		{"64 clients on 1 key, hold 1 ms, closed loop", []int{1, 0, 2}},
+		{"1 client on 1 key, hold 1 ms, closed loop", []int{2, 1, 0}},
+	} {
+		g := r.Groups[i]
+		if g.Load != want.load {
+			t.Errorf("load %q, want %q", g.Load, want.load)
+		}
+		if best := g.Best(); !slices.Equal(best, want.best) {
+			t.Errorf("%s: order %v, want %v", g.Load, best, want.best)
+		}
+		if !slices.Equal(g.Short, []string{"x", "y", "z"}) {
+			t.Errorf("%s: short names %q", g.Load, g.Short)
+		}
+	}
+}
+
+// TestBestOfArrivals: where arrivals set the rate, cells that keep up come first, and then the shorter wait.
+func TestBestOfArrivals(t *testing.T) {
+	cells := planned(t, 3, func(i int, r *results.Record) {
+		r.Plan.Lock, r.Plan.Rate = string(rune('m'+i)), spec.Must(spec.ParseRate("100"))
+		r.Counts.Acquired = int64(300 - 100*i)
+		r.Bound.InSystem, r.Bound.LittleOpen = 1000, []float64{0.2, 1, 1}[i]
+	})
+	for i, c := range cells {
+		p99 := []time.Duration{1, 3, 2}[i] * time.Millisecond
+		c.Latency = map[results.Metric]results.Latency{results.Response: {Count: 1e6, P99: p99}}
+	}
+	if best := NewRun(cells).Groups[0].Best(); !slices.Equal(best, []int{2, 1, 0}) {
+		t.Errorf("order %v", best)
+	}
+}
+
 func TestLoads(t *testing.T) {
 	titles, members := Loads(planned(t, 4, func(i int, r *results.Record) {
 		r.Plan.Lock, r.Plan.Clients = string(rune('m'+i/2)), 4+i%2
