@@ -116,15 +116,17 @@ var runOutputFlags = []flagDef{
 	{"quiet", "", groupOutput, "", "false", false, "no progress"},
 	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload, run nothing"},
 	formatFlag,
+	verboseFlag,
 	widthFlag,
 }
 
 var (
 	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
-	widthFlag = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
-	jsonFlag  = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
-	helpFlag  = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
+	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of a single run: server, machine, bound, course,\neach latency and cost"}
+	widthFlag   = flagDef{"width", "", groupOutput, "N", "0", false, "columns of the table; 0 is the terminal's, else 100"}
+	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
+	helpFlag    = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
 // comparingFlags say how to compare; run, compare and the baseline share them.
@@ -150,7 +152,7 @@ var (
 var checkFlags = []flagDef{failOnFlag, allowFlag}
 
 var (
-	reportFlags = slices.Concat(checkFlags, []flagDef{formatFlag, widthFlag})
+	reportFlags = slices.Concat(checkFlags, []flagDef{formatFlag, verboseFlag, widthFlag})
 
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag, widthFlag)
 

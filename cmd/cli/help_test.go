@@ -101,7 +101,7 @@ func TestHelpFiles(t *testing.T) {
 // TestHelpFlags: each flag of a run is among all flags, and in one topic.
 func TestHelpFlags(t *testing.T) {
 	in := func(page string) (names []string) {
-		for _, match := range regexp.MustCompile(`(?m)^ [ *](?:-o, )?-([a-z-]+)`).FindAllStringSubmatch(page, -1) {
+		for _, match := range regexp.MustCompile(`(?m)^ [ *](?:-[a-z], )?-([a-z-]+)`).FindAllStringSubmatch(page, -1) {
 			names = append(names, match[1])
 		}
 		return names

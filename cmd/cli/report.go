@@ -41,10 +41,11 @@ func (p *program) reportCommand() *cobra.Command {
 		if err := o.fill(p.env); err != nil {
 			return err
 		}
-		width, err := p.tableOptions(o)
+		table, err := p.tableOptions(o)
 		if err != nil {
 			return err
 		}
+		table.Verbose = o.on("verbose")
 		limits, err := o.thresholds("lockbench compare does that")
 		if err != nil {
 			return err
@@ -58,7 +59,7 @@ func (p *program) reportCommand() *cobra.Command {
 			return exitCode(exitError)
 		}
 		check := compare.CheckCells(cells, limits, nil)
-		if err := writeOutputs(p, outputs, p.reported(cells, check, width)); err != nil {
+		if err := writeOutputs(p, outputs, p.reported(cells, check, table)); err != nil {
 			return err
 		}
 		verdict := p.checked(check, o)

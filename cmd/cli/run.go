@@ -65,6 +65,7 @@ func (p *program) run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
+	table.Verbose = o.on("verbose")
 	if err := checkLive(o); err != nil {
 		return err
 	}

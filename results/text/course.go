@@ -92,26 +92,37 @@ func latencyCourse(series []results.Interval) (name string, values []float64) {
 
 // steady says whether the second half of the window was like the first.
 func (p *page) steady(c *results.Cell) {
+	color := ""
+	if c.Drifting > 0 {
+		color = yellow
+	}
+	text := steadiness(c)
+	if text != "" {
+		text += fmt.Sprintf(" (p %s)", format.Probability(c.Steady.P))
+	}
+	p.item(color, "steady", text)
+}
+
+// steadiness says whether the second half of the window was like the first; empty if nobody looked.
+func steadiness(c *results.Cell) string {
 	s := c.Steady
 	if s == (results.Steady{}) {
-		return
+		return ""
 	}
-	text := fmt.Sprintf("first half %s locks/s, second half %s (p %s)",
-		metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate), format.Probability(s.P))
+	halves := fmt.Sprintf("halves of %s and %s locks/s", metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate))
 	switch {
 	case c.Drifting > 0 && len(c.Trials) > 1:
-		p.item(yellow, "steady", fmt.Sprintf("NO, not in %d of %d trials: %s", c.Drifting, len(c.Trials), text))
+		return fmt.Sprintf("DRIFTS in %d of %d trials: %s", c.Drifting, len(c.Trials), halves)
 	case c.Drifting > 0:
-		p.item(yellow, "steady", "NO: "+text)
+		return "DRIFTS: " + halves
 	case len(c.Trials) > 1:
-		p.item("", "steady", "all trials; the first: "+text)
+		return "steady in all trials"
 	case s.FirstRate == 0 && s.SecondRate == 0:
-		p.item("", "steady", fmt.Sprintf("unclear: nothing was granted in half of the seconds or more (p %s)", format.Probability(s.P)))
+		return "steadiness unclear: nothing was granted in half of the seconds or more"
 	case stats.Differ(s):
-		p.item("", "steady", "unclear: "+text+", too few intervals to tell that from chance")
-	default:
-		p.item("", "steady", "yes: "+text)
+		return "steadiness unclear: " + halves + ", which may be chance"
 	}
+	return "steady: " + halves
 }
 
 // steps writes the steps of a rate: of a ladder, each beside its mirror image, which came later.

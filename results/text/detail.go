@@ -29,30 +29,86 @@ func (p *page) item(color, label, text string) {
 	}
 }
 
+// detail writes one cell. The short form has what a reader needs to believe the figure and to go on from it; p.verbose adds to
+// each part what else the record holds.
 func (p *page) detail(c *results.Cell) error {
+	p.violation(c)
 	p.asked(c)
 	p.blank()
 	p.throughput(c)
-	for _, part := range []func(*results.Cell) error{p.latencies, p.classes, p.steps, p.trials} {
+	p.safety(c)
+	p.fairness(c)
+	parts := []func(*results.Cell) error{p.latencies, p.classes, p.steps}
+	if p.verbose {
+		parts = append(parts, p.trials)
+	}
+	for _, part := range parts {
 		if err := part(c); err != nil {
 			return err
 		}
 	}
 	p.blank()
 	p.outcomes(c)
-	p.safety(c)
 	p.costs(c)
+	p.claims(c)
 	p.generator(c)
-	if len(c.Warnings) > 0 || c.Duplicates > 0 {
-		p.blank()
+	p.notes(c)
+	p.item("", "next", view.Next(c))
+	return nil
+}
+
+// violation says in the first line that the lock has failed.
+func (p *page) violation(c *results.Cell) {
+	if !c.Violated() {
+		return
 	}
-	for _, warning := range c.Warnings {
-		p.para(yellow, "  warning: ", warning)
+	what := view.OtherWitnesses(c.Safety)
+	if n := c.Safety.Violations - c.Safety.Overstayed; n > 0 {
+		what = fmt.Sprintf("%s of %s came while another client held the lock", format.Count(n), format.Plural(c.Safety.Grants, "grant"))
+	}
+	p.para(red, "", "MUTUAL EXCLUSION VIOLATED: "+what)
+}
+
+// claims says what the design promises, and what is wrong with it.
+func (p *page) claims(c *results.Cell) {
+	p.item("", "claims", view.TraitWords(c.First().Traits))
+	risk := view.Risk(c)
+	if p.verbose {
+		risk = c.First().Wrong
+	}
+	p.item("", "risk", risk)
+}
+
+// mostNotes is how many notes the short form has.
+const mostNotes = 3
+
+// notes say what changes how the figures are read and is not said elsewhere on the page.
+func (p *page) notes(c *results.Cell) {
+	var notes []string
+	for _, f := range view.Flags(c) {
+		if slices.Contains([]string{"paused", "unbalanced", "beaten", "behind", "overflow"}, f.Name) && !p.verbose {
+			notes = append(notes, f.Word+": "+f.Means)
+		}
+	}
+	for _, w := range c.Warnings {
+		if p.verbose || !strings.Contains(w, "not steady, lengthen -warmup") && !strings.Contains(w, "(Little's law)") { // see steady
+			notes = append(notes, w)
+		}
 	}
 	if c.Duplicates > 0 {
-		p.para(yellow, "  warning: ", format.Plural(c.Duplicates, "record")+" that had been read before left out")
+		notes = append(notes, format.Plural(c.Duplicates, "record")+" that had been read before left out")
 	}
-	return nil
+	left := 0
+	if len(notes) > mostNotes && !p.verbose {
+		left = len(notes) - mostNotes
+		notes = notes[:mostNotes]
+	}
+	for _, n := range notes {
+		p.item(yellow, "note", n)
+	}
+	if left > 0 {
+		p.item(yellow, "", format.Plural(left, "more note")+": -v")
+	}
 }
 
 // lastedInstead stands behind the hold that was asked for if the holds did not last as long.
@@ -67,7 +123,7 @@ func lastedInstead(c *results.Cell, title string) string {
 // toldOtherwise are the settings that a run tells in its first line, with its window or with its server.
 var toldOtherwise = []string{"driver", "lock", "wait", "load", "clients", "keys", "duration", "warm-up", "durability"}
 
-// asked says what ran and where.
+// asked says what ran and where: in short, what is not as usual.
 func (p *page) asked(c *results.Cell) {
 	r := c.First()
 	title := r.Plan.Driver + " " + r.Plan.Lock
@@ -83,9 +139,12 @@ func (p *page) asked(c *results.Cell) {
 		wanted = append(wanted, "workload "+r.Plan.Workload)
 	}
 	for _, a := range view.Settings {
-		if v := a.Value(c); v != "" && v != view.ByClass && v != a.Unsaid && !slices.Contains(toldOtherwise, a.Title) {
-			wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
+		v := a.Value(c)
+		said := v == "" || v == view.ByClass || v == a.Unsaid || slices.Contains(toldOtherwise, a.Title)
+		if said || !p.verbose && a.Usual(v) && a.Title != "hold" {
+			continue
 		}
+		wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
 	}
 	p.item("", "asked", format.Join(wanted...))
 	for _, g := range r.Plan.Classes {
@@ -95,32 +154,47 @@ func (p *page) asked(c *results.Cell) {
 	if n := len(c.Trials); n > 1 {
 		window = fmt.Sprintf("%d trials of %s", n, length(&r.Plan))
 	}
-	p.item("", "window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
-	p.item("", "claims", view.TraitWords(r.Traits))
-	s := r.Server
-	persistence := ""
-	switch {
-	case s.Persistence != "":
-		persistence = "persistence " + s.Persistence
-	case s.Name != "": // without a server there is none to wonder about
-		persistence = "persistence unknown"
-	}
-	replicas := ""
-	if s.Replicas > 0 {
-		replicas = format.Plural(s.Replicas, "replica")
-	}
-	durability := ""
-	if s.Durability != "" {
-		durability = "durability " + s.Durability
-	}
-	p.item("", "server", format.Join(strings.TrimSpace(s.Name+" "+s.Version), view.ServerKind(c), s.Mode, durability, persistence, replicas,
-		connections(s.Connections), s.Network, s.Addr))
-	p.item("", "machine", view.Machine(r.Env))
+	p.full("window", format.Join(window, "warm-up "+format.Exact(r.Plan.Warmup), "started "+r.Started.UTC().Format(time.DateTime)+" UTC"))
+	p.place(c)
+	p.full("machine", view.Machine(r.Env))
 	p.item("", "variables", view.Variables(r.Env))
 	p.item("", "revision", r.Env.Revision)
 	p.item("", "side", r.Side)
-	p.item("", "with", format.Join(strings.TrimSpace("lockbench "+r.Env.Lockbench), view.Libraries(r.Env)))
-	p.item("", "command", r.Plan.Command)
+	p.full("with", format.Join(strings.TrimSpace("lockbench "+r.Env.Lockbench), view.Libraries(r.Env)))
+	p.full("command", r.Plan.Command)
+}
+
+// place says which server it was.
+func (p *page) place(c *results.Cell) {
+	s := c.First().Server
+	words := []string{strings.TrimSpace(s.Name + " " + s.Version), view.ServerKind(c), s.Mode}
+	if s.Durability != "" {
+		words = append(words, "durability "+s.Durability)
+	}
+	switch {
+	case s.Persistence != "":
+		words = append(words, "persistence "+s.Persistence)
+	case s.Name != "": // without a server there is none to wonder about
+		words = append(words, "persistence unknown")
+	}
+	if s.Replicas > 0 {
+		words = append(words, format.Plural(s.Replicas, "replica"))
+	}
+	if p.verbose {
+		words = append(words, connections(s.Connections))
+	}
+	words = append(words, s.Network)
+	if p.verbose || s.Kind == "external" {
+		words = append(words, s.Addr)
+	}
+	p.item("", "server", format.Join(words...))
+}
+
+// full adds an item of the verbose form.
+func (p *page) full(label, text string) {
+	if p.verbose {
+		p.item("", label, text)
+	}
 }
 
 // length returns that of the window as it was planned.
@@ -134,7 +208,7 @@ func length(p *spec.Plan) string {
 	return format.Plural(p.Ops, "operation") + " or " + format.Exact(p.Duration)
 }
 
-// throughput says how fast, and how near that is to what is possible.
+// throughput says how fast, how steadily, and what limits it.
 func (p *page) throughput(c *results.Cell) {
 	rate := metric.PerSecond.Format(c.Rate.Median) + " locks/s"
 	if e := stats.Trials(c.Trials, (*results.Record).Throughput); e.Known() {
@@ -144,10 +218,34 @@ func (p *page) throughput(c *results.Cell) {
 		rate += fmt.Sprintf(", the median of %d trials (%s – %s; an interval of 95 %% confidence takes %d)",
 			n, metric.PerSecond.Format(c.Rate.Min), metric.PerSecond.Format(c.Rate.Max), stats.MinTrials)
 	}
-	p.item(bold, "throughput", rate)
+	if p.verbose {
+		p.item(bold, "throughput", rate)
+		p.bound(c)
+		p.little(c)
+		p.course(c)
+	} else {
+		color := bold
+		if c.Drifting > 0 {
+			color = yellow
+		}
+		bound := ""
+		if v := metricOf("efficiency", c); v > 0 {
+			bound = format.Percent(v) + " of the bound"
+		}
+		p.item(color, "throughput", format.Join(rate, bound, steadiness(c)))
+	}
 	p.arrivals(c)
-	p.bound(c)
-	p.limit(c)
+	p.item("", "limited by", view.Limit(c))
+}
+
+// metricOf returns a metric of a cell, NaN if it is not known.
+func metricOf(name string, c *results.Cell) float64 {
+	m, _ := metric.Named(name)
+	return m.Of(c.Figures())
+}
+
+// little says whether the books balance.
+func (p *page) little(c *results.Cell) {
 	if c.Bound.Little > 0 {
 		color, verdict := "", "the books balance"
 		switch {
@@ -175,7 +273,6 @@ func (p *page) throughput(c *results.Cell) {
 		p.item(color, "", fmt.Sprintf("and for %.0f %% of the %s arrivals that were in the system on average: %s",
 			100*b.LittleOpen, format.Three(b.InSystem), verdict))
 	}
-	p.course(c)
 }
 
 // arrivals says what an open loop asked for, and what became of it.
@@ -210,7 +307,7 @@ func (p *page) arrivals(c *results.Cell) {
 
 func (p *page) bound(c *results.Cell) {
 	b := c.Bound
-	if b.LocksPerS <= 0 {
+	if b.LocksPerS <= 0 || c.Violated() {
 		return
 	}
 	by := ""
@@ -237,10 +334,4 @@ func (p *page) bound(c *results.Cell) {
 	}
 	p.item(yellow, "bound", text)
 	p.item(yellow, "", "BEATEN: "+view.Meaning("beaten"))
-}
-
-// limit says what limits the throughput, and what to try next.
-func (p *page) limit(c *results.Cell) {
-	p.item("", "limited by", view.Limit(c))
-	p.item("", "next", view.Next(c))
 }

@@ -21,17 +21,29 @@ func titleOf(m results.Metric, c *results.Cell) string {
 	return metric.Latency(m).Title
 }
 
+// rows are the latencies of the short form, three of them.
+func rows(c *results.Cell) []results.Metric {
+	if c.Latency[results.Response].Count > 0 {
+		return []results.Metric{results.Response, results.Acquire, results.Release}
+	}
+	last := results.Release
+	if c.Counts.Crashed > 0 {
+		last = results.Recovery
+	}
+	return []results.Metric{results.Acquire, results.Handoff, last}
+}
+
 // latencies writes the distributions that have values, a row each; acquire and release always. Hiccups are lockbench's own and
 // no latency of the lock: see generator.
 func (p *page) latencies(c *results.Cell) error {
 	g := grid{head: []string{"latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"}}
 	g.right = []bool{false, true, true, true, true, true, true, true}
 	var overflow []string
-	few := false
+	few, short := false, rows(c)
 	for _, d := range metric.Distributions {
 		m := d.Metric
 		l := c.Latency[m]
-		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release {
+		if m == results.Hiccup || l.Count == 0 && m != results.Acquire && m != results.Release || !p.verbose && !slices.Contains(short, m) {
 			continue
 		}
 		title := titleOf(m, c)
@@ -44,15 +56,14 @@ func (p *page) latencies(c *results.Cell) error {
 	if err := p.block(g); err != nil {
 		return err
 	}
-	if few {
+	if few && p.verbose {
 		p.item("", "", tooFew)
 	}
 	if overflow != nil {
 		p.item(yellow, "", "above one hour, counted as one hour: "+strings.Join(overflow, ", "))
 	}
 	if probed(c) {
-		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it: %s times as long, "+
-			"for a request that has nothing to do with locks",
+		p.item("", "neighbour", fmt.Sprintf("p50 %s before the load, %s under it (%s times as long)",
 			format.Glue(format.Duration(c.Latency[results.ProbeIdle].P50)), format.Glue(format.Duration(c.Latency[results.Probe].P50)),
 			metric.Ratio.Format(c.Disturbance())))
 	}

@@ -140,10 +140,11 @@ const (
 
 // page collects lines and writes them at once.
 type page struct {
-	width int
-	color bool
-	lines []string
-	items *[]view.Item // nil, or: takes what has a label in place of lines; see Facts
+	width   int
+	color   bool
+	verbose bool // of a single cell: see Options
+	lines   []string
+	items   *[]view.Item // nil, or: takes what has a label in place of lines; see Facts
 }
 
 func (p *page) add(color string, lines ...string) {

@@ -14,26 +14,30 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// outcomes says how the acquisitions and releases ended, and who got the locks.
+// outcomes says how the acquisitions and releases ended: in short, those that did not go well.
 func (p *page) outcomes(c *results.Cell) {
 	n := c.Counts
-	p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
-		format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused), format.Labelled("unfinished", n.Unfinished)))
-	p.item("", "releases", format.Join("released "+format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
-		format.Labelled("failed", n.ReleaseError), format.Labelled("never, since the holder died:", n.Crashed)))
+	if p.verbose || n.Contended+n.TimedOut+n.Canceled+n.Unknown+n.Refused > 0 {
+		p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
+			format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused), format.Labelled("unfinished", n.Unfinished)))
+	}
+	if p.verbose || n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed > 0 {
+		p.item("", "releases", format.Join("released "+format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
+			format.Labelled("failed", n.ReleaseError), format.Labelled("never, since the holder died:", n.Crashed)))
+	}
 	if n.Overstayed > 0 {
 		p.item("", "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
 	}
 	if n.LostRenewal > 0 {
 		p.item(yellow, "", "lost to a renewal: "+view.Meaning("lost"))
 	}
-	if c.Plan().Renew {
+	if c.Plan().Renew && (p.verbose || n.RenewError > 0) {
 		p.item("", "renewals", format.Join("answered "+format.Count(n.Renewals-n.RenewError), format.Labelled("failed", n.RenewError)))
 	}
-	if c.Plan().Reentry > 1 {
+	if c.Plan().Reentry > 1 && (p.verbose || n.ReentryRefused+n.ReentryError > 0) {
 		p.item("", "re-entries", format.Join("granted "+format.Count(n.Reentries), format.Labelled("refused", n.ReentryRefused), format.Labelled("failed", n.ReentryError)))
 	}
-	if n.SplitVotes+n.LateGrants > 0 {
+	if n.SplitVotes+n.LateGrants > 0 && p.verbose {
 		p.item("", "votes", format.Join(format.Labelled("split", n.SplitVotes), format.Labelled("late", n.LateGrants)))
 	}
 	var failed []string
@@ -55,16 +59,27 @@ func (p *page) outcomes(c *results.Cell) {
 	if n.Unknown > 0 {
 		p.item(yellow, "", view.Meaning("unknown"))
 	}
+}
+
+// fairness says who got the locks.
+func (p *page) fairness(c *results.Cell) {
 	f := c.Fairness
-	if n.Acquired == 0 {
+	if c.Counts.Acquired == 0 {
 		return
 	}
-	p.item("", "fairness", format.Join(fmt.Sprintf("Jain %.2f", f.Jain),
+	words := []string{fmt.Sprintf("Jain %.2f", f.Jain),
 		fmt.Sprintf("%s to %s grants a client", format.Count(f.MinClient), format.Count(f.MaxClient)),
 		fmt.Sprintf("%s of %s starved", format.Count(f.Starved), format.Count(int64(c.Plan().Clients))),
-		"longest wait "+format.Duration(f.LongestWait),
-		format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun)))
+		"longest wait " + format.Duration(f.LongestWait)}
+	if p.verbose {
+		words = append(words, format.Plural(f.OwnerChanges, "owner change"), "longest run "+format.Count(f.LongestRun))
+	}
+	color := ""
 	if f.Starved > 0 {
+		color = yellow
+	}
+	p.item(color, "fairness", format.Join(words...))
+	if f.Starved > 0 && p.verbose {
 		p.item(yellow, "", view.Meaning("starved"))
 	}
 }
@@ -77,7 +92,9 @@ func (p *page) safety(c *results.Cell) {
 		color = alarm(c)
 	}
 	p.item(color, "safety", view.SafetyLine(s))
-	p.item("", "", powerLine(s))
+	if p.verbose {
+		p.item("", "", powerLine(s))
+	}
 	if s.Overstayed > 0 {
 		lost := ""
 		if s.OnlyPlanted() && s.LostUpdates > 0 {
@@ -91,7 +108,7 @@ func (p *page) safety(c *results.Cell) {
 	if s.Breaches() > 0 {
 		claim = "the design does not claim mutual exclusion"
 		if c.First().Traits.Exclusive {
-			claim = "the design claims mutual exclusion"
+			claim = "" // the first line says so
 		}
 	}
 	overlaps := ""
@@ -100,7 +117,10 @@ func (p *page) safety(c *results.Cell) {
 	}
 	p.item(color, "", format.Join(claim, overlaps))
 	p.item(red, "", view.OtherWitnesses(s))
-	const shown = 3
+	shown := 1
+	if p.verbose {
+		shown = 3
+	}
 	for i, v := range s.Events {
 		if i == shown {
 			break
@@ -127,10 +147,16 @@ func powerLine(s results.Safety) string {
 	return text
 }
 
+// shortCosts are those of the short form.
+var shortCosts = []string{"tries/lock", "commands/lock", "round-trips/lock", "server-cpu/lock", "client-cpu/lock"}
+
 // costs is what one granted lock cost.
 func (p *page) costs(c *results.Cell) {
 	var costs []string
 	for _, m := range metric.Of(metric.Cost) {
+		if !p.verbose && !slices.Contains(shortCosts, m.Name) {
+			continue
+		}
 		switch v := m.Of(c.Figures()); {
 		case v > 0 && v < 0.01:
 			costs = append(costs, "< 0.01 "+m.Title())
@@ -148,9 +174,15 @@ func connections(n int) string {
 	return format.Plural(n, "connection")
 }
 
-// generator is the verdict on lockbench itself.
+// generator is the verdict on lockbench itself: in short, if it was the limit.
 func (p *page) generator(c *results.Cell) {
 	g := c.Generator
+	if !p.verbose {
+		if g.Saturated && c.Limit().By != results.ByGenerator {
+			p.item(yellow, "generator", "SATURATED: latencies have its delays in them: "+g.Why)
+		}
+		return
+	}
 	machine := ""
 	if g.Machine >= 0 {
 		machine = "machine " + format.Percent(g.Machine) + " busy"

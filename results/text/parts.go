@@ -51,13 +51,16 @@ func Full(cells []*results.Cell) Sheet {
 
 // Facts returns what the detailed view of a cell says, figures that have a table of their own apart.
 func Facts(c *results.Cell) []view.Item {
-	p := &page{width: defaultWidth, items: &[]view.Item{}}
+	p := &page{width: defaultWidth, verbose: true, items: &[]view.Item{}}
 	p.asked(c)
 	p.throughput(c)
-	p.outcomes(c)
 	p.safety(c)
+	p.fairness(c)
+	p.outcomes(c)
 	p.costs(c)
+	p.claims(c)
 	p.generator(c)
+	p.item("", "next", view.Next(c))
 	return slices.DeleteFunc(*p.items, func(i view.Item) bool { return i.Label == "course" })
 }
 

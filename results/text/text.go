@@ -18,6 +18,7 @@ type Options struct {
 
 	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
 	All     bool // of a comparison of many figures: show every row, not the worst of them alone
+	Verbose bool // of a single cell: all that the record says of it
 	Plan    bool // of a comparison: say what was measured, where no table above it has
 }
 
@@ -33,7 +34,7 @@ func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
 	if len(cells) == 0 {
 		return errNone
 	}
-	p := &page{width: o.Width, color: o.Color}
+	p := &page{width: o.Width, color: o.Color, verbose: o.Verbose}
 	if p.width <= 0 {
 		p.width = defaultWidth
 	}

@@ -59,8 +59,7 @@ func limitText(c *results.Cell, l results.Limit) string {
 			return fmt.Sprintf("requests took %s times as long as without load, and the machine was %s busy, lockbench with %s of its %d cores",
 				format.Three(l.Slower), format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), c.First().Env.CPUs)
 		}
-		first, _, _ := strings.Cut(c.Generator.Why, ";")
-		return first
+		return c.Generator.Why
 	case results.ByConnections:
 		return fmt.Sprintf("%s requests at a time were under way or waited for one of %s",
 			format.Three(c.Requests()), format.Plural(c.Bound.Pool, "connection"))
@@ -74,8 +73,8 @@ func limitText(c *results.Cell, l results.Limit) string {
 
 func serverText(c *results.Cell, l results.Limit) string {
 	can := ""
-	switch s := c.First().Server; {
-	case s.Name != "redis" && s.Name != "valkey":
+	switch {
+	case !isRedis(c.First().Server):
 		can = fmt.Sprintf("the %s that lockbench left it", cores(l.CoresOf))
 	case l.CoresOf > 1:
 		can = fmt.Sprintf("the %s that its nodes execute on, one each", cores(l.CoresOf))
@@ -175,11 +174,14 @@ func Next(c *results.Cell) string {
 		if line := queue(c); c.Cost.Tries >= 1.5 && line != "" {
 			return fmt.Sprintf("%s: a lock took %s tries, and one of each process is enough", line, format.Three(c.Cost.Tries))
 		}
-		if s := c.First().Server.Name; (s == "redis" || s == "valkey") && p.Topology != "cluster" {
+		if isRedis(c.First().Server) && p.Topology != "cluster" {
 			return "-topology cluster: the keys of several nodes have several cores"
 		}
 		return "a server with more processors, or a machine of its own (-addr)"
 	case results.ByGenerator:
+		if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
+			return "fewer clients, or a machine with more processors: the lock runs within lockbench"
+		}
 		return "run lockbench on another machine than the server (-addr)"
 	case results.ByConnections:
 		return fmt.Sprintf("-conns %d: requests waited for a connection, not for the server", 2*c.Bound.Pool)
@@ -197,26 +199,33 @@ func Next(c *results.Cell) string {
 func lockNext(c *results.Cell) string {
 	why := "keys stood free although clients waited"
 	if gap := c.Latency[results.Handoff]; gap.Quantile(0.5) > 0 {
-		why = fmt.Sprintf("keys stood free for %s between holders (p50)", format.Duration(gap.P50))
+		why = fmt.Sprintf("keys stood free for %s between holders", format.Duration(gap.P50))
 	}
 	if line := queue(c); line != "" {
 		return line + ": " + why
 	}
-	return "another design or service (lockbench list): " + why
+	return "another design (lockbench list): " + why
 }
 
 // queue returns the flags of the line within lockbench that c could have and has not; empty if there is nothing left. A lock
-// is in it if its releases wake the waiters, and a release can hand over that of the plain designs.
+// is in it if its releases wake waiters, as those of all designs on Redis can but the one that queues on the server; and a
+// release can hand over that of the plain designs.
 func queue(c *results.Cell) string {
 	p, flags := c.Plan(), []string{}
-	if !c.First().Traits.Wakes {
-		return ""
-	}
-	if p.Wait != "queue" {
+	redis := isRedis(c.First().Server) && p.Wait != "library" && p.Wait != "native"
+	switch {
+	case p.Wait == "queue":
+	case c.First().Traits.Wakes, redis && p.Lock != "fair":
 		flags = append(flags, "-wait queue")
+	default:
+		return ""
 	}
 	if p.Handover != "swap" && p.Topology != "redlock" && slices.Contains([]string{"set-nx", "fenced"}, p.Lock) {
 		flags = append(flags, "-handover swap")
 	}
 	return strings.Join(flags, " ")
+}
+
+func isRedis(s results.Server) bool {
+	return slices.Contains([]string{"redis", "valkey", "miniredis"}, s.Name)
 }
