@@ -33,6 +33,7 @@ func throughput(v *view.Run) (Chart, bool) {
 	c := newCanvas(title, about(v, groups), bars(v, all))
 	drawAll(c, all)
 	notes.draw(c, left)
+	c.paragraph("soft", guarantees(cellsOfGroups(groups)))
 	return c.chart("throughput", title, altOf(v, groups, "Locks per second", best(v), rateOf, format.Three)), true
 }
 
@@ -150,6 +151,7 @@ func overview(v *view.Run) (Chart, bool) {
 	c := newCanvas(title, about(v, groups[:1]), bars(v, []section{s}))
 	drawAll(c, []section{s})
 	notes.draw(c, 0)
+	c.paragraph("soft", guarantees(g.Cells))
 	var said []string
 	for _, i := range at {
 		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Short[i], format.Three(rateOf(g.Cells[i])),

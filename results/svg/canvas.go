@@ -153,10 +153,14 @@ func wrapAt(text string, room, size float64) (lines []string) {
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	return append(lines, line)
+	lines = append(lines, line)
+	for i, line := range lines {
+		lines[i] = clip(line, room, size)
+	}
+	return lines
 }
 
-// lineBreaks breaks a name before a part of it, so that it takes two lines at most where parts are short.
+// nameLines breaks a name before a part of it, so that it takes two lines at most where parts are short.
 func nameLines(name string, room float64) (lines []string) {
 	line := ""
 	for _, part := range strings.Split(name, " · ") {
@@ -167,19 +171,21 @@ func nameLines(name string, room float64) (lines []string) {
 	}
 	lines = append(lines, line)
 	for i, line := range lines {
-		lines[i] = clip(line, room)
+		lines[i] = clip(line, room, textSize)
 	}
 	return lines
 }
 
-// clip cuts off what does not fit into the room.
-func clip(s string, room float64) string {
-	if measure(s, textSize) <= room {
+// clip cuts out of the middle what does not fit into the room: names often differ at their ends.
+func clip(s string, room, size float64) string {
+	if measure(s, size) <= room {
 		return s
 	}
 	r := []rune(s)
-	for len(r) > 1 && measure(string(r)+"…", textSize) > room {
-		r = r[:len(r)-1]
+	for n := len(r) - 1; n > 0; n-- {
+		if short := string(r[:(n+1)/2]) + "…" + string(r[len(r)-n/2:]); measure(short, size) <= room {
+			return short
+		}
 	}
-	return string(r) + "…"
+	return "…"
 }

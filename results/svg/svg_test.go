@@ -79,6 +79,7 @@ func locks(t testing.TB) []*results.Cell {
 		if r.Plan.Lock == "sequential" {
 			r.Plan.Driver, r.Server = "zookeeper", results.Server{Kind: "private", Name: "zookeeper", Version: "3.8.0"}
 			r.Generator.Saturated = true
+			r.Traits.Fenced = true
 		}
 		if r.Plan.Hold > 0 {
 			r.Bound = results.Bound{LocksPerS: 1.1 * 6_000, By: "keys", RTT: 50 * time.Microsecond}
@@ -289,6 +290,33 @@ func TestCharts(t *testing.T) {
 		runs["waits"], runs["services"] = recorded(t, "waits"), recorded(t, "services")
 	}
 	for name, cells := range runs {
+		for _, c := range Charts(cells) {
+			t.Run(name+"/"+c.Name, func(t *testing.T) { check(t, c) })
+		}
+	}
+}
+
+// TestAwkward draws what has it hard: names that do not fit, markup, nothing at all, and very many cells.
+func TestAwkward(t *testing.T) {
+	long := locks(t)
+	for i, c := range long {
+		for _, r := range c.Trials {
+			r.Plan.Lock = strings.Repeat("anUnbreakableName", 6) + fmt.Sprint(i%4)
+			r.Server.Name, r.Server.Version = "<script>alert(1)</script>\x1b[31m", strings.Repeat("9", 200)
+		}
+	}
+	var many []*results.Record
+	for i := range 200 {
+		r := planted(load(fmt.Sprint("lock-", i), "backoff", 1<<(i%12), 1, 0), 1, float64(1+i*i), time.Duration(i)*time.Microsecond, time.Duration(i)*time.Second)
+		many = append(many, r)
+	}
+	empty := planted(load("set-nx", "backoff", 1, 1, 0), 1, 0, 0, 0)
+	empty.Latency, empty.Partial = nil, "interrupted"
+	nothing := planted(load("fenced", "backoff", 1, 1, 0), 1, 0, 0, 0)
+	same := planted(load("other", "backoff", 1, 1, 0), 1, 1000, time.Millisecond, time.Millisecond)
+	for name, cells := range map[string][]*results.Cell{
+		"long": long, "many": group(t, many...), "empty": group(t, empty), "nothing": group(t, empty, nothing), "one value": group(t, same, nothing),
+	} {
 		for _, c := range Charts(cells) {
 			t.Run(name+"/"+c.Name, func(t *testing.T) { check(t, c) })
 		}

@@ -146,6 +146,15 @@ func meaning(word string) string {
 	return word + ": " + view.Meaning(word) + "."
 }
 
+// guarantees warns of a ranking of designs that do not promise the same.
+func guarantees(cells []*results.Cell) string {
+	first := view.Claims(cells[0].First().Traits)
+	if !slices.ContainsFunc(cells, func(c *results.Cell) bool { return view.Claims(c.First().Traits) != first }) {
+		return ""
+	}
+	return "Guarantees differ: a faster lock may promise less."
+}
+
 // saidOf says of a cell what must not be left out.
 func saidOf(c *results.Cell) string {
 	var words []string
