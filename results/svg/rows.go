@@ -319,7 +319,9 @@ func (f frame) mark(c *canvas, m mark, y float64) {
 	if f.bounds && m.bound > 0 {
 		x := f.at(m.bound)
 		c.line("bound", x, y-barHeight/2-3, x, y+barHeight/2+3)
-		right = max(right, x)
+		if x < right+12+measure(m.label, textSize) { // there is no room for the label before it
+			right = max(right, x)
+		}
 	}
 	c.text("value", right+6, y+5, start, m.label)
 }

@@ -73,7 +73,7 @@ func bars(v *view.Run, all []section) string {
 		}
 	}
 	if slices.ContainsFunc(all, func(s section) bool { return slices.ContainsFunc(s.panels, func(p panel) bool { return p.bounds }) }) {
-		text += " Dotted: as many as hold time and round trip leave room for."
+		text += " Dotted: the most that hold and round trip allow."
 	}
 	return text
 }
