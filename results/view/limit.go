@@ -154,6 +154,9 @@ func nonEmpty(parts []string) (kept []string) {
 // Next returns what to try next, given what limits c: a flag to change, and why; empty if nothing is known to help.
 func Next(c *results.Cell) string {
 	if c.Violated() {
+		if p := c.Plan(); p.TTL > 0 && p.Hold >= p.TTL && !p.Renew {
+			return fmt.Sprintf("-renew, or a longer -ttl than %s: holds outlast the lease", format.Exact(p.TTL))
+		}
 		return "another design (lockbench list): whatever this one's speed, it does not exclude"
 	}
 	p, l := c.Plan(), c.Limit()
@@ -168,6 +171,9 @@ func Next(c *results.Cell) string {
 	case results.ByKey:
 		if line := queue(c); l.Known && l.Trip > l.Held && line != "" {
 			return line + ": clients of one process then pass a key on among themselves"
+		}
+		if l.Hottest {
+			return "shorter holds, or a load that is spread more evenly (-key-dist): more keys leave the hottest as it is"
 		}
 		return fmt.Sprintf("-keys %d, or shorter holds: a key cannot be busy for more than all the time", 2*p.Keys)
 	case results.ByServerCPU:
