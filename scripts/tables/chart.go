@@ -34,10 +34,24 @@ func (d *document) chart(recs []*results.Record, names, words string) ([]byte, e
 	stem := strings.NewReplacer(".jsonl", "", ",", "-").Replace(names)
 	file := strings.NewReplacer("=", "", ",", "-", "/", "-").Replace(strings.Join(append([]string{stem}, fields...), "-"))
 	d.charts = append(d.charts, made{filepath.Join(d.dir, "charts", file+".svg"), c.SVG})
-	link, err := filepath.Rel(d.beside, d.charts[len(d.charts)-1].file)
+	link, err := d.link(d.charts[len(d.charts)-1].file)
 	if err != nil {
 		return nil, err
 	}
 	alt := strings.NewReplacer("[", "(", "]", ")", "\\", "").Replace(c.Alt)
-	return fmt.Appendf(nil, "![%s](%s)\n", alt, filepath.ToSlash(link)), nil
+	return fmt.Appendf(nil, "![%s](%s)\n", alt, link), nil
+}
+
+// link returns the path of a file from the document.
+func (d *document) link(file string) (string, error) {
+	from, err := filepath.Abs(d.beside) // without which Rel cannot leave a ..
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Rel(from, to)
+	return filepath.ToSlash(path), err
 }

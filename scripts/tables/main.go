@@ -1,22 +1,25 @@
-// Command tables fills in the figures of README.md and BENCHMARKS.md from recorded runs, so that no figure is typed.
+// Command tables fills in the figures of README.md and BENCHMARKS.md from recorded runs, so that no figure is typed, and
+// writes the full tables of each recorded file beside it.
 //
 // A figure is between two comments, the first of which names its file:
 //
-//	<!-- table contended.jsonl -->   a Markdown table of all cells of the file, with their commands
 //	<!-- output front-door.jsonl --> what lockbench prints for the file
+//	<!-- command services.jsonl -->  the command that recorded it
+//	<!-- locks services.jsonl crash.jsonl hold=1ms -->
+//	                                 which lock to choose: the throughput and waits of the first file, the recovery
+//	                                 of the second; see locks.go
 //	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
 //	<!-- chart services.jsonl overview keys=10 -->
 //	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
 //	                                 one figure of a cell, divided by that of another; see ratio.go
-//	<!-- designs - -->               the lock designs, their traits and what is wrong with them
 //	<!-- end -->
 //
-// A table or chart may have words such as clients=64 lock=set-nx,fenced after its file, and then shows only the cells whose plan
+// An output or a chart may have words such as clients=64 lock=set-nx,fenced after its file, and then shows only the cells whose plan
 // has those values. In place of one file there may be several, with commas between them: their records are taken together.
 //
 // Usage: tables DIR FILE…, with DIR the folder of the recorded files. With -check it writes nothing, and fails if a
-// file or a chart is not up to date.
+// file is not up to date.
 package main
 
 import (
@@ -47,6 +50,10 @@ func run(check bool, args []string) error {
 	if len(args) < 2 {
 		return errors.New("usage: tables [-check] DIR FILE…")
 	}
+	all, err := pages(args[0])
+	if err != nil {
+		return err
+	}
 	for _, file := range args[1:] {
 		old, err := os.ReadFile(file)
 		if err != nil {
@@ -57,13 +64,31 @@ func run(check bool, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		for _, made := range append(d.charts, made{file, text}) {
-			if err := made.update(check); err != nil {
-				return err
+		all = append(append(all, d.charts...), made{file, text})
+	}
+	for _, m := range all {
+		if err := m.update(check); err != nil {
+			return err
+		}
+	}
+	return left(args[0], all)
+}
+
+// left returns an error if dir has a page or a chart that is not among all.
+func left(dir string, all []made) error {
+	var strays []error
+	for _, pattern := range []string{"*.md", "charts/*"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if !slices.ContainsFunc(all, func(m made) bool { return m.file == file }) {
+				strays = append(strays, fmt.Errorf("%s is of no recorded run: delete it", file))
 			}
 		}
 	}
-	return nil
+	return errors.Join(strays...)
 }
 
 // made is a file as it should be.
@@ -121,8 +146,11 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 			text, err = from(text, words)
 		}
 		return fenced(text), err
-	case "designs":
-		return designs(), nil
+	case "locks":
+		return locks(filepath.Join(d.dir, names), words)
+	case "command":
+		line, err := command(filepath.Join(d.dir, names))
+		return fenced([]byte(line)), err
 	}
 	recs, err := loadAll(d.dir, names)
 	if err != nil {
@@ -141,18 +169,11 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case "output":
+	if kind == "output" {
 		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
-	case "table":
-		if err := text.Markdown(&b, cells); err != nil {
-			return nil, err
-		}
-		b.WriteString("\n" + commands(recs))
-		return b.Bytes(), nil
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are table, output, chart, text, ratio and designs", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are locks, output, chart, command, text and ratio", kind)
 }
 
 // from returns the first line of text, which is the command, and the rest from the line that equals words.
@@ -210,19 +231,4 @@ func read(path string) ([]*results.Record, error) {
 		err = errors.New(report.Damage[0].String())
 	}
 	return recs, err
-}
-
-// commands lists the command line of each cell once.
-func commands(recs []*results.Record) string {
-	var b strings.Builder
-	b.WriteString("<details><summary>Commands</summary>\n\n```\n")
-	var seen []string
-	for _, r := range recs {
-		if c := r.Plan.Command; r.Trial == 1 && !slices.Contains(seen, c) {
-			seen = append(seen, c)
-			b.WriteString(c + "\n")
-		}
-	}
-	b.WriteString("```\n\n</details>\n")
-	return b.String()
 }

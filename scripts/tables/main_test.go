@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +94,9 @@ func record(t *testing.T, dir string, change func(*results.Record)) {
 	if err := (&results.Appender{Path: filepath.Join(dir, "run.jsonl")}).Append(r); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "commands.txt"), []byte("run.jsonl: lockbench -clients 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestFill(t *testing.T) {
@@ -103,7 +106,7 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := filepath.Join(dir, "DOC.md")
-	const before = "# Doc\n<!-- table run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\n" +
+	const before = "# Doc\n<!-- command run.jsonl -->\nstale\n<!-- end -->\nbetween\n<!-- output run.jsonl -->\n<!-- end -->\n" +
 		"<!-- text note.txt -->\n<!-- end -->\nafter\n"
 	if err := os.WriteFile(doc, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,6 +131,41 @@ func TestFill(t *testing.T) {
 	}
 	if strings.Contains(string(text), "stale") {
 		t.Error("the old figure is still there")
+	}
+}
+
+// TestPages: each recorded file has a page with its command and its table, and there are no other pages and charts.
+func TestPages(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, func(*results.Record) {})
+	doc := filepath.Join(t.TempDir(), "DOC.md")
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(doc, "")
+	if err := run(false, []string{dir, doc}); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(dir, "run.md")
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "```\nlockbench -clients 1\n```") || !strings.Contains(string(text), "locks/s") {
+		t.Errorf("%v, and this page: %s", err, text)
+	}
+	write(page, "stale")
+	if err := run(true, []string{dir, doc}); err == nil || !strings.Contains(err.Error(), "run.md is out of date") {
+		t.Errorf("a stale page: %v", err)
+	}
+	write(page, string(text))
+	write(filepath.Join(dir, "charts", "other.svg"), "")
+	if err := run(true, []string{dir, doc}); err == nil || !strings.Contains(err.Error(), "other.svg is of no recorded run") {
+		t.Errorf("a chart that no document shows: %v", err)
+	}
+	write(filepath.Join(dir, "commands.txt"), "")
+	if err := run(true, []string{dir, doc}); err == nil || !strings.Contains(err.Error(), "commands.txt does not have its command") {
+		t.Errorf("a file without its command: %v", err)
 	}
 }
 
@@ -164,43 +202,17 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestChartsAreShown: no chart is left that no document shows.
-func TestChartsAreShown(t *testing.T) {
-	charts, err := filepath.Glob("../recorded/charts/*.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text []byte
-	for _, pattern := range []string{"../../*.md", "../recorded/*.md"} {
-		documents, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range documents {
-			read, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = append(text, read...)
-		}
-	}
-	for _, chart := range charts {
-		if !bytes.Contains(text, []byte("charts/"+filepath.Base(chart)+")")) {
-			t.Errorf("no document shows %s", chart)
-		}
-	}
-}
-
 func TestFillRefuses(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, func(*results.Record) {})
 	for _, tc := range []struct{ marker, want string }{
-		{"table nothing.jsonl", "no such file"},
+		{"output nothing.jsonl", "no such file"},
 		{"plot run.jsonl", "no figure is called"},
 		{"chart run.jsonl", "which chart?"},
 		{"chart run.jsonl overview", `no chart "overview"; they make percentiles`},
 		{"chart run.jsonl percentiles keys=7", "no record has keys=7"},
-		{"table run.jsonl,nothing.jsonl", "no such file"},
+		{"output run.jsonl,nothing.jsonl", "no such file"},
+		{"locks run.jsonl run.jsonl", "no record has driver=rueidis"},
 	} {
 		if _, err := (&document{dir: dir}).fill([]byte("<!-- " + tc.marker + " -->\n<!-- end -->\n")); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.marker, err, tc.want)

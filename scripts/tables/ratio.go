@@ -112,22 +112,31 @@ func short(v float64) string {
 
 // of returns the figure of the one cell that words choose.
 func of(recs []*results.Record, words string, get func(*results.Cell) float64) (float64, error) {
-	chosen, err := having(recs, strings.Fields(words))
+	c, err := cell(recs, words)
 	if err != nil {
 		return 0, err
+	}
+	return get(c), nil
+}
+
+// cell returns the one cell that words choose.
+func cell(recs []*results.Record, words string) (*results.Cell, error) {
+	chosen, err := having(recs, strings.Fields(words))
+	if err != nil {
+		return nil, err
 	}
 	cells, ok := grouped[chosen[0]]
 	if !ok || !slices.Equal(cells.of, chosen) {
 		if cells.list, err = results.Group(chosen); err != nil {
-			return 0, err
+			return nil, err
 		}
 		cells.of = chosen
 		grouped[chosen[0]] = cells
 	}
 	if len(cells.list) != 1 {
-		return 0, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells.list))
+		return nil, fmt.Errorf("%q chooses %d cells, and one is needed", strings.TrimSpace(words), len(cells.list))
 	}
-	return get(cells.list[0]), nil
+	return cells.list[0], nil
 }
 
 // grouped caches the cells of records by the first record: several figures of a sentence come from the same records,

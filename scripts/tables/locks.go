@@ -1,0 +1,84 @@
+// The table that answers which lock to choose.
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/view"
+)
+
+// choices are the rows, and the words that choose the cell of each.
+var choices = []struct{ name, words string }{
+	{"Redis `set-nx`, local queue", "driver=rueidis lock=set-nx wait=queue topology="},
+	{"Redis `set-nx`, back-off", "driver=rueidis lock=set-nx wait=backoff topology="},
+	{"Redis `fenced`, local queue", "driver=rueidis lock=fenced wait=queue topology="},
+	{"Redlock on 5 servers, back-off", "driver=rueidis lock=set-nx wait=backoff topology=redlock"},
+	{"redsync", "driver=redsync topology="},
+	{"redsync on 5 servers", "driver=redsync topology=redlock"},
+	{"redislock", "driver=redislock"},
+	{"rueidislock", "driver=rueidislock"},
+	{"PostgreSQL `advisory`", "driver=postgres lock=advisory"},
+	{"MariaDB `get-lock`", "driver=mysql lock=get-lock"},
+	{"ZooKeeper `sequential`", "driver=zookeeper lock=sequential"},
+	{"etcd `lease`", "driver=etcd lock=lease"},
+}
+
+// locks returns the table, the highest throughput first. Words name the file of a run in which holders die, and may choose
+// among the cells of both.
+func locks(path, words string) ([]byte, error) {
+	name, words, _ := strings.Cut(words, " ")
+	recs, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	dying, err := load(filepath.Join(filepath.Dir(path), name))
+	if err != nil {
+		return nil, err
+	}
+	type row struct {
+		rate float64
+		text string
+	}
+	var rows []row
+	for _, choice := range choices {
+		c, err := cell(recs, choice.words+" "+words)
+		if err != nil {
+			return nil, err
+		}
+		recovery := format.None
+		if d, err := cell(dying, choice.words+" "+words); err == nil {
+			recovery = formatted(d, "recovery.p50")
+		}
+		token := "no"
+		if c.First().Traits.Fenced {
+			token = "yes"
+		}
+		rows = append(rows, row{c.Rate.Median, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", choice.name,
+			formatted(c, "locks/s"), formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c))})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.rate, a.rate) })
+	var b bytes.Buffer
+	b.WriteString("| lock | locks/s | wait p50 | wait p99 | after a death | token | main risk |\n|:--|--:|--:|--:|--:|:-:|:--|\n")
+	for _, r := range rows {
+		b.WriteString(r.text)
+	}
+	return b.Bytes(), nil
+}
+
+// formatted returns a metric of a cell as tables show it.
+func formatted(c *results.Cell, name string) string {
+	m, known := metric.Named(name)
+	if !known {
+		panic("tables: no metric is called " + name)
+	}
+	return m.Unit.Format(m.Of(c.Figures()))
+}

@@ -1,0 +1,73 @@
+// The full tables of the recorded files, each in a page beside its file.
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/text"
+)
+
+// pages returns the page of each recorded file in dir.
+func pages(dir string) (all []made, err error) {
+	runs, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range runs {
+		text, err := page(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, made{strings.TrimSuffix(path, ".jsonl") + ".md", text})
+	}
+	return all, nil
+}
+
+// page returns the tables of a file, below the commands that made it.
+func page(path string) ([]byte, error) {
+	recs, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := results.Group(recs)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(path)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n\nGenerated from [%s](%s). See [BENCHMARKS.md](../../BENCHMARKS.md).\n\n", strings.TrimSuffix(name, ".jsonl"), name, name)
+	if name == "designs.jsonl" {
+		b.Write(designs())
+		b.WriteString("\n")
+	}
+	line, err := command(path)
+	if err != nil {
+		return nil, err
+	}
+	b.Write(fenced([]byte(line)))
+	b.WriteString("\n")
+	err = text.Markdown(&b, cells)
+	return b.Bytes(), err
+}
+
+// command returns the command that recorded a file, wrapped as a shell takes it.
+func command(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	all, err := os.ReadFile(filepath.Join(dir, "commands.txt"))
+	if err != nil {
+		return "", err
+	}
+	_, line, found := strings.Cut("\n"+string(all), "\n"+name+": ")
+	if !found {
+		return "", fmt.Errorf("commands.txt does not have its command")
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	return strings.Join(format.Wrap("", line, 100), " \\\n    "), nil
+}
