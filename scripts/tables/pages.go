@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
@@ -57,6 +58,9 @@ func page(path string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// value is a flag and its value.
+var value = regexp.MustCompile(`( -[^\s=]+) ([^-])`)
+
 // command returns the command that recorded a file, wrapped as a shell takes it.
 func command(path string) (string, error) {
 	dir, name := filepath.Split(path)
@@ -69,5 +73,7 @@ func command(path string) (string, error) {
 		return "", fmt.Errorf("commands.txt does not have its command")
 	}
 	line, _, _ = strings.Cut(line, "\n")
-	return strings.Join(format.Wrap("", line, 100), " \\\n    "), nil
+	// A flag and its value stay on one line.
+	line = value.ReplaceAllString(line, "$1"+format.Unbroken+"$2")
+	return strings.ReplaceAll(strings.Join(format.Wrap("", line, 110), " \\\n    "), format.Unbroken, " "), nil
 }
