@@ -80,7 +80,7 @@ func TestNewMetric(t *testing.T) {
 	for _, test := range []struct{ what, command, want string }{
 		{"the table's notes", base + records, "luck/lock"},
 		{"again", base + again, "luck/lock"},
-		{"one cell", "-driver null -clients 1 -duration 20ms -warmup 0s -quiet", "7.00 luck"},
+		{"one cell", "-driver null -clients 1 -duration 20ms -warmup 0s -quiet -v", "7.00 luck"},
 		{"Markdown", "report -format markdown " + records, "luck/lock"},
 		{"HTML", "report -format html " + records, ">luck<"},
 		{"CSV", "report -format csv " + records, ",luck/lock,"},
