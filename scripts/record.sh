@@ -14,12 +14,18 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$out"
 "$go" build -buildvcs=true -o "$tmp/lockbench" ./cmd/lockbench # the revision goes into the records
 wanted() { [ "$only" = "  " ] || [[ "$only" = *" $1 "* ]]; }
-bench() { # FILE FLAGS…: record a run again, and its command; a violation is a result
+bench() { # FILE FLAGS…: record a run again, and its command
 	wanted "$1" || return 0
-	set -- "$1" -server "${server:-private}" "${@:2}"
 	rm -f "$out/$1"
-	"$tmp/lockbench" -quiet -o "$out/$1" "${@:2}" >/dev/null || [ $? = 4 ]
-	{ grep -v "^$1: " "$out/commands.txt" || true; echo "$1: lockbench ${*:2}"; } 2>/dev/null | sort >"$tmp/commands"
+	measure "$@"
+	note "$@"
+}
+measure() { # FILE FLAGS…: append a run; a violation is a result
+	"$tmp/lockbench" -server "${server:-private}" -quiet -o "$out/$1" "${@:2}" >/dev/null || [ $? = 4 ]
+}
+note() { # FILE FLAGS…: note the command that made the file
+	{ grep -v "^$1: " "$out/commands.txt" || true; echo "$1: lockbench -server ${server:-private} ${*:2}"; } 2>/dev/null |
+		sort >"$tmp/commands"
 	mv "$tmp/commands" "$out/commands.txt"
 }
 text() { # FILE COMMAND…: record what a command prints, below the command itself
@@ -58,10 +64,15 @@ bench uncontended.jsonl -driver rueidis,go-redis -wait none -pipelining auto,off
 server=auto bench lag.jsonl -driver null -oracle=false -clients 64 -rate 1k,10k,50k -arrival constant,poisson -duration 2s -warmup 1s -trials 5
 bench response.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms \
 	-rate 2k,4k,6k,7k,8k,8500,9k -arrival poisson -duration 4s -warmup 1s -trials 3
-for preset in workloads/presets/*.yaml; do
-	preset=$(basename "$preset" .yaml)
-	bench "preset-$preset.jsonl" -driver rueidis -workload "$preset" -duration 8s -warmup 2s
-done
+bench ladder.jsonl -driver rueidis -wait queue -handover swap -clients 64 -keys 10 -hold 1ms -rate ladder:2k:9k:8 \
+	-duration 32s -warmup 2s -max-queue 100k
+if wanted presets.jsonl; then
+	rm -f "$out/presets.jsonl"
+	for preset in workloads/presets/*.yaml; do
+		measure presets.jsonl -driver rueidis -workload "$(basename "$preset" .yaml)" -duration 8s -warmup 2s
+	done
+	note presets.jsonl -driver rueidis -workload PRESET -duration 8s -warmup 2s
+fi
 bench probe.jsonl -driver rueidis -wait none,backoff,pubsub,queue -handover swap -clients 512 -keys 1 -probe 100 -duration 3s -warmup 1s -trials 3
 bench parked.jsonl -driver memory,rueidis -lock mutex,set-nx -wait queue -keys 1 -clients 100k -burst 1h -n 100k -warmup 0s -duration 2m
 

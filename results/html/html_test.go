@@ -149,8 +149,8 @@ func TestPageShowsWhatThereIs(t *testing.T) {
 // design guarantees and what limits it. A single run begins with its percentiles.
 func TestOrder(t *testing.T) {
 	page := write(t, recorded(t, "services"))
-	appear(t, page, "<h3>64 clients on 1 key, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
-		"limited by key", ">etcd · lease</a>", "session-bound, fenced, fair", "<h3>64 clients on 1 key, no hold, closed loop</h3>",
+	appear(t, page, "<h3>64 clients on 10 keys, hold 1 ms, closed loop</h3>", ">rueidis · set-nx · queue</a>", ">expires</span>",
+		"limited by key", ">etcd · lease</a>", "session-bound, fenced, fair", "<h3>64 clients on 10 keys, no hold, closed loop</h3>",
 		"guarantees beyond what all do (exclusive, owned)")
 	appear(t, write(t, recorded(t, "overstays")), `id="throughput"`, ">fenced</a>", ">set-nx-del</a>", `id="latency"`, ">set-nx-del</a>")
 	single := write(t, recorded(t, "front-door"))
@@ -174,7 +174,7 @@ func appear(t *testing.T, page string, texts ...string) {
 }
 
 func TestEveryCellIsThere(t *testing.T) {
-	cells := recorded(t, "study")
+	cells := recorded(t, "libraries")
 	page := write(t, cells)
 	v := newContent(cells)
 	for i, name := range v.Names {
