@@ -85,7 +85,8 @@ func (d *drawing) svg(class, title, desc string, below float64) template.HTML {
 	return template.HTML(b.String())
 }
 
-// axisX writes ticks along the bottom, and their lines up to the top.
+// axisX writes ticks along the bottom, and their lines up to the top. Of more than four, every other label is left out on a
+// narrow page.
 func (d *drawing) axisX(s plot.Scale) {
 	for i, t := range s.Ticks {
 		d.line("grid", t.At, 0, t.At, d.height)
@@ -97,7 +98,7 @@ func (d *drawing) axisX(s plot.Scale) {
 			anchor = "end"
 		}
 		class := "tick"
-		if t.Minor {
+		if t.Minor || len(s.Ticks) > 4 && i%2 == 1 {
 			class += " minor"
 		}
 		d.text(class, t.At, 0, d.height+15, anchor, t.Label)
