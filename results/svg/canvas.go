@@ -88,7 +88,7 @@ func (c *canvas) paragraph(class, text string) {
 // newCanvas begins a chart with its title and what is to be known before it is read.
 func newCanvas(title string, about ...string) *canvas {
 	c := &canvas{y: 12}
-	for _, line := range wrapAt(title, width-2*margin, titleSize*bold) {
+	for _, line := range wrapAt(title, " ", width-2*margin, titleSize*bold) {
 		c.y += 26
 		c.text("title", margin, c.y-5, start, line)
 	}
@@ -143,35 +143,23 @@ func measure(s string, size float64) float64 {
 }
 
 // wrap breaks text into lines that are no wider than room.
-func wrap(text string, room float64) []string { return wrapAt(text, room, textSize) }
+func wrap(text string, room float64) []string { return wrapAt(text, " ", room, textSize) }
 
-func wrapAt(text string, room, size float64) (lines []string) {
+// nameLines breaks a name before a part of it, so that it takes two lines at most where parts are short.
+func nameLines(name string, room float64) []string { return wrapAt(name, " · ", room, textSize) }
+
+// wrapAt breaks text at sep alone, and clips the parts that are too wide by themselves.
+func wrapAt(text, sep string, room, size float64) (lines []string) {
 	line := ""
-	for word := range strings.SplitSeq(text, " ") {
-		if line != "" && measure(line+" "+word, size) > room {
+	for part := range strings.SplitSeq(text, sep) {
+		if line != "" && measure(line+sep+part, size) > room {
 			lines, line = append(lines, line), ""
 		}
-		line = strings.TrimPrefix(line+" "+word, " ")
+		line = strings.TrimPrefix(line+sep+part, sep)
 	}
 	lines = append(lines, line)
 	for i, line := range lines {
 		lines[i] = clip(line, room, size)
-	}
-	return lines
-}
-
-// nameLines breaks a name before a part of it, so that it takes two lines at most where parts are short.
-func nameLines(name string, room float64) (lines []string) {
-	line := ""
-	for _, part := range strings.Split(name, " · ") {
-		if line != "" && measure(line+" · "+part, textSize) > room {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" · "+part, " · ")
-	}
-	lines = append(lines, line)
-	for i, line := range lines {
-		lines[i] = clip(line, room, textSize)
 	}
 	return lines
 }

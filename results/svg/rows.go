@@ -107,7 +107,7 @@ func (s section) draw(c *canvas, left float64, frames []frame) {
 	most := 0
 	for i, f := range frames {
 		if f.head != "" {
-			heads[i] = wrapAt(f.head, f.all, textSize*bold)
+			heads[i] = wrapAt(f.head, " ", f.all, textSize*bold)
 		}
 		most = max(most, len(heads[i]))
 	}
