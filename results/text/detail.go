@@ -315,7 +315,7 @@ func (p *page) bound(c *results.Cell) {
 		by = ", by " + b.By
 	}
 	text := fmt.Sprintf("about %s locks/s%s, of which %s was reached: %s", metric.PerSecond.Format(b.LocksPerS), by, format.Percent(b.Efficiency),
-		idealOf([]*results.Cell{c}))
+		idealOf(c))
 	switch b.By {
 	case "rate":
 	case "connections":

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 	"github.com/lockbench/lockbench/results/view"
 )
@@ -65,64 +64,4 @@ func (t *table) sayColumns(say sayer) {
 	if t.any(sparse) {
 		say("–: not known, or too few values for that quantile.")
 	}
-}
-
-const skewedKeys = "1 / (share of the most wanted key × (hold + round trip))"
-
-// Of several classes the bounds are those of their mix, as it came out; with a single one they are the others.
-const (
-	classKeys    = skewedKeys + ", on average over the classes' locks"
-	classClients = "clients / (their share of the locks × (hold + think + 2 round trips)), of the class that is nearest to it"
-)
-
-func classed(c *results.Cell) bool { return len(c.Plan().Classes) > 0 }
-
-func skewed(c *results.Cell) bool {
-	return slices.ContainsFunc(c.Plan().Groups(), func(g spec.Class) bool { return !g.KeyDist.Uniform() })
-}
-
-// ideals are the estimates by what makes them.
-var ideals = []struct{ by, formula string }{
-	{"keys", "keys / (hold + round trip)"},
-	{"clients", "clients / (hold + think + 2 round trips)"},
-	{"connections", "connections / (2 round trips)"},
-	{"rate", "the arrivals that were due"},
-}
-
-// idealOf returns the formula of the bound, or of all of which it is the least.
-func idealOf(cells []*results.Cell) string {
-	by := ""
-	for _, c := range cells {
-		if b := c.Bound.By; b == "" || by != "" && b != by {
-			return "the least of keys / (hold + round trip) and clients / (hold + think + 2 round trips)" + otherIdeals(cells)
-		}
-		by = c.Bound.By
-	}
-	for _, i := range ideals {
-		switch {
-		case i.by != by:
-		case by == "keys" && slices.ContainsFunc(cells, classed):
-			return classKeys
-		case by == "clients" && slices.ContainsFunc(cells, classed):
-			return classClients
-		case by == "keys" && slices.ContainsFunc(cells, skewed):
-			return skewedKeys
-		default:
-			return i.formula
-		}
-	}
-	return "by " + by
-}
-
-// otherIdeals returns the bounds that not every load has, and what makes the keys' bound of a distribution.
-func otherIdeals(cells []*results.Cell) (text string) {
-	for _, i := range ideals[2:] {
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Bound.By == i.by }) {
-			text += ", of " + i.formula
-		}
-	}
-	if slices.ContainsFunc(cells, skewed) {
-		text += "; for keys that are not all alike, " + skewedKeys
-	}
-	return text
 }
