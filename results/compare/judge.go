@@ -363,9 +363,8 @@ func fromZero(r *Result, alpha float64) {
 	}
 }
 
-// amount returns what an absolute threshold judges: the median of the whole trials or, of a count, the worst of all trials,
-// since one violation is one too many; of what is counted, trials that ended early are witnesses too. It is NaN if no trial
-// knows the figure.
+// amount returns the value that an absolute threshold judges: the median of the whole trials. Of a count it is the worst of all
+// trials, including those that ended early: a single violation is a failure. It is NaN if no trial knows the figure.
 func (t *Threshold) amount(whole, partial []*results.Record) float64 {
 	values := t.Figure.Values(whole)
 	if t.Figure.Unit != metric.Count {

@@ -98,7 +98,7 @@ var columns = func() (all []column) {
 		col, unit := *m.Column, cmp.Or(m.Column.Unit, m.Unit)
 		shown := ofCell(col, unit, func(c *results.Cell) float64 {
 			if m.Name == "efficiency" && c.Safety.Breaches() > 0 {
-				return math.NaN() // what any lock could reach is no measure of what is none
+				return math.NaN() // a share of the bound means nothing if two clients held a key at once
 			}
 			return m.Of(c.Figures())
 		})
