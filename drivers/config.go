@@ -98,7 +98,7 @@ const (
 	TopologyReplicated Topology = "replicated" // a primary whose replicas acknowledge each acquisition; Addrs has the primary
 	TopologySentinel   Topology = "sentinel"   // a primary that sentinels know and replace; Addrs has the sentinels
 	TopologyCluster    Topology = "cluster"    // keys are spread over several primaries; Addrs has at least one node
-	TopologyEnsemble   Topology = "ensemble"   // servers that agree on every change by majority (ZooKeeper, etcd); Addrs has each of them
+	TopologyEnsemble   Topology = "ensemble"   // servers that agree on every change by majority (ZooKeeper, etcd); Addrs has at least one
 )
 
 // OneServer returns an error unless c fits locks that live on one server.

@@ -342,3 +342,43 @@ func TestSound(t *testing.T) {
 		})
 	}
 }
+
+// TestStraggles: a key that is refused for a moment after its release passes only where the Setup says so, and one that
+// is never granted again fails in either case.
+func TestStraggles(t *testing.T) {
+	for _, test := range []struct {
+		after           time.Duration
+		straggles, fits bool
+	}{
+		{5 * time.Millisecond, false, false},
+		{5 * time.Millisecond, true, true},
+		{2 * slack, true, false},
+	} {
+		var until table[time.Time]
+		d := altered{Driver: memory.Driver{}, session: func() func(drivers.Session, int) drivers.Session {
+			return func(s drivers.Session, _ int) drivers.Session {
+				return calls{s, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					if time.Now().Before(until.get(l.Key)) {
+						return false, ctx.Err()
+					}
+					return s.Try(ctx, l)
+				}, func(ctx context.Context, l *drivers.Lease) (bool, error) {
+					until.set(l.Key, time.Now().Add(test.after))
+					return s.Release(ctx, l)
+				}}
+			}
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			var failures []Failure
+			for _, f := range Check(Setup{Driver: d, Straggles: test.straggles, crowd: 100}) {
+				if f.Case == "fence" {
+					failures = append(failures, f)
+				}
+			}
+			if fits := len(failures) == 0; fits != test.fits {
+				t.Errorf("refused for %v after a release, Straggles %v: failures %v", test.after, test.straggles, failures)
+			}
+			time.Sleep(24 * time.Hour)
+		})
+	}
+}

@@ -87,8 +87,9 @@ func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), 
 			cfg.Lock, cfg.Addrs, cfg.IOTimeout, cfg.NodeTimeout = lock, addrs, 2*time.Second, 2*time.Second
 			drivertest.Run(t, drivertest.Setup{
 				Driver: quorum.Driver{Node: node}, Config: cfg,
-				Cut:  func() func() { return each(proxies, (*fault.Proxy).Outage) },
-				Mute: func() func() { return each(proxies, (*fault.Proxy).Mute) },
+				Cut:       func() func() { return each(proxies, (*fault.Proxy).Outage) },
+				Mute:      func() func() { return each(proxies, (*fault.Proxy).Mute) },
+				Straggles: true,
 			})
 		})
 	}

@@ -58,7 +58,8 @@ func (d Driver) Designs() []drivers.Design {
 			design.Traits.Blocks = false // a client sleeps on one server
 			design.Traits.Waits = false
 			design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
-			design.Wrong = "a node that restarts empty or whose clock jumps makes a second majority; no fencing token"
+			design.Wrong = "a holder that outlives its lease overlaps the next: no fencing token; a node that restarts " +
+				"empty or whose clock jumps makes a second majority"
 			list = append(list, design)
 		}
 	}

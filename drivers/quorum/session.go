@@ -120,7 +120,9 @@ func (c *session) giveUp(ctx context.Context, r request, err error) error {
 	return fail("try", err)
 }
 
-// Release implements drivers.Session. It goes to all nodes, and returns the answer of a majority.
+// Release implements drivers.Session. It goes to all nodes, and returns the answer of a majority. At the others the key
+// may be taken a moment longer: two clients whose last requests are late at different nodes can have a third one refused
+// although the key is free (TestStragglers).
 func (c *session) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	outcome, err := c.ask(ctx, request{kind: release, key: l.Key, owner: l.Owner}, c.s.nodeTimeout)
 	if outcome == failed {

@@ -226,6 +226,33 @@ func TestAllNodeLatency(t *testing.T) {
 	})
 }
 
+// TestStragglers: the last requests of two clients are late at different nodes, and a third client is refused a free key
+// until they have passed. No client owns it meanwhile, and it is granted after that.
+func TestStragglers(t *testing.T) {
+	in(t, func(t *testing.T) {
+		f := newFakes(3)
+		c := start(t, f, drivers.Config{})
+		const late = 10 * time.Millisecond
+		for id, far := range []string{"a", "b"} {
+			f.each(far, func(n *fake) { n.far[id] = late })
+		}
+		for id := range 2 {
+			s, l := c.number(id), drivers.Lease{Key: "k", TTL: ttl}
+			held, err := s.Try(t.Context(), &l)
+			must(t, "Try", held, err, true)
+			owned, err := s.Release(t.Context(), &l)
+			must(t, "Release", owned, err, true)
+		}
+		time.Sleep(late + late/2) // their grants have arrived, and their releases have not
+		third := c.number(2)
+		held, err := third.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, false)
+		time.Sleep(late)
+		held, err = third.Try(t.Context(), &drivers.Lease{Key: "k", TTL: ttl})
+		must(t, "Try", held, err, true)
+	})
+}
+
 // TestTooLate: the majority answers when the lease is over, which the node time-out does not prevent.
 func TestTooLate(t *testing.T) {
 	in(t, func(t *testing.T) {

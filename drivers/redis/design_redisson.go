@@ -18,7 +18,7 @@ var redisson = design{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
 		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a late release frees what " +
-			"the same thread has acquired since, and a retried request counts twice",
+			"the same thread has acquired since, and a retried request counts twice" + andLost,
 	},
 	channel: &redissonChannels,
 	prepare: func(_ context.Context, s *service) error {

@@ -1,5 +1,5 @@
 // The design set-nx: the lock of the Redis manual's SET page ("Patterns"), and of redsync, redislock and rueidislock on
-// one node. It is correct as long as no holder outlives its lease.
+// one node. It is correct as long as no holder outlives its lease and the server loses nothing.
 package redis
 
 import (
@@ -8,12 +8,15 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
+// andLost is what is wrong with every lock that one primary keeps.
+const andLost = "; a fail-over, or a restart without persistence, can grant it twice"
+
 var setNX = design{
 	Design: drivers.Design{
 		Name:     "set-nx",
 		Traits:   drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true, Blocks: true},
 		Models:   "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
-		Wrong:    "a holder that outlives its lease overlaps the next: no fencing token",
+		Wrong:    "a holder that outlives its lease overlaps the next: no fencing token" + andLost,
 		Releases: compareAndDelete,
 	},
 	session: func(s session) drivers.Session { return &setNXPasser{setNXSession{tagged{s}}} },

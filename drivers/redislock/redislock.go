@@ -34,8 +34,8 @@ var design = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
-	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; " +
-		"waiters poll, so that the client that has just released comes first",
+	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart without " +
+		"persistence, can grant it twice; waiters poll, so that the client that has just released comes first",
 }
 
 // Designs implements drivers.Driver.

@@ -41,7 +41,7 @@ var design = drivers.Design{
 	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
 		"all, random delays",
 	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a node that " +
-		"restarts empty can grant it twice; waiters poll, so that the client that has just released comes first",
+		"restarts empty or fails over can grant it twice; waiters poll, so that the client that has just released comes first",
 }
 
 // Designs implements drivers.Driver.

@@ -195,9 +195,12 @@ func (z *ZooKeeper) Persistence() string {
 // Persistence returns that of each member.
 func (z *ZooKeepers) Persistence() string { return z.Nodes[0].Persistence() }
 
+// roleTimeout bounds one question for the role. A server that starts may take a connection and never answer on it.
+const roleTimeout = 2 * time.Second
+
 // serves returns nil if the server reports a role: it answers other questions before it serves clients.
 func serves(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

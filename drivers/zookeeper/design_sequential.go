@@ -27,8 +27,8 @@ type sequentialSession struct {
 }
 
 // Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
-// its node again, which makes two useless changes. So a client that was refused the last time first checks without a
-// change whether the line is empty.
+// its node again, which makes two useless changes. So a client that was refused the last time first checks whether the
+// line is empty: without a change on a single server, with one on an ensemble; see inLine.
 func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	if s.place.node != "" && s.place.key == l.Key {

@@ -18,11 +18,12 @@ func (s *herdSession) free(ctx context.Context, d leftover) (removed bool, err e
 		owner   string
 		session int64
 	}
-	if err := s.catchUp(ctx, d.key); err != nil {
+	within, err := s.catchUp(ctx, d.key)
+	if err != nil {
 		return false, err
 	}
 	node := s.svc.node(d.key)
-	found, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (lock, error) {
+	found, err := ask(ctx, &s.caller, within, func(z *zk.Conn) (lock, error) {
 		data, stat, err := z.Get(node)
 		if err != nil {
 			return lock{}, err

@@ -69,25 +69,30 @@ func (s *session) makeLine(ctx context.Context, parent string) error {
 	return err
 }
 
-// inLine returns the length of the line, including the holder.
+// inLine returns the length of the line, including the holder. An ensemble is asked for it with a change of the
+// container's data, because its members answer reads too early; see catchUp.
 func (s *session) inLine(ctx context.Context, key string) (int32, error) {
-	if err := s.catchUp(ctx, key); err != nil {
+	parent := s.svc.node(key)
+	stat, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (stat *zk.Stat, err error) {
+		if s.svc.ensemble() {
+			return z.Set(parent, nil, -1)
+		}
+		_, stat, err = z.Exists(parent)
+		return stat, err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return 0, nil
+	case err != nil:
 		return 0, err
 	}
-	parent := s.svc.node(key)
-	return ask(ctx, &s.caller, 0, func(z *zk.Conn) (int32, error) {
-		found, stat, err := z.Exists(parent)
-		if !found || err != nil {
-			return 0, err
-		}
-		return stat.NumChildren, nil
-	})
+	return stat.NumChildren, nil
 }
 
-// list returns the names of the nodes in line, unordered.
-func (s *session) list(ctx context.Context, key string) ([]string, error) {
+// list returns the names of the nodes in line, unordered. within, unless 0, is the session in which it asks.
+func (s *session) list(ctx context.Context, within int64, key string) ([]string, error) {
 	parent := s.svc.node(key)
-	names, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]string, error) {
+	names, err := ask(ctx, &s.caller, within, func(z *zk.Conn) ([]string, error) {
 		names, _, err := z.Children(parent)
 		return names, err
 	})
@@ -99,10 +104,11 @@ func (s *session) list(ctx context.Context, key string) ([]string, error) {
 
 // free deletes the node of an owner, wherever it is in line.
 func (s *sequentialSession) free(ctx context.Context, d leftover) (removed bool, err error) {
-	if err := s.catchUp(ctx, d.key); err != nil {
+	within, err := s.catchUp(ctx, d.key)
+	if err != nil {
 		return false, err
 	}
-	names, err := s.list(ctx, d.key)
+	names, err := s.list(ctx, within, d.key)
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +132,9 @@ func (s *sequentialSession) tidy(ctx context.Context) error {
 // since, perhaps with the session.
 func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held bool, err error) {
 	if !s.place.first || !s.c.stands(s.place.session) {
-		_, err = s.look(ctx)
+		if _, err = s.catchUp(ctx, s.place.key); err == nil {
+			_, err = s.look(ctx)
+		}
 	}
 	if err != nil || !s.place.first {
 		return false, err
@@ -140,7 +148,7 @@ func (s *sequentialSession) confirm(ctx context.Context, l *drivers.Lease) (held
 // no longer in line, because the session has ended or another client has cleaned up. A node of an earlier session is
 // about to vanish with that, if it still exists.
 func (s *sequentialSession) look(ctx context.Context) (before string, err error) {
-	names, err := s.list(ctx, s.place.key)
+	names, err := s.list(ctx, 0, s.place.key)
 	if err != nil {
 		return "", err
 	}

@@ -97,16 +97,23 @@ func (s *session) remove(ctx context.Context, within int64, node string) (remove
 	return removed, nil
 }
 
-// catchUp makes the next read return the latest state. A member of an ensemble answers reads by itself, and may not
-// know yet what others have changed, nor what this client has changed, if the answer to that was lost with the
-// connection to another member.
-func (s *session) catchUp(ctx context.Context, key string) error {
-	if len(s.c.to.servers) == 1 {
-		return nil
+// catchUp makes later reads return the latest state, if they are made in the session that it returns; 0 means any. A
+// member of an ensemble answers reads by itself, and may not know yet what others have changed, nor what this client
+// has changed, if the answer to that was lost with the connection to another member. It has applied all earlier changes
+// when it answers a transaction, even one that changes nothing or fails. Sync would not do: the leader answers its own
+// clients at once, and it announces a change to the other members before it applies that itself.
+func (s *session) catchUp(ctx context.Context, key string) (within int64, err error) {
+	if !s.svc.ensemble() {
+		return 0, nil
 	}
 	node := s.svc.node(key)
-	_, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (string, error) { return z.Sync(node) })
-	return err
+	_, err = ask(ctx, &s.caller, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) {
+		return z.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		err = nil
+	}
+	return s.last.session, err
 }
 
 // watch sets a watch on the deletion of a node. gone is true if there is no such node.

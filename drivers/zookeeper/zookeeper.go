@@ -9,6 +9,9 @@
 //
 // A key is a node of its name below the chroot of the address. It is the lock itself, or a container of the nodes in
 // line, which the server deletes when it has been empty for a while.
+//
+// An ensemble needs Config.Topology ensemble, even if one address leads to all of its members: they answer reads before
+// they know the latest changes, and a single server does not.
 package zookeeper
 
 import (
@@ -195,6 +198,9 @@ type service struct {
 	shared    []*conn            // session id uses number id % len; entries are nil until needed
 	dying     sync.WaitGroup     // connections of crashed sessions
 }
+
+// ensemble reports whether there are several servers, which may be behind one address.
+func (s *service) ensemble() bool { return s.cfg.Topology == drivers.TopologyEnsemble }
 
 // connect opens a session with the service and waits for it.
 func (s *service) connect(ctx context.Context, n *counts) (*conn, error) {
