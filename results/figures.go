@@ -20,17 +20,16 @@ type Figures struct {
 	Cost      *Cost
 	Bound     *Bound
 	Generator *Generator
-	Violated  bool // see Record.Violated
 }
 
 // Figures returns the measurements of r.
 func (r *Record) Figures() Figures {
-	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator, r.Violated()}
+	return Figures{r.Throughput(), r.Elapsed, &r.Counts, r.Latency, &r.Fairness, &r.Safety, &r.Cost, &r.Bound, &r.Generator}
 }
 
 // Figures returns the measurements of c: the rate is the median trial's, Elapsed the first one's.
 func (c *Cell) Figures() Figures {
-	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator, c.Violated()}
+	return Figures{c.Rate.Median, c.First().Elapsed, &c.Counts, c.Latency, &c.Fairness, &c.Safety, &c.Cost, &c.Bound, &c.Generator}
 }
 
 // Figures returns the measurements of k.
@@ -41,6 +40,18 @@ func (k *ClassCell) Figures() Figures {
 		Safety: &Safety{}, Cost: &cost, Bound: &Bound{}, Generator: &Generator{CPU: -1},
 	}
 }
+
+// Efficiency returns the throughput as a share of the bound. It is NaN if there is no bound, or if several clients held a key at
+// once: what one holder a key can reach says nothing of several.
+func (f Figures) Efficiency() float64 {
+	if f.Bound.LocksPerS <= 0 || f.Safety.Breaches() > 0 {
+		return math.NaN()
+	}
+	return f.Bound.Efficiency
+}
+
+// Beaten reports whether the throughput is above the bound, by more than a figure of it in per cent would show.
+func (c *Cell) Beaten() bool { return c.Figures().Efficiency() >= 1.005 }
 
 // Open reports whether c is an open loop, for a class of its clients at least.
 func (c *Cell) Open() bool {

@@ -14,10 +14,11 @@ import (
 type LimitedBy string
 
 const (
-	ByRate        LimitedBy = "rate"        // an open loop whose arrivals were all served in time
-	ByErrors      LimitedBy = "errors"      // clients were busy with requests that failed, and the pauses after them
+	ByRate        LimitedBy = "rate"        // an open loop whose arrivals were all answered in time
+	ByErrors      LimitedBy = "errors"      // requests that failed, and the pauses after them, took the clients' time or lost arrivals
 	ByKey         LimitedBy = "key"         // keys are held, or on their way from one holder to the next, for most of the time
 	ByServerCPU   LimitedBy = "server CPU"  // the server has no processor time left
+	ByLease       LimitedBy = "lease"       // clients wait for keys whose holders have died
 	ByGenerator   LimitedBy = "generator"   // lockbench or its machine
 	ByConnections LimitedBy = "connections" // requests wait for one of a pool
 	ByLock        LimitedBy = "lock (wait)" // keys are free though clients wait for them
@@ -27,48 +28,62 @@ const (
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
-// A key's time has three parts: it is held; it is on its way from one holder to the next, which takes a round trip at
-// least; or it is free. Free time is split by whether a client waits for the key.
+// A key's time has four parts: it is held; it is on its way from one holder to the next, which takes a round trip at
+// least; it is dead, which is locked by a holder that has died; or it is free. Free time is split by whether a client waits for
+// the key.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //
-//  1. rate: all clients are open loops, and less than 1 % of the arrivals waited for a client, were dropped or gave up.
-//     Nothing else can limit a load that got all it asked for, on however busy a machine.
-//  2. errors: failed requests took the clients' time, so that all other times are those of the rest.
+//  1. rate: all clients are open loops, and less than 1 % of the arrivals waited for a client, were dropped, gave up or were
+//     lost to an error. A single try that found the lock taken was answered. Nothing else can limit a load that got all it
+//     asked for, on however busy a machine.
+//  2. errors: failed requests took the clients' time, so that all other times are those of the rest; or arrivals that found
+//     free clients were lost to them.
 //  3. key, if it is held for 90 % of the time: no server and no other lock makes that faster.
 //  4. server CPU, if it used 90 % of what it can: Redis and Valkey execute on one core a node, other servers of
 //     lockbench's own on all that lockbench leaves them. Before the generator, which may be busy as well: a faster one
 //     would find the same server.
-//  5. generator, by its own verdict. All that follows is inferred from times that a busy machine stretches.
-//  6. connections: as many requests are under way or wait for a connection as the pool has.
-//  7. key or lock, if clients spend more than half of their time waiting for locks or being refused, or the keys are
-//     busy for 90 %: whichever takes the larger part of the key's time, the holds with their round trips or the time in
-//     which the key is free although a client waits. Of an open loop whose arrivals found free clients and were refused
-//     it is one of the two as well.
-//  8. server CPU or generator, if requests take four times as long as a round trip without load: there they queue, at a
-//     server that used more than half of what it can, or on a machine that was 85 % busy.
-//  9. clients: the keys are free, nothing queues, and the clients are busy with requests of their own, holds and pauses.
+//  5. lease, if the clients are held up by locks (Contended) and spend more than half of their waits at dead keys. Leases end
+//     by the clock, on however busy a machine.
+//  6. generator, by its own verdict. All that follows is inferred from times that a busy machine stretches.
+//  7. connections: as many requests are under way or wait for a connection as the pool has.
+//  8. key or lock, if the clients are held up by locks: whichever takes the larger part of the key's time, the holds with
+//     their round trips or the time in which the key is free although a client waits. If that is not Known, neither is the
+//     limit.
+//  9. server CPU or generator, if requests take four times as long as a round trip without load: there they queue, at a
+//     server that used more than half of what it can, or on a machine that was 85 % busy. At an external server whose
+//     processors nobody knows, they may.
+//  10. clients: the keys are free, nothing queues, and the clients are busy with requests of their own, holds and pauses.
 //
 // It errs where the record knows averages alone. The waits are not recorded key by key: a key with w waiting clients on
 // average counts as waited for during 1 − e^−w of its free time, as if they came independently, and at least for the
-// recorded hand-offs. The round trip is that without load, so what requests take beyond it under load counts as free. Of
+// recorded hand-offs. Who wants a dead key counts as waiting for half of the time that it is dead, and all clients at the
+// most for all of it. The round trip is that without load, so what requests take beyond it under load counts as free. Of
 // skewed keys only the busiest is known, and only if it makes the bound (Bound.By); else Known is false. An external
-// server may share its processor with others. CPU time that is not known rules nothing out: see ServerCPU.
+// server may share its processor with others. CPU time that is not known rules nothing out: see ServerCores.
 type Limit struct {
-	By LimitedBy
+	By LimitedBy // empty: several clients held a key at once, and then no throughput means anything
+
+	// Contended: clients are held up by locks. They wait for locks, or are refused, for more than half of their time; or
+	// the keys are busy for 90 %; or the arrivals of an open loop found free clients and gave up.
+	Contended bool
 
 	// Shares of the time of the average key, or with Hottest of the busiest one; they add up to 1. All are 0 unless Known:
-	// several clients held a key at once, or the keys are skewed and another bound is lower.
+	// the lock does not claim to exclude, or the keys are skewed and another bound is lower.
 	Known   bool
 	Hottest bool
 	Held    float64
 	Trip    float64 // a round trip for each lock
+	Dead    float64 // locked by a holder that has died, for as long as its lease at the most
 	Waited  float64 // free, while a client waited
 	Idle    float64 // free, and nobody waited
 
 	// Shares of the clients' time; the rest is think time, or waiting for arrivals. Waiting includes attempts that were
-	// refused or gave up.
-	Waiting, Requests, Holding float64
+	// refused or gave up; Blocked is the part of it that was for dead keys.
+	Waiting, Blocked, Requests, Holding float64
+
+	Failing float64 // share of the clients' time that failed requests took, with the pauses after them; 0: less than 5 %
+	Lost    float64 // share of the acquisitions that ended in an error
 
 	ServerCores float64 // that the server used; negative: not known
 	CoresOf     float64 // that it can use; 0: not known
@@ -91,8 +106,8 @@ const (
 )
 
 // KeptUp reports whether the clients kept up with the arrivals of an open loop, so that the recorded times are those of
-// all: by Little's law, with what may be missing or too much by chance, since some √L arrivals more lie across one edge
-// of the window than across the other, for as long as the slowest take (p99). A closed loop keeps up.
+// all. Little's law must hold to 5 %, plus what chance moves across the edges of the window: some √L arrivals, each for a
+// p99 at most. If nothing was recorded, less than one arrival must have waited on average. A closed loop keeps up.
 func (r *Record) KeptUp() bool { return r.Figures().keptUp() }
 
 // KeptUp returns that of the median trial.
@@ -100,21 +115,27 @@ func (c *Cell) KeptUp() bool { return c.Figures().keptUp() }
 
 func (f Figures) keptUp() bool {
 	b := f.Bound
-	if b.LittleOpen == 0 || b.InSystem == 0 || f.Elapsed == 0 {
+	switch {
+	case b.InSystem == 0 || f.Elapsed == 0:
 		return true
+	case b.LittleOpen == 0:
+		return b.InSystem < 1
 	}
 	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) * float64(f.Latency[Response].P99) / (b.InSystem * float64(f.Elapsed))
 	return math.Abs(b.LittleOpen-1) <= littleSlack+chance
 }
 
-// Backlogged returns the share of the arrivals of an open loop that found all clients busy.
+// Backlogged returns the share that found all clients busy, of the arrivals of an open loop that a client took up.
 func (r *Record) Backlogged() float64 { return r.Figures().backlogged() }
 
-// Backlogged returns the share of the arrivals of an open loop that found all clients busy.
+// Backlogged returns the share that found all clients busy, of the arrivals of an open loop that a client took up.
 func (c *Cell) Backlogged() float64 { return c.Figures().backlogged() }
 
 // Queued reports whether arrivals of an open loop waited for a client, or were dropped, by more than 1 %.
 func (c *Cell) Queued() bool { return c.Figures().queued() }
+
+// Requests returns the mean number of requests of r that were under way; see Cell.Requests.
+func (r *Record) Requests() float64 { return r.Figures().requests() }
 
 // Requests returns the mean number of requests of c that were under way, or waited for a connection: by Little's law their
 // rate times the time of one, for which a release stands, which never waits for a lock. It is 0 if nothing was released.
@@ -147,10 +168,26 @@ func (f Figures) refused() float64 {
 	return no / max(1, no+float64(f.Counts.Acquired))
 }
 
-// failing reports whether requests that failed, and the pauses after them, took more of the clients' time than the books may
-// be out by: then it was those that arrivals waited for, whatever the others took.
-func (f Figures) failing() bool {
-	return f.Counts.Failed() > 0 && f.Bound.Little > 0 && f.Bound.Little < 1-littleSlack
+// gaveUp returns the share of the answered acquisitions whose patience had run out.
+func (f Figures) gaveUp() float64 {
+	n := f.Counts
+	return float64(n.TimedOut) / max(1, float64(n.Acquired+n.Contended+n.TimedOut))
+}
+
+// lost returns the share of the acquisitions that ended in an error.
+func (f Figures) lost() float64 {
+	n := f.Counts
+	no := float64(n.Unknown + n.Refused)
+	return no / max(1, no+float64(n.Acquired+n.Contended+n.TimedOut))
+}
+
+// failing returns the share of the clients' time that requests that failed took, with the pauses after them, if it is more than
+// the books may be out by: then it was those that arrivals waited for, whatever the others took.
+func (f Figures) failing() float64 {
+	if f.Counts.Failed() == 0 || f.Bound.Little <= 0 || f.Bound.Little >= 1-littleSlack {
+		return 0
+	}
+	return 1 - f.Bound.Little
 }
 
 // Limit returns what limits the throughput of r.
@@ -163,9 +200,13 @@ func (c *Cell) Limit() Limit {
 
 // limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
 func (f Figures) limit(r *Record, window time.Duration) Limit {
-	l := Limit{By: ByUnknown, ServerCores: -1}
-	if window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0 {
-		if f.failing() {
+	l := Limit{By: ByUnknown, ServerCores: -1, Failing: f.failing(), Lost: f.lost()}
+	switch {
+	case f.Safety.Breaches() > 0:
+		l.By = ""
+		return l
+	case window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0:
+		if l.Failing > 0 || l.Lost > backlogWorth {
 			l.By = ByErrors
 		}
 		return l
@@ -178,40 +219,48 @@ func (f Figures) limit(r *Record, window time.Duration) Limit {
 	return l
 }
 
+// limitedBy finds what comes first in the order that Limit describes.
 func (f Figures) limitedBy(l *Limit, r *Record) LimitedBy {
 	closed := slices.ContainsFunc(r.Plan.Groups(), func(g spec.Class) bool { return !g.Open() })
 	free := !closed && !f.queued() // clients were
-	refused := f.refused() > backlogWorth
+	gaveUp := free && f.gaveUp() > backlogWorth
+	lost := free && l.Lost > backlogWorth
 	serverBusy := 0.0
 	if l.CoresOf > 0 {
 		serverBusy = l.ServerCores / l.CoresOf
 	}
-	contended := l.Waiting > mostly || l.Held+l.Trip >= nearLimit || free && refused
+	l.Contended = l.Waiting > mostly || l.Held+l.Trip >= nearLimit || gaveUp
 	unused := l.Waited
-	if free && refused {
-		unused += l.Idle // who is refused would have used it
+	if gaveUp {
+		unused += l.Idle // who gave up would have used it
 	}
 	switch pool := f.Bound.Pool; {
-	case free && !refused && !f.failing():
+	case free && !gaveUp && !lost && l.Failing == 0:
 		return ByRate
-	case f.failing():
+	case lost || l.Failing > 0:
 		return ByErrors
 	case l.Held >= nearLimit:
 		return ByKey
 	case serverBusy >= nearLimit:
 		return ByServerCPU
+	case l.Contended && l.Blocked > mostly*l.Waiting:
+		return ByLease
 	case f.Generator.Saturated:
 		return ByGenerator
 	case pool > 0 && pool < r.Plan.Clients && f.requests() >= nearLimit*float64(pool):
 		return ByConnections
-	case contended && l.Known && l.Held+l.Trip >= unused:
+	case l.Contended && !l.Known:
+		return ByUnknown
+	case l.Contended && l.Held+l.Trip >= unused:
 		return ByKey
-	case contended:
+	case l.Contended:
 		return ByLock
 	case l.Slower >= queuedRatio && serverBusy > mostly:
 		return ByServerCPU
 	case l.Slower >= queuedRatio && f.Generator.Machine >= crowded:
 		return ByGenerator
+	case l.Slower >= queuedRatio && l.CoresOf == 0 && r.Server.Kind == "external":
+		return ByUnknown
 	}
 	return ByClients
 }
@@ -248,7 +297,7 @@ func (f Figures) waitingTime(p *spec.Plan, window time.Duration) float64 {
 	}
 	requests := float64(f.Latency[Acquire].Count) * float64(f.Latency[Release].Mean)
 	waited := max(0, f.sum(Acquire)-requests) + f.sum(Refusal)
-	if idle := func(g spec.Class) bool { return g.Open() || g.Think > 0 }; !slices.ContainsFunc(p.Groups(), idle) && !f.failing() {
+	if idle := func(g spec.Class) bool { return g.Open() || g.Think > 0 }; !slices.ContainsFunc(p.Groups(), idle) && f.failing() == 0 {
 		all := float64(p.Clients) * float64(window)
 		waited = max(waited, all-requests-f.sum(Hold)-f.sum(Release))
 	}
@@ -257,12 +306,12 @@ func (f Figures) waitingTime(p *spec.Plan, window time.Duration) float64 {
 
 // keyTime splits the time of a key.
 func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Duration) {
-	if !r.Traits.Exclusive || f.Safety.Breaches() > 0 || r.Plan.Keys < 1 {
+	if !r.Traits.Exclusive || r.Plan.Keys < 1 {
 		return
 	}
 	hold, trip := f.Latency[Hold].Mean.Seconds(), f.Bound.RoundTrip().Seconds()
 	share := 1 / float64(r.Plan.Keys) // of all locks, those of the key
-	if r.Plan.Keys > 1 && slices.ContainsFunc(r.Plan.Groups(), skewed) {
+	if r.Plan.Keys > 1 && uneven(&r.Plan) {
 		b := f.Bound
 		if b.By != "keys" || b.LocksPerS <= 0 || hold+trip <= 0 {
 			return
@@ -273,22 +322,46 @@ func (f Figures) keyTime(l *Limit, r *Record, waited float64, window time.Durati
 	l.Known = true
 	l.Held = min(1, f.Rate*share*hold)
 	l.Trip = min(1-l.Held, f.Rate*share*trip)
-	free := 1 - l.Held - l.Trip
+	blocked := min(waited, f.deadTime(l, r, share, window))
+	if waited > 0 {
+		l.Blocked = l.Waiting * blocked / waited
+	}
+	free := 1 - l.Held - l.Trip - l.Dead
 	if free <= 0 {
 		return
 	}
-	waiters := waited / float64(window) * share
+	waiters := (waited - blocked) / float64(window) * share
 	handoff := f.Latency[Handoff]
 	recorded := float64(handoff.Count) * (float64(handoff.Mean) - 1e9*trip) / float64(window) * share
 	l.Waited = min(free, max(recorded, free*(1-math.Exp(-waiters))))
 	l.Idle = free - l.Waited
 }
 
-// skewed reports whether the clients of g prefer some keys to others.
-func skewed(g spec.Class) bool {
-	return slices.ContainsFunc(g.KeyDist.Parts(), func(p spec.KeyPart) bool {
-		return p.Ranged || p.Kind != spec.KeysUniform && p.Kind != spec.KeysSequential
-	})
+// deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how long clients wait
+// for such keys, in nanoseconds. share is that of all locks that the key has. What a recovery takes beyond a lease is not the
+// dead holder's doing: nobody wanted the key, or those who did were slow to see it free.
+func (f Figures) deadTime(l *Limit, r *Record, share float64, window time.Duration) (blocked float64) {
+	var lease time.Duration
+	for _, g := range r.Plan.Groups() {
+		lease = max(lease, g.TTL)
+	}
+	deaths, each := float64(f.Latency[Recovery].Count), float64(f.Latency[Recovery].Mean)
+	if lease > 0 {
+		each = min(each, float64(lease))
+	}
+	l.Dead = min(1-l.Held-l.Trip, deaths*each/float64(window)*share)
+	n := f.Counts
+	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
+	return min(wanted*l.Dead*each/2, deaths*float64(r.Plan.Clients)*each)
+}
+
+// Hottest reports whether the bound by keys is that of the most wanted one: clients prefer some keys to others, and so few
+// were refused that the locks that were granted are spread in the same way; see Bound.
+func (c *Cell) Hottest() bool { return uneven(c.Plan()) && c.Figures().refused() <= backlogWorth }
+
+// uneven reports whether clients prefer some keys to others.
+func uneven(p *spec.Plan) bool {
+	return slices.ContainsFunc(p.Groups(), func(g spec.Class) bool { return !g.KeyDist.Even() })
 }
 
 // serverTime fills in what the server used, and how much longer requests took under the load.

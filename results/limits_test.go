@@ -38,6 +38,13 @@ func waiting(r *Record) {
 	r.Plan.Keys, r.Bound.Waited = 12, 600*time.Second // of 640
 }
 
+// dying lets holders die: 18 times in 10 s one of 12 keys stays locked for a lease of 2 s, and most clients wait for those.
+func dying(r *Record) {
+	waiting(r)
+	r.Plan.TTL, r.Plan.Crash, r.Counts.Acquired, r.Counts.Crashed = 2*time.Second, 0.01, 2000, 20
+	r.Latency[Recovery] = of(18, 2*time.Second)
+}
+
 // TestLimit plants what limits a load, record by record.
 func TestLimit(t *testing.T) {
 	backlog := func(r *Record) { r.Latency[Backlog] = of(1000, time.Millisecond) }
@@ -54,12 +61,23 @@ func TestLimit(t *testing.T) {
 		{"arrivals dropped", opened, func(r *Record) { r.Counts.Dropped = 1000 }, ByClients},
 		{"too few clients on a busy machine", opened, func(r *Record) { backlog(r); r.Generator.Saturated = true }, ByGenerator},
 		{"arrivals that waited for locks", opened, func(r *Record) { backlog(r); r.Bound.Waited = 100 * time.Second }, ByLock},
-		{"arrivals that were refused", opened, func(r *Record) { r.Counts.Contended = 5000 }, ByLock},
+		{"arrivals that tried once and were refused", opened, func(r *Record) { r.Counts.Contended = 5000 }, ByRate},
+		{"the same with keys of which nothing is known", opened, func(r *Record) {
+			r.Counts.Contended, r.Plan.KeyDist, r.Bound.By = 5000, spec.Must(spec.ParseKeys("zipf:0.8")), "rate"
+		}, ByRate},
+		{"arrivals that gave up", opened, func(r *Record) { r.Counts.TimedOut = 5000 }, ByLock},
 		{"arrivals that gave up, each key held", opened, func(r *Record) { r.Counts.TimedOut, r.Plan.Keys = 5000, 6 }, ByKey},
 		{"a server that was gone", opened, func(r *Record) {
 			backlog(r)
 			r.Counts.Errors, r.Bound.Little = map[string]int64{"connect": 4606}, 0.17
 		}, ByErrors},
+		{"arrivals lost to errors", opened, func(r *Record) {
+			r.Counts.Refused, r.Counts.Errors, r.Bound.Little = 40_000, map[string]int64{"timeout": 40_000}, 0.98
+		}, ByErrors},
+		{"arrivals of which nobody knows the answer", opened, func(r *Record) { r.Counts.Unknown = 1000 }, ByErrors},
+		{"nothing but errors", opened, func(r *Record) { r.Counts.Acquired, r.Counts.Unknown = 0, 1000 }, ByErrors},
+		{"a few lost", opened, func(r *Record) { r.Counts.Unknown = 400 }, ByRate},
+		{"requests lost that took no time, in a closed loop", closed, func(r *Record) { r.Counts.Refused = 5000 }, ByClients},
 		{"a handful of errors", opened, func(r *Record) {
 			backlog(r)
 			r.Bound.Waited = 100 * time.Second
@@ -107,7 +125,27 @@ func TestLimit(t *testing.T) {
 		{"skewed keys of which nothing is known", closed, func(r *Record) {
 			waiting(r)
 			r.Plan.Keys, r.Plan.KeyDist, r.Bound.By = 1000, spec.Must(spec.ParseKeys("zipf:1.1")), "clients"
+		}, ByUnknown},
+		{"a lock that does not claim to exclude", closed, func(r *Record) { waiting(r); r.Traits.Exclusive = false }, ByUnknown},
+
+		{"keys of dead holders", closed, dying, ByLease},
+		{"keys of dead holders, on a busy machine", closed, func(r *Record) { dying(r); r.Generator.Saturated = true }, ByLease},
+		{"arrivals that gave up at keys of dead holders", opened, func(r *Record) { dying(r); r.Counts.TimedOut, r.Counts.Offered = 100, 2100 }, ByLease},
+		{"a dead holder among many waits", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.TTL, r.Latency[Recovery] = 2*time.Second, of(1, 2*time.Second)
 		}, ByLock},
+		{"a dead holder whose key nobody wants for long after its lease", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.TTL, r.Latency[Recovery] = 2*time.Second, of(1, time.Minute)
+		}, ByLock},
+		{"dead holders whose keys are free at once", closed, func(r *Record) {
+			waiting(r)
+			r.Plan.TTL, r.Latency[Recovery] = 2*time.Second, of(1000, 2*time.Millisecond)
+		}, ByLock},
+		{"keys of dead holders that nobody wants", closed, func(r *Record) {
+			r.Plan.TTL, r.Latency[Recovery] = 2*time.Second, of(4, 60*time.Second)
+		}, ByClients},
 
 		{"a full core of Redis", closed, func(r *Record) { waiting(r); r.Cost.ServerCPUUs = 190 }, ByServerCPU},
 		{"a full core of Redis, and lockbench busy", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Generator.Saturated = 190, true }, ByServerCPU},
@@ -122,6 +160,9 @@ func TestLimit(t *testing.T) {
 		{"a server in lockbench", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Kind = 190, "embedded" }, ByClients},
 		{"requests that queue at the server", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Bound.RTT = 140, 20*time.Microsecond }, ByServerCPU},
 		{"requests that queue on the machine", closed, func(r *Record) { r.Generator.Machine, r.Bound.RTT = 0.9, 20*time.Microsecond }, ByGenerator},
+		{"requests that queue elsewhere, at processors that nobody knows", closed, func(r *Record) {
+			r.Server.Name, r.Server.Kind, r.Bound.RTT = "postgresql", "external", 20*time.Microsecond
+		}, ByUnknown},
 		{"requests that queue nobody knows where", closed, func(r *Record) { r.Bound.RTT = 20 * time.Microsecond }, ByClients},
 
 		{"connections", closed, func(r *Record) { r.Bound.Pool = 2 }, ByConnections}, // 5,000 × 2 × 0.2 ms
@@ -130,8 +171,9 @@ func TestLimit(t *testing.T) {
 		{"round trips counted", closed, func(r *Record) { r.Bound.Pool, r.Cost.RoundTrips = 3, 3 }, ByConnections},
 		{"no more clients than connections", closed, func(r *Record) { r.Bound.Pool, r.Plan.Clients = 2, 2; r.Plan.Keys = 100 }, ByClients},
 
-		{"several holders", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Safety.Violations = 1, 100 }, ByLock},
-		{"several holders, clients that think", closed, func(r *Record) { r.Plan.Keys, r.Safety.Violations = 1, 100 }, ByClients},
+		{"several holders", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Safety.Violations = 1, 100 }, ""},
+		{"several holders, of an open loop", opened, func(r *Record) { r.Safety.Violations = 100 }, ""},
+		{"several holders, as planned", opened, func(r *Record) { r.Safety.Violations, r.Safety.Overstayed = 100, 100 }, ByRate},
 		{"a closed class beside an open one", opened, func(r *Record) {
 			r.Plan.Classes = []spec.Class{{Name: "web", Load: r.Plan.Load}, {Name: "batch", Load: spec.Load{Clients: 4}}}
 		}, ByClients},
@@ -144,7 +186,7 @@ func TestLimit(t *testing.T) {
 		if l.By != c.want {
 			t.Errorf("%s: %q, want %q (%+v)", c.name, l.By, c.want, l)
 		}
-		if sum := l.Held + l.Trip + l.Waited + l.Idle; l.Known && math.Abs(sum-1) > 1e-9 || !l.Known && sum != 0 {
+		if sum := l.Held + l.Trip + l.Dead + l.Waited + l.Idle; l.Known && math.Abs(sum-1) > 1e-9 || !l.Known && sum != 0 {
 			t.Errorf("%s: the parts of a key's time add up to %v: %+v", c.name, sum, l)
 		}
 	}
@@ -179,6 +221,7 @@ func TestKeptUp(t *testing.T) {
 		{0, 0, 0, true}, {1, 5, time.Second, true}, {0.94, 5, time.Millisecond, false}, {1.06, 5, time.Millisecond, false},
 		{1.11, 1.2, 200 * time.Millisecond, true}, // two slow ones across an edge
 		{0.5, 25, 490 * time.Millisecond, false},
+		{0, 5, 0, false}, {0, 0.9, 0, true}, // nothing was recorded
 	} {
 		r := &Record{Elapsed: 2 * time.Second, Bound: Bound{LittleOpen: c.little, InSystem: c.inSystem}}
 		r.Latency = map[Metric]Latency{Response: {P99: c.p99}}
@@ -228,11 +271,16 @@ func TestGroupClasses(t *testing.T) {
 // TestBeaten holds an estimate against what was reached: 100 % as it is printed is no warning yet.
 func TestBeaten(t *testing.T) {
 	for efficiency, want := range map[float64]bool{0.9: false, 1: false, 1.004: false, 1.006: true, 1.3: true} {
-		if got := (Bound{LocksPerS: 1000, Efficiency: efficiency}).Beaten(); got != want {
+		c := &Cell{Trials: []*Record{closed()}, Bound: Bound{LocksPerS: 1000, Efficiency: efficiency}}
+		if got := c.Beaten(); got != want {
 			t.Errorf("%v of the bound: beaten %t", efficiency, got)
 		}
+		c.Safety.Violations = 1
+		if e := c.Figures().Efficiency(); !math.IsNaN(e) || c.Beaten() {
+			t.Errorf("%v of the bound with two holders at once: efficiency %v, beaten %t", efficiency, e, c.Beaten())
+		}
 	}
-	if (Bound{Efficiency: 2}).Beaten() {
+	if c := (&Cell{Trials: []*Record{closed()}, Bound: Bound{Efficiency: 2}}); c.Beaten() {
 		t.Error("beaten without a bound")
 	}
 }

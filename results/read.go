@@ -22,6 +22,7 @@ type Report struct {
 	Records int
 	Damaged int      // lines that hold no valid record; blank lines do not count
 	Damage  []Damage // the first hundred of them
+	Torn    bool     // the file ends within a record: the program that wrote it was killed, or the disk was full
 }
 
 // Damage is one line that was skipped.
@@ -68,6 +69,7 @@ func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, erro
 		var alien foreignError
 		foreign = foreign && errors.As(bad, &alien)
 		report.Damaged++
+		report.Torn = report.Torn || errors.Is(bad, errTorn)
 		if len(report.Damage) < maxDamage {
 			report.Damage = append(report.Damage, Damage{e.at.number, bad.Error()})
 		}
@@ -83,6 +85,8 @@ func read(r io.Reader, lines lineReader, each func(*Record) error) (Report, erro
 	}
 	return report, fmt.Errorf("results: read: no readable record: %s", report.Damage[0])
 }
+
+var errTorn = errors.New("truncated: the file ends within the record")
 
 // foreignError says that a line was never a record.
 type foreignError string
@@ -170,7 +174,7 @@ func (l lineReader) explain(err error, line []byte) error {
 		}
 		return err
 	case l.last:
-		return errors.New("truncated: the file ends within the record")
+		return errTorn
 	}
 	return errors.New("truncated: the line ends within the record")
 }

@@ -415,9 +415,6 @@ func (b Bound) RoundTrip() time.Duration {
 	return b.RTT
 }
 
-// Beaten reports whether the throughput is above the bound, by more than a figure of it in per cent would show.
-func (b Bound) Beaten() bool { return b.LocksPerS > 0 && b.Efficiency >= 1.005 }
-
 // Balanced reports whether recorded latencies and throughput account for the clients' time, as Little's law wants.
 func (b Bound) Balanced() bool { return math.Abs(b.Little-1) <= littleSlack }
 

@@ -95,6 +95,15 @@ func (r *Recorder) Ended(o Outcome) (n int64) {
 	return n
 }
 
+// Attempts returns how many acquisitions are over. Those granted count when they are given back.
+func (r *Recorder) Attempts() int64 {
+	n := r.Granted()
+	for o := range outcomeCount {
+		n += r.Ended(o)
+	}
+	return n
+}
+
 // Record counts one value. It never waits and, but for the first value of a metric, never allocates. A value below
 // 1 ns counts as 1 ns: two stamps may fall on the same tick of the clock. A value above one hour counts as one hour
 // and as an overflow, so that no value is ever dropped.

@@ -128,11 +128,11 @@ func recordWarnings(r *results.Record) (w []string) {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
 			round(g.GCLongest))
 	}
-	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || failures(n) == 0) {
+	if b.Little > 0 && !b.Balanced() && (b.Little > 1 || n.Failed() == 0) {
 		add("the recorded times account for %.0f %% of the clients' time (Little's law): figures of this record contradict each other",
 			100*b.Little)
 	}
-	if !r.KeptUp() && (failures(n) == 0 || n.Unfinished > n.Offered/100) {
+	if !r.KeptUp() && (n.Failed() == 0 || n.Unfinished > n.Offered/100) {
 		text := "the recorded times account for %.0f %% of the %s arrivals that were in the system on average (Little's law): "
 		switch {
 		case b.LittleOpen >= 1:
@@ -191,12 +191,4 @@ func unanswered(r *results.Record) float64 {
 		return 0
 	}
 	return float64(no) / float64(yes+no)
-}
-
-// failures returns all errors of the window.
-func failures(n *results.Counts) (all int64) {
-	for _, of := range n.Errors {
-		all += of
-	}
-	return all
 }

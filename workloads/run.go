@@ -60,6 +60,10 @@ type Run struct {
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
 
+	// Stop, if set, is called like Progress while the window is open. If it returns why the trial is to stop, that is the
+	// record's Partial.
+	Stop func(Snapshot) (why string)
+
 	// Watch, if set, is called once, when the load begins, before any Interval.
 	Watch func(View)
 
@@ -85,6 +89,7 @@ type Snapshot struct {
 	Offered int64 // arrivals that were due since the load began
 	Dropped int64 // of those, the ones that found the queue full
 	Queue   int   // arrivals that wait for a client
+	Pending int64 // arrivals that have come and are not over: they wait for a client or a lock, or hold one
 }
 
 // Phase is a part of a trial; see the package comment.
@@ -324,11 +329,19 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 		case <-tick.C:
 			elapsed := e.clock.Now() - from
 			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
-			if !e.tolerable() {
+			if !e.tolerable() || phase == PhaseMeasure && e.stopped(elapsed) {
 				return false
 			}
 		}
 	}
+}
+
+// stopped reports whether the caller wants the trial to stop, and remembers why.
+func (e *engine) stopped(elapsed time.Duration) bool {
+	if e.run.Stop != nil {
+		e.why = e.run.Stop(e.snapshot(PhaseMeasure, elapsed, 0))
+	}
+	return e.why != ""
 }
 
 // tolerable reports whether there are few enough errors to go on; if not, it remembers why. It is asked at the end as well: a

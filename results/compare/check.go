@@ -69,10 +69,12 @@ type Limit struct {
 // CheckCells judges cells by thresholds, none of which may be relative (Threshold.Relative). Missing are cells that were
 // asked for and have no trial: what did not run has not passed.
 //
-// A record that ended early is left out if there is a whole trial of the same plan. Alone it can miss a threshold, and pass
-// none. Where lockbench or its machine was the bottleneck (saturated), a figure that misses its threshold misses it, and
-// what passes has passed only if a machine with time to spare could but improve it: the throughput, and the response,
-// which counts from the intended start. A quantile that most trials have too few values for is not measured.
+// A record that ended early is left out if there is a whole trial of the same plan and revision. Alone it can miss a
+// threshold, and pass none. Where lockbench or its machine was the bottleneck (saturated), a figure that misses its
+// threshold misses it, and what passes has passed only if a machine with time to spare could but improve it: the
+// throughput, and the response, which counts from the intended start. A quantile that most trials have too few values for
+// is not measured. No violations pass where none could have been seen too, since that is how a local queue works, with a
+// word that says so; a threshold of the watched grants wants more.
 func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string) *Check {
 	cells, partial := whole(cells)
 	c := &Check{Thresholds: thresholds, Missing: missing}
@@ -180,17 +182,18 @@ func worstCheck(a, b Verdict) Verdict {
 	return a
 }
 
-// whole leaves out the records that ended early where there are whole trials of the same plan on the same kind of server, and
-// returns them by the cell that stands for them.
+// whole leaves out the records that ended early where there are whole trials of the same plan, of the same revision and build,
+// on the same kind of server, and returns them by the cell that stands for them.
 func whole(cells []*results.Cell) (kept []*results.Cell, partial map[*results.Cell][]*results.Record) {
 	partial = map[*results.Cell][]*results.Record{}
 	seen := plans{}
 	key := func(c *results.Cell) string {
-		plan, err := seen.read(*c.Plan())
+		r := c.First()
+		plan, err := seen.read(r.Plan)
 		if err != nil { // of a plan that JSON cannot hold, of which there is none in a record
-			return c.First().ID
+			return r.ID
 		}
-		return kindOf(c.First()) + c.First().Side + plan.whole
+		return fmt.Sprintf("%q", []string{kindOf(r), r.Side, r.Env.Revision, r.Env.Lockbench, plan.whole})
 	}
 	of := map[string]*results.Cell{}
 	for _, c := range cells {

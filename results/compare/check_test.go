@@ -114,6 +114,9 @@ func TestCheckOfTheWhole(t *testing.T) {
 	nothing := func(*results.Record) {}
 	violate := func(r *results.Record) { r.Safety.Violations = 3 }
 	unclaimed := func(r *results.Record) { r.Traits.Exclusive = false }
+	early := func(revision string) func(r *results.Record) {
+		return func(r *results.Record) { r.Run, r.Partial, r.Env.Revision = "another", "interrupted", revision }
+	}
 	for _, c := range []struct {
 		name    string
 		recs    []*results.Record
@@ -132,6 +135,8 @@ func TestCheckOfTheWhole(t *testing.T) {
 		{"a miss is worse", []*results.Record{of(1, 1000, nothing)}, "response.p50>1s,locks/s<5k", nil, Missed, []Reason{Unmeasured}, "locks/s"},
 		{"a violation is worse", []*results.Record{of(1, 1000, nothing), of(2, 2000, violate)}, "locks/s<5k", nil, Violated, nil, "mutual exclusion: 3 violations"},
 		{"a cell is missing", []*results.Record{of(1, 1000, nothing)}, "locks/s<500", []string{"clients 2"}, Inconclusive, []Reason{NotRun}, "locks/s"},
+		{"partial beside a whole one of its revision", []*results.Record{of(1, 1000, nothing), of(1, 400, early(""))}, "locks/s<500", nil, Passed, nil, "locks/s 1,000"},
+		{"partial beside one of another", []*results.Record{of(1, 1000, nothing), of(1, 400, early("v2"))}, "locks/s<500", nil, Missed, nil, "locks/s 400"},
 		{"no cell claims it", []*results.Record{of(1, 1000, unclaimed)}, "violations>0", nil, Inconclusive, []Reason{Unclaimed}, "violations 0"},
 		{"one cell does not claim it", []*results.Record{of(1, 1000, unclaimed), of(2, 2000, nothing)}, "violations>0", nil, Passed, nil, "violations 0, at most 0: not judged"},
 	} {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 )
 
@@ -69,21 +69,7 @@ type ThresholdError struct {
 func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
 
 // Excerpt returns the expression with a mark below the fault, two lines in all.
-func (e *ThresholdError) Excerpt() string {
-	const room = 100
-	text := []rune(strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return ' ' // as wide as it is counted
-		}
-		return r
-	}, e.Text))
-	mark := min(e.Column-1, len(text))
-	if len(text) > room {
-		from := max(0, min(mark-room/2, len(text)-room))
-		text, mark = text[from:from+room], mark-from
-	}
-	return fmt.Sprintf("  %s\n  %s^\n", string(text), strings.Repeat(" ", mark))
-}
+func (e *ThresholdError) Excerpt() string { return format.Excerpt(e.Text, e.Column) }
 
 // scanner walks over one condition.
 type scanner struct {

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // None stands for a figure that is not known or does not exist.
@@ -96,11 +98,11 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + " %"
 }
 
-// Clean makes text from a record fit for a terminal and a table: what a server answered may hold line breaks and
-// escape sequences. The blanks of Glue stay, for Wrap to replace.
+// Clean makes text from a record fit for a terminal, a table and a file of XML: what a server answered may hold line breaks,
+// escape sequences and what is no character. The blanks of Glue stay, for Wrap to replace.
 func Clean(s string) string {
 	return Tame(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Noncharacter_Code_Point) {
 			return ' '
 		}
 		return r
@@ -130,34 +132,46 @@ const Unbroken = "\u00a0"
 // Glue keeps text on one line.
 func Glue(s string) string { return strings.ReplaceAll(s, " ", Unbroken) }
 
-// Wrap breaks text into lines of at most width runes. The first begins with head, the others with as many spaces.
+// Width returns how many columns of a terminal s takes, whatever the locale: 版 takes two.
+func Width(s string) int { return twwidth.WidthWithOptions(s, twwidth.Options{}) }
+
+// Wrap breaks text into lines of at most width columns. The first begins with head, the others with as many spaces.
 // Words are kept whole unless a line is too short for one.
 func Wrap(head, text string, width int) []string {
-	indent := utf8.RuneCountInString(head)
+	indent := Width(head)
 	room := max(width-indent, 20)
 	var lines []string
-	var line []rune
+	line := ""
 	flush := func() {
-		whole := strings.ReplaceAll(head+string(line), Unbroken, " ")
+		whole := strings.ReplaceAll(head+line, Unbroken, " ")
 		lines = append(lines, strings.TrimRight(whole, " "))
-		head, line = strings.Repeat(" ", indent), line[:0]
+		head, line = strings.Repeat(" ", indent), ""
 	}
-	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' }) {
-		word := []rune(field)
-		if len(line) > 0 && len(line)+1+len(word) > room {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' }) {
+		if line != "" && Width(line)+1+Width(word) > room {
 			flush()
 		}
-		if len(line) > 0 {
-			line = append(line, ' ')
+		if line != "" {
+			line += " "
 		}
-		for ; len(word) > room; word = word[room:] { // the line is empty
-			line = append(line, word[:room]...)
+		for at := fitting(word, room); at < len(word); at = fitting(word, room) { // the line is empty
+			line, word = word[:at], word[at:]
 			flush()
 		}
-		line = append(line, word...)
+		line += word
 	}
 	flush()
 	return lines
+}
+
+// fitting returns how many bytes at the beginning of s take no more columns than room.
+func fitting(s string, room int) int {
+	for at, r := range s {
+		if room -= Width(string(r)); room < 0 {
+			return at
+		}
+	}
+	return len(s)
 }
 
 // Join joins the parts that are not empty. A short part stays on one line.
@@ -238,7 +252,7 @@ func FewClauses(texts []string, most int) string {
 // Change formats a change, a ratio less one, in percent and with its sign, "−12.5 %": three significant digits as far as they
 // mean something. It is a dash if it is not known.
 func Change(change float64) string {
-	if math.IsNaN(change) {
+	if math.IsNaN(change) || math.IsInf(change, 0) {
 		return None
 	}
 	v := 100 * change
@@ -265,4 +279,22 @@ func P(p float64) string {
 		return strconv.FormatFloat(p, 'f', 4, 64)
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// Excerpt returns a line of text with a mark below a column, which counts characters from 1: two lines in all. Of a long text
+// it is what stands around the column.
+func Excerpt(text string, column int) string {
+	const room = 100
+	line := []rune(strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return ' ' // as wide as it is counted
+		}
+		return r
+	}, text))
+	mark := min(column-1, len(line))
+	if len(line) > room {
+		from := max(0, min(mark-room/2, len(line)-room))
+		line, mark = line[from:from+room], mark-from
+	}
+	return fmt.Sprintf("  %s\n  %s^\n", string(line), strings.Repeat(" ", mark))
 }

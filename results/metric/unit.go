@@ -70,7 +70,7 @@ var (
 	Bytes = &Unit{
 		Word: "bytes", Suffix: "_bytes", Axis: "bytes", AxisScale: 1, Example: "64MB",
 		Bench:    func(name string) (string, float64) { return name + "-B", 1 },
-		write:    func(v float64) string { return format.Three(v/(1<<20)) + " MB" },
+		write:    func(v float64) string { return format.Three(v/1e6) + " MB" },
 		suffixes: []suffix{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}},
 	}
 )

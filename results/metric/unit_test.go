@@ -1,6 +1,20 @@
 package metric
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// TestFormatReadsBack: an amount is written in the unit that it is read in.
+func TestFormatReadsBack(t *testing.T) {
+	for _, u := range []*Unit{Duration, Share, Micros, Bytes} {
+		v, ok := u.Parse(u.Example)
+		read, again := u.Parse(strings.ReplaceAll(u.Format(v), " ", ""))
+		if !ok || !again || read != v {
+			t.Errorf("%s is %v, written %s and read as %v", u.Example, v, u.Format(v), read)
+		}
+	}
+}
 
 func TestPlain(t *testing.T) {
 	for _, c := range []struct {

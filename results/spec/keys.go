@@ -263,6 +263,13 @@ func (k *Keys) UnmarshalText(text []byte) (err error) {
 // Uniform reports whether every key is drawn alike.
 func (k Keys) Uniform() bool { return k.text == "" }
 
+// Even reports whether all keys are wanted alike in the long run: drawn alike, or one after the other.
+func (k Keys) Even() bool {
+	return !slices.ContainsFunc(k.Parts(), func(p KeyPart) bool {
+		return p.Ranged || p.Kind != KeysUniform && p.Kind != KeysSequential
+	})
+}
+
 // Check reports whether the distribution fits that many keys and clients. The error names the part that does not, and
 // what would be right.
 func (k Keys) Check(keys, clients int) error {

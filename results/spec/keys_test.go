@@ -33,6 +33,17 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
+func TestEven(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "sequential": true, "50%*sequential+50%*uniform": true,
+		"uniform@0-9": false, "sequential@0-9": false, "zipf:0.99": false, "hot:80%:1": false, "own": false, "90%*uniform+10%*zipf:1": false,
+	} {
+		if got := Must(ParseKeys(text)).Even(); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
 const (
 	wantKeys     = "must be uniform, zipf:1.1, hot:80%:10, sequential, own, or a mix such as 70%*zipf:1.1+30%*own"
 	wantExponent = "must be an exponent from 0.001 to 20, as in zipf:0.99 (the greater, the more on the first keys)"

@@ -190,6 +190,22 @@ func (t Times) Mean() time.Duration {
 	return t.A
 }
 
+// SCV returns the squared coefficient of variation, variance by squared mean: 0 if all times are the same, 1 if they are
+// exponential. Times that would be cut to MaxTime count as drawn. It returns 0 for a file, which only its reader knows.
+func (t Times) SCV() float64 {
+	switch t.Kind {
+	case TimesUniform:
+		mean, width := float64(t.A)/2+float64(t.B)/2, float64(t.B-t.A)
+		return width * width / (12 * mean * mean)
+	case TimesExp:
+		return 1
+	case TimesLognormal:
+		_, sigma := t.Normal()
+		return math.Expm1(sigma * sigma)
+	}
+	return 0
+}
+
 // Normal returns the mean and the standard deviation of the logarithm, in nanoseconds, of a log-normal distribution: log of
 // the median, since the logarithm keeps the order; and the 99th percentile lies z99 standard deviations above it.
 func (t Times) Normal() (mu, sigma float64) {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -88,3 +89,22 @@ func TestParseTimesErrors(t *testing.T) {
 }
 
 func digest(digits int) string { return strings.Repeat("0123456789abcdef", 4)[:digits] }
+
+func TestSCV(t *testing.T) {
+	for text, want := range map[string]float64{"5ms": 0, "exp:5ms": 1, "uniform:0s:9ms": 1.0 / 3, "uniform:4ms:8ms": 1.0 / 27, "file:x": 0} {
+		if got := Must(ParseTimes(text)).SCV(); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	// The moments of a lognormal time, by adding up over its quantiles.
+	lognormal := Must(ParseTimes("lognormal:5ms:50ms"))
+	mu, sigma := lognormal.Normal()
+	first, second, weight := 0.0, 0.0, 0.0
+	for z := -10.0; z < 10; z += 1e-3 {
+		w, x := math.Exp(-z*z/2), math.Exp(mu+sigma*z)
+		first, second, weight = first+w*x, second+w*x*x, weight+w
+	}
+	if got, want := lognormal.SCV(), second*weight/(first*first)-1; math.Abs(got/want-1) > 1e-6 {
+		t.Errorf("lognormal: %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,324 @@
+package capacity
+
+import (
+	"cmp"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// alpha is how likely it may be that any candidate is said to sustain the rate and does not, by its interval.
+const alpha = 0.025
+
+// AnswerOf returns what is known of q by the records of each candidate's trials, which are those that Next has asked for. A
+// plan that was stopped has an answer too.
+func AnswerOf(q *Question, trials [][]*results.Record, env results.Env) *Answer {
+	return replay(q, trials).Answer(env)
+}
+
+// Answer returns what is known so far.
+func (s *Search) Answer(env results.Env) *Answer {
+	q := s.q
+	a := &Answer{
+		Schema: AnswerVersion, SLO: q.SLO.Text, Rate: q.Rate, MaxRate: q.MaxRate, Load: common(q.Candidates), Env: env,
+		Budget: q.Time(), Spent: s.spent, Forced: q.Force,
+	}
+	a.Analysis = s.analyses()
+	for _, t := range s.tracks {
+		a.Candidates = append(a.Candidates, t.answer(s))
+	}
+	s.holm(a.Candidates)
+	a.Warnings = s.warnings(a)
+	slices.SortStableFunc(a.Candidates, better)
+	a.Verdict = overall(a.Candidates)
+	a.Advice, a.Breaks, a.Unseen = advice(a), breaks(a), unseen(a)
+	return a
+}
+
+// common returns the settings that all candidates share; the others are zero.
+func common(candidates []Candidate) (p spec.Plan) {
+	if len(candidates) == 0 {
+		return p
+	}
+	p = candidates[0].Plan
+	for _, c := range candidates[1:] {
+		intersect(reflect.ValueOf(&p).Elem(), reflect.ValueOf(c.Plan))
+	}
+	p.Command, p.Seed = "", 0
+	return p
+}
+
+// intersect zeroes the fields of a struct that differ from another's.
+func intersect(a, b reflect.Value) {
+	for i := range a.NumField() {
+		switch field := a.Field(i); {
+		case a.Type().Field(i).Anonymous:
+			intersect(field, b.Field(i))
+		case !reflect.DeepEqual(field.Interface(), b.Field(i).Interface()):
+			field.SetZero()
+		}
+	}
+}
+
+// analyses returns the analysis of each load among the candidates, with the least round trip that was measured with it.
+func (s *Search) analyses() (list []Analysis) {
+	var loads []string
+	for _, t := range s.tracks {
+		load := describe(&t.c.Plan)
+		if slices.Contains(loads, load) {
+			continue
+		}
+		loads = append(loads, load)
+		var trip time.Duration
+		sustained := false
+		for _, other := range s.tracks {
+			if describe(&other.c.Plan) != load {
+				continue
+			}
+			if d := other.trip(); d > 0 && (trip == 0 || d < trip) {
+				trip = d
+			}
+			v, _ := other.judge(s)
+			sustained = sustained || v == Sustains
+		}
+		a := Analyse(s.q, t.c, trip)
+		if sustained { // a line within lockbench hands a lock over without a round trip
+			a.Impossible, a.FitsHold, a.FitsShare = "", 0, 0
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// Candidate returns what is known so far of one candidate, by its place in the Question, without what only all of them
+// together tell.
+func (s *Search) Candidate(i int) CandidateAnswer { return s.tracks[i].answer(s) }
+
+// answer returns what is known of t.
+func (t *track) answer(s *Search) CandidateAnswer {
+	a := CandidateAnswer{Name: t.c.Name, Plan: t.c.Plan, Traits: t.c.Traits, Wrong: t.c.Wrong, Floor: t.floor, Cost: results.UnknownCost()}
+	a.Verdict, a.Why = t.judge(s)
+	if len(t.trials) > 0 {
+		last := t.trials[len(t.trials)-1].record
+		a.Server, a.Traits = last.Server, last.Traits
+	}
+	a.AtLeast = t.limited()
+	if a.Verdict != Violated {
+		a.Sustains = t.sustains()
+		if least := t.least(); a.Verdict == Undecided && a.AtLeast && least > a.Sustains.Low {
+			a.Sustains.Low = least
+		}
+	}
+	if t.fits == nil || a.Verdict == Violated {
+		a.Points = t.points(1)
+		return a
+	}
+	if t.q.Rate > 0 {
+		a.Headroom = a.Sustains.Low / t.q.Rate
+	}
+	fit := t.fits[t.binding()]
+	a.Occupies, a.Noise = fit.Occupies(), fit.Noise().Mid
+	packed := t.packed()
+	a.Points, a.Curve = t.points(packed), t.curve(fit, a.Sustains)
+	if best := t.best(); best != nil {
+		a.Plan, a.Cost = best.Plan, best.Cost
+		a.Clients, a.Conns = best.Plan.Clients, cmp.Or(best.Bound.Pool, best.Server.Connections)
+	}
+	a.Resources = t.resources(a.Occupies, cmp.Or(t.q.Rate, a.Sustains.Low))
+	if c := t.confirm; c != nil && c.trials > 0 {
+		i := t.binding()
+		a.Predicted, a.Measured = c.predicted[i], interval(c.late[i], c.arrivals, packed)
+	}
+	return a
+}
+
+// sustains returns the rate that t carries. A confirmed one is no higher than the rate of the trials that confirmed it.
+func (t *track) sustains() Range {
+	r := t.estimate()
+	if r.Low = t.claim(); t.confirm != nil && t.confirm.passed {
+		r.Low = min(r.Low, t.confirm.rate)
+	}
+	if t.limited() {
+		return Range{Low: r.Low}
+	}
+	return r
+}
+
+// least returns the highest rate of a trial in which lockbench was the limit and that kept the SLO beyond chance: the lock
+// carries that at the least.
+func (t *track) least() (rate float64) {
+	for _, o := range t.trials {
+		kept := strings.HasPrefix(o.left, leftSaturated)
+		for i, objective := range t.q.SLO.Objectives {
+			kept = kept && interval(o.late[i], o.arrivals, 1).High <= objective.Allowed()
+		}
+		if kept {
+			rate = max(rate, o.rate)
+		}
+	}
+	return rate
+}
+
+// judge returns the verdict on t, and why it is not Sustains.
+func (t *track) judge(s *Search) (Verdict, string) {
+	rate := t.q.Rate
+	limits := "lockbench, its machine or the highest rate that may be tried"
+	switch r := t.estimate(); {
+	case t.over():
+		return t.verdict, t.why
+	case len(t.trials) == 0:
+		return Undecided, "it was not tried"
+	case len(t.counted()) == 0:
+		return Undecided, "no trial counts; the last one was " + t.trials[len(t.trials)-1].left
+	case t.fits == nil:
+		return Undecided, "its pilot did not come to an end"
+	case r.High < rate:
+		return RulesOut, "it sustains " + format.Three(r.High) + "/s at the most"
+	case t.claim() < rate && t.limited():
+		return Undecided, limits + " is below what is asked for: it sustains " + format.Three(t.claim()) + "/s at least"
+	case t.claim() < rate:
+		return Undecided, "the interval of its rate, " + between(r) + ", holds what is asked for"
+	case t.confirm != nil && t.confirm.passed:
+		return Sustains, ""
+	case t.confirm != nil && t.confirm.over:
+		return Undecided, "fresh trials at the lower end of its rate broke the objective"
+	case s.broke:
+		return Undecided, "the budget was used up before fresh trials could confirm its rate"
+	}
+	return Undecided, "no fresh trials have confirmed its rate"
+}
+
+func between(r Range) string { return format.Three(r.Low) + " to " + format.Three(r.High) + "/s" }
+
+// holm, which is given the candidates in the order of the question, takes the verdict Sustains back from candidates that may have it by chance, since there are many of them (Holm 1979).
+func (s *Search) holm(list []CandidateAnswer) {
+	if s.q.Rate == 0 {
+		return
+	}
+	ps := make([]float64, len(list))
+	for i, a := range list {
+		ps[i] = math.NaN()
+		if a.Verdict == Sustains && !a.AtLeast {
+			r := s.tracks[i].estimate()
+			deviation := max(1e-9, math.Log(r.Mid/r.Low)/1.96)
+			ps[i] = math.Erfc(math.Log(r.Mid/s.q.Rate)/deviation/math.Sqrt2) / 2
+		}
+	}
+	for i, p := range stats.Holm(ps) {
+		if p > alpha*(1+1e-9) {
+			list[i].Verdict = Undecided
+			list[i].Why = "its interval is just above what is asked for, which is no proof among " + format.Plural(len(list), "candidate")
+		}
+	}
+}
+
+// ranks are the verdicts from best to worst.
+var ranks = []Verdict{Sustains, Undecided, Dropped, RulesOut, Failed, Violated}
+
+func better(a, b CandidateAnswer) int {
+	return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)), cmp.Compare(b.Sustains.Low, a.Sustains.Low))
+}
+
+// overall returns the verdict on the whole question. A violation comes before all else: some candidate is not a lock, and
+// whoever runs a plan in a script has to hear of it.
+func overall(list []CandidateAnswer) Verdict {
+	n := map[Verdict]int{}
+	for _, a := range list {
+		n[a.Verdict]++
+	}
+	switch {
+	case n[Violated] > 0:
+		return Violated
+	case n[Sustains] > 0:
+		return Sustains
+	case n[RulesOut] > 0 && n[RulesOut]+n[Dropped] == len(list):
+		return RulesOut // what was left out did worse than those
+	}
+	return Undecided
+}
+
+// best returns the record of the highest rate that kept the SLO; nil if none did.
+func (t *track) best() *results.Record {
+	var best *observed
+	for i := range t.trials {
+		if o := &t.trials[i]; o.left == "" && t.keeps(o) && (best == nil || o.rate > best.rate) {
+			best = o
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.record
+}
+
+// packed returns how many times the variance of the late arrivals in a trial is that of independent ones: they come
+// together, while a queue is long (Pearson's dispersion, about the fit).
+func (t *track) packed() float64 {
+	i := t.binding()
+	over := censored(t.q.SLO.Objectives[i].Allowed())
+	sum, n := 0.0, 0
+	for _, o := range t.counted() {
+		p := t.fits[i].Share(o.rate).Mid
+		if o.share(i) > over || p <= 0 || p >= 1 {
+			continue
+		}
+		off := float64(o.late[i]) - p*float64(o.arrivals)
+		sum += off * off / (p * (1 - p) * float64(o.arrivals))
+		n++
+	}
+	return max(1, sum/float64(max(1, n)))
+}
+
+// interval returns a share with its 95 % interval (Wilson 1927) if the variance is packed times that of independent arrivals.
+func interval(k, n int64, packed float64) Range {
+	const z = 1.96
+	if n == 0 {
+		return Range{}
+	}
+	p, of := share(k, n), float64(n)/packed
+	mid, half := p+z*z/(2*of), z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))
+	r := Range{Low: (mid - half) / (1 + z*z/of), Mid: p, High: min(1, (mid+half)/(1+z*z/of))}
+	if k == 0 {
+		r.Low = 0 // without what is left by rounding
+	}
+	return r
+}
+
+// points returns the trials.
+func (t *track) points(packed float64) (list []Point) {
+	i := 0
+	if t.fits != nil {
+		i = t.binding()
+	}
+	for _, o := range t.trials {
+		list = append(list, Point{
+			Rate: o.rate, Share: interval(o.late[i], o.arrivals, packed), P99: o.record.Latency[results.Response].P99,
+			Arrivals: o.arrivals, Stage: o.stage, Left: o.left,
+		})
+	}
+	return list
+}
+
+// curve returns the fit around the rate that is sustained and over all that was tried.
+func (t *track) curve(fit *Fit, r Range) (list []Point) {
+	const places = 25
+	low, high := r.Low, max(r.Low, r.High)
+	for _, o := range t.counted() {
+		low, high = min(low, o.rate), max(high, o.rate)
+	}
+	if low <= 0 {
+		return nil
+	}
+	for i := range places {
+		rate := low * math.Pow(high/low, float64(i)/(places-1))
+		list = append(list, Point{Rate: rate, Share: fit.Share(rate)})
+	}
+	return list
+}

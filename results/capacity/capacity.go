@@ -1,0 +1,182 @@
+// Package capacity answers the question that comes before a lock is chosen: which design carries a load under a
+// service-level objective, with how much head-room, and what breaks first?
+//
+// It is pure. It is given a Question and the records of the trials so far, and says what to run next (Next) or what is
+// known (Answer): both depend on their arguments alone, so that a plan that was stopped goes on from its records, and a
+// record made elsewhere gives the same answer. It goes through four stages:
+//
+//  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.
+//  2. A pilot at half and three quarters of that ceiling, which measures how long a lock occupies its key.
+//  3. A search. Each trial is a run of its own at a rate that a fit of the share of late arrivals over the rate (Fit)
+//     chooses. Candidates take turns, and the worse half of them is left out after each round of turns.
+//  4. A confirmation by fresh trials at the lower end of the interval, since the best of several estimates is an
+//     overestimate (the winner's curse).
+package capacity
+
+import (
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// Question is what is asked.
+type Question struct {
+	SLO        SLO
+	Rate       float64 // arrivals a second that have to be sustained; 0: the most is wanted
+	Candidates []Candidate
+	MaxRate    float64       // arrivals a second that no trial exceeds; 0: no limit
+	Budget     time.Duration // of measuring, warm-ups and the time around a trial included; 0: DefaultBudget
+	Seed       uint64
+	Force      bool // measure also what no lock can do
+}
+
+// Candidate is a lock under the load: a cell that has no rate yet.
+type Candidate struct {
+	Name   string         // what tells it from the other candidates
+	Plan   spec.Plan      // Rate, Clients, Warmup and Duration are the search's, but for Clients if FixedClients
+	Traits results.Traits // that the design claims
+	Wrong  string         // what is wrong with it, the main risk first
+
+	FixedClients bool // the user has said how many clients there are
+
+	// Shares are those of the keys of all arrivals, the most wanted key first; they add up to 1.
+	Shares []float64
+}
+
+// Stage is a part of a plan.
+type Stage string
+
+const (
+	StagePilot   Stage = "pilot"
+	StageSearch  Stage = "search"
+	StageConfirm Stage = "confirm"
+)
+
+// Trial is the next trial to run.
+type Trial struct {
+	Candidate int // its place among those of the Question
+	Number    int // of the candidate's trials, from 0
+	Stage     Stage
+	Rate      float64   // arrivals a second
+	Plan      spec.Plan // whole: with the rate, clients, warm-up, window and seed
+
+	// QueueLimit is the number of arrivals that may wait, for a client or for a lock: if there are more and their number
+	// grows, the trial can be stopped, since it has failed.
+	QueueLimit int
+}
+
+// Verdict is what has become of a candidate, or of the whole question.
+type Verdict string
+
+const (
+	Sustains  Verdict = "sustains"  // the lower end of its rate is at least what is asked for; without Rate: it is known
+	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
+	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or lockbench was the limit
+	Violated  Verdict = "violated"  // two clients held a key at once
+	Dropped   Verdict = "left out"  // others did better, after few trials
+	Failed    Verdict = "failed"    // no trial worked
+)
+
+// Range is an estimate with its 95 % interval. All are 0 if it is unknown.
+type Range struct {
+	Low  float64 `json:"low"`
+	Mid  float64 `json:"mid"`
+	High float64 `json:"high"`
+}
+
+// AnswerVersion is the version of Answer that this program writes.
+const AnswerVersion = 1
+
+// Answer is all that is known of a Question. All durations are nanoseconds; rates are a second.
+type Answer struct {
+	Schema  int           `json:"schema"`
+	SLO     string        `json:"slo"`
+	Rate    float64       `json:"rate,omitempty"` // asked for
+	MaxRate float64       `json:"max_rate,omitempty"`
+	Load    spec.Plan     `json:"load"` // what all candidates have in common
+	Env     results.Env   `json:"env"`
+	Budget  time.Duration `json:"budget_ns"`
+	Spent   time.Duration `json:"spent_ns"`          // of it
+	Partial string        `json:"partial,omitempty"` // why it ended before its time
+	Forced  bool          `json:"forced,omitempty"`  // measured although no lock can do it
+
+	Verdict    Verdict           `json:"verdict"`
+	Analysis   []Analysis        `json:"analysis"`   // one for each load among the candidates, in their order
+	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
+
+	Advice   string   `json:"advice"`             // one sentence
+	Breaks   string   `json:"breaks"`             // what breaks first, and at what rate
+	Unseen   string   `json:"unseen"`             // what cannot have been seen
+	Warnings []string `json:"warnings,omitempty"` // what changes how the figures are read
+	Skipped  []string `json:"skipped,omitempty"`  // candidates that could not run, and why
+}
+
+// Analysis is what is known of a load without a server. Its formulas are in package queue.
+type Analysis struct {
+	Load       string        `json:"load"` // in words: "zipf:1.1 on 100 keys, hold 5 ms"
+	Hold       time.Duration `json:"hold_ns"`
+	RoundTrip  time.Duration `json:"rtt_ns,omitempty"` // assumed in each hand-off; 0 before one was measured
+	Hottest    float64       `json:"hottest_share"`
+	Busy       float64       `json:"utilisation,omitempty"` // of the hottest key at the rate asked for; 1 or more: no lock can do it
+	Stable     float64       `json:"stability_limit"`       // arrivals a second at which the hottest key is always busy
+	Ceiling    float64       `json:"ceiling"`               // those at which a FIFO lock with free hand-off still meets the SLO; 0: none
+	Impossible string        `json:"impossible,omitempty"`  // why no lock can carry the rate, or meet the SLO at any
+
+	// What would make the rate possible, each by itself; 0: nothing of the kind would, or it is possible.
+	FitsHold  time.Duration `json:"fits_hold_ns,omitempty"`
+	FitsShare float64       `json:"fits_share,omitempty"` // of the hottest key
+}
+
+// CandidateAnswer is what is known of one candidate.
+type CandidateAnswer struct {
+	Name    string         `json:"name"`
+	Plan    spec.Plan      `json:"plan"` // with the most clients that it took
+	Traits  results.Traits `json:"traits"`
+	Wrong   string         `json:"wrong,omitempty"`
+	Server  results.Server `json:"server"`
+	Verdict Verdict        `json:"verdict"`
+	Why     string         `json:"why,omitempty"` // of a verdict other than Sustains, in words
+
+	Sustains Range   `json:"sustains"`           // arrivals a second under the SLO
+	AtLeast  bool    `json:"at_least,omitempty"` // lockbench, its machine or MaxRate was the limit: Low is all that is known
+	Headroom float64 `json:"headroom,omitempty"` // Sustains.Low by the rate asked for
+	Floor    float64 `json:"floor,omitempty"`    // share of late arrivals at a low rate, if that alone breaks the SLO
+
+	Occupies Range   `json:"occupies_ns"` // for how long a lock occupies its key: hold and hand-off
+	Noise    float64 `json:"noise"`       // relative scatter of Occupies between trials
+
+	Resources []Resource   `json:"resources,omitempty"` // the first to saturate first
+	Clients   int          `json:"clients"`             // that the sustained rate took
+	Conns     int          `json:"connections,omitempty"`
+	Cost      results.Cost `json:"cost"` // a lock, at the highest rate that kept the SLO
+
+	Predicted Range `json:"predicted"` // share of late arrivals in the confirmation, by the fit of the trials before it
+	Measured  Range `json:"measured"`  // the same as it was
+
+	Points []Point `json:"points,omitempty"` // its trials
+	Curve  []Point `json:"curve,omitempty"`  // the fit, for a page; Share only
+}
+
+// Resource is what a lock takes of something there is only so much of (utilisation law, U = X·D; Denning and Buzen 1978).
+type Resource struct {
+	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "clients", "generator"
+	Demand Range   `json:"demand"` // of one lock, in seconds of one unit
+	Units  float64 `json:"units"`  // there are: cores, connections; 0: nobody knows
+	Used   Range   `json:"used"`   // share at the rate asked for, or at Sustains.Low
+	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown
+
+	// Double and Tenfold are the share used at 2 and 10 times that rate; above 1 it is not possible.
+	Double  Range `json:"double"`
+	Tenfold Range `json:"tenfold"`
+}
+
+// Point is a trial, or a place on a curve.
+type Point struct {
+	Rate     float64       `json:"rate"`
+	Share    Range         `json:"share"` // of late arrivals
+	P99      time.Duration `json:"p99_ns,omitempty"`
+	Arrivals int64         `json:"arrivals,omitempty"`
+	Stage    Stage         `json:"stage,omitempty"`
+	Left     string        `json:"left_out,omitempty"` // why the trial does not count: saturated, too few clients, partial
+}

@@ -1,0 +1,249 @@
+package capacity
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+func millisecondFit() *Fit {
+	return NewFit(Objective{Quantile: 0.99, Limit: 20 * time.Millisecond}, []float64{1}, FitPrior{Occupies: time.Millisecond})
+}
+
+func within(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance*math.Abs(want) {
+		t.Errorf("%s is %v, want %v within %v of it", what, got, want, tolerance)
+	}
+}
+
+func ordered(t *testing.T, what string, r Range) {
+	t.Helper()
+	if !(0 <= r.Low && r.Low <= r.Mid && r.Mid <= r.High) || math.IsInf(r.High, 0) {
+		t.Errorf("%s is %+v", what, r)
+	}
+}
+
+// TestFitEmpty: before the first trial the guess alone gives a rate, far from sure.
+func TestFitEmpty(t *testing.T) {
+	f := millisecondFit()
+	last := 0.0
+	for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
+		if got := f.Quantile(q); got <= last {
+			t.Errorf("quantile %v is %v, not above %v", q, got, last)
+		} else {
+			last = got
+		}
+	}
+	r := f.Interval()
+	ordered(t, "the interval", r)
+	if r.Low > 782/2 || r.High < 782*2 {
+		t.Errorf("without a trial the interval is %+v", r)
+	}
+}
+
+func TestFitOrder(t *testing.T) {
+	observations := []Observation{{400, 1200, 0}, {600, 1800, 1}, {760, 2300, 40}, {800, 2400, 10}, {900, 2700, 700}, {820, 2460, 90}}
+	there, back := millisecondFit(), millisecondFit()
+	for i := range observations {
+		there.Add(observations[i])
+		back.Add(observations[len(observations)-1-i])
+	}
+	if a, b := there.Interval(), back.Interval(); math.Abs(a.Low/b.Low-1)+math.Abs(a.High/b.High-1) > 1e-6 {
+		t.Errorf("in the other order %+v is %+v", a, b)
+	}
+	if there.Trials() != len(observations) {
+		t.Errorf("%d trials", there.Trials())
+	}
+}
+
+// TestFitExtremes: trials that say little, or what no shape explains.
+func TestFitExtremes(t *testing.T) {
+	for name, observations := range map[string][]Observation{
+		"nothing arrived":      {{100, 0, 0}},
+		"never late":           {{100, 300, 0}, {500, 1500, 0}, {1000, 3000, 0}, {1e6, 3e6, 0}},
+		"always late":          {{1e-3, 1, 1}, {1, 3, 3}, {100, 300, 300}, {1e6, 3e6, 3e6}},
+		"late at low rates":    {{100, 300, 30}, {900, 2700, 0}, {100, 300, 40}, {900, 2700, 0}},
+		"one late of millions": {{5, 1e7, 1}, {5, 1e7, 1}, {5, 1e7, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := millisecondFit()
+			for _, o := range observations {
+				f.Add(o)
+			}
+			ordered(t, "the interval", f.Interval())
+			ordered(t, "S", f.Occupies())
+			ordered(t, "the noise", f.Noise())
+			ordered(t, "the share", f.Share(500))
+			if rate := f.NextRate(1); rate <= 0 || math.IsInf(rate, 0) {
+				t.Errorf("the next rate is %v", rate)
+			}
+		})
+	}
+}
+
+// TestFitFixed: a part of the response that is no queueing leaves less time to wait.
+func TestFitFixed(t *testing.T) {
+	objective := func(ms int) Objective {
+		return Objective{Quantile: 0.99, Limit: time.Duration(ms) * time.Millisecond}
+	}
+	fixed := NewFit(objective(20), []float64{1}, FitPrior{Occupies: time.Millisecond, Fixed: 5 * time.Millisecond})
+	short := NewFit(objective(15), []float64{1}, FitPrior{Occupies: time.Millisecond})
+	if a, b := fixed.Quantile(0.5), short.Quantile(0.5); a != b {
+		t.Errorf("with 5 of 20 ms fixed the rate is %v, and with 15 ms %v", a, b)
+	}
+	if rate := NewFit(objective(4), []float64{1}, FitPrior{Occupies: time.Millisecond, Fixed: 5 * time.Millisecond}).Quantile(0.5); rate > 50 {
+		t.Errorf("with 5 of 4 ms fixed the rate is %v", rate)
+	}
+}
+
+// TestFitPredicts holds the share, S and the noise of finished searches to those of the machine.
+func TestFitPredicts(t *testing.T) {
+	n, trials := uint64(20), 24
+	m := newMachine(0.05, 0)
+	truth := m.truth()
+	share, service := 0, 0
+	var noise []float64
+	for seed := range n {
+		m.start(seed)
+		f := m.search(trials)
+		if r := f.Share(truth); r.Low <= m.late && m.late <= r.High {
+			share++
+		}
+		if r := f.Occupies(); r.Low <= 1e6 && 1e6 <= r.High {
+			service++
+		}
+		noise = append(noise, f.Noise().Mid)
+		if f.Share(0.5*truth).Mid > f.Share(truth).Mid || f.Share(truth).Mid > f.Share(2*truth).Mid {
+			t.Error("the share falls with the rate")
+		}
+	}
+	if share < 17 || service < 17 {
+		t.Errorf("of %d searches %d predict the share, and %d hold S", n, share, service)
+	}
+	slices.Sort(noise)
+	if mid := noise[n/2]; mid < 0.02 || mid > 0.08 {
+		t.Errorf("a noise of 5 %% is taken for %v", mid)
+	}
+}
+
+// TestFitNoise: the more the machine scatters, the wider the interval.
+func TestFitNoise(t *testing.T) {
+	width, noise := []float64{}, []float64{}
+	for _, sd := range []float64{0, 0.15} {
+		m := newMachine(sd, 0)
+		w, s := 0.0, 0.0
+		for seed := range uint64(8) {
+			m.start(seed)
+			f := m.search(24)
+			r := f.Interval()
+			w += (r.High - r.Low) / r.Mid
+			s += f.Noise().Mid
+		}
+		width, noise = append(width, w), append(noise, s)
+	}
+	if width[1] < 1.5*width[0] || noise[1] < 2*noise[0] {
+		t.Errorf("with more noise the widths go from %v to %v, and the noise from %v to %v", width[0], width[1], noise[0], noise[1])
+	}
+}
+
+// TestSustainable checks the rates of the grid by its shares.
+func TestSustainable(t *testing.T) {
+	for name, prior := range map[string]FitPrior{
+		"one by one": {Occupies: time.Millisecond},
+		"bursts":     {Occupies: time.Millisecond, Burst: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := NewFit(Objective{Quantile: 0.99, Limit: 20 * time.Millisecond}, []float64{0.4, 0.3, 0.3}, prior)
+			g := f.grid
+			// With the largest c² the rate of bursts falls too steeply to be interpolated; no lock is like that.
+			for place := 7; place < len(g.rate)*(len(gridC2)-1)/len(gridC2); place += 251 {
+				within(t, "the share at the sustainable rate", g.shares(g.rate[place])[place], 0.01, 0.05)
+			}
+		})
+	}
+}
+
+func TestKernel(t *testing.T) {
+	for _, sd := range []float64{0.3, 0.9, 1, 2.5, 5, 12} {
+		k := newKernel(sd)
+		sum, variance := 0.0, 0.0
+		for i, w := range k.weights {
+			at := float64(i*k.stride - k.half())
+			sum += w
+			variance += w * at * at
+		}
+		within(t, "the sum of weights", sum, 1, 1e-9)
+		within(t, "their deviation", math.Sqrt(variance), sd, 0.02)
+	}
+}
+
+// TestChance adds up the probabilities of all numbers of late arrivals.
+func TestChance(t *testing.T) {
+	const n = 2000
+	for _, packed := range []float64{1.5, 20, 200} {
+		for _, late := range []float64{0.001, 0.01, 0.1, 0.3} {
+			sum, mean := 0.0, 0.0
+			for k := range int64(0.15*n) + 1 {
+				c := newChance(Observation{1, n, k}, packed, 0.15)
+				p := c.of(late)
+				sum += p
+				mean += p * float64(k)
+			}
+			above := newChance(Observation{1, n, n}, packed, 0.15)
+			within(t, "the sum", sum+above.of(late), 1, 0.02)
+			if above.of(late) < 1e-6 {
+				within(t, "the mean", mean, late*n, 1e-3)
+			}
+		}
+	}
+}
+
+func TestBetaAbove(t *testing.T) {
+	for _, c := range []struct{ a, b, x, want float64 }{
+		{1, 1, 0.15, 0.85},
+		{2, 1, 0.3, 1 - 0.09},
+		{1, 3, 0.4, 0.216},
+		{0.5, 0.5, 0.5, 0.5},
+		{30, 30, 0.5, 0.5},
+	} {
+		within(t, "the probability", betaAbove(c.a, c.b, c.x), c.want, 1e-9)
+	}
+}
+
+func BenchmarkFit(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		shares []float64
+	}{
+		{"one key", []float64{1}},
+		{"zipf on a hundred", zipf(100, 1.1)},
+		{"zipf on a million", zipf(1_000_000, 1.1)},
+	} {
+		start := func() *Fit {
+			return NewFit(Objective{Quantile: 0.99, Limit: 20 * time.Millisecond}, c.shares, FitPrior{Occupies: time.Millisecond})
+		}
+		b.Run("new/"+c.name, func(b *testing.B) {
+			for b.Loop() {
+				start()
+			}
+		})
+		f := start()
+		rate := f.Quantile(0.5)
+		b.Run("add/"+c.name, func(b *testing.B) {
+			for b.Loop() {
+				f.Add(Observation{Rate: rate, Arrivals: 2300, Late: 20})
+				f.trials = f.trials[:0]
+			}
+		})
+		for range 16 {
+			f.Add(Observation{Rate: rate, Arrivals: 2300, Late: 20})
+		}
+		b.Run("interval/"+c.name, func(b *testing.B) {
+			for b.Loop() {
+				f.Interval()
+			}
+		})
+	}
+}

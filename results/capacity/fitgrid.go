@@ -1,0 +1,404 @@
+package capacity
+
+import (
+	"math"
+	"slices"
+)
+
+// The grid. With a step of S the share of late arrivals moves by half at T = 20 S, which is less than a trial tells.
+var (
+	gridStep   = 0.02 // of ln S
+	gridBelow  = math.Log(3)
+	gridAbove  = math.Log(12)
+	gridC2     = []float64{0.5, 0.8, 1.28, 2.05, 3.28, 5.25}
+	gridNoise  = []float64{0.01, 0.03, 0.06, 0.11, 0.2}
+	gridPacked = []float64{1, 3, 10, 30} // late arrivals in a cluster, by shape.cluster
+
+	// A flat prior for the noise makes the intervals of simulated searches a fifth wider, and no truer.
+	priorC2     = []float64{1, 1, 1, 0.6, 0.3, 0.1}
+	priorNoise  = []float64{1, 1, 0.8, 0.5, 0.12}
+	priorPacked = []float64{0.4, 1, 0.4, 0.15}
+	priorSpread = 0.7 // standard deviation of ln S about the guess
+)
+
+// censored returns the share above which only "above" counts, given the allowed one: an overloaded queue grows for as long
+// as the trial runs, so that the shape, which is a steady state's, says nothing of it. It is well above what is allowed: for
+// a median a stable queue has more than half of its arrivals late.
+func censored(allowed float64) float64 { return max(0.15, min(2*allowed, 0.8)) }
+
+// grid is the parameter space of a Fit. A cell is a place (c², noise, S) and a size of clusters; cells are in the order
+// [cluster][c²][noise][S], places in [c²][noise][S].
+type grid struct {
+	shape   shape
+	service []float64 // S in seconds, with margin more places at either end for the noise
+	margin  int
+	kernels []kernel  // of each noise
+	prior   []float64 // log, of each cell
+	rate    []float64 // sustainable rate of each place
+	byRate  []int32   // places in the order of rate
+	over    float64   // see censored
+}
+
+func newGrid(s shape, guess, allowed float64) *grid {
+	g := &grid{shape: s, over: censored(allowed)}
+	for _, sd := range gridNoise {
+		g.kernels = append(g.kernels, newKernel(sd/gridStep))
+	}
+	g.margin = g.kernels[len(g.kernels)-1].half()
+	n := int((gridBelow+gridAbove)/gridStep) + 1
+	for i := range n + 2*g.margin {
+		g.service = append(g.service, guess*math.Exp(float64(i-g.margin)*gridStep-gridBelow))
+	}
+	for _, packed := range priorPacked {
+		for _, c2 := range priorC2 {
+			for _, noise := range priorNoise {
+				for i := range n {
+					z := (float64(i)*gridStep - gridBelow) / priorSpread
+					g.prior = append(g.prior, math.Log(packed*c2*noise)-z*z/2)
+				}
+			}
+		}
+	}
+	g.rate = make([]float64, 0, len(gridC2)*len(gridNoise)*n)
+	for _, c2 := range gridC2 {
+		for _, noise := range gridNoise {
+			g.rate = append(g.rate, g.sustainable(c2, noise, allowed)...)
+		}
+	}
+	g.byRate = make([]int32, len(g.rate))
+	for i := range g.byRate {
+		g.byRate[i] = int32(i)
+	}
+	slices.SortFunc(g.byRate, func(a, b int32) int {
+		switch d := g.rate[a] - g.rate[b]; {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return int(a - b)
+	})
+	return g
+}
+
+// kernel is a normal distribution at places of S: weights of those a stride apart, with the middle one in the middle.
+type kernel struct {
+	weights []float64
+	stride  int
+}
+
+// half returns how far the kernel reaches.
+func (k *kernel) half() int { return len(k.weights) / 2 * k.stride }
+
+// newKernel returns the kernel with a standard deviation in places. If that is small, it has three weights with the same
+// variance; if it is large, a fifth of it is close enough.
+func newKernel(sd float64) kernel {
+	if sd < 1 {
+		return kernel{[]float64{sd * sd / 2, 1 - sd*sd, sd * sd / 2}, 1}
+	}
+	k := kernel{stride: max(1, int(sd/5))}
+	half := int(math.Ceil(3.5 * sd / float64(k.stride)))
+	sum := 0.0
+	for i := -half; i <= half; i++ {
+		z := float64(i*k.stride) / sd
+		k.weights = append(k.weights, math.Exp(-z*z/2))
+		sum += math.Exp(-z * z / 2)
+	}
+	for i := range k.weights {
+		k.weights[i] /= sum
+	}
+	return k
+}
+
+// places returns the number of values of S without the margins.
+func (g *grid) places() int { return len(g.service) - 2*g.margin }
+
+// noisy puts the mean of over, which is given for all of g.service, over the machine's noise into out.
+func (g *grid) noisy(out, over []float64, k *kernel) {
+	// Where over does not change there is nothing to do.
+	from, to := 0, len(over)
+	for from < to-1 && over[from+1] == over[0] {
+		from++
+	}
+	for to > from+1 && over[to-2] == over[len(over)-1] {
+		to--
+	}
+	half := k.half()
+	for i := range out {
+		first, last := g.margin+i-half, g.margin+i+half
+		switch {
+		case last <= from:
+			out[i] = over[0]
+		case first >= to-1:
+			out[i] = over[len(over)-1]
+		default:
+			sum := 0.0
+			for _, w := range k.weights {
+				sum += over[first] * w
+				first += k.stride
+			}
+			out[i] = sum
+		}
+	}
+}
+
+// sustainable returns the rate at which the share of late arrivals is the allowed one, for each S. It is solved at every
+// few of them, and ln(rate·S), which is smooth, is interpolated by parabolas.
+func (g *grid) sustainable(c2, noise, allowed float64) []float64 {
+	const stride = 6
+	var knots []float64
+	n := g.places()
+	next, slope := 0.0, 0.0
+	for at := 0; at < n+2*stride; at += stride {
+		service := g.service[g.margin] * math.Exp(float64(at)*gridStep)
+		log := g.solve(service, c2, noise, math.Log(allowed), next)
+		if at > 0 {
+			slope = log - knots[len(knots)-1]
+		}
+		next = log + slope
+		knots = append(knots, log)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		k, part := i/stride, float64(i%stride)/stride
+		here, after := knots[k+1]-knots[k], knots[k+2]-knots[k+1]
+		out[i] = math.Exp(knots[k]+part*here+part*(part-1)/2*(after-here)) / g.service[g.margin+i]
+	}
+	return out
+}
+
+// solve returns ln(rate·service) at which the mean share over the noise is the allowed one, given the logarithm of that,
+// by the method of false position (Illinois) from a guess.
+func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
+	slower := make([]float64, len(noiseNodes))
+	for i, z := range noiseNodes {
+		slower[i] = service * math.Exp(noise*z)
+	}
+	off := func(log float64) float64 { // of the log of the share, from the allowed one
+		sum, rate := 0.0, math.Exp(log)/service
+		for i, slow := range slower {
+			sum += noiseWeights[i] * g.shape.late(rate, slow, c2)
+		}
+		return math.Log(sum+1e-300) - allowed
+	}
+	const (
+		first  = 0.005 // of a bracket
+		widest = 50    // no rate is that far from a guess: e^50 times
+	)
+	low, high := guess-first, guess+first
+	offLow, offHigh := off(low), off(high)
+	for step := 2 * first; offLow > 0 && step < widest; step *= 2 {
+		high, offHigh = low, offLow
+		low -= step
+		offLow = off(low)
+	}
+	for step := 2 * first; offHigh < 0 && step < widest; step *= 2 {
+		low, offLow = high, offHigh
+		high += step
+		offHigh = off(high)
+	}
+	side := 0
+	for range 60 {
+		if high-low < 1e-5 {
+			break
+		}
+		mid := (low*offHigh - high*offLow) / (offHigh - offLow)
+		switch at := off(mid); {
+		case math.Abs(at) < 1e-3:
+			return mid
+		case at < 0:
+			low, offLow = mid, at
+			if side < 0 {
+				offHigh /= 2
+			}
+			side = -1
+		default:
+			high, offHigh = mid, at
+			if side > 0 {
+				offLow /= 2
+			}
+			side = 1
+		}
+	}
+	return low
+}
+
+// noiseNodes and noiseWeights integrate over a normal distribution. They are evenly spaced: the share has a corner where
+// the queue is overloaded, for which Gauss and Hermite's have too few beyond two deviations.
+var noiseNodes, noiseWeights = func() (nodes, weights []float64) {
+	const half, reach = 10, 3.5
+	sum := 0.0
+	for i := -half; i <= half; i++ {
+		z := reach * float64(i) / half
+		nodes, weights = append(nodes, z), append(weights, math.Exp(-z*z/2))
+		sum += math.Exp(-z * z / 2)
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return nodes, weights
+}()
+
+// likelihood returns the log of the likelihood of a trial, for each cell.
+//
+// Most of the grid says the same: all are late there, or all are in time. Only the stretch between is worked out, which
+// takes a fifth of the time.
+func (g *grid) likelihood(o Observation) []float32 {
+	lates := make([][]float64, len(gridC2))
+	cluster := make([]float64, len(g.service))
+	for c, c2 := range gridC2 {
+		lates[c] = make([]float64, len(g.service))
+		for i, service := range g.service {
+			lates[c][i] = g.shape.late(o.Rate, service, c2)
+			cluster[i] = g.shape.cluster(o.Rate, service)
+		}
+	}
+	out := make([]float32, 0, len(g.prior))
+	exact := make([]float64, len(g.service))
+	mean := make([]float64, g.places())
+	chances := make([]chance, len(g.service))
+	for _, packed := range gridPacked {
+		for i := range chances {
+			if i > 0 && cluster[i] == cluster[i-1] {
+				chances[i] = chances[i-1]
+			} else {
+				chances[i] = newChance(o, packed*cluster[i], g.over)
+			}
+		}
+		for _, late := range lates {
+			for i := range exact {
+				if i > 0 && late[i] == late[i-1] {
+					exact[i] = exact[i-1]
+				} else {
+					exact[i] = chances[i].of(late[i])
+				}
+			}
+			for j := range g.kernels {
+				g.noisy(mean, exact, &g.kernels[j])
+				for i, p := range mean {
+					if i > 0 && p == mean[i-1] {
+						out = append(out, out[len(out)-1])
+					} else {
+						out = append(out, float32(math.Log(p+impossible)))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// normalise returns the posterior of the places, given the log of that of the cells.
+func (g *grid) normalise(cells []float64) []float64 {
+	most := slices.Max(cells)
+	places := make([]float64, len(g.rate))
+	sum := 0.0
+	for i, l := range cells {
+		if l > most-25 {
+			p := math.Exp(l - most)
+			places[i%len(places)] += p
+			sum += p
+		}
+	}
+	for i := range places {
+		places[i] /= sum
+	}
+	return places
+}
+
+// rateQuantile returns the quantile of the sustainable rate.
+func (g *grid) rateQuantile(places []float64, q float64) float64 {
+	return quantile(places, g.rate, g.byRate, q)
+}
+
+// quantile returns the quantile of values with weights that add up to 1, given their order. It is interpolated between
+// the middles of their weights.
+func quantile(weights, values []float64, order []int32, q float64) float64 {
+	sum, last, lastAt := 0.0, values[order[0]], 0.0
+	for _, i := range order {
+		w := weights[i]
+		if w == 0 {
+			continue
+		}
+		at := sum + w/2
+		if at >= q {
+			if at == lastAt {
+				return values[i]
+			}
+			return last + (values[i]-last)*(q-lastAt)/(at-lastAt)
+		}
+		sum, last, lastAt = sum+w, values[i], at
+	}
+	return last
+}
+
+// weigh returns the median and the 95 % interval of a value that is given for each place.
+func (g *grid) weigh(places, values []float64) Range {
+	order := make([]int32, 0, len(values))
+	for i, w := range places {
+		if w > 1e-9 {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		switch {
+		case values[a] < values[b]:
+			return -1
+		case values[a] > values[b]:
+			return 1
+		}
+		return 0
+	})
+	return Range{
+		quantile(places, values, order, 0.025), quantile(places, values, order, 0.5), quantile(places, values, order, 0.975),
+	}
+}
+
+// shares returns the share of late arrivals in the long run at a rate, for each place.
+func (g *grid) shares(rate float64) []float64 {
+	n := g.places()
+	out := make([]float64, len(g.rate))
+	exact := make([]float64, len(g.service))
+	at := 0
+	for _, c2 := range gridC2 {
+		for i, service := range g.service {
+			exact[i] = g.shape.late(rate, service, c2)
+		}
+		for j := range g.kernels {
+			g.noisy(out[at:at+n], exact, &g.kernels[j])
+			at += n
+		}
+	}
+	return out
+}
+
+// services returns S for each place, in seconds.
+func (g *grid) services() []float64 {
+	out := make([]float64, 0, len(g.rate))
+	for range len(gridC2) * len(gridNoise) {
+		out = append(out, g.service[g.margin:g.margin+g.places()]...)
+	}
+	return out
+}
+
+// noise returns the mean of the noise.
+func (g *grid) noise(places []float64) float64 {
+	sum := 0.0
+	for i, noise := range g.noises() {
+		sum += places[i] * noise
+	}
+	return sum
+}
+
+// noises returns the noise of each place.
+func (g *grid) noises() []float64 {
+	out := make([]float64, 0, len(g.rate))
+	for range gridC2 {
+		for _, noise := range gridNoise {
+			for range g.places() {
+				out = append(out, noise)
+			}
+		}
+	}
+	return out
+}

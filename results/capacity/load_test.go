@@ -1,0 +1,137 @@
+package capacity
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+func TestAt(t *testing.T) {
+	const limit = 20 * time.Millisecond
+	hold := spec.Load{Hold: 5 * time.Millisecond, Clients: 3}
+	open := func(rate_ string, arrival string) spec.Load {
+		l := hold
+		l.Rate, l.Arrival = rate(rate_), arrival
+		return l
+	}
+	thinking := hold
+	thinking.Think = 15 * time.Millisecond
+	burst := spec.Load{Clients: 10, Burst: 2 * time.Second}
+	own := hold
+	own.KeyDist = spec.Must(spec.ParseKeys("own"))
+	type want struct {
+		clients int
+		rate    string
+		arrival string
+	}
+	for _, c := range []struct {
+		name    string
+		plan    spec.Plan
+		fixed   bool
+		want    []want // of each group
+		opened  bool
+		offered float64
+	}{
+		{"one load", spec.Plan{Load: hold}, false, []want{{49, "1000", spec.Poisson}}, false, 1000},
+		{"one load with a rate, at constant distances", spec.Plan{Load: open("7", spec.Constant)}, false, []want{{49, "1000", spec.Constant}}, false, 1000},
+		{"fixed clients", spec.Plan{Load: hold}, true, []want{{3, "1000", spec.Poisson}}, false, 1000},
+		{"a client a key", spec.Plan{Load: own, Keys: 8}, false, []want{{8, "1000", spec.Poisson}}, false, 1000},
+		{"bursts", spec.Plan{Load: burst}, false, []want{{2000, "", ""}}, false, 1000},
+		{
+			"two open classes and one in the background",
+			spec.Plan{Classes: []spec.Class{{Load: open("30", spec.Constant)}, {Load: thinking}, {Load: open("10", "")}}}, false,
+			[]want{{41, "750", spec.Constant}, {3, "", ""}, {21, "250", spec.Poisson}}, false, 1000,
+		},
+		{
+			"closed classes, of which one asks four times as often",
+			spec.Plan{Classes: []spec.Class{{Load: hold}, {Load: thinking}}}, false,
+			[]want{{42, "800", spec.Poisson}, {18, "200", spec.Poisson}}, true, 1000,
+		},
+	} {
+		cand := Candidate{Plan: c.plan, FixedClients: c.fixed}
+		if _, opened := arrivalShares(&c.plan); opened != c.opened {
+			t.Errorf("%s: opened %v", c.name, opened)
+		}
+		p := cand.at(1000, limit, 1)
+		sum := 0
+		for i, g := range p.Groups() {
+			sum += g.Clients
+			if got := (want{g.Clients, g.Rate.String(), g.Arrival}); got != c.want[i] {
+				t.Errorf("%s: group %d: %+v, want %+v", c.name, i, got, c.want[i])
+			}
+			if g.Open() && g.Think != 0 {
+				t.Errorf("%s: group %d thinks", c.name, i)
+			}
+		}
+		if p.Clients != sum || Offered(&p) != c.offered {
+			t.Errorf("%s: %d clients of %d, %v/s", c.name, p.Clients, sum, Offered(&p))
+		}
+	}
+}
+
+func TestHolds(t *testing.T) {
+	times := func(text string) spec.Load {
+		d := spec.Must(spec.ParseTimes(text))
+		l := spec.Load{Hold: d.Mean(), HoldDist: d}
+		if _, fixed := d.Fixed(); fixed {
+			l.HoldDist = spec.Times{}
+		}
+		return l
+	}
+	for _, c := range []struct {
+		plan      spec.Plan
+		mean, scv float64
+	}{
+		{spec.Plan{Load: times("5ms")}, 5e-3, 0},
+		{spec.Plan{Load: times("exp:5ms")}, 5e-3, 1},
+		{spec.Plan{Load: times("uniform:1ms:9ms")}, 5e-3, 64.0 / 12 / 25},
+		{spec.Plan{Load: spec.Load{Hold: time.Millisecond, HoldDist: spec.Times{Kind: spec.TimesFile, Path: "x"}}}, 1e-3, 1},
+		// Half of 1 ms, half of 3 ms: mean 2 ms, variance 1 ms².
+		{spec.Plan{Classes: []spec.Class{
+			{Load: spec.Load{Hold: time.Millisecond, Rate: rate("10")}}, {Load: spec.Load{Hold: 3 * time.Millisecond, Rate: rate("10")}},
+		}}, 2e-3, 0.25},
+	} {
+		if s := holds(&c.plan); math.Abs(s.mean-c.mean) > 1e-9 || math.Abs(s.scv-c.scv) > 1e-9 {
+			t.Errorf("%s: %+v, want %v and %v", describe(&c.plan), s, c.mean, c.scv)
+		}
+	}
+	// A hand-off of a fixed time makes the whole less variable: 1 ms ± 1 ms and 1 ms more have a variance of (1/2)².
+	if s := (service{mean: 1e-3, scv: 1}).plus(1e-3); s.mean != 2e-3 || math.Abs(s.scv-0.25) > 1e-12 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestRounded(t *testing.T) {
+	for _, c := range []struct{ rate, near, down float64 }{
+		{0, 0, 0}, {0.12345, 0.123, 0.123}, {1.2355, 1.24, 1.23}, {99.95, 100, 99.9}, {582.7, 583, 582}, {12_345, 12_300, 12_300}, {1e6, 1e6, 1e6},
+	} {
+		if near, down := rounded(c.rate), roundedDown(c.rate); near != c.near || down != c.down || rounded(near) != near {
+			t.Errorf("%v: %v and %v, want %v and %v", c.rate, near, down, c.near, c.down)
+		}
+	}
+}
+
+// TestWaiting: arrivals that try once make no queue, however busy their key is.
+func TestWaiting(t *testing.T) {
+	for _, test := range []struct {
+		tryOnly        float64
+		stable, busy   float64
+		onPaper, known bool // whether no lock can do it, and whether there is a ceiling
+	}{
+		{0, 400, 1.5, true, true},
+		{0.5, 800, 0.75, false, true},
+		{1, spec.MaxRate, 0, false, false},
+	} {
+		q := asked("response.p99<20ms", 600, 1)
+		c := &q.Candidates[0]
+		c.Shares = []float64{0.5, 0.5}
+		c.Plan.Hold, c.Plan.TryOnly = 5*time.Millisecond, test.tryOnly
+		a := Analyse(q, c, 0)
+		if a.Hottest != 0.5 || math.Abs(a.Stable-test.stable) > 1e-6 || math.Abs(a.Busy-test.busy) > 1e-9 ||
+			(a.Impossible != "") != test.onPaper || (a.Ceiling < a.Stable) != test.known {
+			t.Errorf("%v try once: %+v", test.tryOnly, a)
+		}
+	}
+}

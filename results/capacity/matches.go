@@ -1,0 +1,61 @@
+package capacity
+
+// Whether records are those of a plan, for one that goes on from them.
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// Matches reports whether r is the record of t, for a plan that goes on from records. The error names the field that differs.
+func (t *Trial) Matches(r *results.Record) error {
+	want, got := t.Plan, r.Plan
+	want.Command, got.Command = "", ""
+	if field := differing("plan", reflect.ValueOf(want), reflect.ValueOf(got)); field != "" {
+		return fmt.Errorf("trial %d of candidate %d: %s is not that of this plan", t.Number+1, t.Candidate+1, field)
+	}
+	return nil
+}
+
+// differing returns the path of the first field, by its name in JSON, in which two structs differ; empty if there is none.
+func differing(path string, a, b reflect.Value) string {
+	for i := range a.NumField() {
+		field := a.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous:
+			if in := differing(path, a.Field(i), b.Field(i)); in != "" {
+				return in
+			}
+		case !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()):
+			return path + "." + name
+		}
+	}
+	return ""
+}
+
+// DifferingEnv returns the first field, by its path in the JSON form, in which the machines or programs of two records differ;
+// empty if there is none. What is under test in the user's words may differ.
+func DifferingEnv(a, b results.Env) string {
+	for _, e := range []*results.Env{&a, &b} {
+		e.Revision = ""
+		for _, m := range []*map[string]string{&e.Libraries, &e.Variables} {
+			if len(*m) == 0 {
+				*m = nil // as it is read again
+			}
+		}
+	}
+	return differing("env", reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+// DifferingServer does the same for servers that lockbench measured. Addresses of those that it started differ each time.
+func DifferingServer(a, b results.Server) string {
+	a.Connections, b.Connections = 0, 0
+	if a.Kind != "external" {
+		a.Addr, b.Addr = "", ""
+	}
+	return differing("server", reflect.ValueOf(a), reflect.ValueOf(b))
+}

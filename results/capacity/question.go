@@ -1,0 +1,155 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+const (
+	// trialOverhead is what a trial takes beside its warm-up and window, about: to set up, to wait for the last answers, and
+	// to write the record. It is a constant since what comes next depends on records alone.
+	trialOverhead = 500 * time.Millisecond
+
+	budgetEach = 90 * time.Second // that one candidate has by default
+	budgetAll  = 20 * time.Minute // and all together
+
+	minWindow = 3 * time.Second
+	minWarmup = 500 * time.Millisecond
+
+	// windowArrivals are how many a window is to have: 20 late ones at the limit of a p99.
+	windowArrivals = 2000
+	minBursts      = 4 // in a window
+	// lowArrivals are enough to see whether a low rate breaks the objective too.
+	lowArrivals = 300
+	// windowRelaxations and warmupRelaxations are in times in which a queue forgets its past.
+	windowRelaxations = 30
+	warmupRelaxations = 10
+
+	// turns are the trials that a candidate gets of a budget that is just enough for all.
+	turns = 12
+)
+
+// DefaultBudget returns how much time to measure that many candidates.
+func DefaultBudget(candidates int) time.Duration {
+	return min(budgetAll, time.Duration(candidates)*budgetEach)
+}
+
+// Time returns how long all trials may take.
+func (q *Question) Time() time.Duration {
+	if q.Budget > 0 {
+		return q.Budget
+	}
+	return max(DefaultBudget(len(q.Candidates)), 3*q.minBudget()) // which is more if bursts are rare
+}
+
+// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells. rtt
+// is a round trip to the nearest server; 0 if it is not known.
+func (q *Question) Check(rtt time.Duration) error {
+	switch {
+	case len(q.Candidates) == 0:
+		return errors.New("there is no candidate")
+	case len(q.SLO.Objectives) == 0:
+		return errors.New("there is no objective")
+	case bad(q.Rate) || bad(q.MaxRate):
+		return fmt.Errorf("a rate has to be 0, or a number up to %s/s", format.Count(int64(spec.MaxRate)))
+	case q.MaxRate > 0 && q.Rate > q.MaxRate:
+		return fmt.Errorf("the rate that is asked for, %s/s, is above the highest one that may be tried, %s/s: raise that or lower the rate",
+			format.Three(q.Rate), format.Three(q.MaxRate))
+	}
+	for _, o := range q.SLO.Objectives {
+		if rtt > 0 && o.Limit <= rtt {
+			return fmt.Errorf("%s is below a round trip, which takes %s: no lock on a server can meet it", o, format.Duration(rtt))
+		}
+	}
+	for i := range q.Candidates {
+		c := &q.Candidates[i]
+		if err := c.check(); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	if least := q.minBudget(); q.Time() < least {
+		return fmt.Errorf("a budget of %s is too short: the pilot of %s and the confirmation of the best take %s, and a good search several times as long",
+			format.Exact(q.Time()), format.Plural(len(q.Candidates), "candidate"), format.Exact(least))
+	}
+	return nil
+}
+
+func bad(rate float64) bool { return !(rate >= 0 && rate <= spec.MaxRate) }
+
+func (c *Candidate) check() error {
+	sum := 0.0
+	for i, s := range c.Shares {
+		if !(s >= 0) || i > 0 && s > c.Shares[i-1] {
+			return errors.New("the shares of its keys have to be positive, the greatest first")
+		}
+		sum += s
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		return fmt.Errorf("the shares of its keys have to add up to 1, and they are %v", sum)
+	}
+	open := false
+	for _, g := range c.Plan.Groups() {
+		if g.Rate.Changes() {
+			return fmt.Errorf("its rate changes (%s), and each trial has a rate of its own: give a constant one", g.Rate)
+		}
+		open = open || g.Open()
+		if c.FixedClients && g.Clients < 1 {
+			return errors.New("it has no clients")
+		}
+	}
+	if c.FixedClients && len(c.Plan.Classes) == 0 && c.Plan.Burst > 0 {
+		return errors.New("its bursts grow with the rate, so that the number of clients cannot be fixed: leave that out")
+	}
+	if len(c.Plan.Classes) == 0 && !open && c.Plan.Think > 0 {
+		return errors.New("arrivals come whatever the clients do, so that think time means nothing: leave it out")
+	}
+	return nil
+}
+
+// minBudget returns how long the pilots of all candidates take, with the time that is kept for the confirmation.
+func (q *Question) minBudget() (sum time.Duration) {
+	var trials []time.Duration
+	for i := range q.Candidates {
+		trials = append(trials, q.minTrial(&q.Candidates[i]))
+		sum += pilotTrials * trials[i]
+	}
+	slices.Sort(trials)
+	for _, one := range trials[max(0, len(trials)-fewest):] {
+		sum += confirmTrials * one
+	}
+	return sum
+}
+
+// minTrial returns how long a trial of c takes at the least.
+func (q *Question) minTrial(c *Candidate) time.Duration {
+	return shortest(c) + minWarmup + trialOverhead
+}
+
+// shortest returns the shortest window for c, which has several bursts if there are any.
+func shortest(c *Candidate) time.Duration {
+	window := minWindow
+	for _, g := range c.Plan.Groups() {
+		window = max(window, minBursts*g.Burst)
+	}
+	return window
+}
+
+// windows returns warm-up and window of a trial of c at a rate, where a lock occupies its key for so many seconds: long
+// enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows.
+func (q *Question) windows(c *Candidate, rate, occupied, arrivals float64) (warmup, window time.Duration) {
+	each := q.Time()/time.Duration(turns*len(q.Candidates)) - trialOverhead
+	// The relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3); of an overloaded queue it means nothing.
+	busy := min(0.95, rate*c.Shares[0]*occupied)
+	free := 1 - math.Sqrt(busy)
+	relaxation := occupied / (free * free)
+	warmup = min(max(minWarmup, nanoseconds(warmupRelaxations*relaxation)), max(minWarmup, each/4))
+	longest := max(shortest(c), each-warmup)
+	window = min(max(shortest(c), nanoseconds(arrivals/rate), nanoseconds(windowRelaxations*relaxation)), longest)
+	return warmup.Round(time.Millisecond), window.Round(time.Millisecond)
+}

@@ -1,0 +1,244 @@
+package queue
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func zipf(s float64, n int) []float64 {
+	p := make([]float64, n)
+	sum := 0.0
+	for i := range p {
+		p[i] = math.Pow(float64(i+1), -s)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+func uniform(n int) []float64 { return zipf(0, n) }
+
+// near fails the test unless got is within the tolerance, as a share of want.
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance*math.Abs(want) {
+		t.Errorf("%s is %v, want %v within %v", what, got, want, tolerance)
+	}
+}
+
+// simulate returns the share of the arrivals at one key that wait for longer than t, and the mean wait, by Lindley's
+// recursion.
+func simulate(rate float64, service func(*rand.Rand) float64, t float64) (late, mean float64) {
+	const arrivals = 2_000_000
+	r := rand.New(rand.NewPCG(1, 2))
+	wait := 0.0
+	for range arrivals {
+		if wait > t {
+			late++
+		}
+		mean += wait
+		wait = math.Max(0, wait+service(r)-r.ExpFloat64()/rate)
+	}
+	return late / arrivals, mean / arrivals
+}
+
+func exponential(r *rand.Rand) float64 { return r.ExpFloat64() }
+func fixed(*rand.Rand) float64         { return 1 }
+
+func TestMM1(t *testing.T) {
+	rate := MM1Rate(1, 20, 0.01)
+	near(t, "the rate at T = 20 S", rate, 0.7820, 1e-4)
+	near(t, "ln(100 rho)", math.Log(100*rate), (1-rate)*20, 1e-9)
+	near(t, "the share at that rate", MM1(rate, 1, 20), 0.01, 1e-9)
+	late, mean := simulate(0.7, exponential, 5)
+	near(t, "simulated share", late, MM1(0.7, 1, 5), 0.03)
+	near(t, "simulated mean", mean, MG1Mean(0.7, 1, 1), 0.03)
+	if got := MM1(1.1, 1, 5); got != 1 {
+		t.Errorf("an overloaded key is late with %v, want 1", got)
+	}
+}
+
+func TestMD1(t *testing.T) {
+	keys := NewKeys(uniform(10))
+	near(t, "the rate of 10 keys", Rate(MD1, keys, 1.16e-3, 10e-3, 0.01), 6593, 1e-4)
+	for _, rho := range []float64{0.5, 0.8, 0.9} {
+		for _, x := range []float64{0, 0.5, 1, 3.3} {
+			late, mean := simulate(rho, fixed, x)
+			near(t, "simulated share", late, MD1(rho, 1, x), 0.03)
+			near(t, "simulated mean", mean, MG1Mean(rho, 1, 0), 0.03)
+		}
+	}
+	if got := MD1(1, 1, 5); got != 1 {
+		t.Errorf("an overloaded key is late with %v, want 1", got)
+	}
+}
+
+// TestMD1Mean integrates the tail, which must give the mean, up to utilisations at which Erlang's alternating series is
+// noise.
+func TestMD1Mean(t *testing.T) {
+	for _, rho := range []float64{0.1, 0.5, 0.9, 0.99} {
+		mean, step := 0.0, 0.01
+		for x := step / 2; x < 20/(1-rho); x += step {
+			mean += step * MD1(rho, 1, x)
+		}
+		near(t, "the mean", mean, MG1Mean(rho, 1, 0), 1e-4)
+	}
+}
+
+// TestMD1Asymptote looks for a step where the series ends and the asymptote begins.
+func TestMD1Asymptote(t *testing.T) {
+	for _, rho := range []float64{0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999} {
+		last := 1.0
+		for x := 0.0; x < 3*exact; x += 0.25 {
+			late := MD1(rho, 1, x)
+			if late > last || late < 0 {
+				t.Errorf("at rho %v the tail goes from %v up to %v at t = %v", rho, last, late, x)
+			}
+			last = late
+		}
+		if late := MD1(rho, 1, math.Nextafter(exact, 0)); late > 1e-8 {
+			near(t, "the series at its end", late, MD1(rho, 1, exact), 1e-8)
+		}
+	}
+}
+
+func TestZipf(t *testing.T) {
+	keys := NewKeys(zipf(1.1, 100))
+	near(t, "the hottest share", keys.Hottest(), 0.234, 2e-3)
+	near(t, "its utilisation", Utilisation(3000, keys.Hottest(), 5e-3), 3.51, 2e-3)
+	near(t, "the limit of stability", Capacity(keys.Hottest(), 5e-3), 856, 1e-3)
+	// A wait in a first-come-first-served line with a fixed hold, over all keys: not the hottest alone, which would be
+	// held to 1 % of its own arrivals.
+	near(t, "the ceiling", Rate(MD1, keys, 5e-3, 20e-3, 0.01), 582, 1e-3)
+}
+
+func TestKeys(t *testing.T) {
+	if keys := NewKeys(uniform(1000)); len(keys) != 1 || keys[0].Count != 1000 {
+		t.Errorf("equal shares are %v, want one group", keys)
+	}
+	shares := zipf(1.1, 1_000_000)
+	keys := NewKeys(shares)
+	count, sum := 0, 0.0
+	for _, g := range keys {
+		count += g.Count
+		sum += g.Share * float64(g.Count)
+	}
+	if count != len(shares) || len(keys) > 120 {
+		t.Errorf("%d groups of %d keys", len(keys), count)
+	}
+	near(t, "the sum of the shares", sum, 1, 1e-9)
+	// The same without groups.
+	small := zipf(0.7, 3000)
+	alone := make(Keys, len(small))
+	for i, s := range small {
+		alone[i] = Group{s, 1}
+	}
+	for _, tail := range []Tail{MM1, MD1, Kingman(2)} {
+		near(t, "the rate by groups", Rate(tail, NewKeys(small), 1, 10, 0.01), Rate(tail, alone, 1, 10, 0.01), 1e-3)
+	}
+	shuffled := []float64{0.2, 0.5, 0.3}
+	if keys := NewKeys(shuffled); keys.Hottest() != 0.5 || shuffled[0] != 0.2 {
+		t.Errorf("unsorted shares give %v, and are now %v", keys, shuffled)
+	}
+}
+
+func TestRateOfNothing(t *testing.T) {
+	one := NewKeys(uniform(1))
+	if got := Rate(MM1, one, 1, -1, 0.01); got != 0 {
+		t.Errorf("a limit below 0 allows a rate of %v", got)
+	}
+	// All that finds its key taken is late.
+	near(t, "the rate without waiting", Rate(MD1, one, 1, 0, 0.01), 0.01, 1e-9)
+	near(t, "the rate of two groups of which one may be late",
+		Rate(MM1, Keys{{0.5, 1}, {0.05, 10}}, 1, 1e6, 0.6), 20, 1e-3)
+}
+
+func TestCapacity(t *testing.T) {
+	near(t, "equal keys", Capacity(NewKeys(uniform(10)).Hottest(), 2e-3), 10/2e-3, 1e-12)
+	near(t, "a hot key", Capacity(0.5, 2e-3), 1000, 1e-12)
+}
+
+func TestStallFloor(t *testing.T) {
+	near(t, "100 ms each second", StallFloor(0.1, 1, 0.02), 0.08, 1e-9)
+	near(t, "100 ms each minute", StallFloor(0.1, 60, 0.02), 0.0013, 0.03)
+	if got := StallFloor(0.01, 1, 0.02); got != 0 {
+		t.Errorf("a stall below the limit makes %v late", got)
+	}
+}
+
+func TestUSL(t *testing.T) {
+	law := USL{Gamma: 1000, Sigma: 0.05, Kappa: 0.002, most: 32}
+	n := []float64{1, 2, 4, 8, 16, 32}
+	points := func(law USL, noise float64) (c []float64) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, n := range n {
+			at, _ := law.At(n)
+			c = append(c, at*math.Exp(noise*r.NormFloat64()))
+		}
+		return c
+	}
+	got, err := FitUSL(n, points(law, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "gamma", got.Gamma, law.Gamma, 1e-6)
+	near(t, "sigma", got.Sigma, law.Sigma, 1e-6)
+	near(t, "kappa", got.Kappa, law.Kappa, 1e-6)
+	peak, ok := got.Peak()
+	if near(t, "the peak", peak, math.Sqrt(0.95/0.002), 1e-6); !ok {
+		t.Error("there is no peak within the range")
+	}
+	if _, ok := got.At(64); !ok {
+		t.Error("twice the range is not predicted")
+	}
+	if _, ok := got.At(65); ok {
+		t.Error("more than twice the range is predicted")
+	}
+
+	if flat, err := FitUSL(n, points(USL{Gamma: 1000, Sigma: 0.05}, 0.05)); err != nil {
+		t.Error(err)
+	} else if peak, ok := flat.Peak(); ok {
+		t.Errorf("kappa in %v to %v has a peak at %v", flat.KappaLow, flat.KappaHigh, peak)
+	} else if flat.Kappa < 0 || flat.Sigma < 0 {
+		t.Errorf("negative parameters: %+v", flat)
+	}
+	if _, err := FitUSL(n[:5], points(law, 0)[:5]); err == nil {
+		t.Error("five points are fitted")
+	}
+	if _, err := FitUSL([]float64{1, 1, 2, 2, 4, 4}, points(law, 0)); err == nil {
+		t.Error("three different numbers are fitted")
+	}
+}
+
+// TestUSLInterval counts how often the interval of kappa holds it.
+func TestUSLInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	law := USL{Gamma: 1000, Sigma: 0.05, Kappa: 0.002, most: 32}
+	n := []float64{1, 2, 4, 8, 12, 16, 24, 32}
+	held := 0
+	for range 400 {
+		var c []float64
+		for _, n := range n {
+			at, _ := law.At(n)
+			c = append(c, at*math.Exp(0.05*r.NormFloat64()))
+		}
+		got, err := FitUSL(n, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.KappaLow <= law.Kappa && law.Kappa <= got.KappaHigh {
+			held++
+		}
+	}
+	if held < 360 || held > 396 {
+		t.Errorf("95 %% intervals hold kappa in %d of 400", held)
+	}
+}
+
+func TestStudentQuantile(t *testing.T) {
+	near(t, "with 3 degrees of freedom", studentQuantile(0.975, 3), 3.1824, 1e-3)
+	near(t, "with 30", studentQuantile(0.975, 30), 2.0423, 1e-3)
+}

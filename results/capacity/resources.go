@@ -1,0 +1,99 @@
+package capacity
+
+// What a lock takes of things there are only so many of.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/stats"
+)
+
+// demand is what one lock takes of a resource, by one record, in seconds of one unit, and how many units there are. The
+// demand is 0 if the record does not tell.
+type demand func(r *results.Record) (seconds, units float64)
+
+// resources returns what the locks of t take, at a rate, the first to be used up first.
+func (t *track) resources(occupies Range, rate float64) (list []Resource) {
+	share := t.keys.Hottest() / 1e9 // of nanoseconds
+	hottest := Range{share * occupies.Low, share * occupies.Mid, share * occupies.High}
+	if waiting(&t.c.Plan) > 0 {
+		list = append(list, resource("hottest key", hottest, 1, rate))
+	}
+	for _, of := range []struct {
+		name   string
+		demand demand
+	}{{"server CPU", serverCPU}, {"connections", connections}, {"clients", clients}, {"generator", generator}} {
+		var values []float64
+		units := 0.0
+		for _, o := range t.trials {
+			if o.left != "" || !t.keeps(&o) {
+				continue // an overloaded queue distorts them
+			}
+			if d, n := of.demand(o.record); d > 0 {
+				values, units = append(values, d), max(units, n)
+			}
+		}
+		if len(values) > 0 {
+			list = append(list, resource(of.name, rangeOf(values), units, rate))
+		}
+	}
+	full := func(r Resource) float64 { return cmp.Or(r.Full.Mid, math.Inf(1)) }
+	slices.SortStableFunc(list, func(a, b Resource) int { return cmp.Compare(full(a), full(b)) })
+	return list
+}
+
+// rangeOf returns the median of a value over trials, with its interval if there are enough of them, else with their range.
+func rangeOf(values []float64) Range {
+	e := stats.Of(values)
+	if !e.Known() {
+		return Range{e.Min, e.Median, e.Max}
+	}
+	return Range{e.Low, e.Median, e.High}
+}
+
+// resource applies the utilisation law.
+func resource(name string, demand Range, units, rate float64) Resource {
+	r := Resource{Name: name, Demand: demand, Units: units}
+	if units <= 0 || demand.Low <= 0 {
+		return r
+	}
+	r.Used = Range{rate * demand.Low / units, rate * demand.Mid / units, rate * demand.High / units}
+	r.Full = Range{units / demand.High, units / demand.Mid, units / demand.Low}
+	r.Double, r.Tenfold = times(r.Used, 2), times(r.Used, 10)
+	return r
+}
+
+func times(r Range, n float64) Range { return Range{n * r.Low, n * r.Mid, n * r.High} }
+
+// serverCPU is in seconds of a core. Redis and Valkey execute on one.
+func serverCPU(r *results.Record) (seconds, cores float64) {
+	l := r.Limit()
+	if l.ServerCores <= 0 || r.Throughput() <= 0 {
+		return 0, 0
+	}
+	return l.ServerCores / r.Throughput(), l.CoresOf
+}
+
+func connections(r *results.Record) (seconds, pool float64) {
+	if r.Bound.Pool == 0 || r.Throughput() <= 0 {
+		return 0, 0
+	}
+	return r.Requests() / r.Throughput(), float64(r.Bound.Pool)
+}
+
+// clients are busy from the first request to the answer to the release.
+func clients(r *results.Record) (seconds, count float64) {
+	busy := r.Latency[results.Acquire].Mean + r.Latency[results.Hold].Mean + r.Latency[results.Release].Mean
+	return busy.Seconds(), float64(r.Plan.Clients)
+}
+
+// generator is the processor time of lockbench itself, in seconds of a core.
+func generator(r *results.Record) (seconds, cores float64) {
+	if r.Cost.ClientCPUUs <= 0 {
+		return 0, 0
+	}
+	return r.Cost.ClientCPUUs / 1e6, cmp.Or(r.Generator.Quota, float64(cmp.Or(r.Env.GOMAXPROCS, r.Env.CPUs)))
+}

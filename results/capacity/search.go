@@ -1,0 +1,275 @@
+package capacity
+
+// Which trial comes next. A search is replayed from the records so far, candidate by candidate in the order in which it asks
+// for them, so that a plan that was stopped goes on as if it had not been.
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+const (
+	maxRounds     = 32 // trials of the pilot and the search that a candidate gets
+	confirmTrials = 4
+	confirmations = 2 // at most: the second at the rate that the first one leaves
+	fewest        = 3 // candidates that are confirmed, if there are as many
+	precise       = 0.05
+	catchUp       = 0.6 // of the width of the widest interval
+)
+
+// halvings are the rounds after which the worse half of the candidates is left out (successive halving; Jamieson and
+// Talwalkar, Non-stochastic best arm identification, AISTATS 2016).
+var halvings = []int{4, 8, 16}
+
+// Next returns the next trial to run, given the records of each candidate's trials in their order, and false if there is none:
+// the budget is used up, or nothing more is to be learnt. It depends on its arguments alone. Records have to be those of the
+// trials that it asked for (see Trial.Matches), each with its histogram of the response.
+func Next(q *Question, trials [][]*results.Record) (Trial, bool) {
+	return replay(q, trials).Next()
+}
+
+// Search is a plan under way. It is what Next and AnswerOf go through from the beginning, for those that run one trial after
+// another. It is used by one goroutine at a time.
+type Search struct {
+	q      *Question
+	tracks []*track
+	round  int   // from 1
+	turn   []int // candidates that have a trial left in this round
+	spent  time.Duration
+
+	confirming bool
+	released   bool // no time is kept for the confirmation, since there was nothing to confirm
+	done       bool
+	broke      bool // the budget ended it
+}
+
+// NewSearch returns a search without records.
+func NewSearch(q *Question) *Search {
+	s := &Search{q: q}
+	for i := range q.Candidates {
+		s.tracks = append(s.tracks, newTrack(q, i))
+	}
+	s.advance()
+	return s
+}
+
+// Next returns the next trial to run, and false if there is none; see the function.
+func (s *Search) Next() (Trial, bool) {
+	if s.done {
+		return Trial{}, false
+	}
+	i := s.turn[0]
+	return s.tracks[i].trial(s.stage(s.tracks[i])), true
+}
+
+// replay returns the search after the records.
+func replay(q *Question, trials [][]*results.Record) *Search {
+	s := NewSearch(q)
+	for !s.done {
+		i := s.turn[0]
+		t := s.tracks[i]
+		if i >= len(trials) || len(t.trials) >= len(trials[i]) {
+			break
+		}
+		s.Add(trials[i][len(t.trials)])
+	}
+	return s
+}
+
+func (s *Search) stage(t *track) Stage {
+	switch {
+	case s.confirming:
+		return StageConfirm
+	case t.fits == nil:
+		return StagePilot
+	}
+	return StageSearch
+}
+
+// Add takes in the record of the trial that Next has returned.
+func (s *Search) Add(r *results.Record) {
+	t := s.tracks[s.turn[0]]
+	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
+	if again := t.add(s.stage(t), r); !again || t.over() {
+		s.turn = s.turn[1:]
+	}
+	s.advance()
+}
+
+// advance finds whose turn it is.
+func (s *Search) advance() {
+	for !s.done {
+		if len(s.turn) == 0 {
+			s.nextRound()
+			continue
+		}
+		t := s.tracks[s.turn[0]]
+		switch {
+		case t.over() || !s.confirming && t.settled:
+			s.turn = s.turn[1:]
+		case s.spent+t.cost+s.reserve() > s.q.Time():
+			s.broke = true
+			s.endStage()
+		default:
+			return
+		}
+	}
+}
+
+// reserve returns the time that is kept for the confirmation.
+func (s *Search) reserve() (sum time.Duration) {
+	if s.confirming || s.released {
+		return 0
+	}
+	var costs []time.Duration
+	for _, t := range s.tracks {
+		if !t.over() {
+			costs = append(costs, confirmTrials*t.most)
+		}
+	}
+	slices.Sort(costs)
+	for _, cost := range costs[max(0, len(costs)-fewest):] {
+		sum += cost
+	}
+	return sum
+}
+
+// endStage goes from the search to the confirmation, or ends that.
+func (s *Search) endStage() {
+	s.turn = nil
+	if s.confirming {
+		s.done = true
+		return
+	}
+	if s.confirming = s.choose(); s.confirming {
+		return
+	}
+	s.done = s.released || !s.broke
+	s.released = true
+}
+
+// nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the same
+// one. In the confirmation the best candidate comes first, until it is decided on.
+func (s *Search) nextRound() {
+	if s.confirming {
+		for _, t := range s.tracks {
+			if !t.over() && t.confirm != nil && !t.confirm.over {
+				s.turn = append(s.turn, t.index)
+			}
+		}
+		if s.done = len(s.turn) == 0; !s.done {
+			first := slices.MaxFunc(s.turn, func(a, b int) int { return cmp.Compare(s.tracks[a].confirm.rate, s.tracks[b].confirm.rate) })
+			s.turn = []int{first}
+		}
+		return
+	}
+	if slices.Contains(halvings, s.round) {
+		s.halve()
+	}
+	if s.confirming = s.released && s.choose(); s.confirming {
+		return
+	}
+	s.round++
+	enough := s.enough()
+	for _, t := range s.tracks {
+		if !t.over() && !t.settled && s.round <= maxRounds && (enough == 0 || t.width() > enough) {
+			s.turn = append(s.turn, t.index)
+		}
+	}
+	if len(s.turn) == 0 {
+		s.endStage()
+		return
+	}
+	rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.round)))
+	rng.Shuffle(len(s.turn), func(i, j int) { s.turn[i], s.turn[j] = s.turn[j], s.turn[i] })
+}
+
+// enough returns the relative width of an interval that is narrow enough for its candidate to miss a round, so that those of
+// which less is known catch up; 0 while there are too few trials for a width to mean something.
+func (s *Search) enough() (width float64) {
+	if s.round <= halvings[1] {
+		return 0
+	}
+	for _, t := range s.tracks {
+		if !t.over() && !t.settled {
+			width = max(width, t.width())
+		}
+	}
+	return catchUp * width
+}
+
+// halve leaves out the worse half of the candidates, but for those whose interval overlaps that of one of the best few.
+func (s *Search) halve() {
+	var in []*track
+	for _, t := range s.tracks {
+		if !t.over() {
+			in = append(in, t)
+		}
+	}
+	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.estimate().Mid, a.estimate().Mid) })
+	keep := (len(in) + 1) / 2
+	if keep == 0 || len(in) == 1 {
+		return
+	}
+	low := in[0].estimate().Low
+	for _, t := range in[:min(fewest, keep)] {
+		low = min(low, t.estimate().Low)
+	}
+	for _, t := range in[keep:] {
+		if t.fits != nil && t.estimate().High < low {
+			t.end(Dropped, fmt.Sprintf("after %d trials it was behind the best", len(t.trials)))
+		}
+	}
+}
+
+// choose picks the candidates whose rate is confirmed: the best of those that may carry what is asked for, as many as there
+// is time for. It reports whether there is one.
+func (s *Search) choose() bool {
+	var in []*track
+	for _, t := range s.tracks {
+		if !t.over() && t.fits != nil && t.claim() > 0 && t.claim() >= s.q.Rate {
+			in = append(in, t)
+		}
+	}
+	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.claim(), a.claim()) })
+	left := s.q.Time() - s.spent
+	for i, t := range in {
+		if left -= confirmTrials * t.most; left < 0 && i > 0 {
+			break
+		}
+		t.startConfirmation()
+	}
+	return len(in) > 0
+}
+
+// seedOf returns the seed of a candidate's trial (SplitMix64; Steele, Lea and Flood 2014).
+func seedOf(seed uint64, candidate, number int) uint64 {
+	z := seed + uint64(candidate)<<32 + uint64(number+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// trial returns the next trial of t.
+func (t *track) trial(stage Stage) Trial {
+	rate, arrivals := t.nextRate(stage)
+	strictest := t.q.SLO.Strictest()
+	p := t.c.at(rate, strictest.Limit, t.more)
+	p.Warmup, p.Duration = t.q.windows(t.c, rate, t.occupied(), arrivals)
+	number := len(t.trials)
+	p.Seed = seedOf(t.q.Seed, t.index, number)
+	return Trial{
+		Candidate: t.index, Number: number, Stage: stage, Rate: Offered(&p), Plan: p,
+		QueueLimit: int(queueLimits*strictest.Limit.Seconds()*rate) + minQueueLimit,
+	}
+}
+
+const (
+	queueLimits   = 5 // times what may wait if the last of the queue is just in time
+	minQueueLimit = 100
+)

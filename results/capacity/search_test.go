@@ -1,0 +1,344 @@
+package capacity
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+)
+
+// mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.MM1Rate).
+var mm1 = meter{hold: 900 * time.Microsecond, handoff: 100 * time.Microsecond, exponential: true}
+
+const (
+	p99Under20ms = "response.p99<20ms"
+	truth        = 782
+)
+
+func TestOneCandidate(t *testing.T) {
+	q := asked(p99Under20ms, 500, 1)
+	if err := q.Check(0); err != nil {
+		t.Fatal(err)
+	}
+	a, trials := run(t, q, mm1)
+	c := a.Candidates[0]
+	if a.Verdict != Sustains || c.Verdict != Sustains || c.Sustains.Low > truth || c.Sustains.High < truth || c.Headroom < 1.1 {
+		t.Errorf("%s, %s: %+v, head-room %v; want an interval around %d", a.Verdict, c.Verdict, c.Sustains, c.Headroom, truth)
+	}
+	if a.Spent > a.Budget {
+		t.Errorf("spent %v of %v", a.Spent, a.Budget)
+	}
+	var last Point
+	stages := map[Stage]int{}
+	for _, p := range c.Points {
+		stages[p.Stage]++
+		last = p
+	}
+	if stages[StagePilot] != 2 || stages[StageConfirm] != confirmTrials || last.Stage != StageConfirm || last.Rate < c.Sustains.Low {
+		t.Errorf("stages %v, and the last trial is %+v", stages, last)
+	}
+	if _, more := Next(q, trials); more {
+		t.Error("a plan that is over goes on")
+	}
+}
+
+// TestRuledOut asks for a little less than the hottest key can carry, for which its queue is too long.
+func TestRuledOut(t *testing.T) {
+	a, _ := run(t, asked(p99Under20ms, 880, 1), mm1)
+	if c := a.Candidates[0]; a.Verdict != RulesOut || c.Sustains.High >= 880 || c.Sustains.High < truth || c.Why == "" {
+		t.Errorf("%s: %+v, %q", a.Verdict, c.Sustains, c.Why)
+	}
+}
+
+// TestClaims asks for what the lock sustains or a little more: no plan may say that it is sustained.
+func TestClaims(t *testing.T) {
+	plans := 20
+	if testing.Short() {
+		plans = 3
+	}
+	for seed := range uint64(plans) {
+		for _, rate := range []float64{truth, 1.05 * truth} {
+			q := asked(p99Under20ms, rate, 1)
+			q.Seed = seed
+			if a, _ := run(t, q, mm1); a.Verdict == Sustains {
+				t.Errorf("seed %d: %v/s: %s", seed, rate, a.Advice)
+			}
+		}
+	}
+}
+
+// TestImpossible asks for what no lock can do: nothing is measured, unless that is forced.
+func TestImpossible(t *testing.T) {
+	q := asked(p99Under20ms, 1200, 1)
+	a, trials := run(t, q, mm1)
+	if a.Verdict != RulesOut || len(trials[0]) > 0 || a.Spent != 0 || !strings.Contains(a.Advice, "hold of") {
+		t.Errorf("%s after %d trials: %s", a.Verdict, len(trials[0]), a.Advice)
+	}
+	q.Force = true
+	if a, trials = run(t, q, mm1); a.Verdict != RulesOut || len(trials[0]) == 0 || !a.Forced {
+		t.Errorf("forced: %s after %d trials", a.Verdict, len(trials[0]))
+	}
+}
+
+// TestSaturatedNeverRecommended has lockbench as the limit, from rates below and above what is asked for.
+func TestSaturatedNeverRecommended(t *testing.T) {
+	for _, from := range []float64{0.001, 300, 490} {
+		m := mm1
+		m.saturated, m.cores = from, 2
+		a, _ := run(t, asked(p99Under20ms, 500, 1), m)
+		if c := a.Candidates[0]; a.Verdict != Undecided || c.Sustains.Low > truth || c.Sustains.High != 0 || !c.AtLeast || c.Why == "" {
+			t.Errorf("saturated from %v/s: %s, %+v, at least %v: %s", from, a.Verdict, c.Sustains, c.AtLeast, c.Why)
+		}
+	}
+	m := mm1
+	m.saturated, m.cores = 600, 2
+	a, _ := run(t, asked(p99Under20ms, 400, 1), m)
+	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 400 || c.Sustains.Low >= 600 || c.Sustains.High != 0 {
+		t.Errorf("saturated from 600/s: %s, %+v, at least %v: %s", a.Verdict, c.Sustains, c.AtLeast, c.Why)
+	}
+}
+
+// TestDisturbed has a neighbour that keeps the machine busy: the rate is not lowered for that, and nothing is decided.
+func TestDisturbed(t *testing.T) {
+	m := mm1
+	m.saturated, m.cores = 0.001, 0.2
+	a, trials := run(t, asked(p99Under20ms, 500, 1), m)
+	first := Offered(&trials[0][0].Plan)
+	if slices.ContainsFunc(trials[0], func(r *results.Record) bool { return Offered(&r.Plan) != first }) || len(trials[0]) != maxPilots {
+		t.Errorf("%d trials, not all at %v/s", len(trials[0]), first)
+	}
+	if c := a.Candidates[0]; a.Verdict != Undecided || !c.AtLeast {
+		t.Errorf("%s: %+v", a.Verdict, c.Why)
+	}
+}
+
+func TestMaxRate(t *testing.T) {
+	q := asked(p99Under20ms, 0, 1)
+	q.MaxRate = 450
+	a, trials := run(t, q, mm1)
+	for _, r := range trials[0] {
+		if rate := Offered(&r.Plan); rate > q.MaxRate {
+			t.Errorf("a trial at %v/s", rate)
+		}
+	}
+	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 0.9*q.MaxRate {
+		t.Errorf("%s, %+v, at least %v: %s", a.Verdict, c.Sustains, c.AtLeast, c.Why)
+	}
+}
+
+func TestViolationIsOut(t *testing.T) {
+	bad := mm1
+	bad.violated = 3
+	a, trials := run(t, asked(p99Under20ms, 400, 2), bad, mm1)
+	if a.Verdict != Violated || a.Candidates[0].Verdict != Sustains || a.Candidates[1].Verdict != Violated || len(trials[0]) != 3 {
+		t.Errorf("%s after %d trials: %s, %s", a.Verdict, len(trials[0]), a.Candidates[0].Verdict, a.Candidates[1].Verdict)
+	}
+	if !strings.Contains(a.Advice, "Use lock 2") || !strings.Contains(a.Advice, "do not use lock 1") {
+		t.Error(a.Advice)
+	}
+}
+
+// TestFloor has a server that stands still for 100 ms in each second: 8 % of the arrivals are late at any rate.
+func TestFloor(t *testing.T) {
+	m := mm1
+	m.stall, m.every = 100*time.Millisecond, time.Second
+	a, trials := run(t, asked(p99Under20ms, 300, 1), m)
+	if c := a.Candidates[0]; a.Verdict != RulesOut || !strings.HasPrefix(c.Why, "floor") || c.Floor < 0.05 || c.Floor > 0.15 || len(trials[0]) > 6 {
+		t.Errorf("%s after %d trials: %v, %q", a.Verdict, len(trials[0]), c.Floor, c.Why)
+	}
+	if a, _ = run(t, asked("response.p90<20ms", 100, 1), m); a.Candidates[0].Floor != 0 {
+		t.Errorf("with 10 %% that may be late: %s, %+v", a.Verdict, a.Candidates[0].Why)
+	}
+}
+
+// TestMedian has two objectives that end at about the same rate, by one of which half of the arrivals may be late.
+func TestMedian(t *testing.T) {
+	a, _ := run(t, asked("response.p50<2ms,response.p99<20ms", 300, 1), mm1)
+	if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Mid < 0.9*truth || c.Sustains.Mid > 1.1*truth {
+		t.Errorf("%s: %+v, %q", a.Verdict, c.Sustains, c.Why)
+	}
+}
+
+// TestBursts has arrivals that come all at once: 11 are served before the last one is late by a limit of 10 holds.
+func TestBursts(t *testing.T) {
+	q := asked(p99Under20ms, 0, 1)
+	q.Candidates[0].Plan.Hold, q.Candidates[0].Plan.Burst = 2*time.Millisecond, 500*time.Millisecond
+	a, trials := run(t, q, meter{hold: 2 * time.Millisecond})
+	if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low > 22 || c.Sustains.Low < 12 || c.Sustains.High < 22 {
+		t.Errorf("%s: %+v, %q", a.Verdict, c.Sustains, c.Why)
+	}
+	for _, r := range trials[0] {
+		if float64(r.Plan.Clients) != Offered(&r.Plan)/2 {
+			t.Errorf("%d clients make bursts of %v/s", r.Plan.Clients, Offered(&r.Plan))
+		}
+	}
+}
+
+// TestTooFewClients repeats trials with more clients, and does not count them before.
+func TestTooFewClients(t *testing.T) {
+	m := mm1
+	m.needs = 45
+	a, trials := run(t, asked(p99Under20ms, 0, 1), m)
+	c := a.Candidates[0]
+	for i, p := range c.Points {
+		if few := trials[0][i].Plan.Clients < m.needs; few != strings.HasPrefix(p.Left, leftClients) {
+			t.Errorf("trial %d with %d clients: %q", i, trials[0][i].Plan.Clients, p.Left)
+		}
+	}
+	if a.Verdict != Sustains || c.Clients < m.needs || len(trials[0]) > 30 {
+		t.Errorf("%s with %d clients after %d trials", a.Verdict, c.Clients, len(trials[0]))
+	}
+	m.needs = 1 << 20
+	if a, _ = run(t, asked(p99Under20ms, 300, 1), m); a.Verdict != Undecided {
+		t.Errorf("clients were never enough: %s", a.Verdict)
+	}
+	q := asked(p99Under20ms, 300, 1)
+	q.Candidates[0].FixedClients, q.Candidates[0].Plan.Clients = true, 10
+	m.needs = 0
+	a, trials = run(t, q, m)
+	if a.Verdict != Sustains || slices.ContainsFunc(trials[0], func(r *results.Record) bool { return r.Plan.Clients != 10 }) {
+		t.Errorf("with 10 clients as asked: %s", a.Verdict)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	m := mm1
+	m.failing, m.errorsFrom = 0.004, 450
+	a, _ := run(t, asked("response.p99<20ms,errors<0.1%", 500, 1), m)
+	if c := a.Candidates[0]; a.Verdict == Sustains || c.Sustains.Low > 450 {
+		t.Errorf("errors from 450/s on: %s, %+v", a.Verdict, c.Sustains)
+	}
+	if a, _ = run(t, asked("response.p99<20ms,errors<1%", 500, 1), m); a.Verdict != Sustains {
+		t.Errorf("as many errors as may be: %s, %+v", a.Verdict, a.Candidates[0].Why)
+	}
+}
+
+// TestErrorFloor has errors at all rates.
+func TestErrorFloor(t *testing.T) {
+	m := mm1
+	m.failing = 0.05
+	a, _ := run(t, asked("response.p90<20ms,errors<0.1%", 300, 1), m)
+	if c := a.Candidates[0]; a.Verdict != RulesOut || !strings.HasPrefix(c.Why, "floor") || !strings.HasSuffix(c.Why, "fail, and 0.1 % may") {
+		t.Errorf("%s: %+v, %q", a.Verdict, c.Sustains, c.Why)
+	}
+}
+
+func TestPartialTrials(t *testing.T) {
+	m := mm1
+	m.partial = 5
+	a, trials := run(t, asked(p99Under20ms, 400, 1), m)
+	if c := a.Candidates[0]; a.Verdict != Sustains || !strings.HasPrefix(c.Points[4].Left, leftPartial) || trials[0][4].Plan.Seed == trials[0][5].Plan.Seed {
+		t.Errorf("%s: %q", a.Verdict, c.Points[4].Left)
+	}
+	broken := trials[0][4]
+	a = AnswerOf(asked(p99Under20ms, 400, 1), [][]*results.Record{{broken, broken, broken}}, results.Env{})
+	if c := a.Candidates[0]; a.Verdict != Undecided || c.Verdict != Failed {
+		t.Errorf("three in a row: %s, %s", a.Verdict, c.Verdict)
+	}
+}
+
+// TestResume cuts the records of a plan after each trial: what comes next is what came next, and the answer in the end is
+// the same, byte by byte.
+func TestResume(t *testing.T) {
+	q := asked(p99Under20ms, 300, 3)
+	q.Budget = 2 * time.Minute
+	fast, slow := mm1, mm1
+	fast.handoff, slow.handoff = 0, time.Millisecond
+	fast.noise, slow.needs = 0.1, 30
+	meters := []meter{mm1, slow, fast}
+	whole, trials := run(t, q, meters...)
+	want, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSearch(q)
+	for n := 0; ; n++ {
+		next, more := s.Next()
+		if !more {
+			break
+		}
+		var cut [][]*results.Record
+		for _, t := range s.tracks {
+			cut = append(cut, trials[t.index][:len(t.trials)])
+		}
+		if n%5 == 0 {
+			if got, more := Next(q, cut); !more || got.Number != next.Number || got.Matches(trials[next.Candidate][next.Number]) != nil {
+				t.Fatalf("after %d trials: %+v, want %+v", n, got, next)
+			}
+		}
+		s.Add(trials[next.Candidate][next.Number])
+	}
+	if got, err := json.Marshal(AnswerOf(q, trials, results.Env{CPUs: 2})); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v: %s\nwant %s", err, got, want)
+	}
+	other := *q
+	other.Seed++
+	if next, _ := Next(&other, nil); next.Matches(trials[next.Candidate][0]) == nil {
+		t.Error("a record of another seed is taken")
+	}
+}
+
+// TestOrder lets three locks that are 20 % apart compete.
+func TestOrder(t *testing.T) {
+	plans := 60
+	if testing.Short() {
+		plans = 6
+	}
+	right := 0
+	for seed := range uint64(plans) {
+		q := asked(p99Under20ms, 0, 3)
+		q.Seed = seed
+		var meters []meter
+		for _, service := range []time.Duration{1200, 1000, 1440} {
+			m := mm1
+			m.hold, m.noise = service*time.Microsecond-m.handoff, 0.05
+			meters = append(meters, m)
+		}
+		a, _ := run(t, q, meters...)
+		if c := a.Candidates; c[0].Name == "lock 2" && c[1].Name == "lock 1" && c[2].Name == "lock 3" {
+			right++
+		} else {
+			for _, c := range c {
+				t.Logf("seed %d: %s %s %+v %s", seed, c.Name, c.Verdict, c.Sustains, c.Why)
+			}
+		}
+	}
+	t.Logf("%d of %d", right, plans)
+	if float64(right) < 0.95*float64(plans) {
+		t.Errorf("%d of %d plans have the right order", right, plans)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Question)
+		rtt    time.Duration
+		want   string
+	}{
+		{"nothing", func(*Question) {}, 0, ""},
+		{"no candidate", func(q *Question) { q.Candidates = nil }, 0, "no candidate"},
+		{"no objective", func(q *Question) { q.SLO = SLO{} }, 0, "no objective"},
+		{"a far server", func(*Question) {}, 30 * time.Millisecond, "below a round trip"},
+		{"a near server", func(*Question) {}, 10 * time.Millisecond, ""},
+		{"a highest rate below the rate", func(q *Question) { q.MaxRate = 100 }, 0, "raise that or lower the rate"},
+		{"a negative rate", func(q *Question) { q.Rate = -1 }, 0, "a rate has to be"},
+		{"a budget below the pilot", func(q *Question) { q.Budget = 5 * time.Second }, 0, "take 24 s"},
+		{"shares that are not those of all arrivals", func(q *Question) { q.Candidates[0].Shares = []float64{0.5, 0.4} }, 0, "lock 1: the shares"},
+		{"shares out of order", func(q *Question) { q.Candidates[0].Shares = []float64{0.4, 0.6} }, 0, "the greatest first"},
+		{"think time", func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, 0, "leave it out"},
+		{"a rate that changes", func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, 0, "give a constant one"},
+		{"no clients", func(q *Question) { q.Candidates[0].FixedClients = true }, 0, "no clients"},
+	} {
+		q := asked(p99Under20ms, 500, 1)
+		c.change(q)
+		err := q.Check(c.rtt)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want …%s…", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package capacity
+
+// The trials of one candidate, and what they say.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity/queue"
+	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+const (
+	pilotTrials = 2 // that each candidate needs
+	maxPilots   = 8
+
+	pilotFirst = 0.5  // of the ceiling
+	pilotLast  = 0.75 // likewise
+
+	// firstRate is the highest rate of a first trial, unless more is asked for: a ceiling of millions is that of the model
+	// alone. climb and fall are how many times as high the next pilot goes, or how low.
+	firstRate = 5000
+	climb     = 2.5
+	fall      = 4
+
+	// floorShare: in a queue the share of late arrivals falls at least as the rate does. If it stays above this part of what
+	// it was at a rate that is fall times as high, it has another cause.
+	floorShare = 0.5
+
+	// belowSaturated is the part of a rate at which lockbench was the limit that is tried instead, and belowFirst the same
+	// while no trial has counted.
+	belowSaturated = 0.8
+	belowFirst     = 0.5
+
+	// neighbourShare is the part of the cores from which a lower rate might leave lockbench enough of them.
+	neighbourShare = 0.5
+
+	// guessedOccupied is how long a lock occupies its key, in seconds, if nothing is known: that of a server on this machine.
+	guessedOccupied = 50e-6
+
+	// maxFixed is the largest part of an objective's limit that counts as a response without a wait in line.
+	maxFixed = 0.9
+
+	fewArrivals = 100 // of a window that says nothing of a share of some per cent
+
+	maxMore    = 16 // times the usual clients
+	maxPartial = 3  // trials that do not work, in a row
+)
+
+// track is what is known of a candidate.
+type track struct {
+	q       *Question
+	c       *Candidate
+	index   int
+	keys    queue.Keys
+	ceiling float64 // by the model, before a round trip is known
+
+	trials  []observed
+	fits    []*Fit        // one for each objective; nil during the pilot
+	more    int           // times the usual clients
+	cap     float64       // arrivals a second that no trial exceeds
+	cost    time.Duration // of the last trial
+	most    time.Duration // of any trial
+	partial int           // trials in a row that did not work
+	suspect float64       // rate at which lockbench was the limit, once: it may have been a neighbour; 0: there is none
+
+	settled bool // more trials of the search would change nothing
+	verdict Verdict
+	why     string
+	floor   float64
+	confirm *confirmation // nil before it
+
+	known     Range // estimate
+	estimated int   // after so many trials
+}
+
+func newTrack(q *Question, index int) *track {
+	c := &q.Candidates[index]
+	t := &track{q: q, c: c, index: index, keys: queue.NewKeys(c.queues()), more: 1, cap: spec.MaxRate}
+	t.ceiling = modelOf(c, 0).ceiling(q.SLO)
+	t.cost = q.minTrial(c)
+	t.most = t.cost
+	if q.MaxRate > 0 {
+		t.cap = q.MaxRate
+	}
+	if why := Analyse(q, c, 0).Impossible; why != "" && !q.Force {
+		t.end(RulesOut, why)
+	}
+	return t
+}
+
+// end makes v the last word on t.
+func (t *track) end(v Verdict, why string) { t.verdict, t.why = v, why }
+
+func (t *track) over() bool { return t.verdict != "" }
+
+// counted returns the trials that count.
+func (t *track) counted() []observed {
+	return slices.DeleteFunc(slices.Clone(t.trials), func(o observed) bool { return o.left != "" })
+}
+
+// add takes in a record, and reports whether the same candidate is to have another trial at once in its place.
+func (t *track) add(stage Stage, r *results.Record) (again bool) {
+	o := observe(t.q.SLO, t.c, stage, r)
+	t.trials = append(t.trials, o)
+	t.cost = r.Plan.Warmup + r.Plan.Duration + trialOverhead
+	t.most = max(t.most, t.cost)
+	if r.Violated() {
+		t.end(Violated, fmt.Sprintf("two clients held a key at once, %s", format.Plural(r.Safety.Breaches(), "time")))
+		return false
+	}
+	if o.left != "" {
+		return t.leave(&t.trials[len(t.trials)-1])
+	}
+	t.partial = 0
+	if o.rate >= t.suspect {
+		t.suspect = 0
+	}
+	switch stage {
+	case StagePilot:
+		t.judgePilot()
+	case StageConfirm:
+		t.addConfirming(&o)
+	default:
+		t.fit(&o)
+		t.settle()
+	}
+	return false
+}
+
+// leave draws the consequences of a trial that does not count.
+func (t *track) leave(o *observed) (again bool) {
+	switch kind, _, _ := strings.Cut(o.left, ":"); kind {
+	case leftPartial:
+		if t.partial++; t.partial == maxPartial {
+			t.end(Failed, o.left)
+		}
+		return true
+	case leftClients:
+		if t.more *= 2; t.more <= maxMore {
+			return true
+		}
+		t.more = maxMore
+		t.limit(o.rate)
+	case leftSaturated:
+		switch {
+		case disturbed(o.record): // a lower rate would not help
+			t.settled = len(t.counted()) == 0 && len(t.trials) >= maxPilots
+		case t.suspect == 0:
+			t.suspect = o.rate
+		default:
+			t.limit(min(o.rate, t.suspect))
+			t.suspect = 0
+		}
+	}
+	return false
+}
+
+// disturbed reports whether lockbench and its server left most of the machine to others, which kept it busy.
+func disturbed(r *results.Record) bool {
+	used := r.Generator.CPU + max(0, r.Limit().ServerCores)
+	return r.Generator.CPU >= 0 && used < neighbourShare*float64(r.Env.GOMAXPROCS)
+}
+
+// limit keeps trials below a rate that lockbench could not make.
+func (t *track) limit(rate float64) {
+	part := belowSaturated
+	if len(t.counted()) == 0 {
+		part = belowFirst
+		t.settled = len(t.trials) >= maxPilots
+	}
+	t.cap = min(t.cap, part*rate)
+	if t.confirm != nil {
+		t.startConfirmation()
+	}
+}
+
+// nextRate returns the rate of the next trial, and how many arrivals it is to have.
+func (t *track) nextRate(stage Stage) (rate, arrivals float64) {
+	arrivals = windowArrivals
+	switch stage {
+	case StagePilot:
+		rate = t.pilotRate()
+		if t.falling() {
+			arrivals = lowArrivals
+		}
+	case StageConfirm:
+		rate = t.confirm.rate
+	default:
+		n := 0
+		for _, o := range t.trials {
+			if o.stage == StageSearch {
+				n++
+			}
+		}
+		rate = t.fits[t.binding()].NextRate(n)
+	}
+	return max(minRate, rounded(min(rate, t.cap))), arrivals
+}
+
+// minRate is the lowest rate of a trial, in arrivals a second.
+const minRate = 0.1
+
+// keeps reports whether the trial met all objectives.
+func (t *track) keeps(o *observed) bool {
+	for i, objective := range t.q.SLO.Objectives {
+		if o.share(i) > objective.Allowed() {
+			return false
+		}
+	}
+	return !t.q.SLO.HasErrors || share(o.failed, o.arrivals) < t.q.SLO.Errors
+}
+
+// falling reports whether the last pilot broke the SLO, and no other kept it.
+func (t *track) falling() bool {
+	pilots := t.counted()
+	return len(pilots) > 0 && !slices.ContainsFunc(pilots, func(o observed) bool { return t.keeps(&o) })
+}
+
+// pilotRate returns half of the ceiling and then three quarters of it, with steps between if the ceiling is far above what
+// locks do; or lower and lower rates while none keeps the SLO.
+func (t *track) pilotRate() float64 {
+	pilots := t.counted()
+	if len(pilots) == 0 {
+		return min(pilotFirst*t.ceiling, max(t.q.Rate, firstRate))
+	}
+	last := pilots[len(pilots)-1]
+	if t.falling() {
+		return last.rate / fall
+	}
+	return min(pilotLast*t.ceiling, climb*last.rate)
+}
+
+// judgePilot ends the pilot when it has a rate that keeps the SLO, and one that does not or that is near the ceiling.
+func (t *track) judgePilot() {
+	pilots := t.counted()
+	last := pilots[len(pilots)-1]
+	switch {
+	case t.falling() && t.atFloor():
+		if t.ruleOut(&last); !t.over() {
+			t.startFit() // by chance, perhaps
+		}
+	case t.falling():
+	case len(pilots) < pilotTrials && last.rate < 0.99*t.cap:
+	case t.keeps(&last) && last.rate < 0.99*min(pilotLast*t.ceiling, t.cap) && len(pilots) < maxPilots:
+	default:
+		t.startFit()
+	}
+}
+
+// atFloor reports whether a low rate breaks the SLO by itself: whether the share of late arrivals did not fall with the rate,
+// or the rate can fall no further.
+func (t *track) atFloor() bool {
+	pilots := t.counted()
+	n := len(pilots)
+	last := &pilots[n-1]
+	if n >= maxPilots || last.rate/fall < t.lowest() {
+		return true
+	}
+	if n < 2 {
+		return false
+	}
+	i, of := t.worst(last)
+	before := &pilots[n-2]
+	return before.beyond(i, of) && last.beyond(i, of) && before.share(i) < 1-floorShare && last.share(i) > floorShare*before.share(i)
+}
+
+// beyond reports whether more arrivals were late, by the i-th objective, than it allows and chance explains.
+func (o *observed) beyond(i int, of Objective) bool {
+	return wilsonLow(o.late[i], o.arrivals) > of.Allowed()
+}
+
+// ruleOut rules t out if a trial at a low rate breaks the SLO beyond chance.
+func (t *track) ruleOut(o *observed) {
+	at := "floor: at " + format.Three(o.rate) + "/s "
+	slo := t.q.SLO
+	switch i, of := t.worst(o); {
+	case o.beyond(i, of):
+		t.floor = o.share(i)
+		t.end(RulesOut, fmt.Sprintf("%s%s of the arrivals take longer than %s, and %s may",
+			at, format.Percent(t.floor), format.Exact(of.Limit), format.Percent(of.Allowed())))
+	case slo.HasErrors && wilsonLow(o.failed, o.arrivals) > slo.Errors:
+		t.floor = share(o.failed, o.arrivals)
+		t.end(RulesOut, fmt.Sprintf("%s%s of the arrivals fail, and %s may", at, format.Percent(t.floor), format.Percent(slo.Errors)))
+	}
+}
+
+// lowest returns the lowest rate that tells a floor: below it a window has too few arrivals, and nobody asks for so few.
+func (t *track) lowest() float64 {
+	_, window := t.q.windows(t.c, minRate, 0, windowArrivals)
+	lowest := fewArrivals / window.Seconds()
+	if t.q.Rate > 0 {
+		lowest = min(lowest, t.q.Rate)
+	}
+	return max(minRate, min(lowest, t.ceiling/(fall*fall)))
+}
+
+// worst returns the objective that the trial breaks by most.
+func (t *track) worst(o *observed) (index int, of Objective) {
+	most := -1.0
+	for i, objective := range t.q.SLO.Objectives {
+		if over := o.share(i) / objective.Allowed(); over > most {
+			index, of, most = i, objective, over
+		}
+	}
+	return index, of
+}
+
+// wilsonLow returns the lower end of the 95 % interval of a share (Wilson 1927).
+func wilsonLow(k, n int64) float64 {
+	const z = 1.96
+	p, of := share(k, n), float64(max(1, n))
+	return (p + z*z/(2*of) - z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))) / (1 + z*z/of)
+}
+
+// startFit begins the search with what the pilot has measured.
+func (t *track) startFit() {
+	pilots := t.counted()
+	fixed := pilots[0].fast
+	for _, o := range pilots {
+		fixed = min(fixed, o.fast)
+	}
+	for _, o := range t.q.SLO.Objectives {
+		prior := FitPrior{
+			Occupies: nanoseconds(t.occupied()), Fixed: min(fixed, time.Duration(maxFixed*float64(o.Limit))), Burst: t.c.Plan.Burst,
+		}
+		t.fits = append(t.fits, NewFit(o, t.c.queues(), prior))
+	}
+	for _, o := range pilots {
+		t.fit(&o)
+	}
+	t.settle()
+}
+
+func (t *track) fit(o *observed) {
+	for i, f := range t.fits {
+		f.Add(Observation{Rate: o.rate, Arrivals: o.arrivals, Late: o.late[i]})
+	}
+}
+
+// trip returns the least round trip that the records tell; 0 if they tell none.
+func (t *track) trip() (least time.Duration) {
+	for _, o := range t.trials {
+		if trip := o.record.Bound.RoundTrip(); trip > 0 && (least == 0 || trip < least) {
+			least = trip
+		}
+	}
+	return least
+}
+
+// occupied returns for how long a lock occupies its key as measured, in seconds: the hold and the hand-off of the median
+// trial, or a round trip if there were too few hand-offs; before the first trial the hold as planned.
+func (t *track) occupied() float64 {
+	if waiting(&t.c.Plan) == 0 {
+		return guessedOccupied
+	}
+	var measured []float64
+	for _, o := range t.trials {
+		hold, handoff := o.record.Latency[results.Hold], o.record.Latency[results.Handoff]
+		if hold.Count == 0 {
+			continue
+		}
+		gap := o.record.Bound.RoundTrip()
+		if results.Enough(handoff.Count, 0.5) {
+			gap = handoff.Mean
+		}
+		measured = append(measured, (hold.Mean + gap).Seconds())
+	}
+	if len(measured) == 0 {
+		return max(guessedOccupied, holds(&t.c.Plan).mean)
+	}
+	slices.Sort(measured)
+	return max(1e-6, measured[len(measured)/2])
+}
+
+// binding returns the place of the objective that allows the lowest rate.
+func (t *track) binding() int {
+	least := 0
+	for i, f := range t.fits {
+		if f.Quantile(0.5) < t.fits[least].Quantile(0.5) {
+			least = i
+		}
+	}
+	return least
+}

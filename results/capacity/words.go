@@ -1,0 +1,180 @@
+package capacity
+
+// What an answer comes to, in sentences.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockbench/lockbench/results/format"
+)
+
+// noisy is the scatter between trials from which the intervals are said to be wide because of it.
+const noisy = 0.08
+
+// advice returns what to do, in one sentence.
+func advice(a *Answer) string {
+	if len(a.Candidates) == 0 {
+		return "There was nothing to compare."
+	}
+	best := &a.Candidates[0]
+	violated := ""
+	if n := slices.IndexFunc(a.Candidates, func(c CandidateAnswer) bool { return c.Verdict == Violated }); n >= 0 {
+		violated = fmt.Sprintf("; do not use %s, which let two clients hold a key at once", a.Candidates[n].Name)
+	}
+	switch {
+	case best.Verdict == Sustains && a.Rate > 0:
+		return fmt.Sprintf("Use %s: it sustains %s, and %s/s at the least is %s times what is asked for%s.",
+			best.Name, sustained(best), format.Three(best.Sustains.Low), format.Three(best.Headroom), violated)
+	case best.Verdict == Sustains:
+		return fmt.Sprintf("Use %s, which sustains the most: %s%s.", best.Name, sustained(best), violated)
+	case a.Verdict == Violated && len(a.Candidates) == 1:
+		return fmt.Sprintf("Do not use %s: two clients held a key at once.", best.Name)
+	case a.Verdict == RulesOut:
+		return "Ask for less, or for a looser objective: " + lessFirst(a)
+	}
+	return fmt.Sprintf("Nothing is decided yet: of %s, %s; give it a larger budget, a quieter machine or a lower rate%s.", best.Name, best.Why, violated)
+}
+
+// sustained returns the rate of c in words.
+func sustained(c *CandidateAnswer) string {
+	if c.AtLeast {
+		return fmt.Sprintf("%s/s or more", format.Three(c.Sustains.Low))
+	}
+	return fmt.Sprintf("%s/s (%s)", format.Three(c.Sustains.Mid), between(c.Sustains))
+}
+
+// lessFirst says what would make the rate possible.
+func lessFirst(a *Answer) string {
+	for _, n := range a.Analysis {
+		if n.Impossible == "" {
+			continue
+		}
+		text := n.Impossible
+		if n.FitsHold > 0 {
+			text += fmt.Sprintf("; it fits with a hold of %s", format.Duration(n.FitsHold))
+		}
+		if n.FitsShare > 0 && n.FitsShare < n.Hottest {
+			text += fmt.Sprintf("; or if no key gets more than %s of the arrivals", format.Percent(n.FitsShare))
+		}
+		return text + "."
+	}
+	best := &a.Candidates[0]
+	return fmt.Sprintf("of the best, %s, %s.", best.Name, best.Why)
+}
+
+// breaks returns what breaks first if the load of the best candidate grows.
+func breaks(a *Answer) string {
+	if len(a.Candidates) == 0 {
+		return ""
+	}
+	best := &a.Candidates[0]
+	for _, r := range best.Resources {
+		if r.Full.Mid <= 0 {
+			continue
+		}
+		text := fmt.Sprintf("The %s of %s is used up first, at %s/s (%s)", r.Name, best.Name, format.Three(r.Full.Mid), between(r.Full))
+		if best.Sustains.Mid > 0 && best.Sustains.Mid < r.Full.Low {
+			text += fmt.Sprintf("; its queue breaks %s before that, at %s/s", a.SLO, format.Three(best.Sustains.Mid))
+		}
+		return text + "."
+	}
+	for _, n := range a.Analysis {
+		if n.Impossible != "" {
+			return fmt.Sprintf("The hottest key is used up first, at %s/s.", format.Three(n.Stable))
+		}
+	}
+	return ""
+}
+
+// unseen says what is too rare to have been seen: what happens at random once in a time T/3 is missed in a time T with a
+// probability of 5 %.
+func unseen(a *Answer) string {
+	if len(a.Candidates) == 0 {
+		return ""
+	}
+	best := &a.Candidates[0]
+	measured := 0.0
+	for _, p := range best.Points {
+		if p.Left == "" && p.Rate > 0 {
+			measured += float64(p.Arrivals) / p.Rate
+		}
+	}
+	if measured == 0 {
+		return "Nothing was measured."
+	}
+	each := time.Duration(measured / 3 * float64(time.Second))
+	return fmt.Sprintf("%s was measured for %s in all: nothing rarer than once in %s can have been seen.",
+		best.Name, format.Duration(3*each), format.Duration(each))
+}
+
+// warnings returns what changes how the figures are read.
+func (s *Search) warnings(a *Answer) (list []string) {
+	say := func(text string, args ...any) { list = append(list, fmt.Sprintf(text, args...)) }
+	names := func(is func(t *track) bool) string {
+		var names []string
+		for _, t := range s.tracks {
+			if is(t) {
+				names = append(names, t.c.Name)
+			}
+		}
+		return format.Few(names, 3)
+	}
+	if who := names(func(t *track) bool { _, opened := arrivalShares(&t.c.Plan); return opened }); who != "" {
+		say("no class of the load is open: all are, in the proportions in which their clients would ask for locks, and think times are left out")
+	}
+	if who := names(func(t *track) bool { return holds(&t.c.Plan).guessed }); who != "" {
+		say("holds that are read from a file count as exponential in the analysis")
+	}
+	if who := names(func(t *track) bool { return t.shares(func(k string) bool { return k == "private" || k == "embedded" }) }); who != "" {
+		say("the server ran on the same %s as lockbench: rates are those of both together", format.Plural(a.Env.CPUs, "core"))
+	}
+	if who := names(func(t *track) bool { return t.localLine() }); who != "" {
+		say("%s: clients of one process stand in a local line, and there were lines for %s alone (-lockers): more processes contend more",
+			who, s.lockers())
+	}
+	if who := names(func(t *track) bool { return t.fits != nil && t.fits[t.binding()].Noise().Mid >= noisy }); who != "" {
+		say("the speed of %s differs by %s or more from trial to trial, so that its interval is wide", who, format.Percent(noisy))
+	}
+	for _, kind := range []string{leftSaturated, leftClients, leftPartial} {
+		n := 0
+		for _, t := range s.tracks {
+			for _, o := range t.trials {
+				if strings.HasPrefix(o.left, kind) {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			say("%s not count: %s", format.Verb(n, "trial does", "trials do"), kind)
+		}
+	}
+	return list
+}
+
+// shares reports whether the server of t was of a kind.
+func (t *track) shares(kind func(string) bool) bool {
+	return slices.ContainsFunc(t.trials, func(o observed) bool { return kind(o.record.Server.Kind) })
+}
+
+// localLine reports whether clients of t wait for each other within their process.
+func (t *track) localLine() bool {
+	return t.c.Plan.Wait == "queue" || t.c.Plan.Wait == "native" ||
+		slices.ContainsFunc(t.trials, func(o observed) bool { return o.record.Counts.LocalRefusals > 0 })
+}
+
+// lockers returns how many processes' worth of lines there were.
+func (s *Search) lockers() string {
+	least := 0
+	for _, t := range s.tracks {
+		if t.localLine() && (least == 0 || max(1, t.c.Plan.Lockers) < least) {
+			least = max(1, t.c.Plan.Lockers)
+		}
+	}
+	if least > 1 {
+		return fmt.Sprintf("%d processes", least)
+	}
+	return "one process"
+}
