@@ -5,8 +5,9 @@
 #   scripts/gate.sh -base-cmd 'CMD' -head-cmd 'CMD' [OPTION…]               anything else: two command lines
 #
 # The first form builds lockbench from two revisions of the current repository (without -head, the second is the working
-# tree) and runs both with the same flags; -source is for the repository of a lock library. The second form runs two command lines, each of which runs lockbench: for two
-# addresses, two server configurations, two programs. File names in flags are relative to the current directory.
+# tree) and runs both with the same flags; -source is for the repository of a lock library. The second form runs two
+# command lines, each of which runs lockbench: for two addresses, two server configurations, two programs. File names in
+# flags are relative to the current directory. It needs bash, git and Go, and -comment needs gh.
 #
 #   -n N                  rounds: trials of each side (10)
 #   -fail-on EXPR         when to fail: 'locks/s<-5%,acquire.p99>+10%,violations>0'; see lockbench help comparing
@@ -15,7 +16,8 @@
 #                         rounds still do not pass
 #   -o DIR                for base.jsonl, head.jsonl, the comparison as text, Markdown, HTML and JUnit XML, and a log
 #                         (default: a temporary directory, removed if the gate passes)
-#   -comment              write a comment on the pull request, which later runs replace; needs gh and GITHUB_TOKEN
+#   -comment              write a comment on the pull request, which later runs replace; needs gh and GITHUB_TOKEN, which
+#                         nothing that is built or measured inherits
 #   -name TEXT            of this gate, if a pull request has several (lockbench)
 #   -source VERSION|DIR   of lockbench, when this is the repository of a Go library that lockbench measures: each side is a
 #                         lockbench of that version (v0.3.0) or that directory, built with that side's library
@@ -50,6 +52,10 @@ time_of() { # SECONDS: in readable form
 
 base='' head='' base_cmd='' head_cmd='' rounds=10 dir='' name=lockbench build='' source='' judge='' comment=''
 judge_flags=()
+
+# What is built, measured and compared is code of a pull request, and may not write to it.
+token=${GH_TOKEN:-${GITHUB_TOKEN:-}}
+unset GH_TOKEN GITHUB_TOKEN
 
 parse() {
 	local flag value
@@ -96,7 +102,6 @@ parse() {
 }
 
 check() { # that the flags make sense together
-	local flag
 	case $rounds in
 	'' | *[!0-9]* | 0*) usage "-n $rounds: must be a whole number above 0" ;;
 	?????*) usage "-n $rounds: 9999 rounds are the most" ;;
@@ -114,14 +119,26 @@ check() { # that the flags make sense together
 		[ -n "$base" ] || usage "which base? -base REF, or -base-cmd and -head-cmd"
 		[ -z "$build" ] || [ -z "$source" ] || usage "-build and -source are two ways to build: give one"
 		check_source
-		[ ${#flags[@]} -gt 0 ] || usage "what is to be measured? give flags of lockbench after --"
-		for flag in "${flags[@]}"; do
-			case $flag in
-			-o | -o=* | -output | -output=* | -seed | -seed=* | -trials | -trials=*)
-				usage "${flag%%=*} after --: the gate sets that itself" ;;
-			esac
-		done
+		check_flags
 	fi
+}
+
+check_flags() { # that those of lockbench say what is measured, and leave the rest to the gate
+	local flag
+	[ ${#flags[@]} -gt 0 ] || usage "what is to be measured? give flags of lockbench after --"
+	for flag in "${flags[@]}"; do
+		case $flag in
+		--*) flag=${flag#-} ;;
+		-*) ;;
+		*) continue ;;
+		esac
+		case ${flag%%=*} in
+		-o | -output | -seed | -trials | -revision) usage "${flag%%=*} after --: the gate sets that itself" ;;
+		-fail-on | -alpha | -min-effect | -figures | -ignore | -force | -allow-inconclusive)
+			usage "${flag%%=*} after --: it says how to compare, and belongs before --" ;;
+		-vs | -baseline | -dry-run) usage "${flag%%=*} after --: the gate measures and compares by itself" ;;
+		esac
+	done
 }
 
 lockbench=github.com/lockbench/lockbench
@@ -205,16 +222,17 @@ prepare() { # directories, and the clean-up at the end
 	: >"$tmp/said"
 }
 
-revision_of() { # REF: its hash; nothing for an unknown ref
-	git rev-parse --verify --quiet "$1^{commit}"
+revision_of() { # FLAG REF: its hash, also that of a branch that only origin has
+	git rev-parse --verify --quiet "$2^{commit}" || git rev-parse --verify --quiet "refs/remotes/origin/$2^{commit}" ||
+		usage "$1 $2: there is no such commit here; if the clone is shallow: git fetch --unshallow, or fetch-depth: 0"
 }
 
 build_both() {
 	root=$(git rev-parse --show-toplevel) || usage "-base needs a git repository, and this is not one"
-	base_at=$(revision_of "$base") || usage "-base $base: there is no such commit here (a shallow clone has only the latest)"
+	base_at=$(revision_of -base "$base")
 	base_is=$(git rev-parse --short "$base_at")
 	if [ -n "$head" ]; then
-		head_at=$(revision_of "$head") || usage "-head $head: there is no such commit here (a shallow clone has only the latest)"
+		head_at=$(revision_of -head "$head")
 		head_is=$(git rev-parse --short "$head_at")
 	else
 		head_at='' head_is=$(git rev-parse --short HEAD)
@@ -266,18 +284,19 @@ compile_with() { # LIBRARY PROGRAM: lockbench, in a module of its own that takes
 	cd "$2.module"
 	export GOFLAGS="${GOFLAGS:-} -mod=mod" GOWORK=off
 	"$go" mod init gate.invalid/lockbench 2>/dev/null
-	if [ -d "$source" ]; then
-		"$go" mod edit "-require=$lockbench@v0.0.0" "-replace=$lockbench=$source"
-		cp "$source/go.sum" . # so that no sum is asked for
-	else
-		"$go" mod edit "-require=$lockbench@$source"
-	fi
-	while read -r file; do # a repository may have several modules
+	while IFS= read -r -d '' file; do # a repository may have several modules
 		module=$(module_of "$1/$file")
 		[ -z "$module" ] || "$go" mod edit "-replace=$module=$(dirname "$1/$file")"
-	done < <(git -C "$1" ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')
-	"$go" build -trimpath -o "$2" "$lockbench/cmd/lockbench"
-	if ! "$go" version -m "$2" | grep -v "[[:blank:]]$source[[:blank:]]" | grep -q '^[[:blank:]]*=>'; then
+	done < <(git -C "$1" ls-files -z --cached --others --exclude-standard -- go.mod '*/go.mod')
+	# An older go command fetches the Go that lockbench needs if the module asks for that (unless GOTOOLCHAIN is local).
+	if [ -d "$source" ]; then
+		"$go" mod edit "-go=$(sed -n 's/^go //p' "$source/go.mod")" "-require=$lockbench@v0.0.0" "-replace=$lockbench=$source"
+		cp "$source/go.sum" . # so that no sum is asked for
+	else
+		"$go" get "$lockbench@$source" || return
+	fi
+	"$go" build -trimpath -o "$2" "$lockbench/cmd/lockbench" || return
+	if ! "$go" version -m "$2" | source=$source awk -F '\t' '$2 == "=>" && $3 != ENVIRON["source"] { n++ } END { exit !n }'; then
 		say "lockbench $source uses no module of this repository: there is nothing to compare"
 		return 1
 	fi
@@ -383,11 +402,12 @@ tell() { # MARKDOWN-FILE
 	pr=$(sed -n 's|^refs/pull/\([0-9]*\)/.*|\1|p' <<<"${GITHUB_REF:-}")
 	if ! command -v gh >/dev/null; then
 		say 'no comment: there is no gh' && return
-	elif [ -z "${GH_TOKEN:-${GITHUB_TOKEN:-}}" ]; then
+	elif [ -z "$token" ]; then
 		say 'no comment: no GITHUB_TOKEN' && return
 	elif [ -z "$pr" ] || [ -z "${GITHUB_REPOSITORY:-}" ]; then
 		say 'no comment: GITHUB_REF and GITHUB_REPOSITORY name no pull request' && return
 	fi
+	export GH_TOKEN=$token # from here on, where nothing of the repository runs any more
 	issue=repos/$GITHUB_REPOSITORY/issues
 	# GitHub accepts 65,536 characters.
 	{

@@ -48,22 +48,22 @@ type csvColumn struct {
 
 // csvHead are the columns before the plan's.
 var csvHead = []csvColumn{
-	{"run", func(r *results.Record) string { return text(r.Run) }},
+	{"run", func(r *results.Record) string { return field(r.Run) }},
 	{"cell", func(r *results.Record) string { return strconv.Itoa(r.Cell) }},
 	{"trial", func(r *results.Record) string { return strconv.Itoa(r.Trial) }},
-	{"side", func(r *results.Record) string { return text(r.Side) }},
-	{"revision", func(r *results.Record) string { return text(r.Env.Revision) }},
-	{"id", func(r *results.Record) string { return text(r.ID) }},
+	{"side", func(r *results.Record) string { return field(r.Side) }},
+	{"revision", func(r *results.Record) string { return field(r.Env.Revision) }},
+	{"id", func(r *results.Record) string { return field(r.ID) }},
 	{"started", func(r *results.Record) string { return r.Started.UTC().Format(time.RFC3339Nano) }},
-	{"partial", func(r *results.Record) string { return text(r.Partial) }},
+	{"partial", func(r *results.Record) string { return field(r.Partial) }},
 }
 
 // csvTail are those between the plan's and the figures.
 var csvTail = []csvColumn{
-	{"lockbench", func(r *results.Record) string { return text(r.Env.Lockbench) }},
-	{"server", func(r *results.Record) string { return text(serverName(r.Server)) }},
-	{"machine", func(r *results.Record) string { return text(machine(r.Env)) }},
-	{"limited-by", func(r *results.Record) string { return text(string(r.Limit().By)) }},
+	{"lockbench", func(r *results.Record) string { return field(r.Env.Lockbench) }},
+	{"server", func(r *results.Record) string { return field(serverName(r.Server)) }},
+	{"machine", func(r *results.Record) string { return field(machine(r.Env)) }},
+	{"limited-by", func(r *results.Record) string { return field(string(r.Limit().By)) }},
 	{"saturated", func(r *results.Record) string { return strconv.FormatBool(r.Generator.Saturated) }},
 }
 
@@ -73,7 +73,7 @@ func trialColumns(cells []*results.Cell) []csvColumn {
 	for _, s := range settings {
 		always := slices.Contains([]string{"driver", "lock", "wait"}, s.Name)
 		if always || slices.ContainsFunc(cells, func(c *results.Cell) bool { return s.Text(&c.First().Plan, &c.First().Plan.Load) != "" }) {
-			columns = append(columns, csvColumn{s.Name, func(r *results.Record) string { return text(s.Text(&r.Plan, &r.Plan.Load)) }})
+			columns = append(columns, csvColumn{s.Name, func(r *results.Record) string { return field(s.Text(&r.Plan, &r.Plan.Load)) }})
 		}
 	}
 	columns = append(columns, csvTail...)
@@ -83,9 +83,9 @@ func trialColumns(cells []*results.Cell) []csvColumn {
 	return columns
 }
 
-// text returns a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
+// field returns a field that is no number. A spreadsheet takes what begins with one of these for a formula and runs it, so it
 // gets an apostrophe (OWASP, CSV Injection). Numbers are never text: theirs may begin with a minus.
-func text(s string) string {
+func field(s string) string {
 	if s = plain(s); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
@@ -108,11 +108,11 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 				threshold = r.Threshold.Text
 			}
 			_ = out.Write([]string{
-				text(cell.Label), r.Figure.Name, r.Figure.Unit.Word,
+				field(cell.Label), r.Figure.Name, r.Figure.Unit.Word,
 				strconv.Itoa(b.N), digits(b.Median), digits(b.Low), digits(b.High),
 				strconv.Itoa(h.N), digits(h.Median), digits(h.Low), digits(h.High),
 				digits(r.Change.Ratio - 1), digits(r.Change.Low - 1), digits(r.Change.High - 1),
-				digits(r.Change.P), digits(r.P), text(threshold), verdictOf(r), text(r.Why), spec.FormatInt(r.Needed), string(r.Reason),
+				digits(r.Change.P), digits(r.P), field(threshold), verdictOf(r), field(r.Why), spec.FormatInt(r.Needed), string(r.Reason),
 			})
 		}
 	}
@@ -147,8 +147,8 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 					}
 				}
 				_ = out.Write([]string{
-					text(names[i]), text(machine(s.Sample.Env)), pt.Started.UTC().Format(time.RFC3339),
-					text(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
+					field(names[i]), field(machine(s.Sample.Env)), pt.Started.UTC().Format(time.RFC3339),
+					field(pt.Revision), strconv.Itoa(pt.Trials), strconv.Itoa(pt.Saturated), strconv.FormatInt(pt.Violations, 10),
 					l.Figure.Name, digits(v.Median), digits(v.Low), digits(v.High), digits(v.Min), digits(v.Max), digits(ratio), digits(p),
 				})
 			}

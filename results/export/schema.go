@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
 // ComparisonSchemaID names the schema; it is no address.
@@ -136,4 +138,85 @@ func units() (list []string) {
 		}
 	}
 	return list
+}
+
+// PlanSchemaID names the schema; it is no address.
+const PlanSchemaID = "https://github.com/lockbench/lockbench/results/plan.schema.json"
+
+// PlanSchema returns the schema (draft 2020-12) of what PlanJSON writes; see ComparisonSchema.
+func PlanSchema() ([]byte, error) {
+	verdicts := []capacity.Verdict{capacity.Sustains, capacity.RulesOut, capacity.Undecided, capacity.Violated, capacity.Dropped, capacity.Failed}
+	share := map[string]any{"maximum": 1}
+	return results.Schema{
+		ID: PlanSchemaID, Title: "lockbench plan",
+		Description: "What lockbench plan -format json writes. Names say the units: _ns; rates are a second, shares from 0 to 1. 0 is not known.",
+		Fields: map[string]map[string]any{
+			"schema":     {"minimum": 1, "maximum": capacity.AnswerVersion, "description": "version of this form"},
+			"slo":        {"description": "what must be true of the arrivals; mutual exclusion is always part of it"},
+			"rate":       {"description": "arrivals that were asked for; absent: the most was wanted"},
+			"max_rate":   {"description": "that no trial exceeded; absent: no limit"},
+			"load":       {"description": "what all candidates have in common; lockbench schema record says more of its fields"},
+			"spent_ns":   {"description": "of the budget: windows and warm-ups"},
+			"partial":    {"description": "why it ended before its time"},
+			"forced":     {"description": "measured although no lock can do it"},
+			"verdict":    {"enum": append(verdicts, "")},
+			"analysis":   {"description": "what is known without a server, one for each load among the candidates"},
+			"advice":     {"description": "one sentence"},
+			"breaks":     {"description": "what breaks first, and at what rate"},
+			"unseen":     {"description": "what cannot have been seen"},
+			"warnings":   {"description": "what changes how the figures are read"},
+			"skipped":    {"description": "candidates that could not run, and why"},
+			"candidates": {"description": "ranked, the best first"},
+
+			"analysis[].load":            {"description": "in words"},
+			"analysis[].rtt_ns":          {"description": "assumed in each hand-off; absent before one was measured"},
+			"analysis[].hottest_share":   share,
+			"analysis[].utilisation":     {"description": "of the hottest key at the rate asked for; 1 or more: no lock can do it"},
+			"analysis[].stability_limit": {"description": "arrivals a second at which the hottest key is always busy"},
+			"analysis[].ceiling":         {"description": "arrivals a second at which a FIFO lock with free hand-off still meets the SLO; 0: none"},
+			"analysis[].impossible":      {"description": "why no lock can carry the rate, or meet the SLO at any"},
+			"analysis[].fits_hold_ns":    {"description": "the hold that would make the rate possible"},
+			"analysis[].fits_share":      {"maximum": 1, "description": "the share of the hottest key that would make the rate possible"},
+
+			"candidates[].plan":        {"description": "with the most clients that it took"},
+			"candidates[].traits":      {"description": "what the design claims"},
+			"candidates[].wrong":       {"description": "what is wrong with the design, the main risk first"},
+			"candidates[].verdict":     {"enum": append(verdicts, "")},
+			"candidates[].why":         {"description": "of a verdict other than sustains, in words"},
+			"candidates[].sustains":    {"description": "arrivals a second under the SLO"},
+			"candidates[].at_least":    {"description": "lockbench, its machine or max_rate was the limit: low is all that is known"},
+			"candidates[].headroom":    {"description": "sustains.low by the rate asked for"},
+			"candidates[].floor":       {"maximum": 1, "description": "share of late arrivals at a low rate, if that alone breaks the SLO"},
+			"candidates[].occupies_ns": {"description": "for how long a lock occupies its key: hold and hand-off"},
+			"candidates[].noise":       {"description": "relative scatter of occupies_ns between trials"},
+			"candidates[].resources":   {"description": "the first to saturate first"},
+			"candidates[].clients":     {"description": "that the sustained rate took"},
+			"candidates[].cost":        {"description": "of a lock at the highest rate that kept the SLO; a negative number is not known"},
+			"candidates[].predicted":   {"description": "share of late arrivals in the confirmation, by the fit of the trials before it"},
+			"candidates[].measured":    {"description": "share of late arrivals in the confirmation"},
+			"candidates[].points":      {"description": "its trials"},
+			"candidates[].curve":       {"description": "the fit; share only"},
+
+			"candidates[].resources[].demand":  {"description": "of one lock, in seconds of one unit"},
+			"candidates[].resources[].units":   {"description": "cores, connections; 0: nobody knows"},
+			"candidates[].resources[].used":    {"description": "share at the rate asked for, or at sustains.low"},
+			"candidates[].resources[].full":    {"description": "arrivals a second at which it is used up"},
+			"candidates[].resources[].double":  {"description": "share used at twice that rate; above 1 it is not possible"},
+			"candidates[].resources[].tenfold": {"description": "share used at ten times that rate; above 1 it is not possible"},
+
+			"*point.share":    {"description": "of late arrivals"},
+			"*point.p99_ns":   {"description": "of the response"},
+			"*point.stage":    {"enum": []capacity.Stage{capacity.StagePilot, capacity.StageSearch, capacity.StageConfirm}},
+			"*point.left_out": {"description": "why the trial does not count"},
+
+			"*range.low":  {"description": "of the 95 % interval"},
+			"*range.high": {"description": "of the 95 % interval"},
+		},
+		Shared: map[reflect.Type][2]string{
+			reflect.TypeFor[capacity.Range](): {"range", "*range"},
+			reflect.TypeFor[capacity.Point](): {"point", "*point"},
+			reflect.TypeFor[spec.Plan]():      {"plan", "*plan"},
+		},
+		Negative: func(path string) bool { return strings.HasPrefix(path, "candidates[].cost.") },
+	}.Of(reflect.TypeFor[capacity.Answer](), nil)
 }

@@ -68,6 +68,7 @@ func document(t *testing.T, write func(io.Writer) error) any {
 func TestSchemasArePublished(t *testing.T) {
 	published(t, "../comparison.schema.json", ComparisonSchema)
 	published(t, "../report.schema.json", ReportSchema)
+	published(t, "../plan.schema.json", PlanSchema)
 }
 
 func published(t *testing.T, path string, schema func() ([]byte, error)) {

@@ -42,7 +42,7 @@ func TestWeirdCSV(t *testing.T) {
 				}
 			}
 		}
-		if want := strings.TrimPrefix(text(s), "'"); !strings.Contains(rows[1][0]+rows[2][0], want) {
+		if want := strings.TrimPrefix(field(s), "'"); !strings.Contains(rows[1][0]+rows[2][0], want) {
 			t.Errorf("%q became %q and %q", s, rows[1][0], rows[2][0])
 		}
 	}

@@ -127,12 +127,13 @@ func (t *twoSides) single() bool { return len(t.Cells) == 1 }
 func inOrder(a, b judged) int {
 	switch {
 	case a.Threshold == nil:
-		x, y := a.badness(), b.badness()
-		return cmp.Or(cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y))), cmp.Compare(y, x))
-	case a.Verdict == compare.Unchanged && b.Verdict == compare.Unchanged:
-		return cmp.Compare(b2i(b.charted()), b2i(a.charted()))
+		return cmp.Compare(b.badness(), a.badness()) // what is not known is less than all else
+	case a.Verdict != compare.Unchanged || b.Verdict != compare.Unchanged || a.charted() == b.charted():
+		return 0
+	case a.charted():
+		return -1
 	}
-	return 0
+	return 1
 }
 
 // badness returns how far a figure has moved in the bad direction, or in any if none is, as the logarithm of a ratio.
@@ -172,7 +173,9 @@ func (t *twoSides) page(o Options) *comparison {
 	c.Commands, c.Left = t.commands()
 	for _, g := range t.judged {
 		for _, r := range g.results {
-			c.Uncharted += b2i(!r.charted())
+			if !r.charted() {
+				c.Uncharted++
+			}
 		}
 	}
 	for _, f := range c.Charts {

@@ -23,6 +23,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func writeComparison(t testing.TB, c *compare.Comparison) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/plot"
-	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/text"
 )
 
 const (
@@ -41,7 +41,7 @@ func (v content) courses() (shown, folded []course) {
 			}
 			one := drawCourse(v.Names[i], r)
 			one.Badges, one.OfSeveral = badges(c), len(c.Trials) > 1
-			one.Steady = steadiness(c)
+			one.Steady = format.Upper(text.Steadiness(c))
 			if len(shown) < shownCourses {
 				shown = append(shown, one)
 			} else {
@@ -54,83 +54,81 @@ func (v content) courses() (shown, folded []course) {
 }
 
 func drawCourse(name string, r *results.Record) course {
-	all := r.Series
-	end := all[len(all)-1].At + all[len(all)-1].Length
-	x := plot.Linear(end.Seconds()/1.04, 5, func(s float64) string { return plot.Trim(s) + " s" })
-	x.To = end.Seconds()
-	x.Ticks = slices.DeleteFunc(x.Ticks, func(t plot.Tick) bool { return t.At > 1 })
-	rate, wait := 0.0, 0.0
-	lowest, least := math.Inf(1), int64(math.MaxInt64)
-	var warm time.Duration
-	for _, i := range all {
+	wait, quantile := waitOf(r.Series)
+	most, longest, shortest := 0.0, 0.0, math.Inf(1)
+	for _, i := range r.Series {
+		most = math.Max(most, perSecond(i))
+		if t := float64(wait(i)); t > 0 {
+			shortest, longest = math.Min(shortest, t), math.Max(longest, t)
+		}
+	}
+	t := newTimes(r.Series)
+	rates, waits := plot.Linear(most, 4, plot.RateLabel), plot.LogTime(shortest, longest).Thin(4)
+	return course{
+		Name: name, Warmup: t.warm > 0, Quantile: quantile,
+		Rate: lineChart{SVG: t.draw(perSecond, rates, "s1", true).svg("plot", "Locks a second over time, "+name,
+			fmt.Sprintf("At most %s a second.", format.Three(most)), 22)},
+		Latency: lineChart{SVG: t.draw(func(i results.Interval) float64 { return orNaN(wait(i)) }, waits, "s2", false).svg("plot",
+			"Latency over time, "+name, fmt.Sprintf("%s, at most %s in a second.", quantile, metric.Duration.Format(longest)), 22)},
+	}
+}
+
+// waitOf returns the highest quantile for which all intervals after the warm-up have values enough, or their longest waits.
+func waitOf(series []results.Interval) (of func(results.Interval) time.Duration, name string) {
+	for _, i := range series {
+		if !i.Warmup && !results.Enough(i.Acquired, 0.99) {
+			return func(i results.Interval) time.Duration { return i.Max }, "longest"
+		}
+	}
+	return func(i results.Interval) time.Duration { return i.P99 }, "p99"
+}
+
+// times is the axis of both charts.
+type times struct {
+	plot.Scale
+	series []results.Interval
+	warm   float64 // where the warm-up ends; 0: there was none
+}
+
+func newTimes(series []results.Interval) times {
+	last := series[len(series)-1]
+	end := (last.At + last.Length).Seconds()
+	t := times{Scale: plot.Linear(end/1.04, 5, func(s float64) string { return plot.Trim(s) + " s" }), series: series}
+	t.To = end
+	t.Ticks = slices.DeleteFunc(t.Ticks, func(tick plot.Tick) bool { return tick.At > 1 })
+	for _, i := range series {
 		if i.Warmup {
-			warm = max(warm, i.At+i.Length)
-			continue
-		}
-		least = min(least, i.Acquired)
-	}
-	latency, quantile := func(i results.Interval) time.Duration { return i.P99 }, "p99"
-	if !results.Enough(least, 0.99) {
-		latency, quantile = func(i results.Interval) time.Duration { return i.Max }, "longest"
-	}
-	for _, i := range all {
-		rate = math.Max(rate, perSecond(i))
-		wait = math.Max(wait, float64(latency(i)))
-		if l := float64(latency(i)); l > 0 {
-			lowest = math.Min(lowest, l)
+			t.warm = math.Max(t.warm, t.At((i.At + i.Length).Seconds()))
 		}
 	}
-	yr := plot.Linear(rate, 4, plot.RateLabel)
-	c := course{Name: name, Warmup: warm > 0, Quantile: quantile}
-	var rates, waits []point
-	violations := drawing{}
-	yw := plot.LogTime(math.Min(lowest, wait), wait).Thin(4)
-	for _, i := range all {
-		mid := x.At((i.At + i.Length/2).Seconds())
-		rates = append(rates, point{mid, courseHeight * (1 - yr.At(perSecond(i)))})
-		if l := float64(latency(i)); l > 0 {
-			waits = append(waits, point{mid, courseHeight * (1 - yw.At(l))})
+	return t
+}
+
+// draw draws a line through a figure of all intervals, but for those where it is NaN; an area with the violations in it.
+func (t times) draw(figure func(results.Interval) float64, y plot.Scale, class string, area bool) *drawing {
+	d := &drawing{height: courseHeight}
+	if t.warm > 0 {
+		d.rect("warmup", 0, 0, t.warm, courseHeight)
+	}
+	d.axisY(y)
+	var points []point
+	for _, i := range t.series {
+		mid := t.At((i.At + i.Length/2).Seconds())
+		if v := figure(i); !math.IsNaN(v) {
+			points = append(points, point{mid, courseHeight * (1 - y.At(v))})
 		}
-		if i.Violations > 0 {
-			violations.dot("violation", mid, 6, 4)
+		if area && i.Violations > 0 {
+			d.dot("violation", mid, 6, 4)
 		}
 	}
-	draw := func(title, desc string, y plot.Scale, points []point, class string, area bool) lineChart {
-		d := drawing{height: courseHeight}
-		if warm > 0 {
-			d.rect("warmup", 0, 0, x.At(warm.Seconds()), courseHeight)
-		}
-		d.axisY(y)
-		if area {
-			d.path("area "+class, points, true)
-			d.WriteString(violations.String())
-		}
-		d.axisX(x)
-		d.path("curve "+class, points, false)
-		return lineChart{Title: title, SVG: d.svg("plot", title, desc, 22)}
+	if area {
+		d.path("area "+class, points, true)
 	}
-	c.Rate = draw("Locks a second over time, "+name,
-		fmt.Sprintf("At most %s a second.", format.Three(rate)), yr, rates, "s1", true)
-	c.Latency = draw("Latency over time, "+name,
-		fmt.Sprintf("%s, at most %s in a second.", quantile, metric.Duration.Format(wait)), yw, waits, "s2", false)
-	return c
+	d.axisX(t.Scale)
+	d.path("curve "+class, points, false)
+	return d
 }
 
 func perSecond(i results.Interval) float64 {
 	return float64(i.Acquired) / math.Max(i.Length.Seconds(), 1e-9)
-}
-
-// steadiness compares the halves of the window in words.
-func steadiness(c *results.Cell) string {
-	s := c.Steady
-	switch {
-	case s == (results.Steady{}):
-		return ""
-	case c.Drifting > 0:
-		return fmt.Sprintf("not steady: %s locks/s in the first half of the window, %s in the second",
-			format.Three(s.FirstRate), format.Three(s.SecondRate))
-	case stats.Differ(s):
-		return "halves of the window differ, but by chance as far as can be told"
-	}
-	return "steady"
 }

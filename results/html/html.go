@@ -1,4 +1,4 @@
-// Package html writes a report of runs, or a comparison, as one HTML file: no other file, no network and no script are needed to read it.
+// Package html writes a report of runs, a comparison or a plan as one HTML file: no other file, no network and no script are needed to read it.
 //
 // The charts are inline SVG of our own. gonum/plot and other libraries write SVG with fixed colours, fonts and sizes,
 // which cannot follow a dark theme, turns illegible on a telephone, and names nothing for those who do not see it. Here
@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/plot"
 )
 
@@ -27,15 +28,17 @@ type Options struct {
 	Title   string // of the page; empty: what was measured, or what came out of the comparison
 	Command string // that made the page of a comparison; empty: it is not known
 	Figures bool   // of a comparison: show those that no threshold judges at once
+
+	Check *compare.Check // of the cells of a report, whose thresholds stand at the top of the page; nil: there are none
 }
 
-//go:embed parts.html page.html comparison.html style.css script.js
+//go:embed parts.html page.html comparison.html plan.html style.css script.js
 var files embed.FS
 
 // templates are what can be written; parts.html is what they have in common.
 var templates = template.Must(template.New("").
 	Funcs(template.FuncMap{"inc": func(i int) int { return i + 1 }}).
-	ParseFS(files, "parts.html", "page.html", "comparison.html"))
+	ParseFS(files, "parts.html", "page.html", "comparison.html", "plan.html"))
 
 // Write writes the report of cells, as results.Group makes them, in their order. The same cells make the same bytes.
 // Trials may have lost their histograms and series: distributions are those of the cells, figures those of the trials, and
@@ -78,7 +81,7 @@ func writePage(w io.Writer, name string, content interface{ title() string }) er
 // what a server has answered. The page itself has none of them.
 func harmless(r rune) rune {
 	switch {
-	case r != '\n' && r != '\t' && unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+	case r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Noncharacter_Code_Point), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 		return ' '
 	}
 	return r

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 )
 
 // recorded returns the cells of a run that is kept with the scripts.
@@ -239,8 +240,8 @@ func TestHostileTextDoesNotRun(t *testing.T) {
 
 func TestControlCharactersAreCleaned(t *testing.T) {
 	cells := recorded(t, "front-door")
-	cells[0].Warnings = []string{"a\x00b\x1b[31m\u202ec"}
-	if page := write(t, cells); strings.ContainsAny(page, "\x00\x1b\u202e") {
+	cells[0].Warnings = []string{"a\x00b\x1b[31m\u202ec\ufffe\uffff"}
+	if page := write(t, cells); strings.ContainsAny(page, "\x00\x1b\u202e\ufffe\uffff") {
 		t.Error("control characters of a record reach the page")
 	}
 	elements(t, write(t, cells))
@@ -277,6 +278,54 @@ func TestCellWithoutAnything(t *testing.T) {
 			t.Errorf("page has %q", bad)
 		}
 	}
+}
+
+// TestTooFewForAQuantile: steps in which no wait is known have their table, and no chart; a wait that is not known is no finding.
+func TestTooFewForAQuantile(t *testing.T) {
+	cells := recorded(t, "ladder")
+	for i := range cells[0].First().Steps {
+		cells[0].First().Steps[i].Acquired = 3
+	}
+	page := write(t, cells)
+	checkAlone(t, page, "steps")
+	if !strings.Contains(page, "In no step were there grants enough for a quantile") || strings.Contains(page, "The longest p99 of a step") {
+		t.Error("the page does not say that no wait is known")
+	}
+	few := recorded(t, "front-door")
+	few[0].Latency = nil
+	if _, wait := newContent(few).findings(); wait != "" {
+		t.Errorf("a wait that nobody knows: %s", wait)
+	}
+}
+
+// TestSteadinessOfNothing: halves without a grant are not called steady.
+func TestSteadinessOfNothing(t *testing.T) {
+	cells := recorded(t, "front-door")
+	cells[0].Steady, cells[0].Drifting = results.Steady{P: 1}, 0
+	if shown, _ := newContent(cells).courses(); len(shown) != 1 || !strings.HasPrefix(shown[0].Steady, "Steadiness unclear") {
+		t.Errorf("%d courses: %+v", len(shown), shown)
+	}
+}
+
+// TestThresholds: what became of each stands at the top of the page, the worst first, and the rest is folded away.
+func TestThresholds(t *testing.T) {
+	page := func(name, thresholds string) string {
+		t.Helper()
+		list, err := compare.ParseThresholds(thresholds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := recorded(t, name)
+		var out bytes.Buffer
+		if err := Write(&out, cells, Options{Check: compare.CheckCells(cells, list, nil)}); err != nil {
+			t.Fatal(err)
+		}
+		checkAlone(t, out.String())
+		return out.String()
+	}
+	appear(t, page("front-door", "errors>1000000,locks/s<1000000,response.p99>1s"), `id="summary"`, `<li class="bad"><span><strong>✗</strong> locks/s`, ", at least 1,000,000",
+		`<li class="warn"><span><strong>?</strong> response.p99 not measured`, `<li class="good"><span><strong>✓</strong> errors 0`, `<nav `)
+	appear(t, page("libraries", "locks/s<1000000,errors>0"), `id="summary"`, `<strong>✗</strong>`, "more thresholds</summary>", `<strong>✓</strong>`, `<nav `)
 }
 
 func TestPartialIsLabelled(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"unicode/utf8"
 
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/plot"
 )
 
@@ -78,7 +78,7 @@ func lines(c lineChart, x, y plot.Scale, all []series, height float64) lineChart
 	for i, y := range plot.Spread(at, slices.Repeat([]float64{labelStep}, len(at)), 0, height+labelStep) {
 		e := ends[i]
 		name := shorten(e.name, 30)
-		c.Gutter = max(c.Gutter, 14+utf8.RuneCountInString(name)*7)
+		c.Gutter = max(c.Gutter, 14+format.Width(name)*7)
 		d.text("direct "+e.class, 1, 8, y+4, "start", name)
 	}
 	c.SVG = d.svg("plot", c.spoken(), c.Finding, 22)

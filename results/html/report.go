@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/text"
@@ -20,6 +21,7 @@ import (
 type report struct {
 	Title, When, Common string
 	Key                 []keyFigure
+	Limits, MoreLimits  []view.Finding // what became of thresholds, the worst first
 	Takeaways           []view.Finding
 	Throughput, Latency rowChart
 	Curves              charts
@@ -93,18 +95,35 @@ func (v content) report(o Options) *report {
 	if r.Title == "" {
 		r.Title = v.title()
 	}
+	r.Limits = limits(o.Check)
+	if len(r.Limits) > shownLimits {
+		r.Limits, r.MoreLimits = r.Limits[:shownLimits], r.Limits[shownLimits:]
+	}
 	r.Ranges = r.Several || len(v.Cells[0].Trials) > 1
 	if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return v.ownClaims(c) != "" }) {
 		r.Shared = cmp.Or(strings.Join(v.shared, ", "), "nothing")
 	}
-	if c := v.Cells[0]; !r.Several && c.Safety.Breaches() == 0 {
-		by, why, _ := strings.Cut(format.Line(view.Limit(c)), ": ")
+	if by, why, known := strings.Cut(format.Line(view.Limit(v.Cells[0])), ": "); known && !r.Several {
 		r.Takeaways = slices.Insert(r.Takeaways, min(1, len(r.Takeaways)), view.Finding{Kind: view.Note, Lead: "Limited by " + by + ":", Text: why + "."})
 	}
 	r.Courses, r.MoreCourse = v.courses()
 	r.Safety, r.Evidence = v.safety()
 	r.Throughput.Finding, r.Latency.Finding = v.findings()
 	return r
+}
+
+const shownLimits = 8 // thresholds of cells; more are folded away
+
+// limits says what became of each threshold in each cell.
+func limits(c *compare.Check) (all []view.Finding) {
+	if c == nil {
+		return nil
+	}
+	kinds := map[compare.Verdict]view.Kind{compare.Inconclusive: view.Warn, compare.Passed: view.Good}
+	for _, l := range text.CheckLines(c) {
+		all = append(all, view.Finding{Kind: cmp.Or(kinds[l.Verdict], view.Bad), Lead: l.Mark, Text: format.Line(l.Text)})
+	}
+	return all
 }
 
 // title returns what was measured: the drivers, if they are few, and what they had to do.
@@ -181,7 +200,10 @@ func (v content) key() (all []keyFigure) {
 func (v content) findings() (rate, wait string) {
 	if len(v.Cells) == 1 {
 		c := v.Cells[0]
-		return format.Three(c.Rate.Median) + " locks/s.", "99 % of the grants took " + metric.Duration.Format(view.P99(c)) + " at the most."
+		if p99 := view.P99(c); p99 > 0 {
+			wait = "99 % of the grants took " + metric.Duration.Format(p99) + " at the most."
+		}
+		return format.Three(c.Rate.Median) + " locks/s.", wait
 	}
 	if len(v.Groups) > 1 {
 		return "", "" // figures of different loads have no common range

@@ -130,8 +130,8 @@ func rateRow(g view.Group, i int, s plot.Scale) chartRow {
 	}
 	value := format.Three(c.Rate.Median)
 	row := chartRow{Name: g.Short[i], Badges: badges(c), Value: value, Beside: spread, Cell: g.Index[i]}
-	if c.Safety.Breaches() == 0 {
-		row.Limit = "limited by " + string(c.Limit().By)
+	if by := c.Limit().By; by != "" {
+		row.Limit = "limited by " + string(by)
 	}
 	row.Plot = d.svg("rowplot", sentence(row.Name, value+" locks/s", spread), row.Limit, 0)
 	return row

@@ -16,7 +16,7 @@ import (
 // rateStep is a cell whose rate goes in steps.
 type rateStep struct {
 	Name  string
-	Chart lineChart
+	Chart lineChart // without an SVG if no step had grants enough for a quantile
 	Table table
 	Twice bool // each step was made twice
 }
@@ -74,7 +74,9 @@ func drawSteps(name string, r *results.Record) rateStep {
 				format.Count(s.Dropped), format.Count(s.Queue))})
 		}
 	}
-	st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,
-		Finding: "The longest p99 of a step is " + metric.Duration.Format(worst) + "."}, x, y, all, chartHeight)
+	if worst > 0 {
+		st.Chart = lines(lineChart{Title: "Response by arrivals a second, " + name,
+			Finding: "The longest p99 of a step is " + metric.Duration.Format(worst) + "."}, x, y, all, chartHeight)
+	}
 	return st
 }

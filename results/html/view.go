@@ -45,7 +45,7 @@ func badges(c *results.Cell) []badge {
 	for _, word := range view.Doubts(c) {
 		all = append(all, badge{word, "warn"})
 	}
-	if c.Bound.Beaten() { // which is the estimate's fault
+	if c.Beaten() { // which is the estimate's fault
 		all = append(all, badge{"beaten", "warn"})
 	}
 	return all
@@ -62,13 +62,6 @@ func state(c *results.Cell) string {
 		return "warn"
 	}
 	return "good"
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // cleanFindings takes control characters out of what records may have put into findings.

@@ -58,12 +58,14 @@ func Linear(most float64, n int, label func(float64) string) Scale {
 func LogTime(least, most float64) Scale { return Log(least, most, TimeLabel) }
 
 // Log spans values from a 1, 2 or 5 times a power of ten to another one, with a tick at each decade, or at all of these where
-// there would be too few.
+// there would be too few. Ends that are not known, as of no values, or not finite give way to 1, or to the other end.
 func Log(least, most float64, label func(float64) string) Scale {
-	if !(least > 0) {
+	if !(least > 0) || math.IsInf(least, 0) {
 		least = 1
 	}
-	most = math.Max(most, least)
+	if !(most > least) || math.IsInf(most, 0) {
+		most = least
+	}
 	var marks []float64
 	decades := 0
 	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {

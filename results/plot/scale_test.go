@@ -29,6 +29,9 @@ func TestScales(t *testing.T) {
 		{"close by", LogTime(1.2e6, 7e6), "1 ms 2 ms 5 ms 10 ms"},
 		{"one value", LogTime(3e3, 3e3), "2 µs 5 µs"},
 		{"no time at all", LogTime(0, 0), "1 ns 2 ns"},
+		{"nothing known", LogTime(math.Inf(1), 0), "1 ns 2 ns"},
+		{"endless", LogTime(3e3, math.Inf(1)), "2 µs 5 µs"},
+		{"no number", LogTime(math.NaN(), math.NaN()), "1 ns 2 ns"},
 		{"nanoseconds", LogTime(2, 900), "10 ns 100 ns 1 µs"},
 		{"tail", Tail(3.3), "50 % 90 % 99 % 99.9 %"},
 	} {

@@ -23,29 +23,28 @@ func waitOf(c *results.Cell, q float64) float64 { return c.Latency[view.Waiting(
 
 // throughput draws a bar a cell: the median of the trials, with their interval or range.
 func throughput(v *view.Run) (Chart, bool) {
-	groups, left := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 })
+	groups, left := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 }, best(v))
 	if len(v.Cells) < 2 || len(groups) == 0 {
 		return Chart{}, false
 	}
 	const title = "Locks per second"
 	notes := newNotes()
-	all := beside(groups, best(v), func(g view.Group, at []int) panel { return ratePanel(g, at, notes) })
+	all := beside(groups, func(g block) panel { return ratePanel(g, notes) })
 	c := newCanvas(title, about(v, groups), bars(v, all))
 	drawAll(c, all)
-	notes.draw(c, left)
+	notes.draw(c, groups, left)
 	c.paragraph("soft", guarantees(cellsOfGroups(groups)))
-	return c.chart("throughput", title, altOf(v, groups, "Locks per second", best(v), rateOf, format.Three)), true
+	return c.chart("throughput", title, altOf(v, groups, "Locks per second", rateOf, format.Three)), true
 }
 
 // farBound is how many times as far as the longest bar a bound may lie for bounds to be drawn: they would make the bars short.
 const farBound = 1.5
 
-// ratePanel draws the locks a second of some cells of a group.
-func ratePanel(g view.Group, at []int, notes *notes) panel {
+// ratePanel draws the locks a second of a group.
+func ratePanel(g block, notes *notes) panel {
 	most, bounds := 0.0, 0.0
 	p := panel{}
-	for _, i := range at {
-		c := g.Cells[i]
+	for _, c := range g.Cells {
 		e := view.Rate(c)
 		m := mark{from: math.NaN(), to: c.Rate.Median, low: e.Low, high: e.High, bound: boundOf(c), bad: c.Violated(),
 			label: format.Three(c.Rate.Median) + notes.of(c)}
@@ -65,10 +64,10 @@ func ratePanel(g view.Group, at []int, notes *notes) panel {
 	return p
 }
 
-// boundOf returns what the keys of a cell let through at the most, 0 if something else bounds it or a violation shows that they
-// do not.
+// boundOf returns what the keys of a cell let through at the most, 0 if something else bounds it or a key had several holders
+// at once.
 func boundOf(c *results.Cell) float64 {
-	if c.Bound.By != "keys" || c.Violated() {
+	if c.Bound.By != "keys" || c.Safety.Breaches() > 0 {
 		return 0
 	}
 	return c.Bound.LocksPerS
@@ -76,20 +75,19 @@ func boundOf(c *results.Cell) float64 {
 
 // latency draws a span a cell, from the median of the wait to its p99, on one logarithmic scale.
 func latency(v *view.Run) (Chart, bool) {
-	groups, left := chosen(v, hasWait)
+	groups, left := chosen(v, hasWait, least(v, tailOf))
 	if len(v.Cells) < 2 || len(groups) == 0 {
 		return Chart{}, false
 	}
 	title := "How long a client waits for its lock"
 	notes := newNotes()
 	scale := waitScale(groups)
-	shortest := least(v, tailOf)
-	all := stacked(groups, shortest, func(g view.Group, at []int) panel { return waitPanel(g, at, scale, notes, true) })
+	all := stacked(groups, func(g block) panel { return waitPanel(g, scale, notes, true) })
 	all[0].panels[0].ends = [2]string{"median", "p99"}
 	c := newCanvas(title, about(v, groups), waits(v))
 	drawAll(c, all)
-	notes.draw(c, left)
-	return c.chart("latency", title, altOf(v, groups, "Wait, p99", shortest, tailOf, metric.Duration.Format)), true
+	notes.draw(c, groups, left)
+	return c.chart("latency", title, altOf(v, groups, "Wait, p99", tailOf, metric.Duration.Format)), true
 }
 
 // tailOf is what cells are ordered by: p99, or the median where there are too few values.
@@ -100,7 +98,7 @@ func tailOf(c *results.Cell) float64 {
 	return waitOf(c, 0.5)
 }
 
-func waitScale(groups []view.Group) plot.Scale {
+func waitScale(groups []block) plot.Scale {
 	least, most := math.Inf(1), 0.0
 	for _, g := range groups {
 		for _, c := range g.Cells {
@@ -114,10 +112,9 @@ func waitScale(groups []view.Group) plot.Scale {
 	return plot.LogTime(least, most)
 }
 
-func waitPanel(g view.Group, at []int, scale plot.Scale, notes *notes, medians bool) panel {
+func waitPanel(g block, scale plot.Scale, notes *notes, medians bool) panel {
 	p := panel{scale: scale}
-	for _, i := range at {
-		c := g.Cells[i]
+	for _, c := range g.Cells {
 		p50, p99 := waitOf(c, 0.5), waitOf(c, 0.99)
 		m := mark{from: p50, to: p99, low: math.NaN(), bad: c.Violated(), label: metric.Duration.Format(p99) + notes.ofWait(c)}
 		if !known(p99) {
@@ -133,30 +130,26 @@ func waitPanel(g view.Group, at []int, scale plot.Scale, notes *notes, medians b
 
 // overview draws throughput and wait beside each other, of the load with most contention.
 func overview(v *view.Run) (Chart, bool) {
-	groups, _ := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 && hasWait(c) })
+	groups, _ := chosen(v, func(c *results.Cell) bool { return c.Rate.Median > 0 && hasWait(c) }, best(v))
 	if !v.Rivals || len(groups) == 0 || len(groups[0].Cells) < 2 {
 		return Chart{}, false
 	}
+	groups = groups[:1]
 	g := groups[0]
-	at := best(v)(g)
-	s := section{}
-	for _, i := range at {
-		s.name(g.Short[i], g.Cells[i].Violated())
-	}
 	notes := newNotes()
-	rate, wait := ratePanel(g, at, notes), waitPanel(g, at, waitScale(groups[:1]), notes, false)
+	rate, wait := ratePanel(g, notes), waitPanel(g, waitScale(groups), notes, false)
 	rate.head, wait.head = "Locks per second", "Wait, median to p99"
-	s.panels = []panel{rate, wait}
-	title := "Throughput and wait of each lock"
-	c := newCanvas(title, about(v, groups[:1]), bars(v, []section{s}))
-	drawAll(c, []section{s})
-	notes.draw(c, 0)
-	c.paragraph("soft", guarantees(g.Cells))
+	s := section{panels: []panel{rate, wait}}
 	var said []string
-	for _, i := range at {
-		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Short[i], format.Three(rateOf(g.Cells[i])),
-			metric.Duration.Format(view.P99(g.Cells[i])), saidOf(g.Cells[i])))
+	for i, c := range g.Cells {
+		s.name(g.Short[i], c.Violated())
+		said = append(said, fmt.Sprintf("%s %s locks/s and p99 %s%s", g.Short[i], format.Three(rateOf(c)), metric.Duration.Format(view.P99(c)), saidOf(c)))
 	}
+	title := "Throughput and wait of each lock"
+	c := newCanvas(title, about(v, groups), bars(v, []section{s}))
+	drawAll(c, []section{s})
+	notes.draw(c, groups, 0)
+	c.paragraph("soft", guarantees(g.Cells))
 	alt := "Locks per second and the p99 of the wait, most locks first: " + strings.Join(said, "; ") + "."
 	return c.chart("overview", title, alt), true
 }

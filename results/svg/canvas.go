@@ -135,6 +135,8 @@ func measure(s string, size float64) float64 {
 			sum += widths[r-' ']
 		case r == '·', r == '\u00a0':
 			sum += 318
+		case format.Width(string(r)) > 1: // 版
+			sum += 1000
 		default:
 			sum += 838
 		}

@@ -31,7 +31,7 @@ func fromTo(v *view.Run, s spec.Setting) (Chart, bool) {
 		return Chart{}, false
 	}
 	all, left := over(v, s, func(c *results.Cell) (float64, bool) { return float64(slices.Index(values, valueOf(c))), true })
-	all = slices.DeleteFunc(all, func(l lineOf) bool { return len(l.cells) != 2 })
+	all = slices.DeleteFunc(all, func(l lineOf) bool { return len(l.cells) != 2 || l.values[0] == l.values[1] })
 	if len(all) == 0 {
 		return Chart{}, false
 	}
@@ -63,7 +63,7 @@ func fromTo(v *view.Run, s spec.Setting) (Chart, bool) {
 	title := fmt.Sprintf("Locks per second: %s %s → %s", strings.ReplaceAll(s.Name, "-", " "), values[0], values[1])
 	c := newCanvas(title, aboutCells(cellsOf(all)), "Logarithmic scale; dots are medians of "+trialsText(v)+".")
 	drawAll(c, []section{rows})
-	notes.draw(c, 0)
+	notes.draw(c, nil, 0)
 	c.leftOut(left, 0)
 	return c.chart(s.Name, title, title+". "+strings.Join(said, "; ")+"."), true
 }

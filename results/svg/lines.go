@@ -74,7 +74,6 @@ func draw(c *canvas, panels ...lines) {
 
 // draw leaves room for labels on the left and right.
 func (l lines) draw(c *canvas, left, right float64) {
-	from, to := margin+left+10, width-margin-right
 	c.y += 14
 	c.paragraph("head", l.head)
 	c.y += 8
@@ -82,74 +81,91 @@ func (l lines) draw(c *canvas, left, right float64) {
 	for _, s := range l.all {
 		high += s.height()
 	}
-	high = max(high, plotHeight)
-	top, bottom := c.y, c.y+high
-	atX := func(v float64) float64 { return from + (to-from)*l.x.At(v) }
-	atY := func(v float64) float64 { return bottom - high*l.y.At(v) }
-	for _, t := range upTicks(l.y, high) {
-		y := bottom - high*t.At
-		c.line("grid", from, y, to, y)
-		c.text("tick", from-8, y+5, end, t.Label)
-	}
-	c.line("base", from, bottom, to, bottom)
-	ticks := apart(l.x, to-from, 12)
-	for _, t := range ticks {
-		x := from + (to-from)*t.At
-		c.line("base", x, bottom, x, bottom+4)
-		c.text("tick", x, bottom+20, middle, t.Label)
-	}
+	a := area{l, margin + left + 10, width - margin - right, c.y, c.y + max(high, plotHeight)}
+	a.grid(c)
 	var ends []series
 	var at []float64
 	for _, s := range l.all {
-		var path []point
-		for _, p := range s.points {
-			if !known(p.y) {
-				continue
-			}
-			x, y := atX(p.x), atY(p.y)
-			if p.low < p.high {
-				c.line(s.class("whisker"), x, atY(p.low), x, atY(p.high))
-			}
-			path = append(path, point{x, y})
+		if path := a.line(c, s); len(path) > 0 {
+			ends, at = append(ends, s), append(at, path[len(path)-1].y)
 		}
-		if len(path) == 0 {
-			continue
-		}
-		class := s.class("curve")
-		if s.dashed {
-			class += " dashed"
-		}
-		c.path(class, path)
-		if len(path) <= 12 {
-			for _, p := range path {
-				c.dot(s.class("mark"), p.x, p.y, 3.5)
-			}
-		}
-		ends, at = append(ends, s), append(at, path[len(path)-1].y)
 	}
-	l.names(c, ends, at, to, top, bottom)
-	c.y = bottom + 24
+	a.names(c, ends, at)
+	c.y = a.bottom + 24
 	if l.across != "" {
 		c.y += 20
-		c.text("soft", (from+to)/2, c.y-3, middle, l.across)
+		c.text("soft", (a.from+a.to)/2, c.y-3, middle, l.across)
 	}
 }
 
+// area is a panel with its place.
+type area struct {
+	lines
+	from, to    float64 // across
+	top, bottom float64
+}
+
+func (a area) at(p sample, y float64) point {
+	return point{a.from + (a.to-a.from)*a.x.At(p.x), a.bottom - (a.bottom-a.top)*a.y.At(y)}
+}
+
+func (a area) grid(c *canvas) {
+	for _, t := range upTicks(a.y, a.bottom-a.top) {
+		y := a.bottom - (a.bottom-a.top)*t.At
+		c.line("grid", a.from, y, a.to, y)
+		c.text("tick", a.from-8, y+5, end, t.Label)
+	}
+	c.line("base", a.from, a.bottom, a.to, a.bottom)
+	for _, t := range apart(a.x, a.to-a.from, 12) {
+		x := a.from + (a.to-a.from)*t.At
+		c.line("base", x, a.bottom, x, a.bottom+4)
+		c.text("tick", x, a.bottom+20, middle, t.Label)
+	}
+}
+
+// line draws a series through those of its points that are known, and returns them.
+func (a area) line(c *canvas, s series) (path []point) {
+	for _, p := range s.points {
+		if !known(p.y) {
+			continue
+		}
+		at := a.at(p, p.y)
+		if p.low < p.high {
+			c.line(s.class("whisker"), at.x, a.at(p, p.low).y, at.x, a.at(p, p.high).y)
+		}
+		path = append(path, at)
+	}
+	if len(path) == 0 {
+		return nil
+	}
+	class := s.class("curve")
+	if s.dashed {
+		class += " dashed"
+	}
+	c.path(class, path)
+	if len(path) <= 12 {
+		for _, p := range path {
+			c.dot(s.class("mark"), p.x, p.y, 3.5)
+		}
+	}
+	return path
+}
+
 // names writes what lines are behind their ends, and leads there where a name has to stand elsewhere.
-func (l lines) names(c *canvas, ends []series, at []float64, x, top, bottom float64) {
+func (a area) names(c *canvas, ends []series, at []float64) {
 	var heights []float64
 	for _, s := range ends {
 		heights = append(heights, s.height())
 	}
-	for i, y := range plot.Spread(at, heights, top+4, bottom+0.7*labelStep) {
+	for i, y := range plot.Spread(at, heights, a.top+4, a.bottom+0.7*labelStep) {
 		s := ends[i]
 		if s.name == "" {
 			continue
 		}
 		class := s.class("label")
-		c.line(s.class("lead"), x+5, at[i], x+labelGap-4, y)
+		c.line(s.class("lead"), a.to+5, at[i], a.to+labelGap-4, y)
 		for n, line := range s.label() {
-			c.text(class, x+labelGap, y+5+labelStep*float64(n), start, line)
+			c.text(class, a.to+labelGap, y+5+labelStep*float64(n), start, line)
 		}
 	}
 }

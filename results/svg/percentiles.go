@@ -17,7 +17,7 @@ const mostCurves = 6
 // percentiles draws the whole distribution of the wait, of a few cells under one load. Of a single cell in an open loop the
 // acquisition is drawn beside the response.
 func percentiles(v *view.Run) (Chart, bool) {
-	groups, _ := chosen(v, hasWait)
+	groups, _ := chosen(v, hasWait, asRun)
 	if len(groups) == 0 || len(groups[0].Cells) > mostCurves {
 		return Chart{}, false
 	}
@@ -59,8 +59,8 @@ func percentiles(v *view.Run) (Chart, bool) {
 }
 
 // nameAndLoad says what was measured, also of a single cell, whose line has no name.
-func nameAndLoad(v *view.Run, g view.Group) string {
-	text := about(v, []view.Group{g})
+func nameAndLoad(v *view.Run, g block) string {
+	text := about(v, []block{g})
 	if len(g.Cells) == 1 {
 		return g.Short[0] + ": " + text
 	}

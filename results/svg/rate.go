@@ -49,15 +49,19 @@ func overRate(v *view.Run, s spec.Setting) (Chart, bool) {
 		format.Three(all[0].values[len(all[0].values)-1]), metric.Duration.Format(last.Latency[results.Response].Quantile(0.99)),
 		metric.Duration.Format(last.Latency[results.Acquire].Quantile(0.99)))
 	return rateChart("The wait that the acquisition does not show", curves, x, aboutCells(cellsOf(all)),
-		"Response: from when an arrival was due. Acquire: from when a client was free for it.", alt, left), true
+		"Response: from when an arrival was due. Acquire: from when a client was free for it.", alt, left)
 }
 
-func rateChart(title string, curves []series, x plot.Scale, about, how, alt string, left int) Chart {
+// rateChart draws curves, of which there are none if too few locks were granted for any quantile.
+func rateChart(title string, curves []series, x plot.Scale, about, how, alt string, left int) (Chart, bool) {
 	least, most := span(curves)
+	if most == 0 {
+		return Chart{}, false
+	}
 	c := newCanvas(title, about, how)
 	draw(c, lines{head: "Time to the grant", across: "arrivals per second", x: x, y: plot.LogTime(least, most), all: curves})
 	c.leftOut(left, 0)
-	return c.chart("rate", title, alt)
+	return c.chart("rate", title, alt), true
 }
 
 // overSteps draws the response over the steps of the rate of a single cell. Where each step was made twice, a broken line is the
@@ -89,5 +93,5 @@ func overSteps(v *view.Run) (Chart, bool) {
 	x, _ := across(all, plot.RateLabel)
 	_, worst := span(curves)
 	alt := fmt.Sprintf("Response time over the rate of arrivals, in steps; the longest p99 of a step is %s.", metric.Duration.Format(worst))
-	return rateChart("Response by the rate of arrivals", curves, x, nameAndLoad(v, v.Groups[0]), "Response: from when an arrival was due to its grant.", alt, 0), true
+	return rateChart("Response by the rate of arrivals", curves, x, nameAndLoad(v, block{Group: v.Groups[0]}), "Response: from when an arrival was due to its grant.", alt, 0)
 }

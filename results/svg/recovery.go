@@ -15,8 +15,8 @@ import (
 // recovery draws how long a key stays locked after its holder has died: the median, and p99 or, where there are too few deaths
 // for that, the longest. The TTL is a line across.
 func recovery(v *view.Run) (Chart, bool) {
-	has := func(c *results.Cell) bool { return known(c.Latency[results.Recovery].Quantile(0.5)) }
-	groups, left := chosen(v, has)
+	median := func(c *results.Cell) float64 { return c.Latency[results.Recovery].Quantile(0.5) }
+	groups, left := chosen(v, func(c *results.Cell) bool { return known(median(c)) }, least(v, median))
 	if len(groups) == 0 {
 		return Chart{}, false
 	}
@@ -31,8 +31,7 @@ func recovery(v *view.Run) (Chart, bool) {
 	}
 	ttl := time.Duration(0)
 	for i, c := range cellsOfGroups(groups) {
-		shortest = math.Min(shortest, c.Latency[results.Recovery].Quantile(0.5))
-		most = math.Max(most, math.Max(far(c), c.Latency[results.Recovery].Quantile(0.5)))
+		shortest, most = math.Min(shortest, median(c)), math.Max(most, math.Max(far(c), median(c)))
 		switch its := c.Plan().TTL; {
 		case i == 0:
 			ttl = its
@@ -46,33 +45,29 @@ func recovery(v *view.Run) (Chart, bool) {
 	const title = "From the death of a holder to the next grant"
 	notes := newNotes()
 	scale := plot.LogTime(shortest, most)
-	median := func(c *results.Cell) float64 { return c.Latency[results.Recovery].Quantile(0.5) }
-	order := least(v, median)
-	all := stacked(groups, order, func(g view.Group, at []int) panel {
+	all := stacked(groups, func(g block) panel {
 		p := panel{scale: scale}
 		if ttl > 0 {
 			p.upright, p.uprightIs = float64(ttl), "TTL "+format.Exact(ttl)
 		}
-		for _, i := range at {
-			c := g.Cells[i]
-			p50, worst := c.Latency[results.Recovery].Quantile(0.5), far(c)
-			p.marks = append(p.marks, mark{from: p50, to: worst, low: math.NaN(), bad: c.Violated(), before: metric.Duration.Format(p50),
-				label: metric.Duration.Format(worst) + notes.of(c)})
+		for _, c := range g.Cells {
+			p.marks = append(p.marks, mark{from: median(c), to: far(c), low: math.NaN(), bad: c.Violated(), before: metric.Duration.Format(median(c)),
+				label: metric.Duration.Format(far(c)) + notes.of(c)})
 		}
 		return p
 	})
 	all[0].panels[0].ends = [2]string{"median", farName}
 	c := newCanvas(title, about(v, groups), "Logarithmic scale. The holders released nothing.")
 	drawAll(c, all)
-	notes.draw(c, left)
-	alt := altOf(v, groups, title+", median", order, median, metric.Duration.Format)
+	notes.draw(c, groups, left)
+	alt := altOf(v, groups, title+", median", median, metric.Duration.Format)
 	if ttl > 0 {
 		alt += fmt.Sprintf(" The TTL is %s.", format.Exact(ttl))
 	}
 	return c.chart("recovery", title, alt), true
 }
 
-func cellsOfGroups(groups []view.Group) (cells []*results.Cell) {
+func cellsOfGroups(groups []block) (cells []*results.Cell) {
 	for _, g := range groups {
 		cells = append(cells, g.Cells...)
 	}

@@ -90,33 +90,12 @@ func drawAll(c *canvas, all []section) {
 
 // draw draws the section below what is there.
 func (s section) draw(c *canvas, left float64, frames []frame) {
-	var lines [][]string
-	for i, name := range s.names {
-		l := nameLines(name, left)
-		if s.bad[i] {
-			l = append(l, violated)
-		}
-		lines = append(lines, l)
-	}
 	if s.title != "" {
 		c.y += 14
 		c.paragraph("head", s.title)
 	}
 	c.y += 10
-	heads := make([][]string, len(frames))
-	most := 0
-	for i, f := range frames {
-		if f.head != "" {
-			heads[i] = wrapAt(f.head, " ", f.all, textSize*bold)
-		}
-		most = max(most, len(heads[i]))
-	}
-	for i, f := range frames {
-		for n, line := range heads[i] {
-			c.text("head", f.x-f.before, c.y+float64(most-len(heads[i])+n+1)*20-5, start, line)
-		}
-	}
-	c.y += float64(most) * 20
+	heads(c, frames)
 	for _, caption := range []func(frame, *canvas) bool{frame.upLabel, frame.endLabels} {
 		any := false
 		for _, f := range frames {
@@ -126,15 +105,43 @@ func (s section) draw(c *canvas, left float64, frames []frame) {
 			c.y += 18
 		}
 	}
-	top := c.y
-	bottom := top + 4
-	for _, l := range lines {
+	s.rows(c, left, frames)
+}
+
+// heads writes above each panel what it shows; the last lines are in line.
+func heads(c *canvas, frames []frame) {
+	all := make([][]string, len(frames))
+	most := 0
+	for i, f := range frames {
+		if f.head != "" {
+			all[i] = wrapAt(f.head, " ", f.all, textSize*bold)
+		}
+		most = max(most, len(all[i]))
+	}
+	for i, f := range frames {
+		for n, line := range all[i] {
+			c.text("head", f.x-f.before, c.y+float64(most-len(all[i])+n+1)*20-5, start, line)
+		}
+	}
+	c.y += float64(most) * 20
+}
+
+// rows draws the names, which end at left, and what stands beside each.
+func (s section) rows(c *canvas, left float64, frames []frame) {
+	var lines [][]string
+	y := c.y + 4
+	bottom := y
+	for i, name := range s.names {
+		l := nameLines(name, left)
+		if s.bad[i] {
+			l = append(l, violated)
+		}
+		lines = append(lines, l)
 		bottom += rowHeight(l)
 	}
 	for _, f := range frames {
-		f.grid(c, top, bottom)
+		f.grid(c, c.y, bottom)
 	}
-	y := top + 4
 	for i, l := range lines {
 		h := rowHeight(l)
 		for n, line := range l {

@@ -72,10 +72,10 @@ func over(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, bool)
 	points := map[string]int{}
 	for _, c := range v.Cells {
 		n, ok := value(c)
-		if !ok || c.Rate.Median <= 0 {
+		if !ok || c.Rate.Median <= 0 || c.Partial() != "" {
 			continue
 		}
-		load, key := []string{view.ServerKind(c)}, []string{c.First().Side, c.First().Env.Revision}
+		load, key := []string{view.ServerKind(c)}, placeOf(c, s)
 		for _, other := range spec.Settings {
 			if other.Name == s.Name || slices.Contains(s.Implies, other.Name) {
 				continue
@@ -109,6 +109,17 @@ func over(v *view.Run, s spec.Setting, value func(*results.Cell) (float64, bool)
 		}
 	}
 	return all, len(loads) - 1
+}
+
+// placeOf returns what else has to be the same in the cells of a line over a setting: what was measured, and where.
+func placeOf(c *results.Cell, s spec.Setting) (values []string) {
+	serversDiffer := s.Name == "topology" || s.Name == "durability" // by themselves
+	for _, a := range view.Axes {
+		if a.Server && !serversDiffer || slices.Contains([]string{"side", "revision", "machine", "lockbench", "libraries"}, a.Title) {
+			values = append(values, a.Value(c))
+		}
+	}
+	return values
 }
 
 func (l *lineOf) sorted() lineOf {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -97,7 +98,10 @@ func samples(t testing.TB) map[string][]*results.Cell {
 }
 
 // clients are two ways of waiting over the number of clients, which end near each other, and one that has starved some.
-func clients(t testing.TB) []*results.Cell {
+func clients(t testing.TB) []*results.Cell { return clientsOf(t, "") }
+
+// clientsOf are the same of some builds of lockbench.
+func clientsOf(t testing.TB, builds ...string) []*results.Cell {
 	var recs []*results.Record
 	for i, n := range []int{8, 64, 512} {
 		wait := time.Millisecond * time.Duration(n)
@@ -113,7 +117,15 @@ func clients(t testing.TB) []*results.Cell {
 			r.Fairness.Starved = 9
 		}
 	}
-	return group(t, recs...)
+	var all []*results.Record
+	for _, build := range builds {
+		for _, r := range recs {
+			its := *r
+			its.ID, its.Env.Lockbench = r.ID+build, build
+			all = append(all, &its)
+		}
+	}
+	return group(t, all...)
 }
 
 // rates are open loops, whose response grows without bound while the acquisition does not.
@@ -302,7 +314,7 @@ func TestAwkward(t *testing.T) {
 	for i, c := range long {
 		for _, r := range c.Trials {
 			r.Plan.Lock = strings.Repeat("anUnbreakableName", 6) + fmt.Sprint(i%4)
-			r.Server.Name, r.Server.Version = "<script>alert(1)</script>\x1b[31m", strings.Repeat("9", 200)
+			r.Server.Name, r.Server.Version = "<script>alert(1)</script>\x1b[31m\ufffe版本", strings.Repeat("9", 200)
 		}
 	}
 	var many []*results.Record
@@ -320,6 +332,111 @@ func TestAwkward(t *testing.T) {
 		for _, c := range Charts(cells) {
 			t.Run(name+"/"+c.Name, func(t *testing.T) { check(t, c) })
 		}
+	}
+}
+
+// TestTooFewForAQuantile: steps and rates in which no wait is known make no chart of it.
+func TestTooFewForAQuantile(t *testing.T) {
+	ladder, open := recorded(t, "ladder"), rates(t)
+	for i := range ladder[0].First().Steps {
+		ladder[0].First().Steps[i].Acquired = 3
+	}
+	for _, c := range open {
+		c.Latency = nil
+	}
+	for _, cells := range [][]*results.Cell{ladder, open} {
+		for _, c := range Charts(cells) {
+			if c.Name == "rate" {
+				t.Errorf("a chart of no waits: %s", c.Alt)
+			}
+			check(t, c)
+		}
+	}
+}
+
+// TestBestOfMany: where there are more cells than a chart has room for, the worst are left out, and counted.
+func TestBestOfMany(t *testing.T) {
+	var recs []*results.Record
+	for i := range 30 {
+		recs = append(recs, planted(load(fmt.Sprint("lock-", i), "backoff", 8, 1, 0), 1, float64(100*(i+1)), time.Millisecond, 2*time.Millisecond))
+	}
+	for _, name := range []string{"overview", "throughput", "latency"} {
+		c, err := Find(group(t, recs...), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(c.SVG), ">6 more rows left out.<") {
+			t.Errorf("%s does not say what is left out: %s", name, c.Alt)
+		}
+		if _, first, _ := strings.Cut(c.Alt, "first"); name != "latency" && !strings.HasPrefix(strings.TrimLeft(first, ":. "), "lock-29 ") {
+			t.Errorf("%s does not begin with the best: %s", name, c.Alt)
+		}
+	}
+}
+
+// TestLinesOfOneThing: a line joins cells that differ in its setting, and in nothing else.
+func TestLinesOfOneThing(t *testing.T) {
+	cells := durability(t)
+	add := func(lock string, change func(*results.Record), durability ...string) {
+		for i, d := range durability {
+			p := load(lock, "backoff", 64, 10, 0)
+			p.Durability = d
+			r := planted(p, 1, float64(6000/(i+1)), time.Millisecond, 2*time.Millisecond)
+			if i > 0 {
+				change(r)
+			}
+			cells = append(cells, group(t, r)...)
+		}
+	}
+	add("get-lock-a", func(r *results.Record) { r.Server.Version = "8" }, "relaxed", "relaxed")
+	add("get-lock-b", func(r *results.Record) { r.Env.Lockbench = "other" }, "relaxed", "strict")
+	add("get-lock-c", func(r *results.Record) { r.Partial = "interrupted" }, "relaxed", "strict")
+	c, err := Find(cells, "durability")
+	if err != nil || strings.Contains(c.Alt, "get-lock") {
+		t.Errorf("%v: a step between cells that agree in it, or differ in more: %s", err, c.Alt)
+	}
+
+	c, err = Find(clientsOf(t, "", "other"), "clients")
+	if n := strings.Count(string(c.SVG), `<path class="curve`); err != nil || n != 12 { // of throughput and of the wait
+		t.Errorf("%v: %d lines of three ways of waiting in two builds", err, n)
+	}
+}
+
+// TestSigns: each doubt has a sign of its own.
+func TestSigns(t *testing.T) {
+	doubts := 3 // partial, embedded, starved
+	for _, f := range view.AllFlags() {
+		if f.Doubt {
+			doubts++
+		}
+	}
+	if different := slices.Compact(slices.Sorted(slices.Values(signs))); len(different) < doubts {
+		t.Errorf("%d signs for %d doubts", len(different), doubts)
+	}
+}
+
+// TestSpreads: what the ends of bars are follows from how many trials each cell has.
+func TestSpreads(t *testing.T) {
+	trials := func(lock string, n int) (recs []*results.Record) {
+		for i := range n {
+			recs = append(recs, planted(load(lock, "queue", 8, 1, 0), i+1, float64(1000+i), time.Millisecond, 2*time.Millisecond))
+		}
+		return recs
+	}
+	for _, test := range []struct {
+		a, b int
+		want string
+	}{{2, 3, "range"}, {6, 7, "95 % interval"}, {2, 6, "95 % interval, or range where trials are too few"}} {
+		if got := spreads(view.NewRun(group(t, append(trials("a", test.a), trials("b", test.b)...)...))); got != test.want {
+			t.Errorf("%d and %d trials: %q, want %q", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// TestMeasureWide: letters that are as wide as they are high.
+func TestMeasureWide(t *testing.T) {
+	if got := measure("版本", 15); got < 30 {
+		t.Errorf("two letters of Chinese take %v", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // about says what the load and the servers of groups were.
-func about(v *view.Run, groups []view.Group) string {
+func about(v *view.Run, groups []block) string {
 	cells := cellsOfGroups(groups)
 	load := view.LoadWords(cells)
 	if len(groups) > 1 {
@@ -67,15 +67,29 @@ func trialsText(v *view.Run) string {
 func bars(v *view.Run, all []section) string {
 	text := "One trial each."
 	if _, most := trials(v); most > 1 {
-		text = "Bars: median of " + trialsText(v) + "; line at their end: 95 % interval."
-		if slices.ContainsFunc(v.Cells, func(c *results.Cell) bool { return !view.Rate(c).Known() }) {
-			text = "Bars: median of " + trialsText(v) + "; line at their end: range."
-		}
+		text = "Bars: median of " + trialsText(v) + "; line at their end: " + spreads(v) + "."
 	}
 	if slices.ContainsFunc(all, func(s section) bool { return slices.ContainsFunc(s.panels, func(p panel) bool { return p.bounds }) }) {
 		text += " Dotted: the most that hold and round trip allow."
 	}
 	return text
+}
+
+// spreads says what is drawn of how far the trials of a cell are apart.
+func spreads(v *view.Run) string {
+	intervals := 0
+	for _, c := range v.Cells {
+		if view.Rate(c).Known() {
+			intervals++
+		}
+	}
+	switch intervals {
+	case 0:
+		return "range"
+	case len(v.Cells):
+		return "95 % interval"
+	}
+	return "95 % interval, or range where trials are too few"
 }
 
 func waits(v *view.Run) string {
@@ -94,7 +108,8 @@ type notes struct{ words []string }
 
 func newNotes() *notes { return &notes{} }
 
-var signs = []string{"*", "†", "‡", "§", "¶"}
+// signs are as many as there are doubts.
+var signs = []string{"*", "†", "‡", "§", "¶", "‖", "#"}
 
 // of returns the signs of a cell.
 func (n *notes) of(c *results.Cell) string { return n.signs(view.Doubts(c)) }
@@ -117,18 +132,25 @@ func (n *notes) signs(words []string) (text string) {
 		if at < 0 {
 			at, n.words = len(n.words), append(n.words, word)
 		}
-		text += signs[min(at, len(signs)-1)]
+		text += signs[at]
 	}
 	return text
 }
 
-// draw explains the signs below the chart, and says how many loads it has no room for.
-func (n *notes) draw(c *canvas, left int) {
-	if len(n.words) > 0 || left > 0 {
+// draw explains the signs below the chart, and says what it has no room for: cells of its groups, and other loads.
+func (n *notes) draw(c *canvas, groups []block, left int) {
+	cut := 0
+	for _, g := range groups {
+		cut += g.cut
+	}
+	if len(n.words) > 0 || cut+left > 0 {
 		c.y += 8
 	}
 	for i, word := range n.words {
-		c.paragraph("soft", signs[min(i, len(signs)-1)]+" "+meaning(word))
+		c.paragraph("soft", signs[i]+" "+meaning(word))
+	}
+	if cut > 0 {
+		c.paragraph("soft", format.Plural(cut, "more row")+" left out.")
 	}
 	if left > 0 {
 		c.paragraph("soft", fmt.Sprintf("%s with less contention left out.", format.Plural(left, "load")))
@@ -169,12 +191,12 @@ func saidOf(c *results.Cell) string {
 }
 
 // altOf lists a figure of all cells, load by load.
-func altOf(v *view.Run, groups []view.Group, what string, order func(view.Group) []int, figure func(*results.Cell) float64, write func(float64) string) string {
+func altOf(v *view.Run, groups []block, what string, figure func(*results.Cell) float64, write func(float64) string) string {
 	var all []string
 	for _, g := range groups {
 		var said []string
-		for _, i := range order(g) {
-			said = append(said, g.Short[i]+" "+write(figure(g.Cells[i]))+saidOf(g.Cells[i]))
+		for i, c := range g.Cells {
+			said = append(said, g.Short[i]+" "+write(figure(c))+saidOf(c))
 		}
 		text := strings.Join(said, "; ")
 		if g.Title != "" {

@@ -2,12 +2,7 @@ package text
 
 // The formula of the bound of a cell.
 
-import (
-	"slices"
-
-	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/spec"
-)
+import "github.com/lockbench/lockbench/results"
 
 const (
 	evenKeys   = "keys / (hold + round trip)"
@@ -22,13 +17,13 @@ const (
 // idealOf returns the formula of the bound of c; of a record that does not say what makes it, those of which it is the least.
 func idealOf(c *results.Cell) string {
 	switch by := c.Bound.By; {
-	case by == "" && skewed(c):
+	case by == "" && c.Hottest():
 		return "the least of " + evenKeys + " and " + allClients + "; for keys that are not all alike, " + skewedKeys
 	case by == "":
 		return "the least of " + evenKeys + " and " + allClients
 	case by == "keys" && classed(c):
 		return classKeys
-	case by == "keys" && skewed(c):
+	case by == "keys" && c.Hottest():
 		return skewedKeys
 	case by == "keys":
 		return evenKeys
@@ -46,7 +41,3 @@ func idealOf(c *results.Cell) string {
 }
 
 func classed(c *results.Cell) bool { return len(c.Plan().Classes) > 0 }
-
-func skewed(c *results.Cell) bool {
-	return slices.ContainsFunc(c.Plan().Groups(), func(g spec.Class) bool { return !g.KeyDist.Uniform() })
-}

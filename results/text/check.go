@@ -15,23 +15,22 @@ import (
 // passesShown is how many thresholds that passed have a line each; more of them are counted.
 const passesShown = 20
 
-// marks are how verdicts are drawn.
-var marks = map[compare.Verdict]struct{ color, mark string }{
-	compare.Violated: {red, "✗ "}, compare.Missed: {red, "✗ "}, compare.Inconclusive: {yellow, "? "}, compare.Passed: {green, "✓ "},
-}
+// colors are how verdicts are drawn.
+var colors = map[compare.Verdict]string{compare.Violated: red, compare.Missed: red, compare.Inconclusive: yellow, compare.Passed: green}
 
 // Check writes a line for each threshold and cell, the worst first, and a blank line below them; nothing if no threshold was
 // asked for.
 func Check(w io.Writer, c *compare.Check, o Options) error {
-	if len(c.Thresholds) == 0 {
+	lines := CheckLines(c)
+	if len(lines) == 0 {
 		return nil
 	}
 	p := &page{width: o.Width, color: o.Color}
 	if p.width <= 0 {
 		p.width = defaultWidth
 	}
-	for _, l := range checkLines(c) {
-		p.para(marks[l.verdict].color, marks[l.verdict].mark, l.text)
+	for _, l := range lines {
+		p.para(colors[l.Verdict], l.Mark+" ", l.Text)
 	}
 	p.blank()
 	return p.writeTo(w)
@@ -39,28 +38,38 @@ func Check(w io.Writer, c *compare.Check, o Options) error {
 
 // CheckMarkdown is Check for Markdown.
 func CheckMarkdown(w io.Writer, c *compare.Check) error {
-	if len(c.Thresholds) == 0 {
+	var items []string
+	for _, l := range CheckLines(c) {
+		items = append(items, l.Mark+" "+l.Text)
+	}
+	if len(items) == 0 {
 		return nil
 	}
 	p := &page{}
-	var items []string
-	for _, l := range checkLines(c) {
-		items = append(items, marks[l.verdict].mark+l.text)
-	}
 	p.list(items, findingsRoom)
 	p.blank()
 	return p.writeTo(w)
 }
 
-// checkLine is what is said of one threshold in one cell.
-type checkLine struct {
-	verdict compare.Verdict
-	text    string
+// CheckLine is what is said of one threshold in one cell.
+type CheckLine struct {
+	Verdict compare.Verdict
+	Mark    string // ✓, ✗ or ?
+	Text    string
 }
 
-func checkLines(c *compare.Check) (lines []checkLine) {
+// CheckLines returns a line for each threshold and cell, the worst first; none if no threshold was asked for. Of those that
+// passed, the last line counts all beyond the first few.
+func CheckLines(c *compare.Check) (lines []CheckLine) {
+	if len(c.Thresholds) == 0 {
+		return nil
+	}
+	add := func(v compare.Verdict, text string) {
+		mark := map[compare.Verdict]string{compare.Inconclusive: "?", compare.Passed: "✓"}[v]
+		lines = append(lines, CheckLine{v, cmp.Or(mark, "✗"), text})
+	}
 	for _, label := range c.Missing {
-		lines = append(lines, checkLine{compare.Inconclusive, label + ": " + compare.NotRun.About()})
+		add(compare.Inconclusive, label+": "+compare.NotRun.About())
 	}
 	passes := 0
 	for _, l := range c.Limits() {
@@ -73,13 +82,13 @@ func checkLines(c *compare.Check) (lines []checkLine) {
 		if label := c.Cells[l.Cell].Label; label != "" {
 			text = label + ": " + text
 		}
-		lines = append(lines, checkLine{l.Verdict, text})
+		add(l.Verdict, text)
 	}
 	if more := passes - passesShown; more > 0 {
-		lines = append(lines, checkLine{compare.Passed, fmt.Sprintf("%s more passed", format.Count(more))})
+		add(compare.Passed, fmt.Sprintf("%s more passed", format.Count(more)))
 	}
-	slices.SortStableFunc(lines, func(a, b checkLine) int {
-		return cmp.Compare(slices.Index(compare.CheckVerdicts, a.verdict), slices.Index(compare.CheckVerdicts, b.verdict))
+	slices.SortStableFunc(lines, func(a, b CheckLine) int {
+		return cmp.Compare(slices.Index(compare.CheckVerdicts, a.Verdict), slices.Index(compare.CheckVerdicts, b.Verdict))
 	})
 	return lines
 }

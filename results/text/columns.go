@@ -97,8 +97,8 @@ var columns = func() (all []column) {
 		}
 		col, unit := *m.Column, cmp.Or(m.Column.Unit, m.Unit)
 		shown := ofCell(col, unit, func(c *results.Cell) float64 {
-			if m.Name == "efficiency" && c.Safety.Breaches() > 0 {
-				return math.NaN() // a share of the bound means nothing if two clients held a key at once
+			if m.Name == "efficiency" && c.Beaten() {
+				return math.NaN() // of an estimate that was too low
 			}
 			return m.Of(c.Figures())
 		})
@@ -108,7 +108,9 @@ var columns = func() (all []column) {
 		all = append(append(all, shown), beside[m.Name]...)
 	}
 	return append(all,
-		column{Column: metric.Column{Group: "limited", Title: "by", Drop: 2}, text: limitText},
+		column{Column: metric.Column{Group: "limited", Title: "by", Drop: 2}, text: func(c *results.Cell) string {
+			return cmp.Or(string(c.Limit().By), format.None)
+		}},
 		column{Column: metric.Column{Title: "viol."}, text: violationText})
 }()
 
@@ -121,14 +123,6 @@ func offered(c *results.Cell) float64 {
 		}
 		return float64(r.Counts.Offered) / r.Elapsed.Seconds()
 	}).Median
-}
-
-// limitText returns what limits the throughput, which means nothing where several clients held a lock at once.
-func limitText(c *results.Cell) string {
-	if c.Safety.Breaches() > 0 {
-		return format.None
-	}
-	return string(c.Limit().By)
 }
 
 // share formats a part of a whole; a dash if that is nothing.

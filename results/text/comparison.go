@@ -50,7 +50,7 @@ func Comparison(w io.Writer, c *compare.Comparison, o Options) error {
 		p.blank()
 	}
 	for _, line := range t.below(most) {
-		p.para("", line.mark, line.text)
+		p.para("", "", line)
 	}
 	if p.lines[len(p.lines)-1] != "" {
 		p.blank()
@@ -194,21 +194,16 @@ func colour(v compare.Verdict) string {
 }
 
 // below returns what the table needs said: why figures are judged as they are, what holds for a cell or for all, and how to read it.
-func (t *comparison) below(notes int) (lines []note) {
-	say := func(mark, format string, args ...any) {
-		lines = append(lines, note{mark, fmt.Sprintf(format, args...)})
-	}
+func (t *comparison) below(notes int) (lines []string) {
 	for _, f := range t.Findings() {
-		say("", "%s %s", f.Lead, f.Text)
+		lines = append(lines, f.Lead+" "+f.Text)
 	}
-	for _, text := range t.notes(notes) {
-		say("", "%s", text)
-	}
+	lines = append(lines, t.notes(notes)...)
 	if few := t.fewest(); few > 0 && few < stats.MinTrials {
-		say("", "An interval of a median takes %d trials.", stats.MinTrials)
+		lines = append(lines, fmt.Sprintf("An interval of a median takes %d trials.", stats.MinTrials))
 	}
 	if t.Tests > 0 {
-		say("", "%s", t.tested())
+		lines = append(lines, t.tested())
 	}
 	return lines
 }

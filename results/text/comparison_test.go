@@ -147,7 +147,7 @@ func TestValue(t *testing.T) {
 		want string
 	}{
 		{metric.PerSecond, 81_196.4, "81,196"}, {metric.Duration, 157e6, "157 ms"}, {metric.Ratio, 0.987, "0.99"}, {metric.Share, 0.8, "80 %"},
-		{metric.PerLock, 2.26, "2.26"}, {metric.Micros, 9.54, "9.54 µs"}, {metric.Count, 1234, "1,234"}, {metric.Bytes, 30 << 20, "30.0 MB"},
+		{metric.PerLock, 2.26, "2.26"}, {metric.Micros, 9.54, "9.54 µs"}, {metric.Count, 1234, "1,234"}, {metric.Bytes, 30e6, "30.0 MB"},
 		{metric.Bytes, math.NaN(), "–"}, {metric.Count, 0, "0"},
 	} {
 		if got := c.unit.Format(c.v); got != c.want {

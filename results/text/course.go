@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/stats"
+	"github.com/lockbench/lockbench/results/view"
 )
 
 // bars are the heights of a sparkline, from nothing to the most.
@@ -96,20 +96,21 @@ func (p *page) steady(c *results.Cell) {
 	if c.Drifting > 0 {
 		color = yellow
 	}
-	text := steadiness(c)
+	text := Steadiness(c)
 	if text != "" {
 		text += fmt.Sprintf(" (p %s)", format.Probability(c.Steady.P))
 	}
 	p.item(color, "steady", text)
 }
 
-// steadiness says whether the second half of the window was like the first; empty if nobody looked.
-func steadiness(c *results.Cell) string {
+// Steadiness says whether the second half of the window was like the first, by the median second of each; empty if nobody
+// looked.
+func Steadiness(c *results.Cell) string {
 	s := c.Steady
 	if s == (results.Steady{}) {
 		return ""
 	}
-	halves := fmt.Sprintf("halves of %s and %s locks/s", metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate))
+	halves := fmt.Sprintf("typical second %s, then %s", metric.PerSecond.Format(s.FirstRate), metric.PerSecond.Format(s.SecondRate))
 	switch {
 	case c.Drifting > 0 && len(c.Trials) > 1:
 		return fmt.Sprintf("DRIFTS in %d of %d trials: %s", c.Drifting, len(c.Trials), halves)
@@ -131,7 +132,7 @@ func (p *page) steps(c *results.Cell) error {
 	if len(r.Steps) == 0 {
 		return nil
 	}
-	if mirrored(r) {
+	if len(view.Passes(r)) == 2 {
 		return p.ladder(c)
 	}
 	g := grid{head: []string{p.stepHead(c), "locks/s", "p50", "p99", "max", "dropped", "queue at its end"}}
@@ -172,7 +173,7 @@ func (p *page) ladder(c *results.Cell) error {
 			metric.PerSecond.Format(a.Rate) + "/s", metric.PerSecond.Format(stepRate(a)), metric.PerSecond.Format(stepRate(b)),
 			metric.Duration.Format(stepQuantile(a, 0.5)), metric.Duration.Format(stepQuantile(b, 0.5)),
 			metric.Duration.Format(stepQuantile(a, 0.99)), metric.Duration.Format(stepQuantile(b, 0.99)),
-			differs(stepQuantile(a, 0.99), stepQuantile(b, 0.99)),
+			format.Change(stepQuantile(b, 0.99)/stepQuantile(a, 0.99) - 1),
 			format.Count(a.Queue), format.Count(b.Queue),
 		})
 	}
@@ -187,30 +188,8 @@ func (p *page) ladder(c *results.Cell) error {
 	return nil
 }
 
-// mirrored reports whether the second half of the steps is the first one backwards.
-func mirrored(r *results.Record) bool {
-	s := r.Steps
-	if len(s) < 2 || len(s)%2 == 1 || !strings.HasPrefix(r.Plan.Rate.String(), "ladder:") {
-		return false
-	}
-	for i := range len(s) / 2 {
-		if s[i].Rate != s[len(s)-1-i].Rate {
-			return false
-		}
-	}
-	return true
-}
-
 func stepRate(s results.Step) float64 { return float64(s.Acquired) / max(s.Length.Seconds(), 1e-9) }
 
 func stepQuantile(s results.Step, q float64) float64 {
 	return results.Latency{Count: s.Acquired, P50: s.P50, P99: s.P99}.Quantile(q)
-}
-
-// differs is by how much b is more than a.
-func differs(a, b float64) string {
-	if a == 0 || math.IsNaN(a+b) {
-		return format.None
-	}
-	return fmt.Sprintf("%+.0f %%", 100*(b/a-1))
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -64,16 +63,25 @@ func design(c *results.Cell, in func(title string) bool) string {
 	return format.Clean(strings.Join(parts, " "))
 }
 
-// label returns a short name of the design of c: its driver if no other design here has that, else what designs differ in.
-func (t *table) label(c *results.Cell) string {
-	driver := c.Plan().Driver
-	whole := design(c, anyTitle)
-	if view.Differ(t.Cells, "driver") && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
-		return other.Plan().Driver == driver && design(other, anyTitle) != whole
-	}) {
-		return format.Clean(driver)
+// labels returns a short name of the design of each cell: its driver if no other design here has that, else what designs differ
+// in.
+func labels(cells []*results.Cell) map[*results.Cell]string {
+	of := map[string][]string{} // the designs of each driver
+	for _, c := range cells {
+		driver, whole := c.Plan().Driver, design(c, anyTitle)
+		if !slices.Contains(of[driver], whole) {
+			of[driver] = append(of[driver], whole)
+		}
 	}
-	return cmp.Or(design(c, func(title string) bool { return view.Differ(t.Cells, title) }), whole)
+	all := make(map[*results.Cell]string, len(cells))
+	for _, c := range cells {
+		if driver := c.Plan().Driver; len(of) > 1 && len(of[driver]) == 1 {
+			all[c] = format.Clean(driver)
+			continue
+		}
+		all[c] = cmp.Or(design(c, func(title string) bool { return view.Differ(cells, title) }), design(c, anyTitle))
+	}
+	return all
 }
 
 func anyTitle(string) bool { return true }
@@ -82,27 +90,17 @@ func anyTitle(string) bool { return true }
 // waiting.
 func (t *table) rest(c *results.Cell) string {
 	p := c.Plan()
-	label, name := t.label(c), t.name(c)
+	label, name := t.labels[c], t.names[c]
 	var parts []string
 	if view.Differ(t.Cells, "lock") && !strings.Contains(label, p.Lock) && !strings.Contains(name, p.Lock) {
 		parts = append(parts, p.Lock)
 	}
 	if p.Wait != "" && view.Differ(t.Cells, "wait") && !strings.Contains(name, p.Wait) && !slices.ContainsFunc(t.Cells, func(other *results.Cell) bool {
-		return t.label(other) == label && other.Plan().Wait != p.Wait
+		return t.labels[other] == label && other.Plan().Wait != p.Wait
 	}) {
 		parts = append(parts, p.Wait)
 	}
 	return format.Clean(strings.Join(parts, ", "))
-}
-
-// name returns the name of the first row of c.
-func (t *table) name(c *results.Cell) string {
-	for _, r := range t.rows() {
-		if t.Cells[r.cell] == c {
-			return r.name
-		}
-	}
-	return ""
 }
 
 // listed sorts the designs by a text that is true of each: those of the same text are together, in the order of their first cells.
@@ -116,7 +114,7 @@ func (t *table) listed(of func(*results.Cell) string) (texts []string, labels ma
 		if labels[text] == nil {
 			texts = append(texts, text)
 		}
-		if label := t.label(c); !slices.Contains(labels[text], label) {
+		if label := t.labels[c]; !slices.Contains(labels[text], label) {
 			labels[text] = append(labels[text], label)
 		}
 	}
@@ -127,34 +125,23 @@ func (t *table) listed(of func(*results.Cell) string) (texts []string, labels ma
 func (t *table) risks() (list []note) {
 	texts, labels := t.listed(view.Risk)
 	if len(texts) == 1 && len(labels[texts[0]]) == 1 {
-		return []note{{"What is wrong with " + labels[texts[0]][0] + ": ", texts[0]}}
+		return []note{{text: "What is wrong with " + labels[texts[0]][0] + ": " + texts[0]}}
 	}
-	widest := 0
 	for _, text := range texts {
-		label := strings.Join(labels[text], ", ") + ":"
-		list = append(list, note{listItem + label, text})
-		if n := utf8.RuneCountInString(label); n <= 30 {
-			widest = max(widest, n)
-		}
-	}
-	for i := range list {
-		list[i].mark += strings.Repeat(" ", max(0, widest-utf8.RuneCountInString(list[i].mark)+len(listItem))+1)
+		list = append(list, note{mark: strings.Join(labels[text], ", ") + ":", text: text, item: true})
 	}
 	if list != nil {
-		list = slices.Insert(list, 0, note{"", "What is wrong with each design:"})
+		list = slices.Insert(list, 0, note{text: "What is wrong with each design:"})
 	}
 	return list
 }
 
-// sayServers says what the names leave out of each design, and on which server it was measured, if they differ in that.
-func (t *table) sayServers(say sayer) {
-	servers := view.Differ(t.Cells, "kind")
-	for _, c := range t.Cells {
-		servers = servers || view.ServerText(c) != view.ServerText(t.Cells[0])
-	}
+// designs returns what the names of the rows leave out of each design, and on which server it was measured if they differ in that.
+func (t *table) designs() []note {
+	servers := slices.ContainsFunc(t.Cells, func(c *results.Cell) bool { return view.ServerText(c) != view.ServerText(t.Cells[0]) })
 	texts, labels := t.listed(func(c *results.Cell) string {
 		parts := []string{t.rest(c)}
-		if servers {
+		if servers || view.Differ(t.Cells, "kind") {
 			parts = append(parts, view.ServerText(c))
 		}
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
@@ -163,35 +150,29 @@ func (t *table) sayServers(say sayer) {
 	for _, text := range texts {
 		all = append(all, strings.Join(labels[text], ", ")+format.Unbroken+"– "+text)
 	}
-	if all != nil {
-		say("Designs: %s.", strings.Join(all, "; "))
-	}
-	if view.Differ(t.Cells, "persistence") {
-		say("Persistence differs: locks that survive a crash of the server cost more.")
-	}
-	if view.Differ(t.Cells, "durability") {
-		say("Durability differs: a change is on disk before it is answered (strict), or may be lost with the server " +
-			"(relaxed); locks of persistence none are lost with it in either.")
-	}
-	if view.Differ(t.Cells, "kind") {
-		say("Servers differ in kind: rows of different kinds do not compare.")
-	}
+	return sentence("Designs: ", all, "; ")
 }
 
-// sayGuarantees says which designs have the guarantees that not all of them have.
-func (t *table) sayGuarantees(say sayer) {
-	var parts []string
-	for _, name := range view.Guarantees {
+// guarantees returns which designs have the guarantees that not all of them have.
+func (t *table) guarantees() []note {
+	var all []string
+	for _, trait := range view.Guarantees {
 		texts, labels := t.listed(func(c *results.Cell) string {
-			return map[bool]string{true: "yes", false: "no"}[name.Has(c)]
+			return map[bool]string{true: "yes", false: "no"}[trait.Has(c)]
 		})
 		if len(texts) > 1 {
-			parts = append(parts, name.Name+format.Unbroken+"– "+strings.Join(labels["yes"], ", "))
+			all = append(all, trait.Name+format.Unbroken+"– "+strings.Join(labels["yes"], ", "))
 		}
 	}
-	if parts != nil {
-		say("Guarantees differ: %s.", strings.Join(parts, "; "))
+	return sentence("Guarantees differ: ", all, "; ")
+}
+
+// sentence returns a note of some items; none if there are none.
+func sentence(lead string, items []string, between string) []note {
+	if len(items) == 0 {
+		return nil
 	}
+	return []note{{text: lead + strings.Join(items, between) + "."}}
 }
 
 // particular returns in what a cell differs from others that has no place in names and titles.

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func (p *page) item(color, label, text string) {
 // each part what else the record holds.
 func (p *page) detail(c *results.Cell) error {
 	p.violation(c)
-	p.asked(c)
+	p.settings(c)
 	p.blank()
 	p.throughput(c)
 	p.safety(c)
@@ -91,7 +92,7 @@ func (p *page) notes(c *results.Cell) {
 		}
 	}
 	for _, w := range c.Warnings {
-		if p.verbose || !strings.Contains(w, "not steady, lengthen -warmup") && !strings.Contains(w, "(Little's law)") { // see steady
+		if p.verbose || !saidElsewhere(c, w) {
 			notes = append(notes, w)
 		}
 	}
@@ -111,6 +112,26 @@ func (p *page) notes(c *results.Cell) {
 	}
 }
 
+// saidElsewhere reports whether another line of the short form says what the warning does.
+func saidElsewhere(c *results.Cell, warning string) bool {
+	switch {
+	case marked(warning) && !strings.HasSuffix(warning, pausedOnly):
+		return true // see steady, and the flags
+	case strings.Contains(warning, "gave up or were refused"):
+		return c.Limit().By == results.ByRate && c.Counts.Contended > 0 // which says how many
+	}
+	return false
+}
+
+// pausedOnly ends the warning of pauses that explain no violation.
+const pausedOnly = "latencies have it in them"
+
+// marked reports whether a mark of the row says what the warning does.
+func marked(warning string) bool {
+	return strings.Contains(warning, "not steady, lengthen -warmup") || strings.Contains(warning, "(Little's law)") ||
+		strings.HasSuffix(warning, pausedOnly)
+}
+
 // lastedInstead stands behind the hold that was asked for if the holds did not last as long.
 func lastedInstead(c *results.Cell, title string) string {
 	load := &c.First().Plan.Load
@@ -123,20 +144,24 @@ func lastedInstead(c *results.Cell, title string) string {
 // toldOtherwise are the settings that a run tells in its first line, with its window or with its server.
 var toldOtherwise = []string{"driver", "lock", "wait", "load", "clients", "keys", "duration", "warm-up", "durability"}
 
-// asked says what ran and where: in short, what is not as usual.
-func (p *page) asked(c *results.Cell) {
+// settings says what ran and where: in short, what is not as usual.
+func (p *page) settings(c *results.Cell) {
 	r := c.First()
 	title := r.Plan.Driver + " " + r.Plan.Lock
 	if r.Plan.Wait != "" {
 		title += ", wait " + r.Plan.Wait
 	}
-	p.para(bold, "", title+": "+format.Plural(r.Plan.Clients, "client")+" on "+format.Plural(r.Plan.Keys, "key")+", "+view.LoadLine(&r.Plan))
+	title += ": " + format.Plural(r.Plan.Clients, "client") + " on " + format.Plural(r.Plan.Keys, "key") + ", " + view.LoadLine(&r.Plan)
+	var wanted []string
+	switch name := r.Plan.Workload; {
+	case p.verbose && name != "":
+		wanted = append(wanted, "workload "+name)
+	case name != "":
+		title += " (" + name + ")"
+	}
+	p.para(bold, "", title)
 	if why := c.Partial(); why != "" {
 		p.item(yellow, "PARTIAL", fmt.Sprintf("%s, after %s of %s", why, format.Duration(r.Elapsed), length(&r.Plan)))
-	}
-	var wanted []string
-	if r.Plan.Workload != "" {
-		wanted = append(wanted, "workload "+r.Plan.Workload)
 	}
 	for _, a := range view.Settings {
 		v := a.Value(c)
@@ -146,7 +171,7 @@ func (p *page) asked(c *results.Cell) {
 		}
 		wanted = append(wanted, a.Title+" "+v+lastedInstead(c, a.Title))
 	}
-	p.item("", "asked", format.Join(wanted...))
+	p.item("", "settings", format.Join(wanted...))
 	for _, g := range r.Plan.Classes {
 		p.item("", "class", g.Name+": "+view.ClassText(&r.Plan, g))
 	}
@@ -229,19 +254,13 @@ func (p *page) throughput(c *results.Cell) {
 			color = yellow
 		}
 		bound := ""
-		if v := metricOf("efficiency", c); v > 0 {
-			bound = format.Percent(v) + " of the bound"
+		if e := c.Figures().Efficiency(); e > 0 && !c.Beaten() {
+			bound = format.Percent(e) + " of the bound"
 		}
-		p.item(color, "throughput", format.Join(rate, bound, steadiness(c)))
+		p.item(color, "throughput", format.Join(rate, bound, Steadiness(c)))
 	}
 	p.arrivals(c)
 	p.item("", "limited by", view.Limit(c))
-}
-
-// metricOf returns a metric of a cell, NaN if it is not known.
-func metricOf(name string, c *results.Cell) float64 {
-	m, _ := metric.Named(name)
-	return m.Of(c.Figures())
 }
 
 // little says whether the books balance.
@@ -257,7 +276,7 @@ func (p *page) little(c *results.Cell) {
 		}
 		p.item(color, "Little's law", fmt.Sprintf("recorded times account for %.0f %% of the clients' time: %s", 100*c.Bound.Little, verdict))
 	}
-	if b := c.Bound; b.LittleOpen > 0 {
+	if b := c.Bound; b.InSystem > 0 {
 		color, verdict := "", "the clients kept up"
 		if !c.KeptUp() {
 			color, verdict = yellow, "BEHIND, what still waited when the window closed is in no latency"
@@ -294,9 +313,11 @@ func (p *page) arrivals(c *results.Cell) {
 	if n.Dropped > 0 {
 		color, lost = yellow, share(n.Dropped, n.Offered)+" found the queue full and were dropped"
 	}
-	waited := "all found a free client"
+	waited := ""
 	if part := c.Backlogged(); part > 0 {
 		waited = format.Percent(part) + " found all clients busy"
+	} else if c.Latency[results.Lag].Count > 0 && c.KeptUp() {
+		waited = "all found a free client"
 	}
 	came := metric.PerSecond.Format(offered(c)) + " arrivals/s"
 	if c.Plan().Ops > 0 {
@@ -307,7 +328,7 @@ func (p *page) arrivals(c *results.Cell) {
 
 func (p *page) bound(c *results.Cell) {
 	b := c.Bound
-	if b.LocksPerS <= 0 || c.Violated() {
+	if math.IsNaN(c.Figures().Efficiency()) {
 		return
 	}
 	by := ""
@@ -328,7 +349,7 @@ func (p *page) bound(c *results.Cell) {
 		text += fmt.Sprintf(", with the measured hold of %s and a round trip of %s",
 			format.Glue(format.Duration(c.Latency[results.Hold].Mean)), format.Glue(format.Duration(b.RoundTrip())))
 	}
-	if !b.Beaten() {
+	if !c.Beaten() {
 		p.item("", "bound", text)
 		return
 	}

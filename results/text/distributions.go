@@ -53,7 +53,7 @@ func (p *page) latencies(c *results.Cell) error {
 			overflow = append(overflow, title+" "+format.Count(l.Overflow))
 		}
 	}
-	if err := p.block(g); err != nil {
+	if err := p.block(g, 4, 2); err != nil { // p90, then the mean
 		return err
 	}
 	if few && p.verbose {
@@ -83,14 +83,20 @@ func distribution(l results.Latency) []string {
 	return row
 }
 
-// block adds a table within the page, after a blank line.
-func (p *page) block(g grid) error {
-	lines, err := g.text()
+// block adds a table within the page, after a blank line. If the page is too narrow, it goes without the spare columns, the first of
+// them first.
+func (p *page) block(g grid, spare ...int) error {
+	const indent = "  "
+	fits := g
+	for n := 1; n <= len(spare) && fits.width()+len(indent) > p.width; n++ {
+		fits = g.keeping(func(col int) bool { return !slices.Contains(spare[:n], col) })
+	}
+	lines, err := fits.text()
 	if err != nil {
 		return err
 	}
 	for i, line := range lines {
-		lines[i] = "  " + line
+		lines[i] = indent + line
 	}
 	p.blank()
 	p.add(bold, lines[0])
@@ -115,7 +121,11 @@ func (p *page) classes(c *results.Cell) error {
 			metric.Ratio.Format(k.Jain), format.Count(k.Starved), format.Count(refused),
 		})
 	}
-	return p.block(g.keeping(func(col int) bool { return col != 2 && col != 3 || c.Open() })) // responses
+	if !c.Open() {
+		g = g.keeping(func(col int) bool { return col != 2 && col != 3 }) // responses
+	}
+	last := len(g.head) - 1
+	return p.block(g, last-2, last-1) // Jain, then starved: the fairness of all has both
 }
 
 // overTrials are the metrics whose intervals over the trials are shown.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -24,22 +23,32 @@ type grid struct {
 	rows  [][]string
 }
 
-const gap = 2 // blanks between two columns on the terminal
+const (
+	gap   = 2   // blanks between two columns on the terminal
+	ruled = "─" // what a rule is made of
+)
 
-// width returns how many runes the longest line of the terminal table takes.
+// wide is a short name, for it stands in many places.
+func wide(s string) int { return format.Width(s) }
+
+// width returns how many columns of the terminal the longest line takes.
 func (g grid) width() int {
 	total := -gap
 	for col := range g.head {
-		widest := 0
-		for _, line := range strings.Split(g.head[col], "\n") {
-			widest = max(widest, utf8.RuneCountInString(line))
-		}
-		for _, row := range g.rows {
-			widest = max(widest, utf8.RuneCountInString(row[col]))
-		}
-		total += widest + gap
+		total += g.widest(col) + gap
 	}
 	return total
+}
+
+// widest returns how many columns of the terminal a column takes.
+func (g grid) widest(col int) (widest int) {
+	for line := range strings.SplitSeq(g.head[col], "\n") {
+		widest = max(widest, wide(line))
+	}
+	for _, row := range g.rows {
+		widest = max(widest, wide(row[col]))
+	}
+	return widest
 }
 
 // keeping returns the grid with those of its columns for which keep holds.
@@ -59,7 +68,7 @@ func (g grid) keeping(keep func(col int) bool) (kept grid) {
 
 // text lays the grid out for a terminal: the lines of the head, then a rule, then a line a row.
 func (g grid) text() ([]string, error) {
-	// The rule and the padding follow the last column too, which would cost the gap; both are cut off below.
+	// The rule and the padding go on behind the last column, which would cost the gap: both are cut off below.
 	lines, err := g.render(
 		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", gap), Overwrite: true}),
 		tablewriter.WithRendition(tw.Rendition{
@@ -70,12 +79,11 @@ func (g grid) text() ([]string, error) {
 				Lines:      tw.Lines{ShowHeaderLine: tw.On, ShowTop: tw.Off, ShowBottom: tw.Off},
 			},
 		}))
-	width := g.width()
 	for i, line := range lines {
-		if runes := []rune(line); len(runes) > width {
-			line = string(runes[:width])
-		}
 		lines[i] = strings.TrimRight(line, " ")
+		if strings.Trim(line, ruled) == "" {
+			lines[i] = strings.TrimSuffix(line, strings.Repeat(ruled, gap))
+		}
 	}
 	return lines, err
 }
@@ -142,7 +150,7 @@ const (
 type page struct {
 	width   int
 	color   bool
-	verbose bool // of a single cell: see Options
+	verbose bool // see Options
 	lines   []string
 	items   *[]view.Item // nil, or: takes what has a label in place of lines; see Facts
 }

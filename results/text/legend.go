@@ -1,8 +1,9 @@
 package text
 
-// The legend of a table: what its columns are, as far as they are there.
+// The legend of a table: what its columns and marks are, as far as they are there.
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -11,8 +12,6 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-type sayer func(format string, args ...any)
-
 // has reports whether a column is shown.
 func (t *table) has(group, title string) bool {
 	return slices.ContainsFunc(t.columns, func(col column) bool { return col.Group == group && col.Title == title })
@@ -20,21 +19,49 @@ func (t *table) has(group, title string) bool {
 
 func (t *table) any(of func(*results.Cell) bool) bool { return slices.ContainsFunc(t.Cells, of) }
 
-// sayColumns explains the columns that not everybody knows.
-func (t *table) sayColumns(say sayer) {
+// caveats returns what changes how the rows are read, a line each.
+func (t *table) caveats() (all []note) {
+	say := func(format string, args ...any) { all = append(all, note{text: fmt.Sprintf(format, args...)}) }
+	if view.Differ(t.Cells, "kind") {
+		say("Servers differ in kind: rows of different kinds do not compare.")
+	}
+	if view.Differ(t.Cells, "persistence") {
+		say("Persistence differs: locks that survive a crash of the server cost more.")
+	}
+	if view.Differ(t.Cells, "durability") {
+		say("Durability differs: strict answers once a change is on disk, except where persistence is none.")
+	}
+	for _, text := range unlikeHolds(t.Cells) {
+		say("%s", text)
+	}
+	if t.any((*results.Cell).Open) {
+		say("wait: in an open loop the response, from when an arrival was due to its grant.")
+	}
 	if t.has("", "±") {
 		of := "how far the trials are from their median at the most"
 		switch {
 		case !t.any(func(c *results.Cell) bool { return !manyTrials(c) }):
-			of = "95 % confidence interval of the median over the trials, by order statistics"
+			of = "95 % confidence interval of the median over the trials"
 		case t.any(manyTrials):
-			of += ", or their 95 % confidence interval where there are " + strconv.Itoa(stats.MinTrials) + " or more"
+			of += ", or its 95 % interval if they are " + strconv.Itoa(stats.MinTrials) + " or more"
 		}
 		say("±: %s; latencies are of all trials together.", of)
 	}
-	if t.any((*results.Cell).Open) {
-		say("wait: in an open loop the response, from when an arrival was due to its grant; acquire is from when a client took it up.")
+	if t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }) {
+		say("viol.: grants of a key that another client still held.")
 	}
+	if t.any(func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
+		say("planted: of holds that the plan made outlast their lease, which says nothing against the lock.")
+	}
+	if t.any(blind) {
+		say("viol. –: none could have been seen, since no rival was refused while a key was held.")
+	}
+	return all
+}
+
+// meanings explains the columns that not everybody knows.
+func (t *table) meanings() (all []note) {
+	say := func(format string, args ...any) { all = append(all, note{text: fmt.Sprintf(format, args...)}) }
 	if t.has("limited", "by") {
 		say("limited by: %s.", view.LimitLegend(t.Cells))
 	}
@@ -44,6 +71,9 @@ func (t *table) sayColumns(say sayer) {
 	if t.has("", "dropped") {
 		say("dropped: share of the arrivals that found the queue full; they are in no latency.")
 	}
+	if t.has("acquire", "p50") || t.has("acquire", "p99") {
+		say("acquire: from when a client took an arrival up to its grant.")
+	}
 	if t.has("recovery", "p50") {
 		say("recovery: from the death of a holder, who released nothing, to the next grant of its key.")
 	}
@@ -51,17 +81,8 @@ func (t *table) sayColumns(say sayer) {
 		say("neighbour: how many times as long as before the load a request took that has nothing to do with locks, on a " +
 			"connection of its own.")
 	}
-	planted := ""
-	if t.any(func(c *results.Cell) bool { return c.Safety.Overstayed > 0 }) {
-		planted = "; planted: of holds that the plan made outlast their lease, which says nothing against the lock"
-	}
-	if t.any(blind) {
-		planted += "; –: none could have been seen, since no rival was refused while a key was held"
-	}
-	if planted != "" || t.any(func(c *results.Cell) bool { return c.Safety.Violations > 0 }) {
-		say("viol.: grants of a key that another client still held%s.", planted)
-	}
 	if t.any(sparse) {
 		say("–: not known, or too few values for that quantile.")
 	}
+	return all
 }

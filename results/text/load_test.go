@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -283,6 +284,27 @@ func TestLength(t *testing.T) {
 	}{{0, 10 * time.Second, "10 s"}, {50_000, 0, "50,000 operations"}, {1, time.Minute, "1 operation or 60 s"}} {
 		if got := length(&spec.Plan{Ops: c.ops, Duration: c.d}); got != c.want {
 			t.Errorf("-n %d -duration %v: %q, want %q", c.ops, c.d, got, c.want)
+		}
+	}
+}
+
+// TestLadderChange: a step whose p99 is nothing has no change beside it.
+func TestLadderChange(t *testing.T) {
+	r := climbed(0)
+	first, mirror := &r.Steps[0], &r.Steps[len(r.Steps)-1] // 3,000/s
+	for _, c := range []struct {
+		p99, mirror time.Duration
+		want        string
+	}{{2 * time.Millisecond, 3 * time.Millisecond, "+50.0 %"}, {0, time.Millisecond, "–"}, {0, 0, "–"}} {
+		first.P99, mirror.P99 = c.p99, c.mirror
+		var out strings.Builder
+		if err := Table(&out, group(t, r), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(out.String(), "\n")
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "3,000/s") })
+		if at < 0 || !strings.Contains(lines[at], "  "+c.want+"  ") {
+			t.Errorf("from %v to %v: no %q in\n%s", c.p99, c.mirror, c.want, strings.Join(lines, "\n"))
 		}
 	}
 }

@@ -4,6 +4,7 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type notes struct {
 	numbers map[string]int
 }
 
-func (n *notes) number(text string) string {
+func (n *notes) number(text string) int {
 	if n.numbers == nil {
 		n.numbers = map[string]int{}
 	}
@@ -28,12 +29,33 @@ func (n *notes) number(text string) string {
 		n.texts = append(n.texts, text)
 		n.numbers[text] = len(n.texts)
 	}
-	return strconv.Itoa(n.numbers[text])
+	return n.numbers[text]
+}
+
+// ranges lists numbers in their order, three or more in a row as a range: "1,4–6".
+func ranges(numbers []int) string {
+	slices.Sort(numbers)
+	var parts []string
+	for i := 0; i < len(numbers); {
+		n := 1 // in a row
+		for i+n < len(numbers) && numbers[i+n] == numbers[i]+n {
+			n++
+		}
+		if n > 2 {
+			parts = append(parts, fmt.Sprintf("%d–%d", numbers[i], numbers[i]+n-1))
+		} else {
+			n = 1
+			parts = append(parts, strconv.Itoa(numbers[i]))
+		}
+		i += n
+	}
+	return strings.Join(parts, ",")
 }
 
 // remarkOn fills the column of notes for one cell and adds what it refers to to the notes below.
 func (t *table) remarkOn(c *results.Cell) string {
-	var words, refs []string
+	var words []string
+	var refs []int
 	ref := func(text string) {
 		if number := t.notes.number(text); !slices.Contains(refs, number) {
 			refs = append(refs, number)
@@ -53,8 +75,8 @@ func (t *table) remarkOn(c *results.Cell) string {
 	if text := view.OtherWitnesses(c.Safety); text != "" {
 		ref(text)
 	}
-	for _, warning := range c.Warnings {
-		if !results.IsHoldWarning(warning) { // all of them together are a note of their own
+	for _, warning := range merged(c.Warnings) {
+		if !results.IsHoldWarning(warning) && !marked(warning) { // all holds together are a note of their own
 			ref(warning)
 		}
 	}
@@ -68,7 +90,7 @@ func (t *table) remarkOn(c *results.Cell) string {
 		words = nil
 	}
 	if len(refs) > 0 {
-		words = append(words, "["+strings.Join(refs, ",")+"]")
+		words = append(words, "["+ranges(refs)+"]")
 	}
 	return strings.Join(words, " ")
 }
@@ -80,38 +102,136 @@ func flags(c *results.Cell) []view.Flag {
 	})
 }
 
-// note is a line below a table. Marks that begin with listItem are of items of a list.
-type note struct{ mark, text string }
+// amount is a number in a text: 12, 0.003, 1,204.
+var amount = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
 
-const listItem = "  "
-
-// below explains the table, in paragraphs: the numbered notes and the words in the rows, what is wrong with each design, and
-// what else makes rows unlike or takes explaining.
-func (t *table) below() (parts [][]note) {
-	var marks, other []note
-	for i, text := range t.notes.texts {
-		marks = append(marks, note{"[" + strconv.Itoa(i+1) + "] ", text})
+// merged returns warnings of a cell with those as one that differ in their numbers only, such as those of each node and trial, with
+// the least and the most of each number: "node 1 to 5 of 5 did not answer 2 to 31 requests".
+func merged(warnings []string) (all []string) {
+	var order []string
+	alike := map[string][]string{}
+	for _, w := range warnings {
+		words := amount.ReplaceAllLiteralString(w, "0")
+		if alike[words] == nil {
+			order = append(order, words)
+		}
+		alike[words] = append(alike[words], w)
 	}
-	if !t.numbers {
-		for _, f := range view.AllFlags() {
-			if t.any(func(c *results.Cell) bool {
-				return slices.ContainsFunc(flags(c), func(of view.Flag) bool { return of.Name == f.Name })
-			}) {
-				marks = append(marks, note{f.Name + ": ", f.Means + "."})
+	for _, words := range order {
+		all = append(all, spanned(alike[words]))
+	}
+	return all
+}
+
+// spanned returns the first of texts that differ in their numbers only, with the least and the most of each.
+func spanned(texts []string) string {
+	least := amount.FindAllString(texts[0], -1)
+	most := slices.Clone(least)
+	for _, text := range texts[1:] {
+		for i, n := range amount.FindAllString(text, -1) {
+			if size(n) < size(least[i]) {
+				least[i] = n
+			}
+			if size(n) > size(most[i]) {
+				most[i] = n
 			}
 		}
 	}
-	say := func(format string, args ...any) { other = append(other, note{"", fmt.Sprintf(format, args...)}) }
-	t.sayServers(say)
-	t.sayGuarantees(say)
-	for _, text := range unlikeHolds(t.Cells) {
-		say("%s", text)
+	at := -1
+	return amount.ReplaceAllStringFunc(texts[0], func(string) string {
+		if at++; least[at] == most[at] {
+			return least[at]
+		}
+		return least[at] + " to " + most[at]
+	})
+}
+
+// size returns the value of an amount, or 0 if the text is not a number, like the address 127.0.0.1.
+func size(amount string) float64 {
+	v, _ := strconv.ParseFloat(strings.ReplaceAll(amount, ",", ""), 64)
+	return v
+}
+
+// note is a line below a table. The items of a list have their texts in one column.
+type note struct {
+	mark, text string
+	item       bool
+}
+
+// line returns a note as a paragraph has it.
+func (n note) line() string {
+	if n.item {
+		return n.mark + " " + n.text
 	}
-	t.sayColumns(say)
-	if len(t.left) > 0 {
-		say("Left out at this width: %s.", strings.Join(t.left, ", "))
+	return n.mark + n.text
+}
+
+// below explains the table, in paragraphs: the marks in the rows, what is wrong with each design, and what changes how the rows are
+// read. What else is true of the designs and the columns comes last, if all is asked for, or a line that says what that would be.
+func (t *table) below(all bool) (parts [][]note) {
+	last := t.caveats()
+	var more []string
+	for _, also := range []struct {
+		what  string
+		notes []note
+	}{
+		{"the servers", t.designs()},
+		{"what each design guarantees", t.guarantees()},
+		{"what columns mean", t.meanings()},
+		{"the columns left out", sentence("Left out at this width: ", t.left, ", ")},
+	} {
+		switch {
+		case also.notes == nil:
+		case all:
+			last = append(last, also.notes...)
+		default:
+			more = append(more, also.what)
+		}
 	}
-	return slices.DeleteFunc([][]note{marks, t.risks(), other}, func(part []note) bool { return len(part) == 0 })
+	if more != nil {
+		last = append(last, note{mark: "-v: ", text: format.And(more)})
+	}
+	return slices.DeleteFunc([][]note{t.marks(), t.risks(), last}, func(part []note) bool { return len(part) == 0 })
+}
+
+// marks returns the numbered notes, and what the words in the rows mean.
+func (t *table) marks() (all []note) {
+	for i, text := range t.notes.texts {
+		all = append(all, note{mark: "[" + strconv.Itoa(i+1) + "] ", text: text})
+	}
+	if t.numbers {
+		return all
+	}
+	for _, f := range view.AllFlags() {
+		if t.any(func(c *results.Cell) bool {
+			return slices.ContainsFunc(flags(c), func(of view.Flag) bool { return of.Name == f.Name })
+		}) {
+			all = append(all, note{mark: f.Name + ": ", text: f.Means + "."})
+		}
+	}
+	return all
+}
+
+// explain writes notes. Of items, a mark that is too long for the column beside their texts has a line of its own.
+func (p *page) explain(notes []note) {
+	const indent = "  "
+	longest, column := min(30, p.width/3), 2*len(indent)
+	for _, n := range notes {
+		if w := wide(n.mark); n.item && w <= longest {
+			column = max(column, len(indent)+w+1)
+		}
+	}
+	for _, n := range notes {
+		switch head := indent + n.mark; {
+		case !n.item:
+			p.para("", n.mark, n.text)
+		case wide(n.mark) > longest:
+			p.para("", indent, n.mark)
+			p.para("", strings.Repeat(" ", column), n.text)
+		default:
+			p.para("", head+strings.Repeat(" ", column-wide(head)), n.text)
+		}
+	}
 }
 
 // unlikeHolds names the holds that did not last as long as they were asked to, in one cell or in several that should be alike.

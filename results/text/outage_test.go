@@ -25,7 +25,7 @@ func TestOutage(t *testing.T) {
 	for _, want := range []string{
 		"after " + format.Duration(r.Elapsed) + " of 100,000 operations",
 		"BEHIND, what failed or still waited when the window closed is in no latency",
-		"unclear: halves of 96.0 and 0 locks/s, which may be chance (p 0.17)",
+		"unclear: typical second 96.0, then 0, which may be chance (p 0.17)",
 		"limited by errors: 7,024 requests failed",
 	} {
 		if !strings.Contains(text, want) {

@@ -14,17 +14,32 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// outcomes says how the acquisitions and releases ended: in short, those that did not go well.
-func (p *page) outcomes(c *results.Cell) {
+// ends says how the acquisitions and releases ended: in short, those of which not all went well.
+func (p *page) ends(c *results.Cell) {
 	n := c.Counts
-	if p.verbose || n.Contended+n.TimedOut+n.Canceled+n.Unknown+n.Refused > 0 {
-		p.item("", "outcomes", format.Join("acquired "+format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
-			format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused), format.Labelled("unfinished", n.Unfinished)))
+	acquired := []string{"acquired " + format.Count(n.Acquired), format.Labelled("contended", n.Contended), format.Labelled("timed out", n.TimedOut),
+		format.Labelled("cancelled", n.Canceled), format.Labelled("unknown", n.Unknown), format.Labelled("refused", n.Refused),
+		format.Labelled("unfinished", n.Unfinished)}
+	released := []string{"released " + format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
+		format.Labelled("failed", n.ReleaseError), format.Labelled("holder died", n.Crashed)}
+	if p.verbose {
+		p.item("", "outcomes", format.Join(acquired...))
+		p.item("", "releases", format.Join(released...))
+		return
 	}
-	if p.verbose || n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed > 0 {
-		p.item("", "releases", format.Join("released "+format.Count(n.Released), format.Labelled("lost", n.Lost), format.Labelled("lost to a renewal", n.LostRenewal),
-			format.Labelled("failed", n.ReleaseError), format.Labelled("never, since the holder died:", n.Crashed)))
+	if n.Contended+n.TimedOut+n.Canceled+n.Unknown+n.Refused == 0 {
+		acquired = nil
 	}
+	if n.Lost+n.LostRenewal+n.ReleaseError+n.Crashed == 0 {
+		released = nil
+	}
+	p.item("", "outcomes", format.Join(slices.Concat(acquired, released)...))
+}
+
+// outcomes says how acquisitions and releases ended, and what else came of the plan: in short, what did not go well.
+func (p *page) outcomes(c *results.Cell) {
+	p.ends(c)
+	n := c.Counts
 	if n.Overstayed > 0 {
 		p.item("", "", format.Plural(n.Overstayed, "hold")+" outlasted the lease, as planned")
 	}
@@ -91,7 +106,11 @@ func (p *page) safety(c *results.Cell) {
 	if s.Breaches() > 0 {
 		color = alarm(c)
 	}
-	p.item(color, "safety", view.SafetyLine(s))
+	warm := ""
+	if c.Plan().Warmup > 0 {
+		warm = " with warm-up"
+	}
+	p.item(color, "safety", view.SafetyVerdict(s, warm))
 	if p.verbose {
 		p.item("", "", powerLine(s))
 	}
@@ -201,7 +220,7 @@ func (p *page) generator(c *results.Cell) {
 	}
 	memory := ""
 	if g.Memory > 0 {
-		memory = fmt.Sprintf("%s MB of memory", format.Count((g.Memory+1<<19)>>20))
+		memory = metric.Bytes.Format(float64(g.Memory)) + " of memory"
 	}
 	starved := ""
 	switch {

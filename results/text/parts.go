@@ -5,7 +5,6 @@ package text
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -41,9 +40,9 @@ func Full(cells []*results.Cell) Sheet {
 	for _, r := range all.rows {
 		s.Cells = append(s.Cells, r.cell)
 	}
-	for _, part := range t.below() {
+	for _, part := range t.below(true) {
 		for _, n := range part {
-			s.Notes = append(s.Notes, format.Line(strings.TrimSpace(n.mark+n.text)))
+			s.Notes = append(s.Notes, format.Line(n.line()))
 		}
 	}
 	return s
@@ -52,7 +51,7 @@ func Full(cells []*results.Cell) Sheet {
 // Facts returns what the detailed view of a cell says, figures that have a table of their own apart.
 func Facts(c *results.Cell) []view.Item {
 	p := &page{width: defaultWidth, verbose: true, items: &[]view.Item{}}
-	p.asked(c)
+	p.settings(c)
 	p.throughput(c)
 	p.safety(c)
 	p.fairness(c)

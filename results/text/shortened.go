@@ -115,13 +115,8 @@ func (t *comparison) notes(most int) (list []string) {
 	for _, text := range t.Notes {
 		list = append(list, text+".")
 	}
-	for _, lone := range []struct {
-		labels []string
-		where  string
-	}{{t.Added, "head"}} {
-		if n := len(lone.labels); n > 0 {
-			list = append(list, fmt.Sprintf("Only in the %s, and not compared: %s.", lone.where, format.FewClauses(lone.labels, named)))
-		}
+	if len(t.Added) > 0 {
+		list = append(list, fmt.Sprintf("Only in the head, and not compared: %s.", format.FewClauses(t.Added, named)))
 	}
 	if len(list) <= most {
 		return list

@@ -5,7 +5,6 @@ package text
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
@@ -17,8 +16,10 @@ type table struct {
 	*view.Run
 	blocks  []block
 	columns []column
-	left    []string // names of the columns that were left out
-	numbers bool     // the column of notes has numbers only, which takes less room than words
+	left    []string                 // names of the columns that were left out
+	names   map[*results.Cell]string // what the first row of each says
+	labels  map[*results.Cell]string // see labels
+	numbers bool                     // the column of notes has numbers only, which takes less room than words
 	notes   notes
 	remarks []string // the column of notes, one a cell
 }
@@ -37,7 +38,7 @@ type row struct {
 }
 
 func newTable(cells []*results.Cell) *table {
-	t := &table{Run: view.NewRun(cells)}
+	t := &table{Run: view.NewRun(cells), names: map[*results.Cell]string{}, labels: labels(cells)}
 	for _, g := range t.Groups {
 		b := block{title: g.Load}
 		order := g.Index
@@ -46,6 +47,7 @@ func newTable(cells []*results.Cell) *table {
 		}
 		for _, at := range order {
 			b.add(g.Index[at], g.Short[at], g.Cells[at])
+			t.names[g.Cells[at]] = g.Short[at]
 		}
 		t.blocks = append(t.blocks, b)
 	}
@@ -80,9 +82,15 @@ func (t *table) remark(numbers bool) {
 // numbersFirst is the Drop of the columns that go only after the words of the notes.
 const numbersFirst = 2
 
-// fit leaves columns out, and the words of the notes, until the table is no wider than width or nothing is left that may go.
+// fit leaves columns out, and the words of the notes, until the table is no wider than width. If nothing is left that may go, names
+// are cut.
 func (t *table) fit(width int) {
-	for t.grid(t.rows()).width() > width {
+	for {
+		g := t.grid(t.rows())
+		over := g.width() - width
+		if over <= 0 {
+			return
+		}
 		worst := 0
 		for i, col := range t.columns {
 			if col.Drop > t.columns[worst].Drop {
@@ -95,10 +103,26 @@ func (t *table) fit(width int) {
 			t.remark(true)
 			continue
 		case drop == 0:
+			t.clip(max(shortestName, g.widest(0)-over))
 			return
 		}
 		t.left = append(t.left, oneLine(t.columns[worst].head()))
 		t.columns = slices.Delete(t.columns, worst, worst+1)
+	}
+}
+
+// shortestName is how many columns of the terminal a name keeps, however narrow that is.
+const shortestName = 20
+
+// clip cuts what does not fit into the room out of the middle of names, which often differ at their ends.
+func (t *table) clip(room int) {
+	for _, b := range t.blocks {
+		for i := range b.rows {
+			name := []rune(b.rows[i].name)
+			for n := len(name); wide(b.rows[i].name) > room; n-- {
+				b.rows[i].name = string(name[:n/2]) + "…" + string(name[len(name)-(n-1)/2:])
+			}
+		}
 	}
 }
 
@@ -160,33 +184,33 @@ func (p *page) table(cells []*results.Cell) error {
 		}
 	}
 	lines = lines[head:]
-	wide := min(max(g.width(), 40), p.width)
+	width := min(max(g.width(), 40), p.width)
 	for i, b := range t.blocks {
 		if i > 0 {
 			p.blank()
 		}
-		p.add(bold, rule(b.title, wide)...)
+		p.add(bold, rule(b.title, width)...)
 		for _, r := range b.rows {
 			p.add(alarm(cells[r.cell]), lines[0])
 			lines = lines[1:]
 		}
 	}
-	for _, part := range t.below() {
+	for _, part := range t.below(p.verbose) {
 		p.blank()
-		for _, note := range part {
-			p.para("", note.mark, note.text)
-		}
+		p.explain(part)
 	}
 	return nil
 }
 
-// rule returns a title with a line drawn through its rest, or its lines if it takes several.
+// rule returns a title with a line drawn through its rest, or its lines if it takes several; without a title the line alone.
 func rule(title string, width int) []string {
-	const begin = "── "
-	lines := format.Wrap(begin, title, width)
+	if title == "" {
+		return []string{strings.Repeat(ruled, width)}
+	}
+	lines := format.Wrap(ruled+ruled+" ", title, width)
 	last := &lines[len(lines)-1]
-	if rest := width - utf8.RuneCountInString(*last) - 1; rest > 0 {
-		*last += " " + strings.Repeat("─", rest)
+	if rest := width - wide(*last) - 1; rest > 0 {
+		*last += " " + strings.Repeat(ruled, rest)
 	}
 	return lines
 }

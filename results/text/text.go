@@ -18,7 +18,7 @@ type Options struct {
 
 	Figures bool // of a comparison of several cells: show the figures that no threshold judges, too
 	All     bool // of a comparison of many figures: show every row, not the worst of them alone
-	Verbose bool // of a single cell: all that the record says of it
+	Verbose bool // of a single cell: all that the record says of it; of several: all that explains the table
 	Plan    bool // of a comparison: say what was measured, where no table above it has
 }
 
@@ -28,8 +28,9 @@ var errNone = errors.New("text: no records")
 
 // Table writes cells for a terminal: in detail if there is one, else as a block for each load, with a row a cell, the best one
 // first (see view.Group.Best), and a row for each of its classes below it. When the rows are too wide, the least important
-// columns are left out, and a line below says which; what a lock costs goes first. Throughput, the median and the p99 of the wait,
-// violations and notes always stay, so long names on a narrow terminal may still overflow it.
+// columns are left out, what a lock costs first, and then long names are cut. Throughput, the median and the p99 of the wait,
+// violations and notes always stay, so a very narrow terminal may still be too narrow. Below the blocks stand what the marks in the
+// rows mean, what is wrong with each design and what changes how the rows are read.
 func Table(w io.Writer, cells []*results.Cell, o Options) (err error) {
 	if len(cells) == 0 {
 		return errNone
@@ -70,16 +71,19 @@ func Markdown(w io.Writer, cells []*results.Cell) error {
 		if err != nil {
 			return err
 		}
-		p.add("", "", "**"+plain(b.title)+"**", "")
+		p.blank()
+		if b.title != "" {
+			p.add("", "**"+plain(b.title)+"**", "")
+		}
 		p.add("", lines...)
 	}
-	for _, part := range t.below() {
-		for _, note := range part {
-			if item, ok := strings.CutPrefix(note.mark, listItem); ok {
-				p.add("", "- "+plain(strings.TrimSpace(item)+" "+note.text))
+	for _, part := range t.below(true) {
+		for _, n := range part {
+			if n.item {
+				p.add("", "- "+plain(n.line()))
 				continue
 			}
-			p.add("", "", plain(note.mark+note.text))
+			p.add("", "", plain(n.line()))
 		}
 	}
 	return p.writeTo(w)

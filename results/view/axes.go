@@ -144,7 +144,7 @@ func onlyIf(holds func(*spec.Plan) bool, text string) func(*results.Cell) string
 	}
 }
 
-// settingText returns a setting's value in a cell; of a setting of classes byClass if they do not agree.
+// settingText returns a setting's value in a cell; of a setting of classes ByClass if they do not agree.
 func settingText(s spec.Setting) func(*results.Cell) string {
 	if s.Class {
 		return ofClasses(func(l spec.Load) string { return pretty(s, s.Text(nil, &l)) })

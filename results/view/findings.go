@@ -223,10 +223,10 @@ func (v *Run) single() []Finding {
 		waited += "."
 	}
 	bound := ""
-	if c.Bound.LocksPerS > 0 {
-		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", format.Percent(c.Bound.Efficiency))
+	if e := c.Figures().Efficiency(); !math.IsNaN(e) {
+		bound = fmt.Sprintf(" That is %s of an estimate of what any lock could reach here.", format.Percent(e))
 	}
-	if c.Bound.Beaten() {
+	if c.Beaten() {
 		bound += " The estimate was too low."
 	}
 	return []Finding{{Note, format.Three(c.Rate.Median) + " locks a second" + text + ".", waited + bound}}
@@ -255,49 +255,63 @@ func (g Group) rank() ranking {
 	if byWait {
 		figure, estimate = func(c *results.Cell) float64 { return -P99(c) }, negative(Tail)
 	}
-	var fit []int
-	for _, i := range g.Sorted(figure) {
-		if c := g.Cells[i]; c.Safety.Breaches() == 0 && len(Doubts(c)) == 0 && !math.IsNaN(figure(c)) && c.Counts.Acquired > 0 {
-			fit = append(fit, i)
-		}
-	}
+	fit := slices.DeleteFunc(g.Sorted(figure), func(i int) bool {
+		c := g.Cells[i]
+		return c.Safety.Breaches() > 0 || len(Doubts(c)) > 0 || math.IsNaN(figure(c)) || c.Counts.Acquired == 0
+	})
 	if len(fit) < 2 {
 		return ranking{winner: -1}
 	}
-	first, next := g.Cells[fit[0]], g.Cells[fit[1]]
-	how, sure := apart(estimate(first), estimate(next))
+	first, next := estimate(g.Cells[fit[0]]), estimate(g.Cells[fit[1]])
+	how, sure := apart(first, next)
 	if !sure {
-		same := []string{g.Names[fit[0]]}
-		for _, i := range fit[1:] {
-			if _, sure := apart(estimate(first), estimate(g.Cells[i])); !sure {
-				same = append(same, g.Names[i])
-			}
-		}
-		what := fmt.Sprintf("%s had the most, %s locks/s, but", same[0], format.Three(first.Rate.Median))
-		if byWait {
-			what = fmt.Sprintf("%s had the lowest P99, %s, but", same[0], metric.Duration.Format(P99(first)))
-		}
-		return ranking{-1, Finding{Note, "No fastest row.",
-			fmt.Sprintf("%s %s cannot be told apart from it: %s", what, format.Few(same[1:], NamedCells), how)}}
+		level := slices.DeleteFunc(slices.Clone(fit[1:]), func(i int) bool {
+			_, sure := apart(first, estimate(g.Cells[i]))
+			return sure
+		})
+		return ranking{-1, g.level(fit[0], level, byWait, how)}
 	}
-	lead := g.Names[fit[0]] + " was fastest:"
-	if !estimate(first).Known() || !estimate(next).Known() {
-		lead = g.Names[fit[0]] + " came first:" // which is less
-	}
-	text := fmt.Sprintf("%s locks/s, %s the next, %s; %s", format.Three(first.Rate.Median),
-		faster(first.Rate.Median, next.Rate.Median), g.Names[fit[1]], how)
+	text := g.won(fit, byWait, first.Known() && next.Known(), how)
+	text.Text += g.leftOut(fit[0], figure)
+	return ranking{fit[0], text}
+}
+
+// level says that the first row cannot be told from those of the same, and how that is known.
+func (g Group) level(first int, same []int, byWait bool, how string) Finding {
+	what := fmt.Sprintf("%s had the most, %s locks/s", g.Names[first], format.Three(g.Cells[first].Rate.Median))
 	if byWait {
-		lead = fmt.Sprintf("%s answered soonest:", g.Names[fit[0]])
+		what = fmt.Sprintf("%s had the lowest P99, %s", g.Names[first], metric.Duration.Format(P99(g.Cells[first])))
+	}
+	var names []string
+	for _, i := range same {
+		names = append(names, g.Names[i])
+	}
+	return Finding{Note, "No fastest row.",
+		fmt.Sprintf("%s, but %s cannot be told apart from it: %s", what, format.Few(names, NamedCells), how)}
+}
+
+// won says by how much the first of the rows that may be believed is ahead of the next, and how that is known. Without an interval
+// of both it came first, which is less.
+func (g Group) won(fit []int, byWait, known bool, how string) Finding {
+	first, next, name := g.Cells[fit[0]], g.Cells[fit[1]], g.Names[fit[1]]
+	lead, text := " was fastest:", ""
+	switch {
+	case byWait:
+		lead = " answered soonest:"
 		text = fmt.Sprintf("a p99 of %s, against %s of the next, %s; %s",
-			metric.Duration.Format(P99(first)), metric.Duration.Format(P99(next)), g.Names[fit[1]], how)
-	} else {
-		text += g.wait(fit)
+			metric.Duration.Format(P99(first)), metric.Duration.Format(P99(next)), name, how)
+	default:
+		if !known {
+			lead = " came first:"
+		}
+		text = fmt.Sprintf("%s locks/s, %s the next, %s; %s%s",
+			format.Three(first.Rate.Median), faster(first.Rate.Median, next.Rate.Median), name, how, g.wait(fit))
 	}
 	claims := func(c *results.Cell) string { return cmp.Or(Claims(c.First().Traits), "nothing") }
 	if a, b := claims(first), claims(next); a != b {
 		text += fmt.Sprintf(". Their guarantees differ (%s, against %s), so they are no equals", a, b)
 	}
-	return ranking{fit[0], Finding{Good, lead, text + g.leftOut(fit[0], figure)}}
+	return Finding{Good, g.Names[fit[0]] + lead, text}
 }
 
 // leftOut names the rows that would have come first if they could be believed.
@@ -321,13 +335,7 @@ func (g Group) leftOut(first int, figure func(*results.Cell) float64) string {
 
 // wait holds the p99 of the fastest row against the lowest.
 func (g Group) wait(fit []int) string {
-	lowest := slices.MinFunc(fit, func(a, b int) int {
-		x, y := P99(g.Cells[a]), P99(g.Cells[b])
-		if math.IsNaN(x) || math.IsNaN(y) {
-			return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
-		}
-		return cmp.Compare(x, y)
-	})
+	lowest := slices.MaxFunc(fit, func(a, b int) int { return cmp.Compare(-P99(g.Cells[a]), -P99(g.Cells[b])) }) // NaN is least
 	mine, best := P99(g.Cells[fit[0]]), P99(g.Cells[lowest])
 	switch {
 	case math.IsNaN(mine) || math.IsNaN(best):

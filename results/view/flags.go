@@ -33,7 +33,7 @@ var flags = []flag{
 	{"drifts", true, drifting, "the second half of the window was faster or slower than the first, by 5 % at least and not by chance " +
 		"(Mann-Whitney, p < 0.05): the load had not settled, so the figures depend on how long it ran"},
 	when("unbalanced", false, Unbalanced, "by Little's law, figures contradict each other"),
-	when("beaten", false, func(c *results.Cell) bool { return c.Bound.Beaten() && c.Safety.Breaches() == 0 },
+	when("beaten", false, (*results.Cell).Beaten,
 		"the bound is an estimate and was too low: round trips under the load were shorter than the one that it is from, "+
 			"locks changed hands without one, or arrivals from before the window were served in it"),
 	when("behind", true, func(c *results.Cell) bool { return !c.KeptUp() },

@@ -5,33 +5,42 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Limits are what can limit a throughput, with what that means.
-var Limits = []struct {
+// Limiting is one of the things that can limit a throughput.
+type Limiting struct {
 	By    results.LimitedBy
 	Means string // a clause
-}{
-	{results.ByKey, "keys were held, or changed hands, for most of the time"},
-	{results.ByLock, "keys stood free though clients waited for them"},
-	{results.ByServerCPU, "the server had no processor time left"},
-	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit"},
-	{results.ByConnections, "requests waited for one of a pool"},
-	{results.ByClients, "there were too few to keep the keys busy"},
-	{results.ByRate, "all arrivals were served in time"},
-	{results.ByErrors, "requests that failed took the clients' time"},
-	{results.ByUnknown, "the records do not tell"},
+
+	say  func(*results.Cell, results.Limit) string // the figures that say so
+	next func(*results.Cell, results.Limit) string // what to try; nil: nothing is known to help
+}
+
+// Limits are what can limit a throughput, in the order of legends.
+var Limits = []Limiting{
+	{results.ByKey, "keys were held, or changed hands, for most of the time", sayKeys, nextOfKey},
+	{results.ByLock, "keys stood free though clients waited for them", sayKeys, nextOfLock},
+	{results.ByLease, "clients waited for keys whose holders had died, until their leases ended", sayLease, nextOfLease},
+	{results.ByServerCPU, "the server had no processor time left", sayServer, nextOfServer},
+	{results.ByGenerator, "lockbench or its machine was busy, so that it is not the lock's limit", sayGenerator, nextOfGenerator},
+	{results.ByConnections, "requests waited for one of a pool", sayConnections, nextOfConnections},
+	{results.ByClients, "there were too few to keep the keys busy", sayClients, nextOfClients},
+	{results.ByRate, "all arrivals were answered in time", sayRate, nextOfRate},
+	{results.ByErrors, "requests that failed took the clients' time, or arrivals with them", sayErrors, nextOfErrors},
+	{results.ByUnknown, "the records do not tell", sayUnknown, nil},
 }
 
 // LimitLegend says what the limits of cells mean, each once.
 func LimitLegend(cells []*results.Cell) string {
 	var parts []string
 	for _, l := range Limits {
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Safety.Breaches() == 0 && c.Limit().By == l.By }) {
+		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Limit().By == l.By }) {
 			parts = append(parts, format.Glue(string(l.By)+" –")+" "+l.Means)
 		}
 	}
@@ -39,39 +48,70 @@ func LimitLegend(cells []*results.Cell) string {
 }
 
 // Limit returns what limits the throughput of c as a sentence that begins with its short name (results.LimitedBy), with the
-// figures that say so.
+// figures that say so; empty if several clients held a key at once.
 func Limit(c *results.Cell) string {
 	l := c.Limit()
-	return string(l.By) + ": " + limitText(c, l)
-}
-
-func limitText(c *results.Cell, l results.Limit) string {
-	switch l.By {
-	case results.ByRate:
-		return "all arrivals were served in time"
-	case results.ByErrors:
-		return fmt.Sprintf("%s failed; they and the pauses after them took %s of the clients' time", format.Plural(c.Counts.Failed(), "request"),
-			format.Percent(1-c.Bound.Little))
-	case results.ByServerCPU:
-		return serverText(c, l)
-	case results.ByGenerator:
-		if !c.Generator.Saturated {
-			return fmt.Sprintf("requests took %s times as long as without load, and the machine was %s busy, lockbench with %s of its %d cores",
-				format.Three(l.Slower), format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), c.First().Env.CPUs)
-		}
-		return c.Generator.Why
-	case results.ByConnections:
-		return fmt.Sprintf("%s requests at a time were under way or waited for one of %s",
-			format.Three(c.Requests()), format.Plural(c.Bound.Pool, "connection"))
-	case results.ByKey, results.ByLock:
-		return keyText(c, l)
-	case results.ByClients:
-		return clientText(c, l)
+	if l.By == "" {
+		return ""
 	}
-	return "nothing was granted, or the record lacks holds and releases"
+	return string(l.By) + ": " + limitingOf(l.By).say(c, l)
 }
 
-func serverText(c *results.Cell, l results.Limit) string {
+// Next returns what to try next, given what limits c: a flag to change, and why; empty if nothing is known to help.
+func Next(c *results.Cell) string {
+	if c.Violated() {
+		if p := c.Plan(); p.TTL > 0 && p.Hold >= p.TTL && !p.Renew {
+			return fmt.Sprintf("-renew, or a longer -ttl than %s: holds outlast the lease", format.Exact(p.TTL))
+		}
+		return "another design (lockbench list): whatever this one's speed, it does not exclude"
+	}
+	l := c.Limit()
+	if next := limitingOf(l.By).next; next != nil {
+		return next(c, l)
+	}
+	return ""
+}
+
+func limitingOf(by results.LimitedBy) Limiting {
+	if i := slices.IndexFunc(Limits, func(l Limiting) bool { return l.By == by }); i >= 0 {
+		return Limits[i]
+	}
+	return Limiting{}
+}
+
+func sayRate(c *results.Cell, _ results.Limit) string {
+	text := "all arrivals were answered in time"
+	if n := c.Counts; n.Contended > 0 {
+		text += fmt.Sprintf(", %s of them with a refusal", format.Percent(float64(n.Contended)/float64(n.Acquired+n.Contended+n.TimedOut)))
+	}
+	return text
+}
+
+func nextOfRate(c *results.Cell, _ results.Limit) string {
+	switch p := c.Plan(); {
+	case len(p.Classes) > 0:
+		return "raise the rates of its classes until arrivals have to wait: that is the capacity"
+	case p.Burst > 0:
+		return fmt.Sprintf("-burst %s: see whether twice the arrivals are answered in time as well", spec.Brief(p.Burst/2))
+	case !p.Rate.Changes():
+		return fmt.Sprintf("-rate %s: see whether twice the rate is answered in time as well", strconv.FormatFloat(2*p.Rate.First(), 'f', -1, 64))
+	}
+	return "raise -rate until arrivals have to wait: that is the capacity"
+}
+
+func sayErrors(c *results.Cell, l results.Limit) string {
+	failed := format.Plural(c.Counts.Failed(), "request") + " failed"
+	if l.Failing > 0 {
+		return fmt.Sprintf("%s; they and the pauses after them took %s of the clients' time", failed, format.Percent(l.Failing))
+	}
+	return fmt.Sprintf("%s, and %s of the acquisitions with them", failed, format.Percent(l.Lost))
+}
+
+func nextOfErrors(*results.Cell, results.Limit) string {
+	return "see the errors: the figures are those of the requests that were left"
+}
+
+func sayServer(c *results.Cell, l results.Limit) string {
 	can := ""
 	switch {
 	case !isRedis(c.First().Server):
@@ -90,41 +130,120 @@ func serverText(c *results.Cell, l results.Limit) string {
 
 func cores(n float64) string { return format.Three(n) + " cores" }
 
-// keyText says how keys spent their time, the larger part first.
-func keyText(c *results.Cell, l results.Limit) string {
-	if !l.Known {
-		why := "of skewed keys the record does not say how busy the hottest was"
-		if c.Safety.Breaches() > 0 || !c.First().Traits.Exclusive {
-			why = "keys had several holders at once"
-		}
-		return fmt.Sprintf("clients waited for locks, or were refused, for %s of their time; %s", format.Percent(l.Waiting), why)
+func nextOfServer(c *results.Cell, l results.Limit) string {
+	if line := queue(c); c.Cost.Tries >= 1.5 && line != "" {
+		return fmt.Sprintf("%s: a lock took %s tries, and one of each process is enough", line, format.Three(c.Cost.Tries))
 	}
-	keys, were, stood := "keys", "were held", "stood free"
+	switch p, redis := c.Plan(), isRedis(c.First().Server); {
+	case redis && p.Topology == "" && p.Keys > 1:
+		return "-topology cluster: the keys of several nodes have several cores"
+	case redis && l.CoresOf <= 1:
+		return "a server with a faster processor (-addr): it executes on one core"
+	}
+	return "a server with more processors, or a machine of its own (-addr)"
+}
+
+func sayGenerator(c *results.Cell, l results.Limit) string {
+	if c.Generator.Saturated {
+		return c.Generator.Why
+	}
+	return fmt.Sprintf("requests took %s times as long as without load, and the machine was %s busy, lockbench with %s of its %d cores",
+		format.Three(l.Slower), format.Percent(c.Generator.Machine), format.Three(c.Generator.CPU), c.First().Env.CPUs)
+}
+
+func nextOfGenerator(c *results.Cell, _ results.Limit) string {
+	if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
+		return "fewer clients, or a machine with more processors: the lock runs within lockbench"
+	}
+	return "run lockbench on another machine than the server (-addr)"
+}
+
+func sayConnections(c *results.Cell, _ results.Limit) string {
+	return fmt.Sprintf("%s requests at a time were under way or waited for one of %s",
+		format.Three(c.Requests()), format.Plural(c.Bound.Pool, "connection"))
+}
+
+func nextOfConnections(c *results.Cell, _ results.Limit) string {
+	return fmt.Sprintf("-conns %d: requests waited for a connection, not for the server", 2*c.Bound.Pool)
+}
+
+// keyWords name the keys whose time l knows, with the verbs that go with them.
+func keyWords(c *results.Cell, l results.Limit) (keys, were string) {
 	switch {
 	case l.Hottest:
-		keys, were = "the hottest key", "was held"
+		return "the hottest key", "was"
 	case c.Plan().Keys == 1:
-		keys, were = "the key", "was held"
+		return "the key", "was"
 	}
-	held := fmt.Sprintf("%s for %s of the time", were, format.Percent(l.Held))
-	trip := ""
+	return "keys", "were"
+}
+
+// sayKeys says how keys spent their time, the larger part first.
+func sayKeys(c *results.Cell, l results.Limit) string {
+	keys, were := keyWords(c, l)
+	trip, dead, waited, idle := "", "", "", ""
 	if l.Trip > 0 {
 		trip = fmt.Sprintf("changed hands for %s (a round trip each)", format.Percent(l.Trip))
 	}
-	waited := fmt.Sprintf("%s for %s while clients waited", stood, format.Percent(l.Waited))
-	idle := ""
+	if l.Dead >= 0.005 {
+		dead = fmt.Sprintf("stayed locked by dead holders for %s", format.Percent(l.Dead))
+	}
+	if l.Waited > 0 {
+		waited = fmt.Sprintf("stood free for %s while clients waited", format.Percent(l.Waited))
+	}
 	if l.Idle >= 0.05 {
 		idle = fmt.Sprintf("for %s with nobody waiting", format.Percent(l.Idle))
 	}
-	parts := []string{held, trip, waited, idle}
+	held := were + " held for " + format.Percent(l.Held)
+	parts := []string{held + " of the time", trip, dead, waited, idle}
 	if l.By == results.ByLock {
-		parts = []string{fmt.Sprintf("%s for %s of the time while clients waited", stood, format.Percent(l.Waited)), idle,
-			fmt.Sprintf("%s for %s", were, format.Percent(l.Held)), trip}
+		waited = fmt.Sprintf("stood free for %s of the time while clients waited", format.Percent(l.Waited))
+		parts = []string{waited, idle, held, trip, dead}
 	}
 	return keys + " " + format.And(nonEmpty(parts))
 }
 
-func clientText(c *results.Cell, l results.Limit) string {
+func nextOfKey(c *results.Cell, l results.Limit) string {
+	if line := queue(c); l.Trip > l.Held && line != "" {
+		return line + ": clients of one process then pass a key on among themselves"
+	}
+	if l.Hottest {
+		return "shorter holds, or a load that is spread more evenly (-key-dist): more keys leave the hottest as it is"
+	}
+	p := c.Plan()
+	flags := fmt.Sprintf("-keys %d", 2*p.Keys)
+	if p.Clients <= p.Keys && len(p.Classes) == 0 { // a client holds one key at a time
+		flags += fmt.Sprintf(" -clients %d", 2*p.Keys)
+	}
+	return flags + ", or shorter holds: a key cannot be busy for more than all the time"
+}
+
+func nextOfLock(c *results.Cell, _ results.Limit) string {
+	why := "keys stood free although clients waited"
+	if gap := c.Latency[results.Handoff]; gap.Quantile(0.5) > 0 {
+		why = fmt.Sprintf("keys stood free for %s between holders", format.Duration(gap.P50))
+	}
+	if line := queue(c); line != "" {
+		return line + ": " + why
+	}
+	return "another design (lockbench list): " + why
+}
+
+func sayLease(c *results.Cell, l results.Limit) string {
+	keys, were := keyWords(c, l)
+	return fmt.Sprintf("%s %s locked by dead holders for %s of the time, and clients waited for that for about %s of theirs",
+		keys, were, format.Percent(l.Dead), format.Percent(l.Blocked))
+}
+
+func nextOfLease(c *results.Cell, _ results.Limit) string {
+	flags := "a shorter -ttl"
+	if !c.Plan().Renew && c.First().Traits.Renews {
+		flags += " with -renew"
+	}
+	return flags + ": the key of a dead holder stays locked until its lease ends"
+}
+
+func sayClients(c *results.Cell, l results.Limit) string {
 	if c.Open() && c.Queued() {
 		return fmt.Sprintf("%s of the arrivals found all %s busy, which waited for locks for %s of that time",
 			format.Percent(c.Backlogged()), format.Plural(c.Plan().Clients, "client"), format.Percent(l.Waiting))
@@ -151,66 +270,39 @@ func nonEmpty(parts []string) (kept []string) {
 	return kept
 }
 
-// Next returns what to try next, given what limits c: a flag to change, and why; empty if nothing is known to help.
-func Next(c *results.Cell) string {
-	if c.Violated() {
-		if p := c.Plan(); p.TTL > 0 && p.Hold >= p.TTL && !p.Renew {
-			return fmt.Sprintf("-renew, or a longer -ttl than %s: holds outlast the lease", format.Exact(p.TTL))
-		}
-		return "another design (lockbench list): whatever this one's speed, it does not exclude"
+func nextOfClients(c *results.Cell, l results.Limit) string {
+	why := ": keys had room for more"
+	if l.CoresOf > 0 {
+		why = ": keys and server had room for more"
 	}
-	p, l := c.Plan(), c.Limit()
-	switch l.By {
-	case results.ByRate:
-		if rate := p.Rate.Mean(c.First().Elapsed); len(p.Classes) == 0 && rate > 0 && !p.Rate.Stepped() {
-			return fmt.Sprintf("-rate %.0f: see whether twice the rate is served in time as well", 2*rate)
-		}
-		return "raise -rate until arrivals have to wait: that is the capacity"
-	case results.ByErrors:
-		return "see the errors: the figures are those of the requests that were left"
-	case results.ByKey:
-		if line := queue(c); l.Known && l.Trip > l.Held && line != "" {
-			return line + ": clients of one process then pass a key on among themselves"
-		}
-		if l.Hottest {
-			return "shorter holds, or a load that is spread more evenly (-key-dist): more keys leave the hottest as it is"
-		}
-		return fmt.Sprintf("-keys %d, or shorter holds: a key cannot be busy for more than all the time", 2*p.Keys)
-	case results.ByServerCPU:
-		if line := queue(c); c.Cost.Tries >= 1.5 && line != "" {
-			return fmt.Sprintf("%s: a lock took %s tries, and one of each process is enough", line, format.Three(c.Cost.Tries))
-		}
-		if isRedis(c.First().Server) && p.Topology != "cluster" {
-			return "-topology cluster: the keys of several nodes have several cores"
-		}
-		return "a server with more processors, or a machine of its own (-addr)"
-	case results.ByGenerator:
-		if k := c.First().Server.Kind; k == "in-process" || k == "embedded" {
-			return "fewer clients, or a machine with more processors: the lock runs within lockbench"
-		}
-		return "run lockbench on another machine than the server (-addr)"
-	case results.ByConnections:
-		return fmt.Sprintf("-conns %d: requests waited for a connection, not for the server", 2*c.Bound.Pool)
-	case results.ByLock:
-		return lockNext(c)
-	case results.ByClients:
-		if len(p.Classes) > 0 {
-			return "raise the clients of its classes: keys and server had room for more"
-		}
-		return fmt.Sprintf("-clients %d: keys and server had room for more", 4*max(1, p.Clients))
+	p := c.Plan()
+	if len(p.Classes) > 0 {
+		return "raise the clients of its classes" + why
 	}
-	return ""
+	clients := 4 * max(1, p.Clients)
+	keys := max(p.Keys, clients)
+	switch flags := fmt.Sprintf("-clients %d", clients); {
+	case p.KeyDist.Check(p.Keys, clients) == nil:
+		return flags + why
+	case p.KeyDist.Check(keys, clients) == nil: // each has a key of its own
+		return fmt.Sprintf("%s -keys %d", flags, keys) + why
+	}
+	return "more clients, and a -key-dist with keys for them" + why
 }
 
-func lockNext(c *results.Cell) string {
-	why := "keys stood free although clients waited"
-	if gap := c.Latency[results.Handoff]; gap.Quantile(0.5) > 0 {
-		why = fmt.Sprintf("keys stood free for %s between holders", format.Duration(gap.P50))
+func sayUnknown(c *results.Cell, l results.Limit) string {
+	switch {
+	case l.Contended:
+		why := "of skewed keys the record does not say how busy the hottest was"
+		if !c.First().Traits.Exclusive {
+			why = "a key may have several holders at once"
+		}
+		return fmt.Sprintf("clients waited for locks, or were refused, for %s of their time; %s", format.Percent(l.Waiting), why)
+	case l.Slower > 0:
+		return fmt.Sprintf("requests took %s times as long as without load, and nobody knows how many processors the server has",
+			format.Three(l.Slower))
 	}
-	if line := queue(c); line != "" {
-		return line + ": " + why
-	}
-	return "another design (lockbench list): " + why
+	return "nothing was granted, or the record lacks holds and releases"
 }
 
 // queue returns the flags of the line within lockbench that c could have and has not; empty if there is nothing left. A lock

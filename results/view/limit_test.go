@@ -29,13 +29,48 @@ func TestNext(t *testing.T) {
 		{"a full server, many tries", func(r *results.Record) { r.Cost.ServerCPUUs, r.Cost.Tries = 190, 3 },
 			"server CPU: the server used 0.95 of the one core", "-wait queue -handover swap: a lock took 3.00 tries"},
 		{"a full server, one try each", func(r *results.Record) { r.Cost.ServerCPUUs = 190 }, "server CPU: ", "-topology cluster: "},
+		{"a full server, one key", func(r *results.Record) {
+			r.Cost.ServerCPUUs, r.Plan.Keys, r.Latency[results.Hold] = 190, 1, of(50_000, 10*time.Microsecond)
+		}, "server CPU: ", "a server with a faster processor (-addr): "},
+		{"full servers of a majority", func(r *results.Record) { r.Cost.ServerCPUUs, r.Plan.Topology, r.Plan.Nodes = 760, "redlock", 5 },
+			"server CPU: the server used 3.80 of the 4.00 cores", "a server with more processors"},
+		{"a server of unknown processors", func(r *results.Record) { r.Server.Kind, r.Server.Name = "external", "postgresql" },
+			"clients: ", "-clients 32: keys had room for more"},
+		{"the same, with requests that queue", func(r *results.Record) {
+			r.Server.Kind, r.Server.Name, r.Bound.RTT = "external", "postgresql", 20*time.Microsecond
+		}, "not known: requests took 10.0 times as long as without load", ""},
+		{"own keys", func(r *results.Record) { r.Plan.Keys, r.Plan.KeyDist = 8, spec.Must(spec.ParseKeys("own")) },
+			"clients: ", "-clients 32 -keys 32: keys and server had room for more"},
+		{"keys of their own among others", func(r *results.Record) { r.Plan.KeyDist = spec.Must(spec.ParseKeys("own@0-9")) },
+			"clients: ", "more clients, and a -key-dist with keys for them: "},
+		{"a client with a key", func(r *results.Record) { r.Plan.Keys, r.Plan.Clients, r.Counts.Acquired = 1, 1, 9500 },
+			"key: the key was held for 95 % of the time", "-keys 2 -clients 2, or shorter holds"},
+		{"dead holders", func(r *results.Record) {
+			r.Plan.Keys, r.Plan.Clients, r.Plan.TTL, r.Bound.Waited, r.Counts.Acquired = 12, 64, 2*time.Second, 600*time.Second, 2000
+			r.Latency[results.Recovery], r.Traits.Renews = of(18, 2*time.Second), true
+		}, "lease: keys were locked by dead holders for 30 % of the time, and clients waited for that for about 94 % of theirs",
+			"a shorter -ttl with -renew: "},
+		{"skewed keys", func(r *results.Record) {
+			r.Plan.KeyDist, r.Bound.Waited = spec.Must(spec.ParseKeys("zipf:1.1")), 70*time.Second
+		}, "not known: clients waited for locks, or were refused, for 88 % of their time; of skewed keys ", ""},
 		{"connections", func(r *results.Record) { r.Bound.Pool = 2 }, "connections: 2.00 requests at a time were under way or waited for one of 2 connections",
 			"-conns 4: "},
 		{"an open loop", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("5000")) }, "rate: ", "-rate 10000: "},
-		{"several holders", func(r *results.Record) { r.Safety.Violations = 9 }, "clients: ", "another design "},
+		{"a slow open loop", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("0.2")) }, "rate: ", "-rate 0.4: "},
+		{"a rate that rises", func(r *results.Record) { r.Plan.Rate = spec.Must(spec.ParseRate("1k:5k:10s")) }, "rate: ", "raise -rate "},
+		{"bursts", func(r *results.Record) { r.Plan.Burst = 10 * time.Second }, "rate: ", "-burst 5s: "},
+		{"single tries", func(r *results.Record) { r.Plan.Rate, r.Counts.Contended = spec.Must(spec.ParseRate("5000")), 5000 },
+			"rate: all arrivals were answered in time, 9.1 % of them with a refusal", "-rate 10000: "},
+		{"arrivals lost to errors", func(r *results.Record) {
+			r.Plan.Rate, r.Counts.Refused, r.Counts.Errors = spec.Must(spec.ParseRate("5000")), 5000, map[string]int64{"timeout": 5000}
+		}, "errors: 5,000 requests failed, and 9.1 % of the acquisitions with them", "see the errors: "},
+		{"errors that took time", func(r *results.Record) { r.Bound.Little, r.Counts.Errors = 0.72, map[string]int64{"connect": 300} },
+			"errors: 300 requests failed; they and the pauses after them took 28 % of the clients' time", "see the errors: "},
+		{"several holders", func(r *results.Record) { r.Safety.Violations = 9 }, "", "another design "},
+		{"several holders, as the design allows", func(r *results.Record) { r.Safety.Violations, r.Traits.Exclusive = 9, false }, "", ""},
 		{"several holders beyond the lease", func(r *results.Record) {
 			r.Safety.Violations, r.Plan.Hold, r.Plan.TTL = 9, time.Second, time.Second
-		}, "clients: ", "-renew, or a longer -ttl than 1 s"},
+		}, "", "-renew, or a longer -ttl than 1 s"},
 		{"nothing", func(r *results.Record) { r.Counts.Acquired = 0 }, "not known: ", ""},
 	} {
 		r := &results.Record{
@@ -50,7 +85,7 @@ func TestNext(t *testing.T) {
 		c.change(r)
 		cell := &results.Cell{Trials: []*results.Record{r}, Counts: r.Counts, Latency: r.Latency, Safety: r.Safety, Cost: r.Cost, Bound: r.Bound,
 			Rate: results.Spread{Median: r.Throughput()}}
-		if got := Limit(cell); !strings.HasPrefix(got, c.limit) {
+		if got := Limit(cell); !strings.HasPrefix(got, c.limit) || c.limit == "" && got != "" {
 			t.Errorf("%s: limited by %q, want %q", c.name, got, c.limit)
 		}
 		if got := Next(cell); !strings.HasPrefix(got, c.next) || c.next == "" && got != "" {

@@ -102,7 +102,7 @@ func loadOf(l spec.Load) string {
 	return closed
 }
 
-// loadShort is loadLine in few words, for a column.
+// loadShort is LoadLine in few words, for a column.
 func loadShort(p *spec.Plan) string {
 	line := LoadLine(p)
 	l := p.Groups()[0].Load
@@ -179,7 +179,7 @@ func ifCount(n int) string {
 	return format.Count(n)
 }
 
-// ofClasses returns a setting of a plan's load, or byClass if its classes do not agree in it.
+// ofClasses returns a setting of a plan's load, or ByClass if its classes do not agree in it.
 func ofClasses(get func(spec.Load) string) func(*results.Cell) string {
 	return func(c *results.Cell) string {
 		groups := c.Plan().Groups()

@@ -178,6 +178,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestLongLoads: loads of a cell each make the names of rows unless they are too long for one.
+func TestLongLoads(t *testing.T) {
+	short := func(i int, r *results.Record) {
+		r.Plan.Workload, r.Plan.Clients = []string{"hot-key", "cron-herd"}[i], 4+i
+	}
+	long := func(i int, r *results.Record) {
+		short(i, r)
+		r.Plan.Keys, r.Plan.Hold, r.Plan.Think = 1+i, time.Duration(1+i)*time.Millisecond, time.Duration(i)*time.Millisecond
+		r.Plan.TTL, r.Plan.Timeout = time.Duration(1+i)*time.Second, time.Duration(i)*time.Second
+	}
+	if got, want := NewRun(planned(t, 2, short)).Short, []string{"hot-key · 4 clients", "cron-herd · 5 clients"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := NewRun(planned(t, 2, long)).Short, []string{"hot-key", "cron-herd"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestBestOfArrivals: where arrivals set the rate, cells that keep up come first, and then the shorter wait.
 func TestBestOfArrivals(t *testing.T) {
 	cells := planned(t, 3, func(i int, r *results.Record) {

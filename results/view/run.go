@@ -4,9 +4,9 @@ package view
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/stats"
@@ -94,19 +94,23 @@ func shortNames(cells []*results.Cell, members [][]int) []string {
 	return whole(names, cells)
 }
 
-// loadNames returns names of cells of a load each, with all that is particular to that; nil if that does not tell them apart.
+// longestLoad is how many runes the name of a load may have at the most.
+const longestLoad = 60
+
+// loadNames returns names of cells of a load each, with all that is particular to that; nil if that does not tell them apart, or
+// is too long for a row.
 func loadNames(cells []*results.Cell) []string {
 	stay := slices.DeleteFunc(slices.Concat(namingAxes, loadAxes), func(title string) bool { return title == "kind" || title == "machine" })
 	names := shortened(cells, differing(cells), stay, allDistinct)
-	if names == nil {
+	if names == nil || slices.ContainsFunc(names, func(name string) bool { return utf8.RuneCountInString(name) > longestLoad }) {
 		return nil
 	}
 	return whole(names, cells)
 }
 
 // Best returns the places in g from the best cell to the worst: by throughput in a closed loop; in an open one, where the
-// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells whose lock did not exclude come
-// last, whatever their speed. Two sides stay in their order.
+// arrivals set that, first the cells that kept up with them, by the p99 of the response. Cells that granted nothing come behind
+// those, and cells whose lock did not exclude last, whatever their speed. Two sides stay in their order.
 func (g Group) Best() []int {
 	order := g.Sorted(func(c *results.Cell) float64 {
 		if c.Open() {
@@ -120,6 +124,8 @@ func (g Group) Best() []int {
 	worse := func(at int) int {
 		switch c := g.Cells[at]; {
 		case c.Safety.Breaches() > 0:
+			return 3
+		case c.Rate.Median == 0:
 			return 2
 		case c.Open() && !c.KeptUp():
 			return 1
@@ -136,21 +142,8 @@ func (g Group) Sorted(figure func(*results.Cell) float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := figure(g.Cells[a]), figure(g.Cells[b])
-		if math.IsNaN(x) || math.IsNaN(y) {
-			return cmp.Compare(b2i(math.IsNaN(x)), b2i(math.IsNaN(y)))
-		}
-		return cmp.Compare(y, x)
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(figure(g.Cells[b]), figure(g.Cells[a])) }) // NaN is least
 	return order
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Waiting returns the latency that the clients of a cell feel: the response in an open loop, which begins when an arrival was

@@ -35,24 +35,26 @@ func OtherWitnesses(s results.Safety) string {
 	return text
 }
 
-// SafetyLine returns how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
-// that none could have been seen.
-func SafetyLine(s results.Safety) string {
-	const subject = "mutual exclusion: "
-	grants := format.Plural(s.Grants, "grant")
+// SafetyLine is SafetyVerdict with its subject, for where no label says it.
+func SafetyLine(s results.Safety) string { return "mutual exclusion: " + SafetyVerdict(s, "") }
+
+// SafetyVerdict returns how many violations there were and, if none, how rare they may still be (results.Safety.MaxRate), or
+// that none could have been seen. What is said of the grants stands behind their number.
+func SafetyVerdict(s results.Safety, ofGrants string) string {
+	grants := format.Plural(s.Grants, "grant") + ofGrants
 	switch {
 	case !s.Checked:
-		return subject + "not checked, the oracle was off"
+		return "not checked, the oracle was off"
 	case s.Grants == 0:
-		return subject + "no grants to check"
+		return "no grants to check"
 	case s.Violations > 0 && s.Power != nil && s.Power.Watched > 0:
-		return fmt.Sprintf(subject+"%s in %s, %s watched (%s each)", format.Plural(s.Violations, "violation"), grants,
+		return fmt.Sprintf("%s in %s, %s watched (%s each)", format.Plural(s.Violations, "violation"), grants,
 			format.Count(s.Power.Watched), format.Probability(float64(s.Violations)/float64(s.Power.Watched)))
 	case s.Violations > 0:
-		return fmt.Sprintf(subject+"%s in %s (%s each)", format.Plural(s.Violations, "violation"), grants,
+		return fmt.Sprintf("%s in %s (%s each)", format.Plural(s.Violations, "violation"), grants,
 			format.Probability(float64(s.Violations)/float64(s.Grants)))
 	}
-	none := subject + "0 violations in " + grants
+	none := "0 violations in " + grants
 	if s.Power == nil {
 		return none + "; how many of them could have shown one is unknown"
 	}

@@ -45,10 +45,11 @@ func locks(path, words string) ([]byte, error) {
 		return nil, err
 	}
 	type row struct {
-		rate float64
+		*results.Cell
 		text string
 	}
 	var rows []row
+	var cells []*results.Cell
 	for _, choice := range choices {
 		c, err := cell(recs, choice.words+" "+words)
 		if err != nil {
@@ -58,20 +59,49 @@ func locks(path, words string) ([]byte, error) {
 		if d, err := cell(dying, choice.words+" "+words); err == nil {
 			recovery = formatted(d, "recovery.p50")
 		}
-		token := "no"
+		if recovery == format.None {
+			recovery = "not measured"
+		}
+		token, mark := "no", ""
 		if c.First().Traits.Fenced {
 			token = "yes"
 		}
-		rows = append(rows, row{c.Rate.Median, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", choice.name,
-			formatted(c, "locks/s"), formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c))})
+		if c.Generator.Saturated {
+			mark = "*"
+		}
+		cells = append(cells, c)
+		rows = append(rows, row{c, fmt.Sprintf("| %s | %s%s | %s | %s | %s | %s | %s |\n", choice.name,
+			formatted(c, "locks/s"), mark, formatted(c, "acquire.p50"), formatted(c, "acquire.p99"), recovery, token, view.Risk(c))})
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.rate, a.rate) })
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Rate.Median, a.Rate.Median) })
 	var b bytes.Buffer
 	b.WriteString("| lock | locks/s | wait p50 | wait p99 | after a death | token | main risk |\n|:--|--:|--:|--:|--:|:-:|:--|\n")
 	for _, r := range rows {
 		b.WriteString(r.text)
 	}
+	fmt.Fprintf(&b, "\n%s\n", uncertainty(cells))
 	return b.Bytes(), nil
+}
+
+// uncertainty says what the locks a second of cells are, how far off they may be, and what their mark means.
+func uncertainty(cells []*results.Cell) string {
+	trials, each := len(cells[0].Trials), cells[0].Plan().Duration
+	reach, saturated := 0.0, false
+	for _, c := range cells {
+		trials = min(trials, len(c.Trials))
+		if e := view.Rate(c); e.Known() {
+			reach = max(reach, (e.High-e.Median)/e.Median, (e.Median-e.Low)/e.Median)
+		}
+		saturated = saturated || c.Generator.Saturated
+	}
+	text := "locks/s: median of " + format.Plural(trials, "trial") + " of " + format.Exact(each)
+	if reach > 0 {
+		text += "; its 95 % interval reaches up to ±" + format.Percent(reach)
+	}
+	if saturated {
+		text += ". `*`: lockbench or its machine, not the lock, was the limit"
+	}
+	return text + "."
 }
 
 // formatted returns a metric of a cell as tables show it.

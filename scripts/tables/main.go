@@ -9,6 +9,8 @@
 //	                                 which lock to choose: the throughput and waits of the first file, the recovery
 //	                                 of the second; see locks.go
 //	<!-- text overhead.txt -->       the file itself; with the words of a line: the command, and the text from that line
+//	<!-- match alarms.txt ^-20.*?(\d+/\d+) -->
+//	                                 one figure of such a file
 //	<!-- chart services.jsonl overview keys=10 -->
 //	                                 a chart, by the name that lockbench report -format svg gives it; see chart.go
 //	<!-- ratio study.jsonl rate wait=queue / driver=redsync; clients=64 keys=10 -->
@@ -146,6 +148,8 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 			text, err = from(text, words)
 		}
 		return fenced(text), err
+	case "match":
+		return match(filepath.Join(d.dir, names), words)
 	case "locks":
 		return locks(filepath.Join(d.dir, names), words)
 	case "command":
@@ -173,7 +177,23 @@ func (d *document) figure(kind, names, words string) ([]byte, error) {
 		err := text.Table(&b, cells, text.Options{})
 		return fenced(b.Bytes()), err
 	}
-	return nil, fmt.Errorf("no figure is called %q; there are locks, output, chart, command, text and ratio", kind)
+	return nil, fmt.Errorf("no figure is called %q; there are locks, output, chart, command, text, match and ratio", kind)
+}
+
+// match returns what the only group of a regular expression matches in a file of text, which must match once.
+func match(file, expr string) ([]byte, error) {
+	re, err := regexp.Compile("(?m)" + expr)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if found := re.FindAllSubmatch(text, -1); len(found) == 1 && len(found[0]) == 2 {
+		return found[0][1], nil
+	}
+	return nil, fmt.Errorf("%s must match once, and have a group", expr)
 }
 
 // from returns the first line of text, which is the command, and the rest from the line that equals words.

@@ -24,6 +24,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity/capacitytest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/html"
 )
@@ -324,6 +325,7 @@ const (
 	ofReport     = `["summary", "throughput", "latency", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofTrial      = `["summary", "percentiles", "safety", "fairness", "cost", "details", "environment", "commands"]`
 	ofComparison = `["summary", "changes", "notes", "figures", "environment", "commands"]`
+	ofPlan       = `["summary", "candidates", "details", "environment"]`
 )
 
 // faults returns what the audit finds.
@@ -347,6 +349,10 @@ func testLegible(t *testing.T, ctx context.Context, tr *trouble) {
 	}
 	for name, of := range comparisons {
 		legible(t, ctx, tr, "comparison of "+name, writeComparison(t, of(t)), ofComparison)
+	}
+	for _, name := range []string{"five", "one", "atleast", "floor", "crowd", "hostile", "wild"} {
+		url := written(t, func(w io.Writer) error { return html.WritePlan(w, capacitytest.Answer(name), html.Options{}) })
+		legible(t, ctx, tr, "plan of "+name, url, ofPlan)
 	}
 }
 

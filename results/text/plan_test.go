@@ -1,0 +1,123 @@
+package text
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lockbench/lockbench/results/capacity/capacitytest"
+)
+
+// longest is how many lines an answer has at the most in short, by its candidates.
+var longest = map[int]int{0: 25, 1: 25, 2: 28, 5: 38, 12: 60}
+
+// unprintable are figures that nobody should read.
+var unprintable = regexp.MustCompile(`NaN|Inf|%!|\(\)|–/s|\b0 ns|:  *\.`)
+
+func TestPlan(t *testing.T) {
+	for _, name := range capacitytest.Names {
+		t.Run(name, func(t *testing.T) {
+			a := capacitytest.Answer(name)
+			var short, whole, colored, paper, markdown bytes.Buffer
+			for _, err := range []error{
+				Plan(&short, a, Options{}), Plan(&whole, a, Options{Verbose: true}), Plan(&colored, a, Options{Color: true}),
+				PlanAnalysis(&paper, a, Options{}), PlanMarkdown(&markdown, a),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, text := range []string{short.String(), whole.String(), paper.String()} {
+				checkWidth(t, text, defaultWidth)
+			}
+			for _, text := range []string{short.String(), whole.String(), paper.String(), markdown.String()} {
+				if strings.ContainsAny(text, "\x00\x1b\u202e\r\t") {
+					t.Error("control characters in the output")
+				}
+				for line := range strings.Lines(text) {
+					if bad := unprintable.FindString(strings.TrimSuffix(line, "\n")); bad != "" {
+						t.Errorf("%q in %s", bad, line)
+					}
+				}
+			}
+			if name != "hostile" {
+				if lines := strings.Count(short.String(), "\n"); lines > longest[len(a.Candidates)] {
+					t.Errorf("%d lines of %d candidates", lines, len(a.Candidates))
+				}
+			}
+			if plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colored.String(), ""); plain != short.String() {
+				t.Error("the coloured output is not the plain one with colours")
+			}
+			if !strings.Contains(short.String(), strings.TrimRight(paper.String(), "\n")) {
+				t.Error("the analysis by itself is another than that of the answer")
+			}
+			golden(t, "plan-"+name+".txt", short.String())
+			golden(t, "plan-"+name+"-v.txt", whole.String())
+			golden(t, "plan-"+name+".md", markdown.String())
+		})
+	}
+}
+
+// TestPlanWidths: no line is wider than what it is written for, and columns go in their order.
+func TestPlanWidths(t *testing.T) {
+	for _, name := range capacitytest.Names {
+		for _, width := range []int{60, 70, 80, 90, 121, 160} {
+			var text bytes.Buffer
+			if err := Plan(&text, capacitytest.Answer(name), Options{Width: width, Verbose: width >= 90}); err != nil {
+				t.Fatal(err)
+			}
+			checkWidth(t, text.String(), width)
+		}
+	}
+	var text bytes.Buffer
+	if err := Plan(&text, capacitytest.Answer("five"), Options{Width: 50}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "Left out for lack of room: clients/conns, commands/lock, CPU/lock") {
+		t.Errorf("which columns are left out?\n%s", &text)
+	}
+}
+
+// TestPlanMarkdownIsInert: what a record holds must not become HTML, a link or a picture, in any of its fields.
+func TestPlanMarkdownIsInert(t *testing.T) {
+	var text bytes.Buffer
+	if err := PlanMarkdown(&text, capacitytest.Answer("hostile")); err != nil {
+		t.Fatal(err)
+	}
+	if bad := regexp.MustCompile("<script|[^\\\\]\\]\\(|[^\\\\]`|::error::").FindString(text.String()); bad != "" {
+		t.Errorf("%s in Markdown", bad)
+	}
+}
+
+// TestPlanCommentFits: GitHub takes no comment of more than 65,536 characters, however much there is to say.
+func TestPlanCommentFits(t *testing.T) {
+	a := capacitytest.Answer("hostile")
+	long := strings.Repeat("<very long> ", 1000)
+	a.Advice, a.Breaks, a.Unseen = long, long, long
+	for range 8 {
+		a.Candidates = append(a.Candidates, a.Candidates...)
+		a.Warnings, a.Skipped, a.Analysis = append(a.Warnings, a.Warnings...), append(a.Skipped, long), append(a.Analysis, a.Analysis...)
+	}
+	for i := range a.Candidates {
+		a.Candidates[i].Wrong = long + strings.Repeat("x", i)
+	}
+	var b bytes.Buffer
+	if err := PlanMarkdown(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > commentRoom || !strings.Contains(b.String(), "more, for which there is no room here") || !strings.Contains(b.String(), "\n- and ") {
+		t.Errorf("%d bytes", b.Len())
+	}
+}
+
+func TestPlanErrors(t *testing.T) {
+	a := capacitytest.Answer("one")
+	for name, err := range map[string]error{
+		"text": Plan(full{}, a, Options{}), "analysis": PlanAnalysis(full{}, a, Options{}), "markdown": PlanMarkdown(full{}, a),
+	} {
+		if err == nil || err.Error() != "text: disk full" {
+			t.Errorf("%s: full disk: %v", name, err)
+		}
+	}
+}
